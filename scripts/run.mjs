@@ -1,0 +1,66 @@
+// `npm run <command>`: sets up what the command needs, then runs it.
+
+import { build } from './build.mjs';
+import { attempt, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
+
+const [command = '', ...args] = process.argv.slice(2);
+
+const commands = {
+  build: () => {
+    worker();
+  },
+  check: () => {
+    packages();
+    rust();
+    run('cargo', ['fmt', '--check']);
+    run('cargo', ['clippy', '--all-targets', '--locked', '--', '-D', 'warnings']);
+    run('tsc', ['--project', '.']);
+    run('tsc', ['--project', 'examples/agent']);
+    run('prettier', ['--check', '--log-level', 'warn', '.']);
+  },
+  format: () => {
+    packages();
+    rust();
+    run('cargo', ['fmt']);
+    run('prettier', ['--write', '--log-level', 'warn', '.']);
+  },
+  test: () => {
+    sandboxes();
+    run('node', ['scripts/test.ts', ...args]);
+  },
+  demo: () => {
+    sandboxes();
+    run('node', ['scripts/demo.ts', ...args]);
+  },
+  dev: () => {
+    sandboxes();
+    run('node', ['scripts/dev.ts', ...args]);
+  },
+  deploy: () => {
+    worker();
+    const docker = attempt('docker', ['info', '--format', '{{.ServerVersion}}']) === 0;
+    const rollout = args.includes('--dry-run') && !docker ? ['--containers-rollout=none'] : [];
+    run('wrangler', ['deploy', ...args, ...rollout], { SNAPSHOTTER_BUILT: '1' });
+  },
+};
+
+/** The Worker, built. */
+function worker() {
+  packages();
+  rust();
+  wasmBindgen();
+  build();
+}
+
+/** The Worker, and what its sandboxes run on. */
+function sandboxes() {
+  squashfs();
+  worker();
+}
+
+const chosen = Object.entries(commands).find(([name]) => name === command)?.[1];
+if (!chosen) {
+  console.error(`There is no command ${command}: use one of ${Object.keys(commands).join(', ')}.`);
+  process.exit(2);
+}
+chosen();

@@ -1,0 +1,102 @@
+// Installs what a command needs and the machine lacks. Nothing is installed twice.
+// Runs on the machine's own Node, before any package is there.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const TOOLCHAIN = '1.95.0';
+const WASM_BINDGEN = '0.2.129';
+
+/** A path in the project. */
+export function at(/** @type {string[]} */ ...parts) {
+  return join(ROOT, ...parts);
+}
+
+/** The environment of commands: the project's packages first, which bring a Node of their own where there is one. */
+function environment(/** @type {NodeJS.ProcessEnv} */ extra = {}) {
+  const path = [at('node_modules/.bin'), process.env.PATH].join(delimiter);
+  return { ...process.env, PATH: path, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...extra };
+}
+
+/** Runs a command in the project, and ends this process with its status when it fails. */
+export function run(
+  /** @type {string} */ command,
+  /** @type {string[]} */ args,
+  /** @type {NodeJS.ProcessEnv} */ extra = {},
+) {
+  const status = attempt(command, args, extra);
+  if (status !== 0) process.exit(status);
+}
+
+/** Runs a command in the project and answers its exit status. */
+export function attempt(
+  /** @type {string} */ command,
+  /** @type {string[]} */ args,
+  /** @type {NodeJS.ProcessEnv} */ extra = {},
+) {
+  const { status, error } = spawnSync(command, args, { cwd: ROOT, env: environment(extra), stdio: 'inherit' });
+  if (error) console.error(`${command} could not be run: ${error.message}`);
+  return status ?? 1;
+}
+
+/** What a command prints, or undefined when it fails. */
+function output(/** @type {string} */ command, /** @type {string[]} */ args) {
+  const { status, stdout } = spawnSync(command, args, { cwd: ROOT, env: environment(), encoding: 'utf8' });
+  return status === 0 ? stdout : undefined;
+}
+
+/** The packages of package-lock.json. */
+export function packages() {
+  const installed = at('node_modules/.package-lock.json');
+  const fresh = existsSync(installed) && statSync(installed).mtimeMs >= statSync(at('package-lock.json')).mtimeMs;
+  if (!fresh) run('npm', ['ci', '--no-fund', '--no-audit']);
+  const version = output('node', ['--version']) ?? '';
+  const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
+  if (major < 22 || (major === 22 && minor < 18)) {
+    fail(`Node ${version.trim()} is too old for wrangler and the tests: install Node 22.18 or later.`);
+  }
+}
+
+/** The Rust toolchain with the parts that the WebAssembly is built from. */
+export function rust() {
+  if (!output('rustup', ['--version'])) fail('rustup is missing: install it from https://rustup.rs and try again.');
+  const wanted = ['rustfmt', 'clippy', 'rust-src', 'rust-std-wasm32-unknown-unknown'];
+  const installed = output('rustup', ['component', 'list', '--installed', '--toolchain', TOOLCHAIN]);
+  if (installed === undefined) run('rustup', ['toolchain', 'install', TOOLCHAIN, '--profile', 'minimal', '--no-self-update']);
+  const missing = wanted.filter((component) => !installed?.includes(component));
+  const components = missing.filter((component) => !component.startsWith('rust-std'));
+  if (components.length > 0) run('rustup', ['component', 'add', '--toolchain', TOOLCHAIN, ...components]);
+  if (missing.length > components.length) run('rustup', ['target', 'add', '--toolchain', TOOLCHAIN, 'wasm32-unknown-unknown']);
+}
+
+/** The wasm-bindgen command, of the version of the library. */
+export function wasmBindgen() {
+  if (output(at('.tools/bin/wasm-bindgen'), ['--version'])?.includes(WASM_BINDGEN)) return;
+  run('cargo', ['install', 'wasm-bindgen-cli', '--version', WASM_BINDGEN, '--locked', '--root', at('.tools')]);
+}
+
+/** The squashfs tools, which local sandboxes make their archives with. */
+export function squashfs() {
+  const missing = () => ['mksquashfs', 'unsquashfs'].filter((tool) => !output('which', [tool]));
+  if (missing().length === 0) return;
+  const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
+  const apt = (/** @type {string[]} */ ...args) => {
+    const [command = '', ...rest] = [...sudo, 'apt-get', ...args];
+    return output('which', ['apt-get']) !== undefined && attempt(command, rest) === 0;
+  };
+  if (!apt('install', '-y', 'squashfs-tools')) apt('update') && apt('install', '-y', 'squashfs-tools');
+  if (missing().length > 0) {
+    fail(
+      `${missing().join(' and ')} could not be installed. Local sandboxes need Linux with the package squashfs-tools; ` +
+        'elsewhere use Docker and `npx wrangler dev`.',
+    );
+  }
+}
+
+function fail(/** @type {string} */ message) {
+  console.error(message);
+  process.exit(1);
+}

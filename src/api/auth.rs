@@ -1,0 +1,59 @@
+//! The bearer token of the HTTP API.
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::model::{Code, Error, Result};
+
+/// Checks the `Authorization` header against the configured token, in a time that tells nothing about either.
+pub(super) fn check(configured: Option<&str>, header: Option<&str>) -> Result<()> {
+    let Some(token) = configured else {
+        return Err(Error::new(
+            Code::ApiTokenMissing,
+            "The HTTP API is closed, because no API_TOKEN is configured.",
+            "Set one with `wrangler secret put API_TOKEN`. RPC over a service binding needs none.",
+        ));
+    };
+    let given = header.and_then(|header| {
+        let (scheme, given) = header.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| given.trim())
+    });
+    let Some(given) = given else {
+        return Err(unauthorized("The request carries no bearer token."));
+    };
+    if Sha256::digest(given).ct_eq(&Sha256::digest(token)).into() {
+        Ok(())
+    } else {
+        Err(unauthorized("The bearer token is wrong."))
+    }
+}
+
+fn unauthorized(message: &str) -> Error {
+    Error::new(Code::Unauthorized, message, "Send the header `Authorization: Bearer <API_TOKEN>`.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(configured: Option<&str>, header: Option<&str>) -> Option<Code> {
+        check(configured, header).err().map(|error| error.code())
+    }
+
+    #[test]
+    fn without_a_configured_token_it_is_closed_to_everyone() {
+        assert_eq!(code(None, Some("Bearer ")), Some(Code::ApiTokenMissing));
+        assert_eq!(code(None, None), Some(Code::ApiTokenMissing));
+    }
+
+    #[test]
+    fn only_the_configured_token_opens_it() {
+        assert_eq!(code(Some("s3cret"), Some("Bearer s3cret")), None);
+        assert_eq!(code(Some("s3cret"), Some("bearer s3cret")), None);
+        for header in
+            [None, Some(""), Some("s3cret"), Some("Basic s3cret"), Some("Bearer s3cre"), Some("Bearer S3CRET")]
+        {
+            assert_eq!(code(Some("s3cret"), header), Some(Code::Unauthorized), "{header:?}");
+        }
+    }
+}

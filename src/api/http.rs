@@ -1,0 +1,116 @@
+//! The routes: every operation is `POST /v1/<name>`, with the JSON that its RPC method takes and gives.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::StreamExt;
+use js_sys::Promise;
+use js_sys::futures::future_to_promise;
+use serde_json::Value;
+use wasm_bindgen::prelude::*;
+use worker::{Env, Method, Request, Response, ResponseBuilder};
+
+use super::answer::{Answer, answer, correlation_id};
+use super::operations::Operation;
+use super::{auth, problem};
+use crate::cloudflare::deployment::api_token;
+use crate::cloudflare::runtime::abort_of;
+use crate::model::{Code, Error, Result};
+
+/// The largest body, in bytes. A ref is under 1 kB.
+const MAX_BODY: usize = 64 * 1024;
+
+/// `fetch(request)`
+#[wasm_bindgen]
+pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
+    future_to_promise(AssertUnwindSafe(async move {
+        let response = handle(request.into(), &env, ctx).await.map_err(JsValue::from)?;
+        Ok(web_sys::Response::from(response).into())
+    }))
+}
+
+async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
+    let operation = match route(&request, env) {
+        Ok(operation) => operation,
+        Err(error) => return failed(&error, &correlation_id()),
+    };
+    let abort = abort_of(&request.inner().signal());
+    let arguments = read(&mut request).await;
+    let Answer { correlation_id, outcome } = answer(operation, arguments, abort, env, ctx).await;
+    match outcome {
+        Ok(answer) => respond(ResponseBuilder::new(), "application/json", &answer, &correlation_id),
+        Err(error) => failed(&error, &correlation_id),
+    }
+}
+
+/// The operation that is asked for, by somebody who may.
+fn route(request: &Request, env: &Env) -> Result<Operation> {
+    let path = request.path();
+    let not_found = || {
+        let names: Vec<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
+        Error::new(
+            Code::RouteNotFound,
+            format!("There is no route {path:?}."),
+            format!("The routes are POST /v1/<operation>, with one of {}.", names.join(", ")),
+        )
+    };
+    let name = path.strip_prefix("/v1/").ok_or_else(not_found)?;
+    let authorization = request.headers().get("Authorization").ok().flatten();
+    auth::check(api_token(env).as_deref(), authorization.as_deref())?;
+    let operation = Operation::by_name(name).ok_or_else(not_found)?;
+    if request.method() != Method::Post {
+        return Err(Error::new(
+            Code::MethodNotAllowed,
+            format!("{path} does not take {}.", request.method().as_ref()),
+            format!("Use POST {path}, with the options as a JSON body."),
+        ));
+    }
+    Ok(operation)
+}
+
+/// The body as JSON, as far as it is JSON and no larger than it may be.
+async fn read(request: &mut Request) -> Result<Value> {
+    let content_type = request.headers().get("Content-Type").ok().flatten().unwrap_or_default();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        return Err(Error::new(
+            Code::UnsupportedMediaType,
+            format!("The body's Content-Type is {media_type:?}."),
+            "Send JSON, with the header `Content-Type: application/json`.",
+        ));
+    }
+    let unreadable = |why: String| {
+        Error::new(Code::InvalidArgument, format!("The body can't be read as JSON: {why}."), "Send one JSON object.")
+    };
+    let mut chunks = request.stream().map_err(|error| unreadable(error.to_string()))?;
+    let mut body = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        body.extend(chunk.map_err(|error| unreadable(error.to_string()))?);
+        if body.len() > MAX_BODY {
+            return Err(Error::new(
+                Code::PayloadTooLarge,
+                format!("The body is larger than {MAX_BODY} bytes."),
+                "Send only the operation's options.",
+            ));
+        }
+    }
+    serde_json::from_slice(&body).map_err(|error| unreadable(error.to_string()))
+}
+
+fn failed(error: &Error, correlation_id: &str) -> worker::Result<Response> {
+    let (status, body) = problem::problem(error, correlation_id);
+    let builder = ResponseBuilder::new().with_status(status);
+    let builder = match error.code() {
+        Code::Unauthorized => builder.with_header("WWW-Authenticate", "Bearer")?,
+        Code::MethodNotAllowed => builder.with_header("Allow", "POST")?,
+        _ => builder,
+    };
+    respond(builder, problem::MEDIA_TYPE, &body, correlation_id)
+}
+
+fn respond(builder: ResponseBuilder, media_type: &str, body: &Value, correlation_id: &str) -> worker::Result<Response> {
+    let builder = builder
+        .with_header("Content-Type", media_type)?
+        .with_header("Cache-Control", "no-store")?
+        .with_header("X-Correlation-Id", correlation_id)?;
+    Ok(builder.fixed(body.to_string().into_bytes()))
+}

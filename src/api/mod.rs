@@ -1,0 +1,17 @@
+//! How the service is called. Every operation is the same over RPC and HTTP: the same name, the same JSON.
+//!
+//! - [`operations`]: the operations by name, from JSON to JSON
+//! - [`rpc`]: the functions that `entry.mjs` calls
+//! - [`http`]: the routes under `/v1`
+//! - `answer`: one call from its arrival to its log line
+//! - `auth`: the bearer token
+//! - `problem`: errors as `application/problem+json`
+//! - `exception`: errors as JavaScript exceptions
+
+mod answer;
+mod auth;
+mod exception;
+pub mod http;
+pub mod operations;
+mod problem;
+pub mod rpc;

@@ -1,0 +1,59 @@
+//! The operations by name, from JSON to JSON.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::model::{Code, Error, RestoreRequest, Result, SnapshotRequest};
+use crate::service::{Abort, Snapshotter};
+
+/// Something that callers can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `{sandboxId, dir?, label?, ttl?, excludes?, gitignore?, compression?, wake?}` → `SnapshotRef`
+    Snapshot,
+    /// `{ref}` → `WorkspaceRef`
+    Restore,
+    /// `{ref}` → `WorkspaceRef`
+    Branch,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Snapshot, Self::Restore, Self::Branch];
+
+    /// The name: of the RPC method, and of the route under `/v1`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::Restore => "restore",
+            Self::Branch => "branch",
+        }
+    }
+
+    /// The operation of a name, if there is one.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+}
+
+/// Carries an operation out. The deployment is checked before the arguments: on one that can't take snapshots,
+/// that is the first thing to be told.
+pub async fn run(
+    snapshotter: &impl Snapshotter,
+    operation: Operation,
+    arguments: &Value,
+    abort: Abort,
+) -> Result<Value> {
+    snapshotter.ready()?;
+    match operation {
+        Operation::Snapshot => to_json(&snapshotter.snapshot(SnapshotRequest::decode(arguments)?, abort).await?),
+        Operation::Restore => to_json(&snapshotter.restore(RestoreRequest::decode(arguments)?, abort).await?),
+        Operation::Branch => to_json(&snapshotter.branch(RestoreRequest::decode(arguments)?, abort).await?),
+    }
+}
+
+fn to_json(answer: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(answer).map_err(|error| {
+        Error::new(Code::Internal, format!("The answer can't be written as JSON: {error}."), "Report it.")
+    })
+}

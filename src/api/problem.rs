@@ -1,0 +1,96 @@
+//! Errors as `application/problem+json` (RFC 9457).
+
+use serde_json::{Value, json};
+
+use crate::model::{Code, Error};
+
+/// The media type of the body.
+pub(super) const MEDIA_TYPE: &str = "application/problem+json";
+
+/// The status and the body of an error.
+pub(super) fn problem(error: &Error, correlation_id: &str) -> (u16, Value) {
+    let status = status(error.code());
+    let mut body = json!(error.body(correlation_id));
+    if let Value::Object(members) = &mut body {
+        members.insert("type".into(), json!(format!("urn:sandbox-snapshotter:error:{}", error.code())));
+        members.insert("title".into(), json!(title(error.code())));
+        members.insert("status".into(), json!(status));
+        members.insert("detail".into(), json!(error.message()));
+    }
+    (status, body)
+}
+
+/// The HTTP status of a code.
+fn status(code: Code) -> u16 {
+    match code {
+        Code::InvalidArgument
+        | Code::InvalidSandboxId
+        | Code::InvalidDirectory
+        | Code::InvalidLabel
+        | Code::InvalidRef
+        | Code::ForeignRef
+        | Code::UnsupportedRefVersion => 400,
+        Code::Unauthorized => 401,
+        Code::RefMismatch => 403,
+        Code::BackupNotFound | Code::RouteNotFound => 404,
+        Code::MethodNotAllowed => 405,
+        Code::Aborted => 408,
+        Code::SandboxNotRunning | Code::SandboxReplaced | Code::BackupIncomplete => 409,
+        Code::BackupExpired => 410,
+        Code::PayloadTooLarge => 413,
+        Code::UnsupportedMediaType => 415,
+        Code::R2BindingMissing
+        | Code::SandboxBindingMissing
+        | Code::ConfigInvalid
+        | Code::BackupConfigInvalid
+        | Code::Internal => 500,
+        Code::SandboxUnsupported => 501,
+        Code::SandboxFailed | Code::BackupFailed | Code::RestoreFailed => 502,
+        Code::ApiTokenMissing
+        | Code::SandboxStarting
+        | Code::SandboxUnavailable
+        | Code::OperationInterrupted
+        | Code::StorageUnavailable => 503,
+    }
+}
+
+/// The code as words: `R2_BINDING_MISSING` is "R2 binding missing".
+fn title(code: Code) -> String {
+    let words = code.as_str().replace('_', " ").to_lowercase();
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_has_the_members_of_the_standard_and_ours() {
+        let error = Error::new(Code::R2BindingMissing, "No bucket.", "Bind one.");
+        let (status, body) = problem(&error, "c0ffee");
+        assert_eq!(status, 500);
+        assert_eq!(
+            body,
+            json!({
+                "type": "urn:sandbox-snapshotter:error:R2_BINDING_MISSING",
+                "title": "R2 binding missing",
+                "status": 500,
+                "detail": "No bucket.",
+                "code": "R2_BINDING_MISSING",
+                "kind": "permanent",
+                "message": "No bucket.",
+                "remediation": "Bind one.",
+                "retryable": false,
+                "correlationId": "c0ffee",
+            })
+        );
+    }
+
+    #[test]
+    fn whatever_may_pass_has_a_status_that_says_so() {
+        for code in Code::ALL.iter().filter(|code| code.retryable()) {
+            assert!([408, 502, 503].contains(&status(*code)), "{code}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The functions that `entry.mjs` calls, for RPC methods.
+
+use std::panic::AssertUnwindSafe;
+
+use js_sys::futures::future_to_promise;
+use js_sys::{JSON, Object, Promise, Reflect};
+use serde::Serialize;
+use serde_json::Value;
+use serde_wasm_bindgen::Serializer;
+use wasm_bindgen::prelude::*;
+use worker::Env;
+
+use super::answer::{Answer, answer};
+use super::exception::exception;
+use super::operations::Operation;
+use crate::cloudflare::runtime::abort_of;
+use crate::model::{Code, Error, Result};
+use crate::service::Abort;
+
+/// `snapshot(options)`
+#[wasm_bindgen]
+pub fn snapshot(options: JsValue, env: Env, ctx: JsValue) -> Promise {
+    call(Operation::Snapshot, options, env, ctx)
+}
+
+/// `restore(options)`
+#[wasm_bindgen]
+pub fn restore(options: JsValue, env: Env, ctx: JsValue) -> Promise {
+    call(Operation::Restore, options, env, ctx)
+}
+
+/// `branch(options)`
+#[wasm_bindgen]
+pub fn branch(options: JsValue, env: Env, ctx: JsValue) -> Promise {
+    call(Operation::Branch, options, env, ctx)
+}
+
+fn call(operation: Operation, options: JsValue, env: Env, ctx: JsValue) -> Promise {
+    future_to_promise(AssertUnwindSafe(async move {
+        let (arguments, abort) = match take_signal(&options) {
+            Ok((options, abort)) => (read(&options), abort),
+            Err(error) => (Err(error), Abort::never()),
+        };
+        let Answer { correlation_id, outcome } = answer(operation, arguments, abort, &env, ctx).await;
+        match outcome {
+            Ok(answer) => Ok(answer.serialize(&Serializer::json_compatible())?),
+            Err(error) => Err(exception(&error, &correlation_id)),
+        }
+    }))
+}
+
+/// The options without their `signal`, and what the signal says.
+fn take_signal(options: &JsValue) -> Result<(JsValue, Abort)> {
+    if !options.is_object() {
+        return Ok((options.clone(), Abort::never()));
+    }
+    let signal = Reflect::get(options, &"signal".into()).unwrap_or_default();
+    let rest = Object::assign(&Object::new(), options.unchecked_ref());
+    // It fails for no own property of a fresh object.
+    let _ = Reflect::delete_property(&rest, &"signal".into());
+    if signal.is_undefined() || signal.is_null() {
+        return Ok((rest.into(), Abort::never()));
+    }
+    match signal.dyn_ref::<web_sys::AbortSignal>() {
+        Some(signal) => Ok((rest.into(), abort_of(signal))),
+        None => Err(Error::new(
+            Code::InvalidArgument,
+            "`signal` is not an AbortSignal.",
+            "Pass an AbortSignal, or none. Across RPC both Workers need the compatibility flag enable_abortsignal_rpc.",
+        )),
+    }
+}
+
+/// JSON as it would come over HTTP: the same arguments mean the same there.
+fn read(options: &JsValue) -> Result<Value> {
+    let invalid = |why: &str| {
+        Error::new(
+            Code::InvalidArgument,
+            format!("The arguments can't be written as JSON: {why}."),
+            "Give one object with the operation's options.",
+        )
+    };
+    let text = JSON::stringify(options).map_err(|_| invalid("they hold a value that JSON has no form for"))?;
+    let text = text.as_string().ok_or_else(|| invalid("they are not an object"))?;
+    serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))
+}

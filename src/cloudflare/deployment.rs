@@ -1,0 +1,134 @@
+//! What the bindings and vars of this Worker say.
+
+use std::rc::Rc;
+
+use js_sys::Reflect;
+use wasm_bindgen::JsValue;
+use worker::Env;
+
+use super::backups::R2Backups;
+use super::runtime::{WaitUntil, WorkerClock, WorkerEntropy};
+use super::sandboxes::Stubs;
+use crate::model::{Code, Directory, Error, Result};
+use crate::ports::Ports;
+use crate::service::{CloudflareSandboxSnapshotter, Config};
+
+/// This Worker, as it is configured, while it handles one event.
+pub struct Deployment {
+    snapshotter: CloudflareSandboxSnapshotter<Platform>,
+}
+
+impl Deployment {
+    /// Reads the configuration: the vars `SANDBOX_BINDING`, `BACKUP_R2_BINDING`, `DEFAULT_DIR` and `LOCAL_BUCKET`, and
+    /// the bindings that the first two name.
+    ///
+    /// # Errors
+    /// [`Code::ConfigInvalid`]. A binding that is missing is an error of the operation that needs it.
+    pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
+        let sandbox_binding = var(env, "SANDBOX_BINDING").unwrap_or_else(|| "Sandbox".into());
+        let r2_binding = var(env, "BACKUP_R2_BINDING").unwrap_or_else(|| "BACKUP_BUCKET".into());
+        let config = Config { default_dir: default_dir(env)?, local_bucket: local_bucket(env)? };
+        let platform = Platform {
+            sandboxes: env.durable_object(&sandbox_binding).map(Stubs::new).map_err(|_| no_sandboxes(&sandbox_binding)),
+            backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| no_bucket(&r2_binding)),
+            background: WaitUntil::of(ctx),
+        };
+        Ok(Self { snapshotter: CloudflareSandboxSnapshotter::new(Rc::new(platform), config) })
+    }
+
+    /// The service over this Worker's bindings.
+    pub fn snapshotter(&self) -> &CloudflareSandboxSnapshotter<Platform> {
+        &self.snapshotter
+    }
+}
+
+/// The secret `API_TOKEN`; `None` when it is not set, or empty.
+pub fn api_token(env: &Env) -> Option<String> {
+    var(env, "API_TOKEN")
+}
+
+/// The ports over this Worker's bindings.
+pub struct Platform {
+    sandboxes: Result<Stubs>,
+    backups: Result<R2Backups>,
+    background: WaitUntil,
+}
+
+impl Ports for Platform {
+    type Sandboxes = Stubs;
+    type Backups = R2Backups;
+    type Clock = WorkerClock;
+    type Entropy = WorkerEntropy;
+    type Background = WaitUntil;
+
+    fn sandboxes(&self) -> Result<&Stubs> {
+        self.sandboxes.as_ref().map_err(Clone::clone)
+    }
+
+    fn backups(&self) -> Result<&R2Backups> {
+        self.backups.as_ref().map_err(Clone::clone)
+    }
+
+    fn clock(&self) -> &WorkerClock {
+        &WorkerClock
+    }
+
+    fn entropy(&self) -> &WorkerEntropy {
+        &WorkerEntropy
+    }
+
+    fn background(&self) -> &WaitUntil {
+        &self.background
+    }
+}
+
+fn var(env: &Env, name: &str) -> Option<String> {
+    Reflect::get(env, &name.into()).ok()?.as_string().filter(|value| !value.is_empty())
+}
+
+fn default_dir(env: &Env) -> Result<Directory> {
+    let dir = var(env, "DEFAULT_DIR").unwrap_or_else(|| "/workspace".into());
+    Directory::parse(&dir).map_err(|error| {
+        let message = format!("The var DEFAULT_DIR can't be used. {}", error.message());
+        Error::new(Code::ConfigInvalid, message, error.remediation())
+    })
+}
+
+fn local_bucket(env: &Env) -> Result<bool> {
+    match var(env, "LOCAL_BUCKET").as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Error::new(
+            Code::ConfigInvalid,
+            "The var LOCAL_BUCKET is neither \"true\" nor \"false\".",
+            "Set it to \"true\" in development, and leave it out of production.",
+        )),
+    }
+}
+
+fn no_bucket(binding: &str) -> Error {
+    Error::new(
+        Code::R2BindingMissing,
+        format!(
+            "No R2 bucket is bound to this Worker as {binding:?}, so there is nowhere to keep snapshots. Nothing was touched."
+        ),
+        format!(
+            "Add to wrangler.toml and deploy again:\n\n[[r2_buckets]]\nbinding = \"{binding}\"\nbucket_name = \"<your bucket>\"\n\n\
+             If the bucket is bound under another name, set the var BACKUP_R2_BINDING to that name."
+        ),
+    )
+}
+
+fn no_sandboxes(binding: &str) -> Error {
+    Error::new(
+        Code::SandboxBindingMissing,
+        format!(
+            "No Durable Object namespace of sandboxes is bound to this Worker as {binding:?}. Nothing was touched."
+        ),
+        format!(
+            "Add to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{binding}\"\nclass_name = \"Sandbox\"\n\
+             script_name = \"<the Worker that exports the class, if it is not this one>\"\n\n\
+             If the namespace is bound under another name, set the var SANDBOX_BINDING to that name."
+        ),
+    )
+}

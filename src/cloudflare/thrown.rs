@@ -1,0 +1,38 @@
+//! Reads what JavaScript throws.
+
+use js_sys::Reflect;
+use wasm_bindgen::JsValue;
+
+use crate::model::Failure;
+
+/// What was thrown, whether or not its properties survived the way here.
+pub(super) fn failure(thrown: &JsValue) -> Failure {
+    let response = property(thrown, "errorResponse");
+    let code = text(&response, "code").or_else(|| text(thrown, "code"));
+    let name = text(thrown, "name").unwrap_or_else(|| "Error".into());
+    let message = text(thrown, "message").or_else(|| thrown.as_string()).unwrap_or_else(|| format!("{thrown:?}"));
+    let mut failure = Failure::new(name, &message);
+    failure.code = code;
+    failure.http_status = number(&response, "httpStatus");
+    failure.retryable = ["retryable", "overloaded"].iter().any(|flag| property(thrown, flag).is_truthy());
+    failure
+}
+
+/// A failure to understand what was answered.
+pub(super) fn unexpected(what: &str, why: impl std::fmt::Display) -> Failure {
+    Failure::new("UnexpectedAnswer", &format!("{what} answered something else than expected: {why}"))
+}
+
+fn property(of: &JsValue, name: &str) -> JsValue {
+    if of.is_object() { Reflect::get(of, &name.into()).unwrap_or_default() } else { JsValue::UNDEFINED }
+}
+
+fn text(of: &JsValue, name: &str) -> Option<String> {
+    property(of, name).as_string()
+}
+
+fn number(of: &JsValue, name: &str) -> Option<u16> {
+    let value = property(of, name).as_f64()?;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It saturates.
+    Some(value as u16)
+}

@@ -1,0 +1,29 @@
+// The module that wrangler deploys: what callers can reach, and the classes of the Durable Objects.
+// Every method of the default export can be called over a service binding, so it has the intended ones only.
+
+import { WorkerEntrypoint } from 'cloudflare:workers';
+
+import * as rust from '../build/index.js';
+import module from '../build/index_bg.wasm';
+
+export { ContainerProxy, Sandbox } from '@cloudflare/sandbox';
+
+rust.initSync({ module });
+
+export default class Snapshotter extends WorkerEntrypoint {
+  snapshot(options) {
+    return rust.snapshot(options, this.env, this.ctx);
+  }
+
+  restore(options) {
+    return rust.restore(options, this.env, this.ctx);
+  }
+
+  branch(options) {
+    return rust.branch(options, this.env, this.ctx);
+  }
+
+  fetch(request) {
+    return rust.fetch(request, this.env, this.ctx);
+  }
+}

@@ -1,0 +1,132 @@
+//! Backups: what the SDK's `createBackup` takes, answers, and stores in R2.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{BackupId, Code, Directory, Error, Result, Timestamp};
+
+/// How long before the end of its time to live the SDK stops restoring a backup, in milliseconds.
+const TTL_BUFFER_MILLIS: i64 = 60_000;
+
+/// The handle that `createBackup` answers: opaque, kept whole and given back whole.
+///
+/// Only `id` and `dir`, which every version of the SDK has, are read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
+pub struct BackupHandle {
+    whole: Map<String, Value>,
+    id: BackupId,
+    dir: Directory,
+}
+
+impl BackupHandle {
+    /// The id that the SDK gave the backup.
+    pub fn id(&self) -> &BackupId {
+        &self.id
+    }
+
+    /// The directory that the backup goes back into.
+    pub fn dir(&self) -> &Directory {
+        &self.dir
+    }
+}
+
+impl TryFrom<Map<String, Value>> for BackupHandle {
+    type Error = Error;
+
+    fn try_from(whole: Map<String, Value>) -> Result<Self> {
+        let text = |field: &str| {
+            whole.get(field).and_then(Value::as_str).ok_or_else(|| {
+                Error::new(
+                    Code::InvalidRef,
+                    format!("The backup handle has no `{field}`."),
+                    "Pass the ref on exactly as snapshot() answered it.",
+                )
+            })
+        };
+        let id = BackupId::parse(text("id")?)?;
+        let dir = Directory::parse(text("dir")?)?;
+        Ok(Self { whole, id, dir })
+    }
+}
+
+impl From<BackupHandle> for Map<String, Value> {
+    fn from(handle: BackupHandle) -> Self {
+        handle.whole
+    }
+}
+
+/// The options of `createBackup`, as the SDK spells them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupOptions {
+    /// The directory to capture.
+    pub dir: Directory,
+    /// The name stored beside the archive: the [`Mark`](super::Mark).
+    pub name: String,
+    /// Seconds from its creation for which the SDK restores the backup.
+    pub ttl: u64,
+    /// Whether files that git ignores are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gitignore: Option<bool>,
+    /// Patterns of paths that are left out, as mksquashfs takes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub excludes: Vec<String>,
+    /// How the archive is compressed; the SDK's choice where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Compression>,
+    /// Whether the archive goes through the R2 binding instead of signed URLs: for development.
+    pub local_bucket: bool,
+}
+
+/// How an archive is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compression {
+    /// The algorithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<CompressionFormat>,
+    /// How many threads work on it; at least 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<std::num::NonZeroU32>,
+}
+
+/// The compression algorithms that the SDK knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CompressionFormat {
+    /// Found everywhere.
+    Gzip,
+    /// The fastest.
+    Lz4,
+    /// The smallest at a fair speed.
+    Zstd,
+}
+
+/// What the SDK stores beside an archive (`backups/<id>/meta.json` of 0.12).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupMetadata {
+    /// The backup.
+    pub id: BackupId,
+    /// The directory that was captured.
+    pub dir: String,
+    /// The name that it was given, if any.
+    pub name: Option<String>,
+    /// The size of the archive, in bytes.
+    pub size_bytes: u64,
+    /// Seconds from its creation for which the SDK restores it.
+    pub ttl: f64,
+    /// When it was stored.
+    pub created_at: Timestamp,
+}
+
+impl BackupMetadata {
+    /// Whether the SDK would refuse at `now` to restore it because its time is over.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        // A time to live that no i64 holds does not end: the conversion saturates, and so does the sum.
+        #[allow(clippy::cast_possible_truncation)]
+        let ttl_millis = (self.ttl * 1000.0) as i64;
+        now.plus_millis(TTL_BUFFER_MILLIS) > self.created_at.plus_millis(ttl_millis)
+    }
+}

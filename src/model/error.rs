@@ -1,0 +1,233 @@
+//! The one error type of the product.
+//!
+//! Rules:
+//! - An error says what happened to what (`message`), what to do about it (`remediation`), and whether
+//!   the same call may succeed later (`retryable`). Programs switch on `code`, never on `message`.
+//! - Where the platform or the SDK threw, that is kept as the [`cause`](Error::cause).
+//! - "Not found" is said only on a definite answer; doubt is [`Kind::Transient`].
+//! - No secret and no file content is ever in a message.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Failure;
+
+/// The result of everything fallible in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What sort of failure it is, for callers that handle failures by class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// May pass by itself: the same call can be made again.
+    Transient,
+    /// Stays until something is changed: the arguments, the configuration, the sandbox.
+    Permanent,
+    /// The present state of the sandbox does not allow it.
+    Conflict,
+    /// It definitely does not exist (any more).
+    NotFound,
+    /// A limit was reached.
+    ResourceExhausted,
+    /// This deployment or platform can't do it.
+    Unsupported,
+    /// The caller may not do it.
+    PolicyDenied,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $kind:ident;)+) => {
+        /// The stable code of a failure.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The code as it is written everywhere outside of Rust.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)+ }
+            }
+
+            /// The class of failure that the code belongs to.
+            pub const fn kind(self) -> Kind {
+                match self { $(Self::$name => Kind::$kind,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// No R2 bucket is bound under the configured name.
+    R2BindingMissing = "R2_BINDING_MISSING", Permanent;
+    /// No Durable Object namespace of sandboxes is bound under the configured name.
+    SandboxBindingMissing = "SANDBOX_BINDING_MISSING", Permanent;
+    /// A variable of this Worker has a value that can't be used.
+    ConfigInvalid = "CONFIG_INVALID", Permanent;
+    /// The HTTP API is closed because no token is configured.
+    ApiTokenMissing = "API_TOKEN_MISSING", PolicyDenied;
+    /// The bearer token is absent or wrong.
+    Unauthorized = "UNAUTHORIZED", PolicyDenied;
+    /// The arguments do not have the shape of the operation.
+    InvalidArgument = "INVALID_ARGUMENT", Permanent;
+    /// The sandbox id is not one that a sandbox can have.
+    InvalidSandboxId = "INVALID_SANDBOX_ID", Permanent;
+    /// The directory can't be backed up.
+    InvalidDirectory = "INVALID_DIRECTORY", Permanent;
+    /// The label is not one that a snapshot can have.
+    InvalidLabel = "INVALID_LABEL", Permanent;
+    /// The ref is not a snapshot ref: truncated, of a wrong shape, or with unknown fields.
+    InvalidRef = "INVALID_REF", Permanent;
+    /// The ref belongs to another provider.
+    ForeignRef = "FOREIGN_REF", Permanent;
+    /// The ref has a schema version that this deployment does not read.
+    UnsupportedRefVersion = "UNSUPPORTED_REF_VERSION", Unsupported;
+    /// The ref does not agree with the backup that it names: forged or altered.
+    RefMismatch = "REF_MISMATCH", PolicyDenied;
+    /// The sandbox is not running, so its files are not there to be captured.
+    SandboxNotRunning = "SANDBOX_NOT_RUNNING", Conflict;
+    /// The sandbox is starting and not ready yet.
+    SandboxStarting = "SANDBOX_STARTING", Transient;
+    /// The container was replaced or stopped while it was being captured; the backup was discarded.
+    SandboxReplaced = "SANDBOX_REPLACED", Conflict;
+    /// The sandbox can't be reached now, or has no container to run on.
+    SandboxUnavailable = "SANDBOX_UNAVAILABLE", Transient;
+    /// The class behind the binding does not answer a method that is needed.
+    SandboxUnsupported = "SANDBOX_UNSUPPORTED", Unsupported;
+    /// The sandbox refused or failed in a way that has no code of its own.
+    SandboxFailed = "SANDBOX_FAILED", Permanent;
+    /// The sandbox's Worker is not configured for backups, or refused the options.
+    BackupConfigInvalid = "BACKUP_CONFIG_INVALID", Permanent;
+    /// The backup could not be made.
+    BackupFailed = "BACKUP_FAILED", Permanent;
+    /// What is in R2 is not the whole backup.
+    BackupIncomplete = "BACKUP_INCOMPLETE", Permanent;
+    /// The backup is not in R2 (any more).
+    BackupNotFound = "BACKUP_NOT_FOUND", NotFound;
+    /// The backup's time to live is over.
+    BackupExpired = "BACKUP_EXPIRED", NotFound;
+    /// The backup could not be applied to the new sandbox.
+    RestoreFailed = "RESTORE_FAILED", Transient;
+    /// The operation was cut off before its outcome was known.
+    OperationInterrupted = "OPERATION_INTERRUPTED", Transient;
+    /// R2 can't be reached or failed to answer.
+    StorageUnavailable = "STORAGE_UNAVAILABLE", Transient;
+    /// The caller's `AbortSignal` fired.
+    Aborted = "ABORTED", Transient;
+    /// There is no such route.
+    RouteNotFound = "ROUTE_NOT_FOUND", NotFound;
+    /// The route does not take this method.
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", Unsupported;
+    /// The body is not JSON by its `Content-Type`.
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", Unsupported;
+    /// The request's body is larger than any operation needs.
+    PayloadTooLarge = "PAYLOAD_TOO_LARGE", ResourceExhausted;
+    /// A defect of this Worker.
+    Internal = "INTERNAL", Permanent;
+}
+
+impl Code {
+    /// Whether the same call, made again, may succeed without anything being changed.
+    pub fn retryable(self) -> bool {
+        self.kind() == Kind::Transient
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A failure, legible to people and programs.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct Error {
+    code: Code,
+    message: String,
+    remediation: String,
+    #[source]
+    cause: Option<Box<Failure>>,
+}
+
+impl Error {
+    /// A failure with `code`; `message` says what happened to what, `remediation` what to do.
+    pub fn new(code: Code, message: impl Into<String>, remediation: impl Into<String>) -> Self {
+        Self { code, message: message.into(), remediation: remediation.into(), cause: None }
+    }
+
+    /// Keeps what the platform or the SDK threw.
+    #[must_use]
+    pub fn caused_by(mut self, cause: Failure) -> Self {
+        self.cause = Some(Box::new(cause));
+        self
+    }
+
+    /// Adds a sentence to the message, about what else went wrong or was left behind.
+    #[must_use]
+    pub fn and(mut self, sentence: &str) -> Self {
+        self.message.push(' ');
+        self.message.push_str(sentence);
+        self
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What happened, to what.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub fn remediation(&self) -> &str {
+        &self.remediation
+    }
+
+    /// What the platform or the SDK threw, where something did.
+    pub fn cause(&self) -> Option<&Failure> {
+        self.cause.as_deref()
+    }
+
+    /// Whether the same call may succeed later. See [`Code::retryable`].
+    pub fn retryable(&self) -> bool {
+        self.code.retryable()
+    }
+
+    /// The members that the error has outside of Rust, over RPC and HTTP alike.
+    pub fn body<'a>(&'a self, correlation_id: &'a str) -> ErrorBody<'a> {
+        ErrorBody {
+            code: self.code,
+            kind: self.code.kind(),
+            message: &self.message,
+            remediation: &self.remediation,
+            retryable: self.retryable(),
+            correlation_id,
+            cause: self.cause.as_deref(),
+        }
+    }
+}
+
+/// An [`Error`] as JSON.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorBody<'a> {
+    code: Code,
+    kind: Kind,
+    message: &'a str,
+    remediation: &'a str,
+    retryable: bool,
+    correlation_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a Failure>,
+}

@@ -1,0 +1,30 @@
+//! What things are: ids, refs, labels, backups, errors.
+//!
+//! Everything from outside becomes one of these types once, at the edge, and can't be wrong afterwards.
+//! Pure: nothing here does I/O, reads a clock or draws random numbers.
+
+pub mod backup;
+pub mod directory;
+pub mod error;
+pub mod failure;
+pub mod ids;
+pub mod label;
+pub mod mark;
+pub mod mint;
+pub mod refs;
+pub mod request;
+pub mod sandbox;
+pub mod time;
+
+pub use backup::{BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat};
+pub use directory::Directory;
+pub use error::{Code, Error, Kind, Result};
+pub use failure::Failure;
+pub use ids::{BackupId, SandboxId, ShortId, SnapshotId};
+pub use label::Label;
+pub use mark::Mark;
+pub use mint::{Lineage, mint, root_of};
+pub use refs::{Capabilities, PROVIDER_ID, SCHEMA_VERSION, SnapshotRef, WorkspaceRef};
+pub use request::{RestoreRequest, SnapshotRequest};
+pub use sandbox::{Probe, SandboxState, Status};
+pub use time::Timestamp;

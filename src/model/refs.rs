@@ -1,0 +1,170 @@
+//! Refs: what snapshots and sandboxes are outside of this Worker.
+//!
+//! They pass through applications, logs and language models, so what comes back is decoded strictly.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ids::quoted;
+use super::{BackupHandle, Code, Error, Result, SandboxId, SnapshotId, Timestamp};
+
+/// The provider that a ref belongs to.
+pub const PROVIDER_ID: &str = "cloudflare-sandbox";
+
+/// The version of the payloads that this release writes, and the only one that it reads.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The largest ref, in bytes of JSON.
+const MAX_BYTES: usize = 16 * 1024;
+
+const REMEDIATION: &str = "Pass the ref on exactly as snapshot() answered it.";
+
+/// A snapshot, as it passes through applications.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SnapshotRef {
+    #[serde(rename = "providerId")]
+    provider_id: &'static str,
+    #[serde(rename = "ref")]
+    payload: SnapshotPayload,
+}
+
+/// The part of a [`SnapshotRef`] that this provider defines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SnapshotPayload {
+    schema_version: u32,
+    snapshot_id: SnapshotId,
+    origin_id: SandboxId,
+    root_id: SandboxId,
+    backup: BackupHandle,
+    created_at: Timestamp,
+}
+
+impl SnapshotRef {
+    /// The ref of a snapshot of `origin_id`, in the lineage of `root_id`.
+    pub fn new(
+        snapshot_id: SnapshotId,
+        origin_id: SandboxId,
+        root_id: SandboxId,
+        backup: BackupHandle,
+        created_at: Timestamp,
+    ) -> Self {
+        let payload =
+            SnapshotPayload { schema_version: SCHEMA_VERSION, snapshot_id, origin_id, root_id, backup, created_at };
+        Self { provider_id: PROVIDER_ID, payload }
+    }
+
+    /// Decodes a ref that came from outside.
+    ///
+    /// # Errors
+    /// [`Code::ForeignRef`] for another provider's, [`Code::UnsupportedRefVersion`] for another schema version,
+    /// [`Code::InvalidRef`] for whatever else is not exactly a ref.
+    pub fn decode(value: &Value) -> Result<Self> {
+        let invalid = |why: &str| Error::new(Code::InvalidRef, format!("The snapshot ref {why}."), REMEDIATION);
+        let Value::Object(fields) = value else {
+            return Err(invalid("is not an object"));
+        };
+        let provider = fields.get("providerId").and_then(Value::as_str).ok_or_else(|| invalid("has no providerId"))?;
+        if provider != PROVIDER_ID {
+            return Err(Error::new(
+                Code::ForeignRef,
+                format!("The snapshot ref belongs to the provider {}, not to {PROVIDER_ID:?}.", quoted(provider)),
+                "Give this ref to the provider that made it.",
+            ));
+        }
+        if let Some(unknown) = fields.keys().find(|key| !["providerId", "ref"].contains(&key.as_str())) {
+            return Err(invalid(&format!("has an unknown field {}", quoted(unknown))));
+        }
+        let payload = fields.get("ref").ok_or_else(|| invalid("has no ref"))?;
+        let version =
+            payload.get("schemaVersion").and_then(Value::as_u64).ok_or_else(|| invalid("has no schemaVersion"))?;
+        if version != u64::from(SCHEMA_VERSION) {
+            return Err(Error::new(
+                Code::UnsupportedRefVersion,
+                format!("The snapshot ref has the schema version {version}; this deployment reads {SCHEMA_VERSION}."),
+                "Deploy the release of sandbox-snapshotter that made the ref, or take a new snapshot.",
+            ));
+        }
+        if payload.to_string().len() > MAX_BYTES {
+            return Err(invalid(&format!("is larger than {MAX_BYTES} bytes")));
+        }
+        let payload =
+            serde_path_to_error::deserialize(payload).map_err(|error| invalid(&format!("can't be read: {error}")))?;
+        Ok(Self { provider_id: PROVIDER_ID, payload })
+    }
+
+    /// The snapshot.
+    pub fn snapshot_id(&self) -> &SnapshotId {
+        &self.payload.snapshot_id
+    }
+
+    /// The sandbox that it was taken of.
+    pub fn origin_id(&self) -> &SandboxId {
+        &self.payload.origin_id
+    }
+
+    /// The first sandbox of the lineage.
+    pub fn root_id(&self) -> &SandboxId {
+        &self.payload.root_id
+    }
+
+    /// The SDK's handle of the backup.
+    pub fn backup(&self) -> &BackupHandle {
+        &self.payload.backup
+    }
+
+    /// When the backup was stored.
+    pub fn created_at(&self) -> Timestamp {
+        self.payload.created_at
+    }
+}
+
+/// A sandbox seen as somebody's place of work, as it passes through applications.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceRef {
+    provider_id: &'static str,
+    #[serde(rename = "ref")]
+    payload: WorkspacePayload,
+    capabilities: Capabilities,
+    schema_version: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WorkspacePayload {
+    sandbox_id: SandboxId,
+    root_id: SandboxId,
+}
+
+/// What can be done in a workspace.
+#[allow(clippy::struct_excessive_bools)] // The form that callers know it in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Capabilities {
+    fs: bool,
+    shell: bool,
+    code: bool,
+    snapshot: bool,
+}
+
+impl WorkspaceRef {
+    /// The ref of the sandbox `sandbox_id`, in the lineage of `root_id`.
+    pub fn new(sandbox_id: SandboxId, root_id: SandboxId) -> Self {
+        Self {
+            provider_id: PROVIDER_ID,
+            payload: WorkspacePayload { sandbox_id, root_id },
+            capabilities: Capabilities { fs: true, shell: true, code: true, snapshot: true },
+            schema_version: SCHEMA_VERSION,
+        }
+    }
+
+    /// The sandbox: what the application gives to `getSandbox()`.
+    pub fn sandbox_id(&self) -> &SandboxId {
+        &self.payload.sandbox_id
+    }
+
+    /// The first sandbox of the lineage.
+    pub fn root_id(&self) -> &SandboxId {
+        &self.payload.root_id
+    }
+}

@@ -1,0 +1,57 @@
+//! Points in time.
+
+use std::fmt;
+
+use chrono::{DateTime, SecondsFormat};
+use serde::{Deserialize, Serialize};
+
+/// A point in time, in milliseconds since 1970-01-01 UTC. Outside of Rust it is RFC 3339 in UTC with
+/// milliseconds: `2026-11-20T05:00:00.000Z`, the form that JavaScript's `toISOString` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// A point in time by its milliseconds.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970-01-01 UTC.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// The point `millis` later.
+    #[must_use]
+    pub const fn plus_millis(self, millis: i64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+
+    /// How long after `earlier` this is, in milliseconds; negative where it is before.
+    pub const fn millis_since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match DateTime::from_timestamp_millis(self.0) {
+            Some(time) => f.write_str(&time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+            None => write!(f, "{}ms", self.0),
+        }
+    }
+}
+
+impl TryFrom<String> for Timestamp {
+    type Error = chrono::ParseError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        DateTime::parse_from_rfc3339(&text).map(|time| Self(time.timestamp_millis()))
+    }
+}
+
+impl From<Timestamp> for String {
+    fn from(time: Timestamp) -> Self {
+        time.to_string()
+    }
+}

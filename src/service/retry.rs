@@ -1,0 +1,35 @@
+//! Repeats what failed in passing.
+
+use std::time::Duration;
+
+use super::Abort;
+use crate::model::Result;
+use crate::ports::{Clock, Entropy, Ports};
+
+/// How often something is tried before its failure counts.
+pub(super) const ATTEMPTS: u32 = 3;
+
+/// The wait before the second attempt, in milliseconds; it doubles with each further one.
+const FIRST_WAIT_MILLIS: u64 = 200;
+
+/// Does `work` up to three times, while it fails with a retryable error and nobody wishes to stop. The waits
+/// between are random within a factor of two, so that callers which failed together do not come back together.
+pub(super) async fn retry<P: Ports, T>(
+    ports: &P,
+    abort: &Abort,
+    mut work: impl AsyncFnMut() -> Result<T>,
+) -> Result<T> {
+    let mut attempt = 1;
+    loop {
+        abort.check()?;
+        match work().await {
+            Err(error) if error.retryable() && attempt < ATTEMPTS => {
+                let [jitter, ..] = ports.entropy().bytes()?;
+                let wait = FIRST_WAIT_MILLIS << (attempt - 1);
+                ports.clock().sleep(Duration::from_millis(wait + wait * u64::from(jitter) / 255)).await;
+                attempt += 1;
+            }
+            outcome => return outcome,
+        }
+    }
+}

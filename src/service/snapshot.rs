@@ -1,0 +1,119 @@
+//! Captures a sandbox.
+
+use super::container::{self, Sighting};
+use super::failures::{During, from_sandbox};
+use super::stored::look_up;
+use super::undo::discard_backup;
+use super::{Abort, CloudflareSandboxSnapshotter};
+use crate::model::request::MAX_TTL;
+use crate::model::{
+    BackupHandle, BackupOptions, Code, Directory, Error, Mark, Result, SandboxId, SnapshotRef, SnapshotRequest,
+    Timestamp, root_of,
+};
+use crate::ports::{Ports, Sandboxes};
+
+/// Takes the snapshot, or leaves nothing behind.
+pub(super) async fn snapshot<P: Ports>(
+    this: CloudflareSandboxSnapshotter<P>,
+    request: SnapshotRequest,
+    abort: Abort,
+) -> Result<SnapshotRef> {
+    let origin = request.sandbox_id.clone();
+    let dir = request.dir.clone().unwrap_or_else(|| this.config.default_dir.clone());
+    abort.check()?;
+
+    let sighting = sight(&this, &request, &dir).await?;
+    abort.check()?;
+
+    let mark = Mark { snapshot_id: this.draw_snapshot_id()?, origin_id: origin.clone() };
+    let options = BackupOptions {
+        dir,
+        name: mark.to_string(),
+        ttl: request.ttl.unwrap_or(MAX_TTL),
+        gitignore: request.gitignore,
+        excludes: request.excludes,
+        compression: request.compression,
+        local_bucket: this.config.local_bucket,
+    };
+    let backup = back_up(&this, &origin, &options, &sighting).await?;
+
+    let confirmed = match confirm(&this, &backup, &mark, &options.dir, &sighting).await {
+        Ok(created_at) => abort.check().map(|()| created_at),
+        Err(error) => Err(error),
+    };
+    match confirmed {
+        Ok(created_at) => {
+            let root = root_of(&origin);
+            Ok(SnapshotRef::new(mark.snapshot_id, origin, root, backup, created_at))
+        }
+        Err(error) => Err(discard_backup(&this, backup.id(), error).await),
+    }
+}
+
+async fn sight<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &SnapshotRequest,
+    dir: &Directory,
+) -> Result<Sighting> {
+    match container::sight(&*this.ports, &request.sandbox_id).await {
+        Err(error) if request.wake && matches!(error.code(), Code::SandboxNotRunning | Code::SandboxStarting) => {
+            container::wake(&*this.ports, &request.sandbox_id, dir).await
+        }
+        seen => seen,
+    }
+}
+
+/// Has the SDK make the backup. An interruption is looked into: when the container is gone, so are the files,
+/// and a caller who simply tried again would capture an empty sandbox.
+async fn back_up<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    origin: &SandboxId,
+    options: &BackupOptions,
+    sighting: &Sighting,
+) -> Result<BackupHandle> {
+    let error = match this.ports.sandboxes()?.create_backup(origin, options).await {
+        Ok(backup) => return Ok(backup),
+        Err(failure) => from_sandbox(failure, origin, During::Backup),
+    };
+    if !error.retryable() {
+        return Err(error);
+    }
+    match container::is_the_same(&*this.ports, origin, &options.dir, sighting).await {
+        Err(replaced) if replaced.code() == Code::SandboxReplaced => match error.cause() {
+            Some(cause) => Err(replaced.caused_by(cause.clone())),
+            None => Err(replaced),
+        },
+        _ => Err(error),
+    }
+}
+
+/// Makes sure that what is in R2 is the whole backup, and of the container that was seen before.
+async fn confirm<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    backup: &BackupHandle,
+    mark: &Mark,
+    dir: &Directory,
+    sighting: &Sighting,
+) -> Result<Timestamp> {
+    let stored = look_up(this, backup.id()).await.map_err(|error| match error.code() {
+        Code::BackupNotFound => Error::new(
+            Code::BackupIncomplete,
+            format!(
+                "The sandbox {:?} reported the backup {} as made, but it is not in the bucket that is bound to this Worker.",
+                mark.origin_id.as_str(),
+                backup.id(),
+            ),
+            "Bind the same bucket to this Worker and to the one that exports the sandbox's class.",
+        ),
+        _ => error,
+    })?;
+    if stored.mark != *mark || stored.metadata.dir != dir.as_str() {
+        return Err(Error::new(
+            Code::BackupIncomplete,
+            format!("The backup {} in R2 is not the one that was asked for.", backup.id()),
+            "Try again; report it if it happens again.",
+        ));
+    }
+    container::is_the_same(&*this.ports, &mark.origin_id, dir, sighting).await?;
+    Ok(stored.metadata.created_at)
+}
