@@ -12,16 +12,26 @@ import { at, run } from './setup.mjs';
 const TARGET = 'wasm32-unknown-unknown';
 
 export function build() {
-  run('cargo', ['build', '--release', '--lib', '--locked', '--target', TARGET, '-Z', 'build-std=std,panic_unwind'], {
-    RUSTC_BOOTSTRAP: '1',
-    RUSTFLAGS: '-Cpanic=unwind',
-    WASM_BINDGEN_USE_JS_SYS: '1',
-  });
+  run(
+    'cargo',
+    ['build', '--release', '--lib', '--locked', '--target', TARGET, '-Z', 'build-std=std,panic_unwind'],
+    {
+      RUSTC_BOOTSTRAP: '1',
+      RUSTFLAGS: '-Cpanic=unwind',
+      WASM_BINDGEN_USE_JS_SYS: '1',
+    },
+  );
   rmSync(at('build'), { recursive: true, force: true });
   mkdirSync(at('build'));
   run(at('.tools/bin/wasm-bindgen'), [
     at('target', TARGET, 'release/sandbox_snapshotter.wasm'),
-    ...['--target', 'web', '--no-typescript', '--omit-default-module-path', '--experimental-reset-state-function'],
+    ...[
+      '--target',
+      'web',
+      '--no-typescript',
+      '--omit-default-module-path',
+      '--experimental-reset-state-function',
+    ],
     ...['--out-dir', at('build'), '--out-name', 'index'],
   ]);
   const wasm = at('build/index_bg.wasm');

@@ -14,8 +14,8 @@ const commands = {
     rust();
     run('cargo', ['fmt', '--check']);
     run('cargo', ['clippy', '--all-targets', '--locked', '--', '-D', 'warnings']);
-    run('tsc', ['--project', '.']);
-    run('tsc', ['--project', 'examples/agent']);
+    for (const project of ['.', 'examples/agent', 'miniflare-tests/caller'])
+      run('tsc', ['--project', project]);
     run('prettier', ['--check', '--log-level', 'warn', '.']);
   },
   format: () => {

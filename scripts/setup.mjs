@@ -16,9 +16,15 @@ export function at(/** @type {string[]} */ ...parts) {
 }
 
 /** The environment of commands: the project's packages first, which bring a Node of their own where there is one. */
-function environment(/** @type {NodeJS.ProcessEnv} */ extra = {}) {
+export function environment(/** @type {NodeJS.ProcessEnv} */ extra = {}) {
   const path = [at('node_modules/.bin'), process.env.PATH].join(delimiter);
-  return { ...process.env, PATH: path, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...extra };
+  return {
+    ...process.env,
+    PATH: path,
+    WRANGLER_SEND_METRICS: 'false',
+    CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+    ...extra,
+  };
 }
 
 /** Runs a command in the project, and ends this process with its status when it fails. */
@@ -37,7 +43,11 @@ export function attempt(
   /** @type {string[]} */ args,
   /** @type {NodeJS.ProcessEnv} */ extra = {},
 ) {
-  const { status, error } = spawnSync(command, args, { cwd: ROOT, env: environment(extra), stdio: 'inherit' });
+  const { status, error } = spawnSync(command, args, {
+    cwd: ROOT,
+    env: environment(extra),
+    stdio: 'inherit',
+  });
   if (error) console.error(`${command} could not be run: ${error.message}`);
   return status ?? 1;
 }
@@ -51,7 +61,8 @@ function output(/** @type {string} */ command, /** @type {string[]} */ args) {
 /** The packages of package-lock.json. */
 export function packages() {
   const installed = at('node_modules/.package-lock.json');
-  const fresh = existsSync(installed) && statSync(installed).mtimeMs >= statSync(at('package-lock.json')).mtimeMs;
+  const fresh =
+    existsSync(installed) && statSync(installed).mtimeMs >= statSync(at('package-lock.json')).mtimeMs;
   if (!fresh) run('npm', ['ci', '--no-fund', '--no-audit']);
   const version = output('node', ['--version']) ?? '';
   const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
@@ -62,20 +73,31 @@ export function packages() {
 
 /** The Rust toolchain with the parts that the WebAssembly is built from. */
 export function rust() {
-  if (!output('rustup', ['--version'])) fail('rustup is missing: install it from https://rustup.rs and try again.');
+  if (!output('rustup', ['--version']))
+    fail('rustup is missing: install it from https://rustup.rs and try again.');
   const wanted = ['rustfmt', 'clippy', 'rust-src', 'rust-std-wasm32-unknown-unknown'];
   const installed = output('rustup', ['component', 'list', '--installed', '--toolchain', TOOLCHAIN]);
-  if (installed === undefined) run('rustup', ['toolchain', 'install', TOOLCHAIN, '--profile', 'minimal', '--no-self-update']);
+  if (installed === undefined)
+    run('rustup', ['toolchain', 'install', TOOLCHAIN, '--profile', 'minimal', '--no-self-update']);
   const missing = wanted.filter((component) => !installed?.includes(component));
   const components = missing.filter((component) => !component.startsWith('rust-std'));
   if (components.length > 0) run('rustup', ['component', 'add', '--toolchain', TOOLCHAIN, ...components]);
-  if (missing.length > components.length) run('rustup', ['target', 'add', '--toolchain', TOOLCHAIN, 'wasm32-unknown-unknown']);
+  if (missing.length > components.length)
+    run('rustup', ['target', 'add', '--toolchain', TOOLCHAIN, 'wasm32-unknown-unknown']);
 }
 
 /** The wasm-bindgen command, of the version of the library. */
 export function wasmBindgen() {
   if (output(at('.tools/bin/wasm-bindgen'), ['--version'])?.includes(WASM_BINDGEN)) return;
-  run('cargo', ['install', 'wasm-bindgen-cli', '--version', WASM_BINDGEN, '--locked', '--root', at('.tools')]);
+  run('cargo', [
+    'install',
+    'wasm-bindgen-cli',
+    '--version',
+    WASM_BINDGEN,
+    '--locked',
+    '--root',
+    at('.tools'),
+  ]);
 }
 
 /** The squashfs tools, which local sandboxes make their archives with. */

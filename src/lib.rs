@@ -15,3 +15,8 @@ pub mod cloudflare;
 pub mod model;
 pub mod ports;
 pub mod service;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

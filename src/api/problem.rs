@@ -35,7 +35,7 @@ fn status(code: Code) -> u16 {
         Code::BackupNotFound | Code::RouteNotFound => 404,
         Code::MethodNotAllowed => 405,
         Code::Aborted => 408,
-        Code::SandboxNotRunning | Code::SandboxReplaced | Code::BackupIncomplete => 409,
+        Code::SandboxNotRunning | Code::SandboxReplaced | Code::BackupInterrupted | Code::BackupIncomplete => 409,
         Code::BackupExpired => 410,
         Code::PayloadTooLarge => 413,
         Code::UnsupportedMediaType => 415,

@@ -9,13 +9,26 @@ use crate::model::Failure;
 pub(super) fn failure(thrown: &JsValue) -> Failure {
     let response = property(thrown, "errorResponse");
     let code = text(&response, "code").or_else(|| text(thrown, "code"));
-    let name = text(thrown, "name").unwrap_or_else(|| "Error".into());
+    let name = class_name(thrown).unwrap_or_else(|| "Error".into());
     let message = text(thrown, "message").or_else(|| thrown.as_string()).unwrap_or_else(|| format!("{thrown:?}"));
     let mut failure = Failure::new(name, &message);
     failure.code = code;
     failure.http_status = number(&response, "httpStatus");
     failure.retryable = ["retryable", "overloaded"].iter().any(|flag| property(thrown, flag).is_truthy());
     failure
+}
+
+/// The name of the error's class. Where the thrower's Worker has an older compatibility date than this one, only the
+/// first line of the stack still has it.
+fn class_name(thrown: &JsValue) -> Option<String> {
+    let name = text(thrown, "name")?;
+    if name != "Error" {
+        return Some(name);
+    }
+    let stack = text(thrown, "stack").unwrap_or_default();
+    let (class, _) = stack.split_once(':').unwrap_or_default();
+    let is_class = class.ends_with("Error") && class.chars().all(char::is_alphanumeric);
+    Some(if is_class { class.to_owned() } else { name })
 }
 
 /// A failure to understand what was answered.

@@ -102,6 +102,8 @@ codes! {
     BackupConfigInvalid = "BACKUP_CONFIG_INVALID", Permanent;
     /// The backup could not be made.
     BackupFailed = "BACKUP_FAILED", Permanent;
+    /// The sandbox was cut off while it was being backed up, and may have lost its files with that.
+    BackupInterrupted = "BACKUP_INTERRUPTED", Conflict;
     /// What is in R2 is not the whole backup.
     BackupIncomplete = "BACKUP_INCOMPLETE", Permanent;
     /// The backup is not in R2 (any more).

@@ -5,7 +5,9 @@
 //! The SDK has no lasting identity of a container that could be compared. But a container that replaced
 //! another one is younger than the look at the other one, and that can be measured.
 
+use super::Abort;
 use super::failures::{During, from_sandbox};
+use super::retry::retry;
 use crate::model::{Code, Directory, Error, Result, SandboxId, SandboxState, Status, Timestamp};
 use crate::ports::{Clock, Ports, Sandboxes};
 
@@ -47,9 +49,12 @@ pub(super) async fn sight<P: Ports>(ports: &P, id: &SandboxId) -> Result<Sightin
 }
 
 /// Starts the sandbox where it isn't running.
-pub(super) async fn wake<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory) -> Result<Sighting> {
-    ports.sandboxes()?.probe(id, dir).await.map_err(|failure| from_sandbox(failure, id, During::Look))?;
-    sight(ports, id).await
+pub(super) async fn wake<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, abort: &Abort) -> Result<Sighting> {
+    retry(ports, abort, async || {
+        ports.sandboxes()?.probe(id, dir).await.map_err(|failure| from_sandbox(failure, id, During::Look))?;
+        sight(ports, id).await
+    })
+    .await
 }
 
 /// Makes sure that the container seen at `sighting` is the one that runs now.

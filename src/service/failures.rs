@@ -28,7 +28,7 @@ pub(super) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Destroy => "destroying",
     };
     let message = format!("{} while {doing} the sandbox {:?}: {}", what(code), id.as_str(), failure.message);
-    Error::new(code, message, remedy(code, during)).caused_by(failure)
+    Error::new(code, message, remedy(code)).caused_by(failure)
 }
 
 /// The error for what R2 threw; nothing that R2 throws is a definite answer.
@@ -141,27 +141,26 @@ fn what(code: Code) -> &'static str {
     }
 }
 
-fn remedy(code: Code, during: During) -> &'static str {
-    match (code, during) {
-        (Code::BackupConfigInvalid, _) => {
+fn remedy(code: Code) -> &'static str {
+    match code {
+        Code::BackupConfigInvalid => {
             "Look at the cause. The Worker that exports the sandbox's class needs the R2 binding BACKUP_BUCKET and, in production, \
              BACKUP_BUCKET_NAME, CLOUDFLARE_R2_ACCOUNT_ID, R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY; in development set LOCAL_BUCKET = \"true\" \
              on this Worker."
         }
-        (Code::BackupNotFound, _) => {
+        Code::BackupNotFound => {
             "It was deleted, or the sandbox's Worker is bound to another bucket than this one. If it was deleted, use another snapshot."
         }
-        (Code::BackupExpired, _) => "Use another snapshot; take snapshots with a longer ttl, or without one.",
-        (Code::BackupIncomplete, _) => "Use another snapshot.",
-        (Code::SandboxUnsupported, _) => {
+        Code::BackupExpired => "Use another snapshot; take snapshots with a longer ttl, or without one.",
+        Code::BackupIncomplete => "Use another snapshot.",
+        Code::SandboxUnsupported => {
             "The Durable Object behind the sandbox binding must be the Sandbox class of @cloudflare/sandbox 0.12.10, or one with its methods \
              configure, getState, execWithSessionToken, createBackup, restoreBackup and destroy."
         }
-        (Code::BackupFailed, _) => {
+        Code::BackupFailed => {
             "Look at the cause: every file of the directory must be readable, and there must be room for the archive. Then try again."
         }
-        (Code::SandboxFailed, _) => "Look at the cause and at the logs of the sandbox's Worker.",
-        (_, During::Backup) => "Nothing was stored. Try again, if the sandbox still has its files.",
+        Code::SandboxFailed => "Look at the cause and at the logs of the sandbox's Worker.",
         _ => "Try again.",
     }
 }

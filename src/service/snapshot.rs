@@ -22,7 +22,7 @@ pub(super) async fn snapshot<P: Ports>(
     let dir = request.dir.clone().unwrap_or_else(|| this.config.default_dir.clone());
     abort.check()?;
 
-    let sighting = sight(&this, &request, &dir).await?;
+    let sighting = sight(&this, &request, &dir, &abort).await?;
     abort.check()?;
 
     let mark = Mark { snapshot_id: this.draw_snapshot_id()?, origin_id: origin.clone() };
@@ -54,36 +54,41 @@ async fn sight<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: &SnapshotRequest,
     dir: &Directory,
+    abort: &Abort,
 ) -> Result<Sighting> {
     match container::sight(&*this.ports, &request.sandbox_id).await {
         Err(error) if request.wake && matches!(error.code(), Code::SandboxNotRunning | Code::SandboxStarting) => {
-            container::wake(&*this.ports, &request.sandbox_id, dir).await
+            container::wake(&*this.ports, &request.sandbox_id, dir, abort).await
         }
         seen => seen,
     }
 }
 
-/// Has the SDK make the backup. An interruption is looked into: when the container is gone, so are the files,
-/// and a caller who simply tried again would capture an empty sandbox.
+/// Has the SDK make the backup. A failure that may pass elsewhere does not pass here: when the container is gone, so
+/// are the files, and a caller who simply tried again could capture the empty one that somebody started meanwhile.
 async fn back_up<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     origin: &SandboxId,
     options: &BackupOptions,
     sighting: &Sighting,
 ) -> Result<BackupHandle> {
-    let error = match this.ports.sandboxes()?.create_backup(origin, options).await {
+    let failure = match this.ports.sandboxes()?.create_backup(origin, options).await {
         Ok(backup) => return Ok(backup),
-        Err(failure) => from_sandbox(failure, origin, During::Backup),
+        Err(failure) => failure,
     };
+    let error = from_sandbox(failure.clone(), origin, During::Backup);
     if !error.retryable() {
         return Err(error);
     }
     match container::is_the_same(&*this.ports, origin, &options.dir, sighting).await {
-        Err(replaced) if replaced.code() == Code::SandboxReplaced => match error.cause() {
-            Some(cause) => Err(replaced.caused_by(cause.clone())),
-            None => Err(replaced),
-        },
-        _ => Err(error),
+        Err(replaced) if replaced.code() == Code::SandboxReplaced => Err(replaced.caused_by(failure)),
+        _ => Err(Error::new(
+            Code::BackupInterrupted,
+            error.message(),
+            "Nothing was stored. Make sure that the sandbox still has its files before you try again: if its container was \
+             replaced, they are gone, and the newest snapshot has to be restored.",
+        )
+        .caused_by(failure)),
     }
 }
 

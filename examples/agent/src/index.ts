@@ -1,0 +1,77 @@
+// An agent that works in a sandbox, tries risky things, and goes back when they fail.
+
+import { getSandbox, type Sandbox } from '@cloudflare/sandbox';
+import { DurableObject } from 'cloudflare:workers';
+
+import type { Attempt, Output } from './answers.ts';
+import type { Snapshotter } from './snapshotter.ts';
+
+interface Env {
+  Agent: DurableObjectNamespace<Agent>;
+  Sandbox: DurableObjectNamespace<Sandbox>;
+  SNAPSHOTTER: Fetcher & Snapshotter;
+}
+
+export class Agent extends DurableObject<Env> {
+  /** The sandbox that the agent works in now. */
+  async sandboxId(): Promise<string> {
+    return (await this.ctx.storage.get<string>('sandboxId')) ?? `agent-${this.ctx.id.name}`;
+  }
+
+  /** Runs a command where the agent works now. */
+  async run(command: string): Promise<Output> {
+    return this.runIn(await this.sandboxId(), command);
+  }
+
+  /** Tries something risky: when it fails, the agent goes on in a new sandbox with the files from before. */
+  async attempt(command: string): Promise<Attempt> {
+    const sandboxId = await this.sandboxId();
+    const before = await this.env.SNAPSHOTTER.snapshot({ sandboxId, label: 'before something risky' });
+    const output = await this.run(command);
+    if (output.exitCode === 0) return { output };
+
+    const workspace = await this.env.SNAPSHOTTER.restore({ ref: before });
+    await this.ctx.storage.put('sandboxId', workspace.ref.sandboxId);
+    await getSandbox(this.env.Sandbox, sandboxId).destroy(); // Nobody works there any more.
+    return { output, wentBackTo: workspace.ref.sandboxId };
+  }
+
+  /** Tries several ways from the same state, each in a sandbox of its own. */
+  async explore(commands: string[]): Promise<Output[]> {
+    const ref = await this.env.SNAPSHOTTER.snapshot({ sandboxId: await this.sandboxId() });
+    return Promise.all(
+      commands.map(async (command) => {
+        const workspace = await this.env.SNAPSHOTTER.branch({ ref });
+        return this.runIn(workspace.ref.sandboxId, command);
+      }),
+    );
+  }
+
+  private async runIn(sandboxId: string, command: string): Promise<Output> {
+    try {
+      const { exitCode, stdout, stderr } = await getSandbox(this.env.Sandbox, sandboxId).exec(command);
+      return { sandboxId, exitCode, stdout, stderr };
+    } catch (error) {
+      // Such as `exit 1`, which ends the session of the shell.
+      return { sandboxId, exitCode: 1, stdout: '', stderr: String(error) };
+    }
+  }
+}
+
+/** `POST /<agent>/run`, `/attempt` and `/explore`, with the argument as JSON; `GET /<agent>` is its sandbox. */
+export default {
+  async fetch(request, env): Promise<Response> {
+    const [name = '', method] = new URL(request.url).pathname.slice(1).split('/');
+    const agent = env.Agent.getByName(name);
+    switch (method) {
+      case 'run':
+        return Response.json(await agent.run(await request.json()));
+      case 'attempt':
+        return Response.json(await agent.attempt(await request.json()));
+      case 'explore':
+        return Response.json(await agent.explore(await request.json()));
+      default:
+        return Response.json(await agent.sandboxId());
+    }
+  },
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs as process 1 of one sandbox, in its own mount and pid namespace: builds the private root, moves into it, and
+# keeps the server running. When process 1 ends, for whatever reason, the kernel ends all others and the files are gone.
+#
+#   enter.sh STATE NODE     STATE: the container's folder on the host; NODE: the node binary to run the server with
+set -euo pipefail
+umask 022
+state=$1 node=$2
+root=$state/root tools=/opt/local-engine
+
+# /proc is still the host's: this is the pid that the engine can send a signal to.
+read -r pid _ </proc/self/stat
+echo "$pid"
+
+# share SOURCE [TARGET]: shows a file or a directory of the host, read-only, in the private root.
+share() {
+  local target=$root${2:-$1}
+  if [ -d "$1" ]; then mkdir -p "$target"; else mkdir -p "${target%/*}" && : >"$target"; fi
+  mount --rbind "$1" "$target"
+  # In a user namespace the flags that the host's mount has must be repeated.
+  mount -o remount,bind,ro "$target" 2>/dev/null ||
+    mount -o remount,bind,ro,nosuid,nodev "$target" 2>/dev/null ||
+    mount -o remount,bind,ro,nosuid,nodev,noatime "$target"
+}
+
+mkdir "$root"
+mount -t tmpfs -o mode=755 tmpfs "$root"
+for path in /usr /etc /bin /sbin /lib /lib32 /lib64 /libx32 /nix; do
+  if [ -L "$path" ]; then
+    cp -P "$path" "$root$path"
+  elif [ -d "$path" ]; then
+    share "$path"
+  fi
+done
+resolv=$(readlink -f /etc/resolv.conf || true)
+if [ -f "$resolv" ] && [[ $resolv != /etc/* ]]; then share "$resolv"; fi
+
+share "$node" $tools/node
+cp "$state/../server.cjs" "$root$tools/server.cjs"
+mkdir "$root$tools/io"
+mount --bind "$state/io" "$root$tools/io"
+
+mkdir -p "$root"/{workspace,home,root,app,run,tmp,var/tmp,var/backups,proc,dev/pts,dev/shm}
+chmod 1777 "$root/tmp" "$root/var/tmp" "$root/dev/shm"
+for device in null zero full random urandom tty; do
+  [ -e "/dev/$device" ] || continue
+  : >"$root/dev/$device"
+  mount --bind "/dev/$device" "$root/dev/$device"
+done
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" 2>/dev/null || true
+ln -s pts/ptmx "$root/dev/ptmx"
+ln -s /proc/self/fd "$root/dev/fd"
+for stream in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${stream%:*}" "$root/dev/${stream#*:}"; done
+# Some hosts, such as most Docker containers, refuse a new /proc: the sandbox then sees the host's processes.
+mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
+
+cd "$root"
+mkdir .host
+pivot_root . .host
+umount --lazy /.host
+rmdir /.host
+
+cd /workspace
+# The server is not process 1 itself: bash is, which also reaps the processes that lose their parents.
+exec bash -c "$tools/node $tools/server.cjs; exit \$?"

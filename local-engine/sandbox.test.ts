@@ -1,0 +1,171 @@
+/** What one sandbox does: commands, sessions, files, processes. Through workerd and the published class. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startWorld, type TestSandbox, type TestWorld } from './testing.ts';
+
+let world: TestWorld;
+let box: TestSandbox;
+before(async () => {
+  world = await startWorld();
+  box = world.sandbox('box');
+});
+after(() => world[Symbol.asyncDispose]());
+
+const stdout = async (command: string, options?: object, sandbox = box): Promise<string> =>
+  (await sandbox.call('exec', command, options)).stdout;
+
+test('a command has its output on two streams and an exit code', async () => {
+  const { stdout, stderr, exitCode, success } = await box.call(
+    'exec',
+    'printf "ü\\n\\n"; echo no >&2; (exit 7)',
+  );
+  assert.deepEqual(
+    { stdout, stderr, exitCode, success },
+    { stdout: 'ü\n\n', stderr: 'no\n', exitCode: 7, success: false },
+  );
+});
+
+test('the streams can be opened by name', async () => {
+  const { stdout, stderr } = await box.call(
+    'exec',
+    'echo out >/dev/stdout; echo err | tee /dev/stderr >/dev/null',
+  );
+  assert.deepEqual([stdout, stderr], ['out\n', 'err\n']);
+});
+
+test('megabytes of output arrive whole', async () => {
+  assert.equal((await stdout('seq 1 1000000')).length, 6888896);
+});
+
+test('a session keeps its directory, variables and functions', async () => {
+  await box.call('exec', 'mkdir -p /tmp/here && cd /tmp/here; kept="a b"; greet() { echo "hello $1"; }');
+  assert.equal(await stdout('pwd; echo "$kept"; greet you'), '/tmp/here\na b\nhello you\n');
+  await box.call('writeFile', 'relative', 'x');
+  assert.equal(await stdout('cat /tmp/here/relative; cd /workspace'), 'x');
+});
+
+test('directory and variables of one call end with it', async () => {
+  await box.call('exec', 'export COLOUR=red');
+  const options = { cwd: '/tmp', env: { COLOUR: "it's blue", NEW: '1' } };
+  assert.equal(await stdout('pwd; echo "$COLOUR$NEW"; (exit 3)', options), "/tmp\nit's blue1\n");
+  assert.equal(await stdout('pwd; echo "$COLOUR${NEW-unset}"'), '/workspace\nredunset\n');
+  assert.equal((await box.call('exec', '(exit 3)', options)).exitCode, 3);
+  assert.equal((await box.call('exec', 'echo never', { cwd: '/none' })).exitCode, 1);
+});
+
+test('neither redirections nor syntax errors break a session', async () => {
+  await box.call('exec', 'exec >/dev/null 2>&1');
+  assert.notEqual((await box.call('exec', 'if (')).exitCode, 0);
+  assert.equal(await stdout('cat; sleep 1000 & echo "\'still\' here"'), "'still' here\n");
+});
+
+test('commands of one session wait for each other', async () => {
+  await box.call('exec', 'n=0; mkfifo /tmp/gate');
+  const waits = stdout('read -r n </tmp/gate; echo $n');
+  const next = stdout('echo after $n');
+  await world.sandbox('box', { enableDefaultSession: false }).call('exec', 'echo 5 >/tmp/gate');
+  assert.deepEqual(await Promise.all([waits, next]), ['5\n', 'after 5\n']);
+});
+
+test('exit ends the session, and the next command gets a new one', async () => {
+  await box.call('exec', 'lost=1');
+  await assert.rejects(box.call('exec', 'exit 3'), {
+    name: 'SessionTerminatedError',
+    code: 'SESSION_TERMINATED',
+  });
+  assert.equal(await stdout('echo ${lost-new}'), 'new\n');
+});
+
+test('a command that takes too long is ended', async () => {
+  await assert.rejects(box.call('exec', 'sleep 1000', { timeout: 20 }), /timed out after 20 ms/);
+  assert.equal(await stdout('echo again'), 'again\n');
+});
+
+test('without a session, commands share nothing', async () => {
+  const loose = world.sandbox('box', { enableDefaultSession: false });
+  await loose.call('exec', 'cd /tmp; x=1');
+  assert.equal(await stdout('pwd; echo ${x-unset}', {}, loose), '/workspace\nunset\n');
+  assert.equal((await loose.call('exec', 'exit 4')).exitCode, 4);
+  await assert.rejects(loose.call('exec', 'sleep 1000', { timeout: 20 }), /timed out after 20 ms/);
+});
+
+test('output streams as events', async () => {
+  const text: string = await box.call('execStream', 'echo one; echo two >&2; (exit 2)');
+  const events = text
+    .split('\n\n')
+    .filter(Boolean)
+    .map((event) => JSON.parse(event.slice('data: '.length)));
+  assert.deepEqual(
+    events.map(({ type, data, exitCode }) => data ?? exitCode ?? type).toSorted(),
+    ['start', 'one\n', 'two\n', 2].toSorted(),
+  );
+});
+
+test('sessions of its own, and their errors', async () => {
+  await box.call('exec', 'true');
+  const placement = await box.call('getContainerPlacementId');
+  assert.match(placement, /^local-/);
+  await assert.rejects(box.call('createSession', { id: 'sandbox-box' }), {
+    name: 'SessionAlreadyExistsError',
+  });
+});
+
+test('files go there and back', async () => {
+  const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256));
+  const name = "/workspace/it's\n-odd ü";
+  await box.call('writeFile', name, bytes.toString('base64'), { encoding: 'base64' });
+  const binary = await box.call('readFile', name);
+  assert.deepEqual(
+    [binary.encoding, binary.size, binary.content],
+    ['base64', 70_000, bytes.toString('base64')],
+  );
+  await box.call('writeFile', '/workspace/text', 'zwei\nΩ');
+  const text = await box.call('readFile', '/workspace/text');
+  assert.deepEqual([text.encoding, text.content], ['utf-8', 'zwei\nΩ']);
+  assert.match(
+    await box.call('readFileStream', '/workspace/text'),
+    /"isBinary":false.*"zwei\\nΩ".*"complete"/s,
+  );
+
+  await box.call('mkdir', '/workspace/d/e', { recursive: true });
+  await box.call('moveFile', name, '/workspace/d/e/moved');
+  await box.call('renameFile', '/workspace/text', '/workspace/d/.hidden');
+  assert.equal((await box.call('exists', name)).exists, false);
+  const list = async (options: object) =>
+    (await box.call('listFiles', '/workspace/d', options)).files.map(
+      (file: { relativePath: string }) => file.relativePath,
+    );
+  assert.deepEqual(await list({ recursive: true }), ['e', 'e/moved']);
+  assert.deepEqual((await list({ includeHidden: true })).toSorted(), ['.hidden', 'e']);
+  await box.call('deleteFile', '/workspace/d/e/moved');
+  await assert.rejects(box.call('readFile', '/workspace/d/e/moved'), { code: 'FILE_NOT_FOUND' });
+  await assert.rejects(box.call('deleteFile', '/workspace/d'), { code: 'IS_DIRECTORY' });
+});
+
+test('background processes', async () => {
+  const { id } = await box.call('startProcess', 'echo log; read -r line </tmp/gate; echo "$line"');
+  await box.call('exec', 'echo go >/tmp/gate');
+  const events: string = await box.call('streamProcessLogs', id);
+  assert.match(events, /"log\\n".*"go\\n".*"exit"/s);
+  assert.equal((await box.call('getProcess', id)).status, 'completed');
+  assert.equal((await box.call('getProcessLogs', id)).stdout, 'log\ngo\n');
+  await box.call('startProcess', 'sleep 1000', { processId: 'sleeper' });
+  assert.equal(await box.call('killAllProcesses'), 1);
+  assert.equal((await box.call('getProcess', 'sleeper')).status, 'killed');
+  assert.equal(await box.call('getProcess', 'none'), null);
+});
+
+test('git checkout', async () => {
+  await box.call(
+    'exec',
+    'git init -qb trunk /tmp/up && cd /tmp/up && git config user.email a@b && git config user.name a',
+  );
+  await box.call('exec', 'echo 1 >f && git add f && git commit -qm one; cd /workspace');
+  const { branch, targetDir } = await box.call('gitCheckout', '/tmp/up');
+  assert.deepEqual([branch, await stdout(`cat ${targetDir}/f`)], ['trunk', '1\n']);
+  await assert.rejects(box.call('gitCheckout', '/tmp/none'), { code: 'GIT_CLONE_FAILED' });
+});
+
+test('what the engine leaves out says so', async () => {
+  await assert.rejects(box.call('createCodeContext', {}), /not part of the local engine/);
+});

@@ -1,0 +1,88 @@
+/** Runs one program to its end. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { openOutput } from './pipe.ts';
+
+/** A stream of output. */
+export type Stream = 'stdout' | 'stderr';
+const STREAMS = ['stdout', 'stderr'] as const;
+
+/** Where output goes while a program runs. */
+export type OnOutput = (stream: Stream, data: Buffer) => void;
+
+/** Decodes output as it comes; characters may be cut anywhere. */
+export function textOutput(send: (stream: Stream, text: string) => void): { add: OnOutput; end(): void } {
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const decode = (stream: Stream, data?: Buffer) => {
+    const text = decoders[stream].decode(data, { stream: data !== undefined });
+    if (text) send(stream, text);
+  };
+  return { add: decode, end: () => STREAMS.forEach((stream) => decode(stream)) };
+}
+
+/** How a program runs. */
+export interface RunOptions {
+  cwd?: string | undefined;
+  env?: NodeJS.ProcessEnv | undefined;
+  timeoutMs?: number | undefined;
+  onOutput?: OnOutput | undefined;
+  onStart?: ((pid: number) => void) | undefined;
+}
+
+/** How it ended. */
+export interface RunResult {
+  exitCode: number;
+  stdout: Buffer;
+  stderr: Buffer;
+  timedOut: boolean;
+}
+
+/** The exit code of a process as a shell reports it. */
+export function exitStatus(code: number | null, signal: NodeJS.Signals | null): number {
+  return code ?? 128 + constants.signals[signal ?? 'SIGKILL'];
+}
+
+/** Kills a program and all that it started, when it leads a process group. */
+export function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All gone already.
+  }
+}
+
+/** Runs a program as the leader of a process group; resolves when it has ended and nothing holds its output open. */
+export async function run(program: string, args: string[], options: RunOptions = {}): Promise<RunResult> {
+  const output = openOutput();
+  const chunks: Record<Stream, Buffer[]> = { stdout: [], stderr: [] };
+  const closed = STREAMS.map((stream) => {
+    output[stream].on('data', (data: Buffer) => {
+      chunks[stream].push(data);
+      options.onOutput?.(stream, data);
+    });
+    return once(output[stream], 'close');
+  });
+  const child = spawn(program, args, {
+    cwd: options.cwd ?? '/workspace',
+    env: options.env ?? process.env,
+    stdio: ['ignore', ...output.ends],
+    detached: true,
+  });
+  output.close();
+  if (child.pid !== undefined) options.onStart?.(child.pid);
+  let timedOut = false;
+  const timer =
+    options.timeoutMs &&
+    setTimeout(() => {
+      timedOut = true;
+      killGroup(child.pid);
+    }, options.timeoutMs);
+  try {
+    const [[code, signal]] = await Promise.all([once(child, 'exit'), ...closed]);
+    const [stdout, stderr] = [Buffer.concat(chunks.stdout), Buffer.concat(chunks.stderr)];
+    return { exitCode: exitStatus(code, signal), stdout, stderr, timedOut };
+  } finally {
+    if (timer) clearTimeout(timer);
+  }
+}

@@ -1,0 +1,55 @@
+// The example agent, as the demo runs it.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { AGENT, SNAPSHOTTER, startLocal, type Local } from '../scripts/local.ts';
+import type { Attempt, Output } from '../examples/agent/src/answers.ts';
+
+let local: Local;
+before(async () => {
+  local = await startLocal({
+    workers: [{ config: AGENT }, { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true' } }],
+  });
+});
+after(() => local.close());
+
+async function ask<T>(agent: string, method: string, argument: unknown): Promise<T> {
+  const init = { method: 'POST', body: JSON.stringify(argument) };
+  const response = await local.miniflare.dispatchFetch(`http://agent/${agent}/${method}`, init);
+  return (await response.json()) as T;
+}
+
+test('an agent whose risky command fails goes on in a new sandbox with the files from before', async () => {
+  await ask('risky', 'run', 'echo good > file');
+  const { wentBackTo } = await ask<Attempt>('risky', 'attempt', 'echo bad > file; false');
+  const { sandboxId, stdout } = await ask<Output>('risky', 'run', 'cat file');
+  assert.match(sandboxId, /^agent-risky-restored-[a-z0-9]{8}$/);
+  assert.deepEqual([sandboxId, stdout], [wentBackTo, 'good\n']);
+  assert.equal(local.engine.running().length, 1, 'the sandbox that it left is ended');
+});
+
+test('an agent whose risky command ends its session goes back too', async () => {
+  await ask('exits', 'run', 'echo good > file');
+  const { wentBackTo } = await ask<Attempt>('exits', 'attempt', 'rm file; exit 1');
+  assert.match(wentBackTo ?? '', /^agent-exits-restored-/);
+});
+
+test('an agent whose risky command succeeds stays where it is', async () => {
+  await ask('lucky', 'run', 'echo good > file');
+  assert.equal((await ask<Attempt>('lucky', 'attempt', 'echo better > file')).wentBackTo, undefined);
+  assert.equal((await ask<Output>('lucky', 'run', 'cat file')).stdout, 'better\n');
+});
+
+test('an agent explores several ways from one state, each in a sandbox of its own', async () => {
+  await ask('curious', 'run', 'echo start > file');
+  const ways = await ask<Output[]>('curious', 'explore', [
+    'echo one >> file; cat file',
+    'echo two >> file; cat file',
+  ]);
+  assert.deepEqual(
+    ways.map(({ stdout }) => stdout),
+    ['start\none\n', 'start\ntwo\n'],
+  );
+  assert.equal((await ask<Output>('curious', 'run', 'cat file')).stdout, 'start\n');
+});

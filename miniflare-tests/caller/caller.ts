@@ -1,0 +1,75 @@
+// A Worker with a Durable Object that does what a test tells it to: call the snapshotter, or a sandbox, or look into
+// the bucket. It exports the class of the sandboxes too, for the topology where the application does.
+
+import { getSandbox, type Sandbox as SandboxClass } from '@cloudflare/sandbox';
+import { DurableObject } from 'cloudflare:workers';
+
+import type { Answer, Step, Thrown } from './steps.ts';
+
+export { Sandbox } from '@cloudflare/sandbox';
+
+type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
+
+interface Env {
+  Caller: DurableObjectNamespace<Caller>;
+  Sandbox: DurableObjectNamespace<SandboxClass>;
+  SNAPSHOTTER: Fetcher & Methods;
+  BUCKET: R2Bucket;
+}
+
+export class Caller extends DurableObject<Env> {
+  #abort = new AbortController();
+
+  async perform(step: Step): Promise<Answer> {
+    try {
+      return { value: await this.#do(step) };
+    } catch (thrown) {
+      const error = thrown as Thrown;
+      return { error: { ...error, name: error.name, message: error.message } };
+    }
+  }
+
+  async #do(step: Step): Promise<unknown> {
+    switch (step.do) {
+      case 'rpc':
+        return this.#rpc(step.method, step.options, step.signal);
+      case 'fetch': {
+        const response = await this.env.SNAPSHOTTER.fetch(`http://snapshotter${step.path}`, {
+          ...step.init,
+          signal: step.signal ? this.#abort.signal : null,
+        });
+        const headers = Object.fromEntries(response.headers);
+        return { status: response.status, headers, body: await response.text() };
+      }
+      case 'abort':
+        return this.#abort.abort();
+      case 'sandbox': {
+        const sandbox = getSandbox(this.env.Sandbox, step.id) as unknown as Methods;
+        return sandbox[step.method]?.(...step.args);
+      }
+      case 'hex':
+        return this.env.Sandbox.idFromName(step.id).toString();
+      case 'objects':
+        return (await this.env.BUCKET.list()).objects.map(({ key }) => key).sort();
+      case 'read':
+        return (await this.env.BUCKET.get(step.key))?.text();
+      case 'write':
+        return void (await this.env.BUCKET.put(step.key, step.text));
+      case 'delete':
+        return this.env.BUCKET.delete(step.key);
+    }
+  }
+
+  #rpc(method: string, options: unknown, signal: boolean | undefined): Promise<unknown> {
+    const argument = signal ? { ...(options as object), signal: this.#abort.signal } : options;
+    // A stub's methods know their stub only when they are called on it.
+    return (this.env.SNAPSHOTTER as Methods)[method]!(argument);
+  }
+}
+
+export default {
+  async fetch(request, env): Promise<Response> {
+    const name = new URL(request.url).pathname.slice(1);
+    return Response.json(await env.Caller.getByName(name).perform(await request.json()));
+  },
+} satisfies ExportedHandler<Env>;

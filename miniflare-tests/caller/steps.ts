@@ -1,0 +1,30 @@
+/** What the caller can be told to do. */
+export type Step =
+  | { do: 'rpc'; method: string; options: unknown; signal?: boolean }
+  | {
+      do: 'fetch';
+      path: string;
+      init: { method?: string; headers?: Record<string, string>; body?: string };
+      signal?: boolean;
+    }
+  | { do: 'abort' }
+  | { do: 'sandbox'; id: string; method: string; args: unknown[] }
+  | { do: 'hex'; id: string }
+  | { do: 'objects' }
+  | { do: 'read' | 'delete'; key: string }
+  | { do: 'write'; key: string; text: string };
+
+/** What came of it. An error has its own properties, its name and its message. */
+export type Answer = { value: unknown; error?: never } | { value?: never; error: Thrown };
+
+/** An error as it arrived over RPC. */
+export interface Thrown {
+  name: string;
+  message: string;
+  code?: string;
+  kind?: string;
+  remediation?: string;
+  retryable?: boolean;
+  correlationId?: string;
+  cause?: { code?: string; name: string; message: string };
+}

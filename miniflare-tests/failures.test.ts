@@ -1,0 +1,217 @@
+// What happens when something breaks under an operation: the error says what, and nothing is left behind.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+
+import { World } from './world.ts';
+import type { SnapshotRef } from '../examples/agent/src/snapshotter.ts';
+import type { Thrown } from './caller/steps.ts';
+
+interface Call {
+  sandboxId: string;
+  method: string;
+  command?: string;
+}
+
+let world: World;
+let onCall: ((call: Call) => Promise<void>) | undefined;
+let origins = 0;
+let origin: string;
+let before_: { objects: string[]; running: string[] };
+
+before(async () => {
+  world = await World.start({ onCall: (call) => onCall?.(call) });
+});
+after(() => world[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  origin = `origin-${++origins}`;
+  await world.exec(origin, 'head -c 100000 /dev/urandom > file');
+});
+afterEach(() => {
+  onCall = undefined;
+});
+
+/** What is there now, to be the same after a failure. */
+async function remember() {
+  before_ = { objects: await world.objects(), running: world.running() };
+}
+
+/** The call fails; afterwards the bucket holds nothing new, and no sandbox runs that did not before. */
+async function failsWithoutTrace(call: Promise<unknown>): Promise<Thrown> {
+  const error = await world.failure(call);
+  assert.deepEqual(await world.objects(), before_.objects);
+  assert.deepEqual(
+    world.running().filter((id) => !before_.running.includes(id)),
+    [],
+  );
+  return error;
+}
+
+/** Kills the container at each call that `matches`, before it is carried out. */
+function killAt(matches: (call: Call) => boolean, times = Infinity) {
+  onCall = async (call) => {
+    if (matches(call) && times-- > 0) await world.killHex(call.sandboxId);
+  };
+}
+
+const isUnpacking = ({ command }: Call) => command?.includes('unsquashfs') ?? false;
+
+describe('a snapshot', () => {
+  beforeEach(remember);
+
+  test('of a stopped sandbox is refused, and the sandbox stays stopped', async () => {
+    await world.sandbox(origin, 'destroy');
+    const error = await failsWithoutTrace(world.snapshot(origin));
+    assert.equal(error.code, 'SANDBOX_NOT_RUNNING');
+    assert.ok(!world.running().includes(await world.hex(origin)));
+  });
+
+  test('of a stopped sandbox is taken where the caller says wake', async () => {
+    await world.sandbox(origin, 'destroy');
+    const ref = await world.snapshot(origin, { wake: true });
+    const workspace = await world.restore(ref);
+    assert.equal(await world.exec(workspace.ref.sandboxId, 'ls -A'), '');
+  });
+
+  test('of a sandbox that has just crashed does not come out empty', async () => {
+    await world.kill(origin);
+    const error = await failsWithoutTrace(world.snapshot(origin));
+    assert.ok(['SANDBOX_NOT_RUNNING', 'SANDBOX_REPLACED'].includes(error.code ?? ''), error.message);
+  });
+
+  for (const method of ['backup.createArchive', 'files.readFileStream']) {
+    test(`whose container is killed at ${method} is not taken`, async () => {
+      killAt((call) => call.method === method);
+      const error = await failsWithoutTrace(world.snapshot(origin));
+      assert.equal(error.code, 'SANDBOX_REPLACED', error.message);
+      assert.ok(error.cause, 'the cause is kept');
+    });
+  }
+
+  test('whose container is killed as it begins is not taken', async () => {
+    killAt((call) => call.method === 'utils.createSession', 1);
+    const error = await failsWithoutTrace(world.snapshot(origin));
+    assert.ok(['SANDBOX_REPLACED', 'BACKUP_INTERRUPTED'].includes(error.code ?? ''), error.message);
+    assert.equal(error.retryable, false, 'trying again could capture an empty sandbox');
+  });
+
+  test('of a sandbox whose container ended while nobody looked is discarded', async () => {
+    const persist = await mkdtemp(join(tmpdir(), 'world-'));
+    try {
+      {
+        await using first = await World.start({ persist });
+        await first.exec('agent', 'echo work > file');
+      }
+      await using second = await World.start({ persist });
+      const { status } = await second.sandbox('agent', 'getState');
+      assert.equal(status, 'healthy', 'the SDK still takes the sandbox for running');
+      assert.equal((await second.failure(second.snapshot('agent'))).code, 'SANDBOX_REPLACED');
+      assert.deepEqual(await second.objects(), []);
+    } finally {
+      await rm(persist, { recursive: true });
+    }
+  });
+
+  test('of a directory that is not there fails, with what the sandbox said', async () => {
+    const error = await failsWithoutTrace(world.snapshot(origin, { dir: '/workspace/nothing' }));
+    assert.equal(error.code, 'BACKUP_FAILED');
+    assert.match(error.cause?.message ?? '', /nothing/);
+  });
+});
+
+describe('a restore', () => {
+  let ref: SnapshotRef;
+  const archive = () => `backups/${ref.ref.backup.id}/data.sqsh`;
+  const metadata = () => `backups/${ref.ref.backup.id}/meta.json`;
+
+  beforeEach(async () => {
+    ref = await world.snapshot(origin);
+    await remember();
+  });
+
+  test('whose container is killed once is finished all the same', async () => {
+    killAt(isUnpacking, 1);
+    const workspace = await world.restore(ref);
+    assert.equal(
+      await world.exec(workspace.ref.sandboxId, 'sha256sum file'),
+      await world.exec(origin, 'sha256sum file'),
+    );
+  });
+
+  test('whose container is killed every time fails, and leaves no sandbox', async () => {
+    killAt(isUnpacking);
+    const error = await failsWithoutTrace(world.restore(ref));
+    assert.equal(error.code, 'OPERATION_INTERRUPTED', error.message);
+    assert.match(error.message, /The new sandbox "origin-\d+-restored-[a-z0-9]{8}" was destroyed/);
+    assert.equal(error.retryable, true);
+  });
+
+  test('from a backup that was deleted says so', async () => {
+    await world.delete(archive());
+    await world.delete(metadata());
+    await remember();
+    const error = await failsWithoutTrace(world.restore(ref));
+    assert.deepEqual([error.code, error.kind], ['BACKUP_NOT_FOUND', 'not_found']);
+  });
+
+  for (const [what, key] of [
+    ['archive', archive],
+    ['metadata', metadata],
+  ] as const) {
+    test(`from a backup whose ${what} was deleted is refused`, async () => {
+      await world.delete(key());
+      await remember();
+      const error = await failsWithoutTrace(world.restore(ref));
+      assert.equal(error.code, 'BACKUP_INCOMPLETE');
+      assert.ok(error.message.includes(`its ${what} is missing`), error.message);
+    });
+  }
+
+  test('from an archive of another size is refused', async () => {
+    await world.write(archive(), 'short');
+    const error = await failsWithoutTrace(world.restore(ref));
+    assert.equal(error.code, 'BACKUP_INCOMPLETE');
+  });
+
+  test('from an archive that is broken fails, and leaves no sandbox', async () => {
+    const { sizeBytes } = JSON.parse((await world.read(metadata())) ?? '');
+    await world.write(archive(), 'x'.repeat(sizeBytes));
+    const error = await failsWithoutTrace(world.restore(ref));
+    assert.equal(error.code, 'RESTORE_FAILED');
+  });
+
+  test('from a backup whose time is over is refused', async () => {
+    const recorded = JSON.parse((await world.read(metadata())) ?? '');
+    await world.write(metadata(), JSON.stringify({ ...recorded, ttl: 30 }));
+    const error = await failsWithoutTrace(world.restore(ref));
+    assert.deepEqual([error.code, error.kind], ['BACKUP_EXPIRED', 'not_found']);
+  });
+
+  test('needs the origin no more', async () => {
+    await world.sandbox(origin, 'destroy');
+    const workspace = await world.restore(ref);
+    assert.equal(await world.exec(workspace.ref.sandboxId, 'wc -c < file'), '100000\n');
+  });
+});
+
+describe('an error of the SDK', () => {
+  const DATES = { 'of today': '2026-10-01', 'of an older date': '2026-01-01' };
+  for (const [sandboxes, theirs] of Object.entries(DATES)) {
+    for (const [snapshotters, ours] of Object.entries(DATES)) {
+      test(`means the same where the sandboxes' Worker is ${sandboxes} and the snapshotter ${snapshotters}`, async () => {
+        await using apart = await World.start({
+          sandboxesOf: 'application',
+          caller: { compatibilityDate: theirs },
+          snapshotter: { compatibilityDate: ours, vars: { LOCAL_BUCKET: 'false' } },
+        });
+        await apart.exec('origin', 'echo x > file');
+        const { status, body } = await apart.fetch('/v1/snapshot', { body: '{"sandboxId":"origin"}' });
+        assert.deepEqual([status, body.code], [500, 'BACKUP_CONFIG_INVALID'], body.message);
+      });
+    }
+  }
+});

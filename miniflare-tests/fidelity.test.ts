@@ -1,0 +1,70 @@
+// What a snapshot keeps: everything in the directory, to the byte. Trees are compared by content, never by count.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import { World } from './world.ts';
+
+/** Hashes names, kinds, modes, owners, times, link targets and contents of a tree. */
+const HASH = 'tar --sort=name --format=gnu --numeric-owner -C /workspace -cf - . | sha256sum';
+
+const ODD = String.raw`
+  printf 1 > ' blanks at the ends '; printf 2 > $'line\nbreak'; printf 3 > "it's \"quoted\""; printf 4 > '$(echo no)'
+  printf 5 > -rf; printf 6 > '*'; printf 7 > 'back\slash'; printf 8 > 'äöü 文件 🗂'; printf 9 > $'not-utf8-\xff\xfe'
+  printf 10 > .hidden; printf 11 > "$(printf 'x%.0s' $(seq 250))"; mkdir -p 'a dir/with/.deep/places'; : > 'a dir/empty file'
+`;
+
+const MODES = `
+  echo '#!/bin/sh' > script; chmod 755 script; echo s > secret; chmod 600 secret; echo r > readonly; chmod 444 readonly
+  mkdir private; chmod 700 private; echo t > timed; touch -d 2001-02-03T04:05:06 timed; chmod 4755 script
+`;
+
+const LINKS = `
+  echo target > target; ln -s target link; ln -s /etc/passwd absolute; ln -s nowhere dangling; ln -s ../.. up
+  mkdir dir; ln -s dir dirlink; ln target hardlink
+`;
+
+const TREES: Record<string, string> = {
+  'files with odd names': ODD,
+  'modes and times': MODES,
+  'links of all kinds': LINKS,
+  'empty directories': 'mkdir -p a/b/c d "e f"',
+  'a directory with nothing in it': ':',
+  'a git repository with work in progress': `
+    git init -q -b main . && git config user.email a@b && git config user.name a && echo 1 > f && git add f
+    git commit -q -m one && echo 2 >> f && git stash -q && echo 3 > staged && git add staged && echo 4 > untracked`,
+  '10 000 small files': `
+    for d in $(seq 100); do mkdir -p "dir $d/sub"; for f in $(seq 100); do echo "$d-$f" > "dir $d/sub/f $f"; done; done`,
+  '100 MB that can not be compressed': 'head -c 100000000 /dev/urandom > big',
+};
+
+describe('a snapshot', () => {
+  let world: World;
+  before(async () => {
+    world = await World.start();
+  });
+  after(() => world[Symbol.asyncDispose]());
+
+  for (const [index, [what, make]] of Object.entries(TREES).entries()) {
+    test(`keeps ${what}, and leaves the origin as it was`, async () => {
+      const origin = `origin-${index}`;
+      await world.exec(origin, make);
+      const made = await world.exec(origin, HASH);
+      const ref = await world.snapshot(origin);
+      const { ref: restored } = await world.restore(ref);
+      assert.equal(await world.exec(restored.sandboxId, HASH), made, 'the copy is the same');
+      assert.equal(await world.exec(origin, HASH), made, 'the origin is the same');
+      await Promise.all([origin, restored.sandboxId].map((id) => world.sandbox(id, 'destroy')));
+    });
+  }
+
+  test('leaves processes and what is outside of the directory behind', async () => {
+    await world.exec(
+      'outside',
+      'echo w > file; echo t > /tmp/file; export VARIABLE=set; sleep 1000 & echo started',
+    );
+    const { ref } = await world.restore(await world.snapshot('outside'));
+    const probe = 'ls /workspace /tmp; echo "$VARIABLE"; pgrep -c sleep || true';
+    assert.equal(await world.exec(ref.sandboxId, probe), '/tmp:\n\n/workspace:\nfile\n\n0\n');
+  });
+});

@@ -1,0 +1,140 @@
+// The HTTP API as such, and what can be reached over a service binding.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import { TOKEN, World } from './world.ts';
+
+let world: World;
+before(async () => {
+  world = await World.start();
+});
+after(() => world[Symbol.asyncDispose]());
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const AUTHORIZED = { ...JSON_TYPE, authorization: `Bearer ${TOKEN}` };
+
+describe('the token', () => {
+  for (const [what, headers] of Object.entries({
+    'no token': JSON_TYPE,
+    'a wrong token': { ...JSON_TYPE, authorization: 'Bearer wrong' },
+    'another scheme': { ...JSON_TYPE, authorization: `Basic ${TOKEN}` },
+  })) {
+    test(`${what} is refused, whatever is asked for`, async () => {
+      for (const path of ['/v1/snapshot', '/v1/nothing']) {
+        const { status, headers: answered, body } = await world.fetch(path, { headers, body: '{}' });
+        assert.deepEqual([status, body.code], [401, 'UNAUTHORIZED']);
+        assert.equal(answered['www-authenticate'], 'Bearer');
+      }
+    });
+  }
+
+  test('where none is configured, the API is closed and says so', async () => {
+    await using closed = await World.start({ snapshotter: { without: ['API_TOKEN'] } });
+    const { status, body } = await closed.fetch('/v1/snapshot', { body: '{}' });
+    assert.deepEqual([status, body.code], [503, 'API_TOKEN_MISSING']);
+    assert.match(body.remediation, /wrangler secret put API_TOKEN/);
+  });
+
+  test('where none is configured, RPC needs none', async () => {
+    await using closed = await World.start({ snapshotter: { without: ['API_TOKEN'] } });
+    await closed.exec('origin', 'echo x > file');
+    assert.equal((await closed.snapshot('origin')).ref.originId, 'origin');
+  });
+});
+
+describe('a failure', () => {
+  test('is a problem of RFC 9457 with the members of the product', async () => {
+    const { status, headers, body } = await world.fetch('/v1/snapshot', { body: '{"sandboxId":"-"}' });
+    assert.equal(headers['content-type'], 'application/problem+json');
+    const { message, remediation, correlationId, ...rest } = body;
+    assert.deepEqual(rest, {
+      type: 'urn:sandbox-snapshotter:error:INVALID_SANDBOX_ID',
+      title: 'Invalid sandbox id',
+      status,
+      detail: message,
+      code: 'INVALID_SANDBOX_ID',
+      kind: 'permanent',
+      retryable: false,
+    });
+    assert.equal(status, 400);
+    assert.ok(message.length > 0 && remediation.length > 0);
+    assert.equal(headers['x-correlation-id'], correlationId);
+  });
+
+  test('has a correlation id that is in the log line too', async () => {
+    const { body } = await world.fetch('/v1/snapshot', { body: '{"sandboxId":"never-ran"}' });
+    const line = world.log.find((line) => line.includes(body.correlationId));
+    const { event, outcome, code } = JSON.parse(line ?? '{}');
+    assert.deepEqual(
+      { event, outcome, code },
+      { event: 'snapshot', outcome: 'failure', code: 'SANDBOX_NOT_RUNNING' },
+    );
+  });
+});
+
+describe('a request of a wrong form', () => {
+  const CASES: Record<string, [object, number, string]> = {
+    'an unknown route': [{ path: '/v1/nothing' }, 404, 'ROUTE_NOT_FOUND'],
+    'a path outside of the API': [{ path: '/' }, 404, 'ROUTE_NOT_FOUND'],
+    'another method': [{ method: 'PUT' }, 405, 'METHOD_NOT_ALLOWED'],
+    'another media type': [
+      { headers: { ...AUTHORIZED, 'content-type': 'text/plain' } },
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+    ],
+    'half a body': [{ body: '{"sandboxId":' }, 400, 'INVALID_ARGUMENT'],
+    'no body': [{}, 400, 'INVALID_ARGUMENT'],
+    'half a character': [{ body: '{"sandboxId":"\\ud83d"}' }, 400, 'INVALID_ARGUMENT'],
+    'a body that is too large': [
+      { body: JSON.stringify({ sandboxId: 'x'.repeat(70_000) }) },
+      413,
+      'PAYLOAD_TOO_LARGE',
+    ],
+  };
+  for (const [what, [init, status, code]] of Object.entries(CASES)) {
+    test(`${what} is answered with ${status}`, async () => {
+      const { path = '/v1/snapshot', ...rest } = init as { path?: string };
+      const answer = await world.fetch(path, rest);
+      assert.deepEqual([answer.status, answer.body.code], [status, code]);
+    });
+  }
+
+  test('another method is told which one the route takes', async () => {
+    const { headers } = await world.fetch('/v1/snapshot', { method: 'DELETE' });
+    assert.equal(headers.allow, 'POST');
+  });
+});
+
+describe('over the service binding', () => {
+  for (const method of ['ready', 'initSync', '__wbg_reset_state', '__worker_init_state', 'env', 'ctx']) {
+    test(`${method} can't be called`, async () => {
+      const { message, code } = await world.failure(world.rpc(method, {}));
+      assert.equal(code, undefined);
+      assert.match(message, /does not implement|can't be called|is not a function/i);
+    });
+  }
+
+  test('arguments that JSON has no form for are refused by name', async () => {
+    const error = await world.failure(world.rpc('snapshot', undefined));
+    assert.equal(error.code, 'INVALID_ARGUMENT');
+  });
+});
+
+describe('an error over RPC', () => {
+  test('between Workers of today it has a name and properties of its own', async () => {
+    const error = await world.failure(world.snapshot('never-ran'));
+    assert.equal(error.name, 'SnapshotterError');
+    assert.match(error.message, /^SANDBOX_NOT_RUNNING: /);
+    const { kind, retryable } = error;
+    assert.deepEqual({ kind, retryable }, { kind: 'conflict', retryable: false });
+    assert.match(error.correlationId ?? '', /^[0-9a-f]{16}$/);
+  });
+
+  test('between Workers of an older date its message still has the code and the remedy', async () => {
+    await using old = await World.start({ caller: { compatibilityDate: '2026-01-01' } });
+    const error = await old.failure(old.snapshot('never-ran'));
+    assert.equal(error.code, undefined);
+    assert.match(error.message, /SANDBOX_NOT_RUNNING: .*`wake: true`/);
+  });
+});

@@ -1,0 +1,136 @@
+// The main job: a Durable Object snapshots, restores and branches its sandbox, over RPC and over HTTP,
+// with the class of the sandboxes in the snapshotter's Worker or in the application's.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import { World } from './world.ts';
+
+for (const sandboxesOf of ['snapshotter', 'application'] as const) {
+  describe(`with the Sandbox class of the ${sandboxesOf}'s Worker`, () => {
+    let world: World;
+    before(async () => {
+      world = await World.start({ sandboxesOf });
+    });
+    after(() => world[Symbol.asyncDispose]());
+
+    for (const transport of ['rpc', 'http'] as const) {
+      describe(`over ${transport}`, () => {
+        const origin = `agent-${transport}`;
+
+        before(() => world.exec(origin, 'echo good > file'));
+
+        test('a snapshot answers a ref that names the sandbox and its backup', async () => {
+          const { providerId, ref } = await world[transport]('snapshot', { sandboxId: origin });
+          assert.equal(providerId, 'cloudflare-sandbox');
+          assert.equal(ref.schemaVersion, 1);
+          assert.match(ref.snapshotId, /^snap-[a-z0-9]{16}$/);
+          assert.deepEqual([ref.originId, ref.rootId], [origin, origin]);
+          assert.equal(ref.backup.dir, '/workspace');
+          assert.match(ref.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+        });
+
+        test('the backup carries the mark of the snapshot', async () => {
+          const { ref } = await world[transport]('snapshot', { sandboxId: origin });
+          const metadata = JSON.parse((await world.read(`backups/${ref.backup.id}/meta.json`)) ?? '');
+          assert.equal(metadata.name, `snapshotter/1 ${ref.snapshotId} ${origin}`);
+          assert.equal(metadata.createdAt, ref.createdAt);
+        });
+
+        test('a restore answers a new sandbox with the files of the snapshot', async () => {
+          const ref = await world[transport]('snapshot', { sandboxId: origin });
+          const workspace = await world[transport]('restore', { ref });
+          assert.match(workspace.ref.sandboxId, new RegExp(`^${origin}-restored-[a-z0-9]{8}$`));
+          assert.deepEqual(workspace, {
+            providerId: 'cloudflare-sandbox',
+            ref: { sandboxId: workspace.ref.sandboxId, rootId: origin },
+            capabilities: { fs: true, shell: true, code: true, snapshot: true },
+            schemaVersion: 1,
+          });
+          assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'good\n');
+        });
+
+        test('a branch is the same by another name', async () => {
+          const ref = await world[transport]('snapshot', { sandboxId: origin });
+          const workspace = await world[transport]('branch', { ref });
+          assert.match(workspace.ref.sandboxId, new RegExp(`^${origin}-branch-[a-z0-9]{8}$`));
+          assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'good\n');
+        });
+      });
+    }
+
+    test('the sandbox that was captured goes on unchanged, and what comes from it is apart', async () => {
+      await world.exec('apart', 'echo before > file');
+      const ref = await world.snapshot('apart');
+      const [one, two] = await Promise.all([world.branch(ref), world.branch(ref)]);
+      assert.notEqual(one.ref.sandboxId, two.ref.sandboxId);
+      await world.exec(one.ref.sandboxId, 'echo one > file');
+      await world.exec(two.ref.sandboxId, 'rm file');
+      await world.exec('apart', 'echo after >> file');
+      assert.equal(await world.exec('apart', 'cat file'), 'before\nafter\n');
+      assert.equal(await world.exec(one.ref.sandboxId, 'cat file'), 'one\n');
+      assert.equal(await world.exec(two.ref.sandboxId, 'ls'), '');
+    });
+
+    test('a sandbox that was restored can be captured and restored itself', async () => {
+      await world.exec('chain', 'echo 1 > file');
+      const first = await world.restore(await world.snapshot('chain'));
+      await world.exec(first.ref.sandboxId, 'echo 2 >> file');
+      const ref = await world.snapshot(first.ref.sandboxId);
+      assert.deepEqual([ref.ref.originId, ref.ref.rootId], [first.ref.sandboxId, 'chain']);
+      const second = await world.restore(ref);
+      assert.ok(second.ref.sandboxId.startsWith(`${first.ref.sandboxId}-restored-`));
+      assert.equal(second.ref.rootId, 'chain');
+      assert.equal(await world.exec(second.ref.sandboxId, 'cat file'), '1\n2\n');
+    });
+
+    test('a restored sandbox works in its default session, as any other', async () => {
+      await world.exec('session', 'mkdir -p deep/er && echo x > deep/er/file');
+      const workspace = await world.restore(await world.snapshot('session'));
+      await world.exec(workspace.ref.sandboxId, 'cd deep/er');
+      assert.equal(await world.exec(workspace.ref.sandboxId, 'pwd; cat file'), '/workspace/deep/er\nx\n');
+    });
+  });
+}
+
+test('an id is used exactly as the application spells it', async () => {
+  await using world = await World.start();
+  await world.exec('Agent_42', 'echo upper > file');
+  await world.exec('agent_42', 'echo lower > file');
+  const workspace = await world.restore(await world.snapshot('Agent_42'));
+  assert.match(workspace.ref.sandboxId, /^Agent_42-restored-[a-z0-9]{8}$/);
+  assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'upper\n');
+});
+
+test('another directory, exclusions and a compression are passed on', async () => {
+  await using world = await World.start();
+  await world.exec(
+    'options',
+    'mkdir -p /home/me/logs && cd /home/me && echo k > kept && echo l > logs/l && echo t > a.tmp',
+  );
+  const options = {
+    dir: '/home/me',
+    excludes: ['logs', '*.tmp'],
+    compression: { format: 'zstd', threads: 1 },
+    ttl: 3600,
+  };
+  const ref = await world.snapshot('options', { ...options, label: 'with options' });
+  const { dir, ttl } = JSON.parse((await world.read(`backups/${ref.ref.backup.id}/meta.json`)) ?? '');
+  assert.deepEqual({ dir, ttl }, { dir: '/home/me', ttl: 3600 });
+  const workspace = await world.restore(ref);
+  assert.equal(await world.exec(workspace.ref.sandboxId, 'find /home/me -type f'), '/home/me/kept\n');
+});
+
+test('what git ignores is left out when that is asked for', async () => {
+  await using world = await World.start();
+  await world.exec(
+    'ignores',
+    'git init -q . && echo secret > .env && echo .env > .gitignore && echo code > main.py',
+  );
+  const ref = await world.snapshot('ignores', { gitignore: true });
+  const workspace = await world.restore(ref);
+  assert.equal(
+    await world.exec(workspace.ref.sandboxId, 'find . -path ./.git -prune -o -type f -print | sort'),
+    './.gitignore\n./main.py\n',
+  );
+});

@@ -1,0 +1,192 @@
+// What the tests work with: the built Worker in workerd, the published Sandbox class, R2, and a Durable Object that calls.
+
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+
+import { SNAPSHOTTER, startLocal, type Local, type LocalWorker } from '../scripts/local.ts';
+import type { EngineOptions } from '../local-engine/index.ts';
+import type { SnapshotRef, WorkspaceRef } from '../examples/agent/src/snapshotter.ts';
+import type { Answer, Step, Thrown } from './caller/steps.ts';
+
+const CALLER = fileURLToPath(new URL('./caller/wrangler.toml', import.meta.url));
+const CALLER_WITH_SANDBOXES = fileURLToPath(new URL('./caller/with-sandboxes.toml', import.meta.url));
+
+/** The token that the HTTP API is opened with. */
+export const TOKEN = 'a token for tests';
+
+/** How a world differs from the usual one. */
+export interface WorldOptions {
+  /** Which Worker exports the class of the sandboxes: the snapshotter, or the application that calls it. */
+  sandboxesOf?: 'snapshotter' | 'application';
+  snapshotter?: Partial<LocalWorker>;
+  caller?: Partial<LocalWorker>;
+  onCall?: EngineOptions['onCall'];
+  /** A folder that outlives the world, for one that comes after it. */
+  persist?: string;
+}
+
+/** Waits until something is so. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** An answer of the HTTP API. */
+export interface HttpAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: any;
+}
+
+type Call = (method: string, options?: unknown, signal?: boolean) => Promise<any>;
+
+/** Workers, sandboxes and a bucket. */
+export class World implements AsyncDisposable {
+  /** The lines that the Workers logged. */
+  readonly log: string[] = [];
+  #local!: Local;
+
+  static async start(options: WorldOptions = {}): Promise<World> {
+    const world = new World();
+    const { vars, ...snapshotter } = options.snapshotter ?? {};
+    const application = options.sandboxesOf === 'application';
+    world.#local = await startLocal({
+      workers: [
+        { config: application ? CALLER_WITH_SANDBOXES : CALLER, ...options.caller },
+        {
+          config: SNAPSHOTTER,
+          vars: { LOCAL_BUCKET: 'true', API_TOKEN: TOKEN, ...vars },
+          ...(application ? { sandboxesOf: 'caller' } : {}),
+          ...snapshotter,
+        },
+      ],
+      onLog: (line) => world.log.push(line),
+      ...(options.onCall ? { engine: { onCall: options.onCall } } : {}),
+      ...(options.persist ? { persist: options.persist } : {}),
+    });
+    return world;
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.#local.close();
+  }
+
+  /** Has the caller's Durable Object do something. */
+  async perform(step: Step, caller = 'agent'): Promise<Answer> {
+    const init = { method: 'POST', body: JSON.stringify(step) };
+    const response = await this.#local.miniflare.dispatchFetch(`http://caller/${caller}`, init);
+    assert.equal(response.status, 200, 'the caller itself must not fail');
+    return (await response.json()) as Answer;
+  }
+
+  async #value(step: Step, caller?: string): Promise<any> {
+    const { value, error } = await this.perform(step, caller);
+    if (error) throw Object.assign(new Error(error.message), error);
+    return value;
+  }
+
+  /** Calls an operation over RPC. */
+  rpc: Call = (method, options, signal) =>
+    this.#value({ do: 'rpc', method, options, ...(signal ? { signal } : {}) });
+
+  /** Calls an operation over the binding's fetch; throws the problem where that is the answer. */
+  http: Call = async (method, options) => {
+    const { status, body } = await this.fetch(`/v1/${method}`, { body: JSON.stringify(options) });
+    if (status !== 200) throw Object.assign(new Error(body.message), body);
+    return body;
+  };
+
+  /** Sends a request to the HTTP API; a POST of JSON with the token where `init` says nothing else. */
+  async fetch(
+    path: string,
+    init: Extract<Step, { do: 'fetch' }>['init'] = {},
+    signal = false,
+  ): Promise<HttpAnswer> {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+    const answer = await this.#value({
+      do: 'fetch',
+      path,
+      init: { method: 'POST', headers, ...init },
+      signal,
+    });
+    return { ...answer, body: JSON.parse(answer.body) };
+  }
+
+  snapshot(sandboxId: string, options: object = {}): Promise<SnapshotRef> {
+    return this.rpc('snapshot', { sandboxId, ...options });
+  }
+
+  restore(ref: SnapshotRef): Promise<WorkspaceRef> {
+    return this.rpc('restore', { ref });
+  }
+
+  branch(ref: SnapshotRef): Promise<WorkspaceRef> {
+    return this.rpc('branch', { ref });
+  }
+
+  /** The error that a call ends with. */
+  async failure(call: Promise<unknown>): Promise<Thrown> {
+    try {
+      await call;
+    } catch (error) {
+      return error as Thrown;
+    }
+    throw new assert.AssertionError({ message: 'the call should have failed' });
+  }
+
+  /** Fires the AbortSignal of the caller. */
+  async abort() {
+    await this.#value({ do: 'abort' });
+  }
+
+  /** Runs a command in a sandbox, and answers what it printed; it must succeed. */
+  async exec(id: string, command: string): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.sandbox(id, 'exec', command);
+    assert.equal(exitCode, 0, stderr);
+    return stdout;
+  }
+
+  /** Calls a method of the SDK's client. */
+  sandbox(id: string, method: string, ...args: unknown[]): Promise<any> {
+    return this.#value({ do: 'sandbox', id, method, args });
+  }
+
+  /** Kills the container of a sandbox, as a crash would. */
+  async kill(id: string) {
+    await this.#local.engine.kill(await this.hex(id));
+  }
+
+  /** The Durable Object's id of a sandbox. */
+  hex(id: string): Promise<string> {
+    return this.#value({ do: 'hex', id });
+  }
+
+  /** The Durable Object's ids of the sandboxes that run. */
+  running(): string[] {
+    return this.#local.engine.running().sort();
+  }
+
+  /** Ends the container of a running sandbox, by its Durable Object's id. */
+  killHex(hex: string): Promise<void> {
+    return this.#local.engine.kill(hex);
+  }
+
+  /** The keys in the bucket. */
+  objects(): Promise<string[]> {
+    return this.#value({ do: 'objects' });
+  }
+
+  /** The text of an object. */
+  read(key: string): Promise<string | undefined> {
+    return this.#value({ do: 'read', key });
+  }
+
+  /** Stores an object. */
+  async write(key: string, text: string) {
+    await this.#value({ do: 'write', key, text });
+  }
+
+  /** Deletes an object. */
+  async delete(key: string) {
+    await this.#value({ do: 'delete', key });
+  }
+}

@@ -1,0 +1,62 @@
+// `npm run demo`: an agent tries something risky in its sandbox, goes back, and explores two ways from there.
+
+import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
+import type { Attempt, Output } from '../examples/agent/src/answers.ts';
+
+const SHOW = 'for f in *; do echo "$f: $(cat "$f")"; done';
+
+await using local = await startLocal({
+  workers: [{ config: AGENT }, { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true' } }],
+  onLog: report,
+});
+
+say('The agent works in its sandbox.');
+show(await ask('run', `echo "print('hello')" >main.py; echo "requests==2.31" >requirements.txt; ${SHOW}`));
+
+say('It tries something risky, which goes wrong, and goes back.');
+const { output, wentBackTo } = await ask<Attempt>(
+  'attempt',
+  `echo "requests==9" >requirements.txt; rm main.py; ${SHOW}; false`,
+);
+show(output);
+if (wentBackTo === undefined) throw new Error('The agent did not go back.');
+show(await ask('run', SHOW));
+
+say('From there it tries two ways at once, each in a sandbox of its own.');
+const ways = [
+  `echo "requests==2.32" >requirements.txt; ${SHOW}`,
+  `echo "httpx==0.28" >requirements.txt; ${SHOW}`,
+];
+for (const branch of await ask<Output[]>('explore', ways)) show(branch);
+
+say('Where it came from, nothing has changed.');
+show(await ask('run', SHOW));
+
+/** Asks the agent's Durable Object. */
+async function ask<T = Output>(method: string, argument: unknown): Promise<T> {
+  const init = { method: 'POST', body: JSON.stringify(argument) };
+  const response = await local.miniflare.dispatchFetch(`http://agent/demo/${method}`, init);
+  if (!response.ok) throw new Error(`${method}: ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+function say(line: string) {
+  console.log(`\n${line}`);
+}
+
+function show({ sandboxId, stdout }: Output) {
+  console.log(`  ${sandboxId}`);
+  for (const line of stdout.trimEnd().split('\n')) console.log(`    ${line}`);
+}
+
+/** Prints what the snapshotter logs of an operation. */
+function report(line: string) {
+  if (!line.startsWith('{"')) return;
+  const { event, outcome, durationMs, snapshotId, sandboxId, originId, message } = JSON.parse(line);
+  if (outcome === 'success') {
+    const what = snapshotId ? `${snapshotId} of ${originId}` : `into ${sandboxId}`;
+    console.log(`  · ${event} ${what}: ${durationMs} ms`);
+  } else if (message && event) {
+    console.log(`  · ${event} failed: ${message}`);
+  }
+}

@@ -1,0 +1,32 @@
+// `npm run dev`: serves the Worker, and the example agent beside it, with local sandboxes.
+// State is kept in .local/, the token in .dev.vars: both are made at the first run and never committed.
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+
+import { at } from './setup.mjs';
+import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
+
+const port = Number(process.env.PORT ?? 8787);
+const token = developmentToken();
+
+await using _workers = await startLocal({
+  workers: [{ config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true', API_TOKEN: token } }, { config: AGENT }],
+  port,
+  persist: at('.local/state'),
+  onLog: (line) => line.startsWith('{"') && console.log(line),
+});
+
+console.log(`The snapshotter is at http://127.0.0.1:${port}, with the token ${token}. Ctrl-C ends it.`);
+await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+
+/** The token of .dev.vars, which `wrangler dev` reads too. */
+function developmentToken(): string {
+  const file = at('.dev.vars');
+  const known = existsSync(file) && /^API_TOKEN="?([^"\n]+)"?$/m.exec(readFileSync(file, 'utf8'))?.[1];
+  if (known) return known;
+  const made = randomBytes(24).toString('base64url');
+  writeFileSync(file, `API_TOKEN="${made}"\nLOCAL_BUCKET="true"\n`, { flag: 'a', mode: 0o600 });
+  return made;
+}

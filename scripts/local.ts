@@ -1,0 +1,164 @@
+// Runs Workers as their wrangler.toml describes them, in workerd, with local sandboxes in the place of containers.
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { build } from 'esbuild';
+import { Miniflare, type MiniflareOptions } from 'miniflare';
+import { unstable_readConfig as readConfig } from 'wrangler';
+
+import { checkHost, startEngine, type Engine, type EngineOptions } from '../local-engine/index.ts';
+
+/** The snapshotter's own wrangler.toml. */
+export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
+
+/** The example agent's. */
+export const AGENT = fileURLToPath(new URL('../examples/agent/wrangler.toml', import.meta.url));
+
+/** A Worker to run, and how it differs from its wrangler.toml. */
+export interface LocalWorker {
+  /** The path of its wrangler.toml. */
+  config: string;
+  /** Vars and secrets, over those of the file. */
+  vars?: Record<string, string>;
+  /** Names of bindings to leave out. */
+  without?: string[];
+  /** In place of the file's. */
+  compatibilityDate?: string;
+  /** The Worker that the class `Sandbox` is taken from, where it is not this one. */
+  sandboxesOf?: string;
+}
+
+/** How Workers are run. */
+export interface LocalOptions {
+  /** The first one receives the requests. */
+  workers: LocalWorker[];
+  /** The port on 127.0.0.1; any free one where absent. */
+  port?: number;
+  /** A folder that Durable Objects and buckets are kept in; where absent they end with the process. */
+  persist?: string;
+  /** Receives what the Workers log, a line at a time; where absent it is dropped. */
+  onLog?: (line: string) => void;
+  /** Options of the engine. */
+  engine?: EngineOptions;
+}
+
+/** Workers that run. */
+export interface Local extends AsyncDisposable {
+  /** workerd. */
+  readonly miniflare: Miniflare;
+  /** What the sandboxes run on. */
+  readonly engine: Engine;
+  /** Ends everything. */
+  close(): Promise<void>;
+}
+
+type Worker = MiniflareOptions['workers'][number];
+type Env = NonNullable<NonNullable<Worker['config']>['env']>;
+
+/** Starts Workers and the engine of their sandboxes. */
+export async function startLocal(options: LocalOptions): Promise<Local> {
+  const missing = checkHost();
+  if (missing.length > 0) throw new Error(missing.join('\n'));
+  const workers = await Promise.all(options.workers.map(describe));
+  const engine = await startEngine(options.engine);
+  const miniflare = new Miniflare({
+    cf: false,
+    enableDevRegistry: false, // Workers of other runs stay out of this one.
+    host: '127.0.0.1',
+    port: options.port ?? 0,
+    containerEngine: engine.address,
+    handleStructuredLogs: ({ message }: { message: string }) => options.onLog?.(message),
+    ...(options.persist === undefined ? {} : { resourcePersistencePath: options.persist }),
+    workers,
+  });
+  const close = async () => {
+    await miniflare.dispose();
+    await engine.close();
+  };
+  try {
+    await miniflare.ready;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { miniflare, engine, close, [Symbol.asyncDispose]: close };
+}
+
+/** A Worker in Miniflare's terms. */
+async function describe(worker: LocalWorker): Promise<Worker> {
+  const config = readConfig({ config: worker.config }, { hideWarnings: true });
+  const name = config.name ?? 'worker';
+  const env: Env = {};
+  for (const binding of config.durable_objects.bindings) {
+    const owner =
+      binding.class_name === 'Sandbox' ? (worker.sandboxesOf ?? binding.script_name) : binding.script_name;
+    env[binding.name] = { type: 'durable-object', worker: owner ?? name, exportName: binding.class_name };
+  }
+  for (const { binding, bucket_name } of config.r2_buckets)
+    env[binding] = { type: 'r2', name: bucket_name ?? binding };
+  for (const { binding, service } of config.services ?? [])
+    env[binding] = { type: 'worker', worker: service };
+  for (const [key, value] of Object.entries({ ...config.vars, ...worker.vars })) {
+    env[key] = { type: 'text', value: String(value) };
+  }
+  for (const binding of worker.without ?? []) delete env[binding];
+
+  const classes = config.migrations.flatMap(
+    (migration: { new_sqlite_classes?: string[] }) => migration.new_sqlite_classes ?? [],
+  );
+  const exports = Object.fromEntries(
+    classes.map((className: string) => [
+      className,
+      {
+        type: 'durable-object' as const,
+        storage: 'sqlite' as const,
+        ...(className === 'Sandbox' ? { container: { imageName: 'local' } } : {}),
+      },
+    ]),
+  );
+  return {
+    config: {
+      name,
+      compatibilityDate: worker.compatibilityDate ?? config.compatibility_date ?? '',
+      compatibilityFlags: config.compatibility_flags,
+      manifest: await bundle(config.main ?? ''),
+      env,
+      exports,
+    },
+  };
+}
+
+/** One module, and the WebAssembly that it imports. */
+async function bundle(entry: string) {
+  const wasm = new Map<string, Uint8Array<ArrayBuffer>>();
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:*', 'node:*'],
+    plugins: [
+      {
+        name: 'wasm',
+        setup({ onResolve }) {
+          onResolve({ filter: /\.wasm$/ }, async ({ path, resolveDir }) => {
+            const contents = await readFile(join(resolveDir, path));
+            const name = path.slice(path.lastIndexOf('/') + 1);
+            wasm.set(name, new Uint8Array(contents));
+            return { path: `./${name}`, external: true };
+          });
+        },
+      },
+    ],
+  });
+  const main = outputFiles[0]?.text ?? '';
+  const modules = [...wasm].map(([name, contents]) => [name, { type: 'wasm' as const, contents }] as const);
+  return {
+    mainModule: 'worker.mjs',
+    modules: { 'worker.mjs': { type: 'esm' as const, contents: main }, ...Object.fromEntries(modules) },
+  };
+}

@@ -1,0 +1,51 @@
+// `npm test`: every test, native and in workerd. Closes with one line: N passed, M failed.
+
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+
+import { at, environment } from './setup.mjs';
+
+/** How many tests a runner counted. */
+interface Count {
+  passed: number;
+  failed: number;
+}
+
+const suites = globSync(['local-engine/*.test.ts', 'miniflare-tests/*.test.ts'], { cwd: at() });
+const counts = [
+  await count(
+    'cargo',
+    ['test', '--locked', '--no-fail-fast'],
+    /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
+  ),
+  await count('node', ['--test', '--test-reporter=spec', ...suites.sort()], /^ℹ pass (\d+)\nℹ fail (\d+)/gm),
+];
+
+const passed = counts.reduce((sum, count) => sum + count.passed, 0);
+const failed = counts.reduce((sum, count) => sum + count.failed, 0);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** Runs a test runner, shows what it prints, and adds up its closing lines. One that breaks counts as a failure. */
+async function count(command: string, args: string[], closing: RegExp): Promise<Count> {
+  const { status, output } = await run(command, args);
+  const total = { passed: 0, failed: 0 };
+  for (const [, passed, failed] of output.matchAll(closing)) {
+    total.passed += Number(passed);
+    total.failed += Number(failed);
+  }
+  if ((status !== 0 && total.failed === 0) || total.passed === 0) total.failed += 1;
+  return total;
+}
+
+function run(command: string, args: string[]): Promise<{ status: number | null; output: string }> {
+  const child = spawn(command, args, { cwd: at(), env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    process.stdout.write(text);
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', (status) => resolve({ status, output }));
+  });
+}
