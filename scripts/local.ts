@@ -26,6 +26,8 @@ export interface LocalWorker {
   without?: string[];
   /** In place of the file's. */
   compatibilityDate?: string;
+  /** A port of its own on 127.0.0.1. */
+  port?: number;
   /** The Worker that the class `Sandbox` is taken from, where it is not this one. */
   sandboxesOf?: string;
 }
@@ -127,6 +129,9 @@ async function describe(worker: LocalWorker): Promise<Worker> {
       env,
       exports,
     },
+    ...(worker.port === undefined
+      ? {}
+      : { dev: { unsafeDirectSockets: [{ host: '127.0.0.1', port: worker.port }] } }),
   };
 }
 

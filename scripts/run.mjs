@@ -1,7 +1,7 @@
 // `npm run <command>`: sets up what the command needs, then runs it.
 
 import { build } from './build.mjs';
-import { attempt, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
+import { output, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
 
@@ -37,10 +37,10 @@ const commands = {
     run('node', ['scripts/dev.ts', ...args]);
   },
   deploy: () => {
-    worker();
-    const docker = attempt('docker', ['info', '--format', '{{.ServerVersion}}']) === 0;
+    packages(); // wrangler runs `npm run build` itself.
+    const docker = output('docker', ['info', '--format', '{{.ServerVersion}}']) !== undefined;
     const rollout = args.includes('--dry-run') && !docker ? ['--containers-rollout=none'] : [];
-    run('wrangler', ['deploy', ...args, ...rollout], { SNAPSHOTTER_BUILT: '1' });
+    run('wrangler', ['deploy', ...args, ...rollout]);
   },
 };
 

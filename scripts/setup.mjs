@@ -38,7 +38,7 @@ export function run(
 }
 
 /** Runs a command in the project and answers its exit status. */
-export function attempt(
+function attempt(
   /** @type {string} */ command,
   /** @type {string[]} */ args,
   /** @type {NodeJS.ProcessEnv} */ extra = {},
@@ -53,7 +53,7 @@ export function attempt(
 }
 
 /** What a command prints, or undefined when it fails. */
-function output(/** @type {string} */ command, /** @type {string[]} */ args) {
+export function output(/** @type {string} */ command, /** @type {string[]} */ args) {
   const { status, stdout } = spawnSync(command, args, { cwd: ROOT, env: environment(), encoding: 'utf8' });
   return status === 0 ? stdout : undefined;
 }
