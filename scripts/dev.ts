@@ -12,13 +12,18 @@ const port = Number(process.env.PORT ?? 8787);
 const token = developmentToken();
 
 await using _workers = await startLocal({
-  workers: [{ config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true', API_TOKEN: token } }, { config: AGENT }],
+  workers: [
+    { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true', API_TOKEN: token } },
+    { config: AGENT, port: port + 1 },
+  ],
   port,
   persist: at('.local/state'),
   onLog: (line) => line.startsWith('{"') && console.log(line),
 });
 
-console.log(`The snapshotter is at http://127.0.0.1:${port}, with the token ${token}. Ctrl-C ends it.`);
+console.log(`The snapshotter is at http://127.0.0.1:${port}, with the token ${token}.
+The example agent is at http://127.0.0.1:${port + 1}: POST a command, in JSON, to /<name>/run, and it has a sandbox.
+Ctrl-C ends both.`);
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 
 /** The token of .dev.vars, which `wrangler dev` reads too. */
