@@ -98,7 +98,7 @@ export class Container extends Listed {
       this.#process.send('stop');
     } else {
       const pid = await this.#pid;
-      if (this.state === 'running' && pid !== undefined) process.kill(pid, 'SIGKILL');
+      if (this.state === 'running' && pid !== undefined) killIfThere(pid);
     }
     await this.ended;
   }
@@ -119,5 +119,14 @@ export class Container extends Listed {
       error = thrown instanceof Error ? thrown.message : String(thrown);
     }
     if (this.#process?.connected) this.#process.send({ call, error }, () => {});
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // It may have ended by itself, and not be known here to have.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

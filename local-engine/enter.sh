@@ -12,15 +12,22 @@ root=$state/root tools=/opt/local-engine
 read -r pid _ </proc/self/stat
 echo "$pid"
 
-# share SOURCE [TARGET]: shows a file or a directory of the host, read-only, in the private root.
+# read_only TARGET: a mount, without its right to be written. In a user namespace its other flags must be repeated.
+read_only() {
+  mount -o remount,bind,ro "$1" 2>/dev/null ||
+    mount -o remount,bind,ro,nosuid,nodev "$1" 2>/dev/null ||
+    mount -o remount,bind,ro,nosuid,nodev,noatime "$1"
+}
+
+# share SOURCE [TARGET]: shows a file or a directory of the host, with all that is mounted below it, in the private
+# root, read-only.
 share() {
-  local target=$root${2:-$1}
+  local target=$root${2:-$1} mounted
   if [ -d "$1" ]; then mkdir -p "$target"; else mkdir -p "${target%/*}" && : >"$target"; fi
   mount --rbind "$1" "$target"
-  # In a user namespace the flags that the host's mount has must be repeated.
-  mount -o remount,bind,ro "$target" 2>/dev/null ||
-    mount -o remount,bind,ro,nosuid,nodev "$target" 2>/dev/null ||
-    mount -o remount,bind,ro,nosuid,nodev,noatime "$target"
+  while read -r mounted; do
+    case $mounted in "$target" | "$target"/*) read_only "$mounted" ;; esac
+  done < <(while read -r _ _ _ _ mounted _; do printf '%b\n' "${mounted//\\/\\0}"; done </proc/self/mountinfo)
 }
 
 mkdir "$root"

@@ -99,7 +99,7 @@ describe('a snapshot', () => {
     assert.equal(error.retryable, false, 'trying again could capture an empty sandbox');
   });
 
-  test('of a sandbox whose container ended while nobody looked is discarded', async () => {
+  test('of a sandbox whose container ended while nobody looked is refused until the caller says wake', async () => {
     const persist = await mkdtemp(join(tmpdir(), 'world-'));
     try {
       {
@@ -109,17 +109,38 @@ describe('a snapshot', () => {
       await using second = await World.start({ persist });
       const { status } = await second.sandbox('agent', 'getState');
       assert.equal(status, 'healthy', 'the SDK still takes the sandbox for running');
-      assert.equal((await second.failure(second.snapshot('agent'))).code, 'SANDBOX_REPLACED');
+      for (const call of ['first', 'second']) {
+        const error = await second.failure(second.snapshot('agent'));
+        assert.equal(error.code, 'SANDBOX_REPLACED', `${call} call: ${error.message}`);
+      }
       assert.deepEqual(await second.objects(), []);
+      await second.snapshot('agent', { wake: true });
+      await second.snapshot('agent');
     } finally {
       await rm(persist, { recursive: true });
     }
   });
 
-  test('of a directory that is not there fails, with what the sandbox said', async () => {
-    const error = await failsWithoutTrace(world.snapshot(origin, { dir: '/workspace/nothing' }));
+  for (const [what, make] of Object.entries({
+    'that is not there': 'true',
+    'that is a file': 'touch dir',
+    'that is a symbolic link': 'mkdir real && echo x > real/file && ln -s real dir',
+    'behind a symbolic link': 'ln -s / up && ln -s up/etc dir',
+  })) {
+    test(`of a directory ${what} is refused`, async () => {
+      await world.exec(origin, make);
+      const error = await failsWithoutTrace(world.snapshot(origin, { dir: '/workspace/dir' }));
+      assert.equal(error.code, 'INVALID_DIRECTORY');
+    });
+  }
+
+  test('that the sandbox fails to take says what it said', async () => {
+    onCall = async ({ method }) => {
+      if (method === 'backup.createArchive') throw new Error('the disk is full');
+    };
+    const error = await failsWithoutTrace(world.snapshot(origin));
     assert.equal(error.code, 'BACKUP_FAILED');
-    assert.match(error.cause?.message ?? '', /nothing/);
+    assert.match(error.cause?.message ?? '', /the disk is full/);
   });
 });
 
@@ -148,6 +169,14 @@ describe('a restore', () => {
     assert.equal(error.code, 'OPERATION_INTERRUPTED', error.message);
     assert.match(error.message, /The new sandbox "origin-\d+-restored-[a-z0-9]{8}" was destroyed/);
     assert.equal(error.retryable, true);
+  });
+
+  test('of a few bytes whose container is killed at its very end does not come out empty', async () => {
+    await world.exec('small', 'echo x > file');
+    const small = await world.snapshot('small');
+    killAt(({ method }) => method === 'utils.deleteSession', 1);
+    const workspace = await world.restore(small);
+    assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'x\n');
   });
 
   test('from a backup that was deleted says so', async () => {

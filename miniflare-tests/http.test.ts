@@ -73,6 +73,21 @@ describe('a failure', () => {
   });
 });
 
+describe('the log', () => {
+  test('has a line for a request that is refused at the door', async () => {
+    const { body } = await world.fetch('/v1/snapshot', { headers: JSON_TYPE, body: '{}' });
+    const line = world.log.find((line) => line.includes(body.correlationId));
+    assert.equal(JSON.parse(line ?? '{}').code, 'UNAUTHORIZED');
+  });
+
+  test('has neither labels nor tokens', async () => {
+    const label = 'a label that nobody should read\u0007';
+    await world.failure(world.rpc('snapshot', { sandboxId: 'never-ran', label }));
+    await world.failure(world.rpc('snapshot', { sandboxId: 'never-ran', label: label.slice(0, -1) }));
+    assert.ok(!world.log.some((line) => line.includes('nobody should read') || line.includes(TOKEN)));
+  });
+});
+
 describe('a request of a wrong form', () => {
   const CASES: Record<string, [object, number, string]> = {
     'an unknown route': [{ path: '/v1/nothing' }, 404, 'ROUTE_NOT_FOUND'],
@@ -115,9 +130,14 @@ describe('over the service binding', () => {
     });
   }
 
-  test('arguments that JSON has no form for are refused by name', async () => {
-    const error = await world.failure(world.rpc('snapshot', undefined));
-    assert.equal(error.code, 'INVALID_ARGUMENT');
+  test('no arguments are refused by name', async () => {
+    assert.equal((await world.failure(world.rpc('snapshot', undefined))).code, 'INVALID_ARGUMENT');
+  });
+
+  test('arguments that are too large are refused', async () => {
+    const excludes = Array.from({ length: 9000 }, (_, index) => `pattern-${index}`);
+    const error = await world.failure(world.rpc('snapshot', { sandboxId: 'never-ran', excludes }));
+    assert.equal(error.code, 'PAYLOAD_TOO_LARGE');
   });
 });
 

@@ -172,6 +172,13 @@ describe('a deployment that lacks something', () => {
     });
   }
 
+  test('with a var that is no text, names it', async () => {
+    const vars = { LOCAL_BUCKET: true as unknown as string };
+    await using world = await World.start({ snapshotter: { vars } });
+    const error = await world.failure(world.snapshot('origin'));
+    assert.deepEqual([error.code, error.message.includes('LOCAL_BUCKET')], ['CONFIG_INVALID', true]);
+  });
+
   test('without credentials for production, says which ones the sandbox needs', async () => {
     await using world = await World.start({ snapshotter: { vars: { LOCAL_BUCKET: 'false' } } });
     await world.exec('origin', 'echo x > file');

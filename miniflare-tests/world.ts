@@ -1,6 +1,7 @@
 // What the tests work with: the built Worker in workerd, the published Sandbox class, R2, and a Durable Object that calls.
 
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { SNAPSHOTTER, startLocal, type Local, type LocalWorker } from '../scripts/local.ts';
@@ -27,7 +28,7 @@ export interface WorldOptions {
 
 /** Waits until something is so. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
+  while (!(await condition())) await setTimeout(5);
 }
 
 /** An answer of the HTTP API. */

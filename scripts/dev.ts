@@ -9,6 +9,8 @@ import { at } from './setup.mjs';
 import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
 
 const port = Number(process.env.PORT ?? 8787);
+if (!(Number.isInteger(port) && port > 0 && port < 65535))
+  throw new Error('PORT must be a port, and the next one free.');
 const token = developmentToken();
 
 await using _workers = await startLocal({
@@ -29,9 +31,11 @@ await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 /** The token of .dev.vars, which `wrangler dev` reads too. */
 function developmentToken(): string {
   const file = at('.dev.vars');
-  const known = existsSync(file) && /^API_TOKEN="?([^"\n]+)"?$/m.exec(readFileSync(file, 'utf8'))?.[1];
+  const vars = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const known = /^API_TOKEN="?([^"\n]+)"?$/m.exec(vars)?.[1];
   if (known) return known;
   const made = randomBytes(24).toString('base64url');
-  writeFileSync(file, `API_TOKEN="${made}"\nLOCAL_BUCKET="true"\n`, { flag: 'a', mode: 0o600 });
+  const lines = [vars.trimEnd(), `API_TOKEN="${made}"`, 'LOCAL_BUCKET="true"', ''];
+  writeFileSync(file, lines.join('\n').trimStart(), { mode: 0o600 });
   return made;
 }

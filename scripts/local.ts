@@ -103,7 +103,7 @@ async function describe(worker: LocalWorker): Promise<Worker> {
   for (const { binding, service } of config.services ?? [])
     env[binding] = { type: 'worker', worker: service };
   for (const [key, value] of Object.entries({ ...config.vars, ...worker.vars })) {
-    env[key] = { type: 'text', value: String(value) };
+    env[key] = typeof value === 'string' ? { type: 'text', value } : { type: 'json', value };
   }
   for (const binding of worker.without ?? []) delete env[binding];
 

@@ -2,7 +2,8 @@
 // Runs on the machine's own Node, before any package is there.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -60,10 +61,14 @@ export function output(/** @type {string} */ command, /** @type {string[]} */ ar
 
 /** The packages of package-lock.json. */
 export function packages() {
-  const installed = at('node_modules/.package-lock.json');
-  const fresh =
-    existsSync(installed) && statSync(installed).mtimeMs >= statSync(at('package-lock.json')).mtimeMs;
-  if (!fresh) run('npm', ['ci', '--no-fund', '--no-audit']);
+  const stamp = at('node_modules/.lock-hash');
+  const wanted = createHash('sha256')
+    .update(readFileSync(at('package-lock.json')))
+    .digest('hex');
+  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+    run('npm', ['ci', '--no-fund', '--no-audit']);
+    writeFileSync(stamp, wanted);
+  }
   const version = output('node', ['--version']) ?? '';
   const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
   if (major < 22 || (major === 22 && minor < 18)) {

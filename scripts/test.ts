@@ -18,7 +18,11 @@ const counts = [
     ['test', '--locked', '--no-fail-fast'],
     /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
   ),
-  await count('node', ['--test', '--test-reporter=spec', ...suites.sort()], /^ℹ pass (\d+)\nℹ fail (\d+)/gm),
+  await count(
+    'node',
+    ['--test', '--test-reporter=spec', '--test-timeout=300000', ...suites.sort()],
+    /^ℹ pass (\d+)\nℹ fail (\d+)/gm,
+  ),
 ];
 
 const passed = counts.reduce((sum, count) => sum + count.passed, 0);

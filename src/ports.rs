@@ -1,6 +1,6 @@
 //! What the service needs of the world.
 //!
-//! Each trait has one implementation over Cloudflare (`cloudflare`) and one in memory (`tests/support`).
+//! Each trait has one implementation over Cloudflare (`cloudflare`) and one in memory (`tests/service/support`).
 //! None of the futures need to be `Send`: a Worker is one thread.
 
 use std::future::Future;
@@ -48,6 +48,9 @@ pub trait Sandboxes {
 
     /// Looks inside of the container, which is started where it isn't running.
     fn probe(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>>;
+
+    /// Leaves, or takes away, the note that this container took the place of another one unasked.
+    fn note_took_place(&self, id: &SandboxId, note: bool) -> impl Future<Output = Result<(), Failure>>;
 
     /// Stores a backup in R2. **A sandbox that isn't running is started, and an empty backup stored.**
     fn create_backup(

@@ -44,42 +44,55 @@ pub(super) async fn answer(
             "Report it, with the log lines around this call's correlation id.",
         ))
     });
-    let duration = WorkerClock.now().millis_since(started);
-    log(&line(operation, &outcome, &correlation_id, duration));
+    let mut line = begin(operation.name(), &correlation_id);
+    line.insert("durationMs".into(), json!(WorkerClock.now().millis_since(started)));
+    match &outcome {
+        Ok(answer) => add_answer(&mut line, answer),
+        Err(error) => add_error(&mut line, error),
+    }
+    log(line);
     Answer { correlation_id, outcome }
 }
 
+/// Logs a request that names no operation, or comes from somebody who may not ask. Answers its correlation id.
+pub(super) fn refuse(error: &Error) -> String {
+    let correlation_id = correlation_id();
+    let mut line = begin("request", &correlation_id);
+    add_error(&mut line, error);
+    log(line);
+    correlation_id
+}
+
 /// An id for one call: 16 hexadecimal digits.
-pub(super) fn correlation_id() -> String {
+fn correlation_id() -> String {
     let random = WorkerEntropy.bytes().unwrap_or_default();
     format!("{:016x}", u64::from_be_bytes(random.first_chunk().copied().unwrap_or_default()))
 }
 
-/// Ids and outcomes only: never content, labels or secrets.
-fn line(operation: Operation, outcome: &Result<Value>, correlation_id: &str, duration: i64) -> Value {
-    let mut line = Map::new();
-    line.insert("event".into(), json!(operation.name()));
-    line.insert("correlationId".into(), json!(correlation_id));
-    line.insert("durationMs".into(), json!(duration));
-    match outcome {
-        Ok(answer) => {
-            line.insert("outcome".into(), json!("success"));
-            for id in ["snapshotId", "originId", "sandboxId", "rootId"] {
-                if let Some(value) = answer.pointer(&format!("/ref/{id}")) {
-                    line.insert(id.into(), value.clone());
-                }
-            }
-        }
-        Err(error) => {
-            line.insert("outcome".into(), json!("failure"));
-            line.insert("code".into(), json!(error.code()));
-            line.insert("message".into(), json!(error.message()));
-            line.insert("cause".into(), json!(error.cause()));
-        }
-    }
-    Value::Object(line)
+fn begin(event: &str, correlation_id: &str) -> Map<String, Value> {
+    Map::from_iter([("event".into(), json!(event)), ("correlationId".into(), json!(correlation_id))])
 }
 
-fn log(line: &Value) {
-    web_sys::console::log_1(&line.to_string().into());
+fn add_answer(line: &mut Map<String, Value>, answer: &Value) {
+    line.insert("outcome".into(), json!("success"));
+    for id in ["snapshotId", "originId", "sandboxId", "rootId"] {
+        if let Some(value) = answer.pointer(&format!("/ref/{id}")) {
+            line.insert(id.into(), value.clone());
+        }
+    }
+}
+
+/// The message only where it is about this Worker's world: otherwise it quotes what the caller sent.
+fn add_error(line: &mut Map<String, Value>, error: &Error) {
+    line.insert("outcome".into(), json!("failure"));
+    line.insert("code".into(), json!(error.code()));
+    if !error.code().is_about_the_call() {
+        line.insert("message".into(), json!(error.message()));
+        line.insert("cause".into(), json!(error.cause()));
+    }
+}
+
+/// One line of JSON: ids and outcomes, never content, labels or secrets.
+fn log(line: Map<String, Value>) {
+    web_sys::console::log_1(&Value::Object(line).to_string().into());
 }

@@ -7,7 +7,8 @@ use crate::model::{Code, Error, Result};
 
 /// Checks the `Authorization` header against the configured token, in a time that tells nothing about either.
 pub(super) fn check(configured: Option<&str>, header: Option<&str>) -> Result<()> {
-    let Some(token) = configured else {
+    // A token that was piped into `wrangler secret put` may end in a line break.
+    let Some(token) = configured.map(str::trim).filter(|token| !token.is_empty()) else {
         return Err(Error::new(
             Code::ApiTokenMissing,
             "The HTTP API is closed, because no API_TOKEN is configured.",
@@ -44,12 +45,14 @@ mod tests {
     fn without_a_configured_token_it_is_closed_to_everyone() {
         assert_eq!(code(None, Some("Bearer ")), Some(Code::ApiTokenMissing));
         assert_eq!(code(None, None), Some(Code::ApiTokenMissing));
+        assert_eq!(code(Some(" "), Some("Bearer  ")), Some(Code::ApiTokenMissing));
     }
 
     #[test]
     fn only_the_configured_token_opens_it() {
         assert_eq!(code(Some("s3cret"), Some("Bearer s3cret")), None);
         assert_eq!(code(Some("s3cret"), Some("bearer s3cret")), None);
+        assert_eq!(code(Some("s3cret\n"), Some("Bearer s3cret")), None);
         for header in
             [None, Some(""), Some("s3cret"), Some("Basic s3cret"), Some("Bearer s3cre"), Some("Bearer S3CRET")]
         {

@@ -9,15 +9,12 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::{Env, Method, Request, Response, ResponseBuilder};
 
-use super::answer::{Answer, answer, correlation_id};
-use super::operations::Operation;
+use super::answer::{Answer, answer, refuse};
+use super::operations::{MAX_ARGUMENTS, Operation, too_large};
 use super::{auth, problem};
 use crate::cloudflare::deployment::api_token;
 use crate::cloudflare::runtime::abort_of;
 use crate::model::{Code, Error, Result};
-
-/// The largest body, in bytes. A ref is under 1 kB.
-const MAX_BODY: usize = 64 * 1024;
 
 /// `fetch(request)`
 #[wasm_bindgen]
@@ -31,7 +28,7 @@ pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
 async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
     let operation = match route(&request, env) {
         Ok(operation) => operation,
-        Err(error) => return failed(&error, &correlation_id()),
+        Err(error) => return failed(&error, &refuse(&error)),
     };
     let abort = abort_of(&request.inner().signal());
     let arguments = read(&mut request).await;
@@ -55,12 +52,12 @@ fn route(request: &Request, env: &Env) -> Result<Operation> {
     };
     let name = path.strip_prefix("/v1/").ok_or_else(not_found)?;
     let authorization = request.headers().get("Authorization").ok().flatten();
-    auth::check(api_token(env).as_deref(), authorization.as_deref())?;
+    auth::check(api_token(env)?.as_deref(), authorization.as_deref())?;
     let operation = Operation::by_name(name).ok_or_else(not_found)?;
     if request.method() != Method::Post {
         return Err(Error::new(
             Code::MethodNotAllowed,
-            format!("{path} does not take {}.", request.method().as_ref()),
+            format!("{path} does not take {}.", request.inner().method()),
             format!("Use POST {path}, with the options as a JSON body."),
         ));
     }
@@ -85,12 +82,8 @@ async fn read(request: &mut Request) -> Result<Value> {
     let mut body = Vec::new();
     while let Some(chunk) = chunks.next().await {
         body.extend(chunk.map_err(|error| unreadable(error.to_string()))?);
-        if body.len() > MAX_BODY {
-            return Err(Error::new(
-                Code::PayloadTooLarge,
-                format!("The body is larger than {MAX_BODY} bytes."),
-                "Send only the operation's options.",
-            ));
+        if body.len() > MAX_ARGUMENTS {
+            return Err(too_large());
         }
     }
     serde_json::from_slice(&body).map_err(|error| unreadable(error.to_string()))

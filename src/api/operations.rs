@@ -6,6 +6,9 @@ use serde_json::Value;
 use crate::model::{Code, Error, RestoreRequest, Result, SnapshotRequest};
 use crate::service::{Abort, Snapshotter};
 
+/// The largest arguments of an operation, in bytes of JSON. A ref is under 1 kB.
+pub(super) const MAX_ARGUMENTS: usize = 64 * 1024;
+
 /// Something that callers can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -50,6 +53,15 @@ pub async fn run(
         Operation::Restore => to_json(&snapshotter.restore(RestoreRequest::decode(arguments)?, abort).await?),
         Operation::Branch => to_json(&snapshotter.branch(RestoreRequest::decode(arguments)?, abort).await?),
     }
+}
+
+/// The error for arguments larger than [`MAX_ARGUMENTS`].
+pub(super) fn too_large() -> Error {
+    Error::new(
+        Code::PayloadTooLarge,
+        format!("The arguments are larger than {MAX_ARGUMENTS} bytes."),
+        "Send only the operation's options.",
+    )
 }
 
 fn to_json(answer: &impl Serialize) -> Result<Value> {

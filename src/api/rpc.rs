@@ -12,7 +12,7 @@ use worker::Env;
 
 use super::answer::{Answer, answer};
 use super::exception::exception;
-use super::operations::Operation;
+use super::operations::{MAX_ARGUMENTS, Operation, too_large};
 use crate::cloudflare::runtime::abort_of;
 use crate::model::{Code, Error, Result};
 use crate::service::Abort;
@@ -80,7 +80,18 @@ fn read(options: &JsValue) -> Result<Value> {
             "Give one object with the operation's options.",
         )
     };
-    let text = JSON::stringify(options).map_err(|_| invalid("they hold a value that JSON has no form for"))?;
+    let strict = Closure::<dyn FnMut(JsValue, JsValue) -> std::result::Result<JsValue, JsValue>>::new(only_json);
+    let text = JSON::stringify_with_replacer(options, strict.as_ref().unchecked_ref())
+        .map_err(|_| invalid("they hold a value that JSON has no form for"))?;
     let text = text.as_string().ok_or_else(|| invalid("they are not an object"))?;
+    if text.len() > MAX_ARGUMENTS {
+        return Err(too_large());
+    }
     serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))
+}
+
+/// Refuses what `JSON.stringify` would leave out or turn into `null`.
+fn only_json(_key: JsValue, value: JsValue) -> std::result::Result<JsValue, JsValue> {
+    let is_lost = value.is_function() || value.is_symbol() || value.as_f64().is_some_and(|number| !number.is_finite());
+    if is_lost { Err(JsValue::NULL) } else { Ok(value) }
 }

@@ -2,7 +2,6 @@
 
 use worker::Bucket;
 
-use super::thrown::unexpected;
 use crate::model::{BackupId, BackupMetadata, Failure};
 use crate::ports::BackupStore;
 
@@ -27,13 +26,13 @@ impl BackupStore for R2Backups {
             return Ok(None);
         };
         if object.size() > MAX_METADATA {
-            return Err(unexpected("R2", format!("meta.json of {id} has {} bytes", object.size())));
+            return Err(Failure::unexpected("R2", format!("meta.json of {id} has {} bytes", object.size())));
         }
-        let body = object.body().ok_or_else(|| unexpected("R2", format!("meta.json of {id} has no body")))?;
+        let body = object.body().ok_or_else(|| Failure::unexpected("R2", format!("meta.json of {id} has no body")))?;
         let bytes = body.bytes().await.map_err(failed)?;
         serde_json::from_slice(&bytes)
             .map(Some)
-            .map_err(|error| unexpected("R2", format!("meta.json of {id}: {error}")))
+            .map_err(|error| Failure::unexpected("R2", format!("meta.json of {id}: {error}")))
     }
 
     async fn archive_size(&self, id: &BackupId) -> Result<Option<u64>, Failure> {

@@ -25,8 +25,8 @@ impl Deployment {
     /// # Errors
     /// [`Code::ConfigInvalid`]. A binding that is missing is an error of the operation that needs it.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
-        let sandbox_binding = var(env, "SANDBOX_BINDING").unwrap_or_else(|| "Sandbox".into());
-        let r2_binding = var(env, "BACKUP_R2_BINDING").unwrap_or_else(|| "BACKUP_BUCKET".into());
+        let sandbox_binding = var(env, "SANDBOX_BINDING")?.unwrap_or_else(|| "Sandbox".into());
+        let r2_binding = var(env, "BACKUP_R2_BINDING")?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         let config = Config { default_dir: default_dir(env)?, local_bucket: local_bucket(env)? };
         let platform = Platform {
             sandboxes: env.durable_object(&sandbox_binding).map(Stubs::new).map_err(|_| no_sandboxes(&sandbox_binding)),
@@ -43,7 +43,10 @@ impl Deployment {
 }
 
 /// The secret `API_TOKEN`; `None` when it is not set, or empty.
-pub fn api_token(env: &Env) -> Option<String> {
+///
+/// # Errors
+/// [`Code::ConfigInvalid`] when it is something else than text.
+pub fn api_token(env: &Env) -> Result<Option<String>> {
     var(env, "API_TOKEN")
 }
 
@@ -82,12 +85,23 @@ impl Ports for Platform {
     }
 }
 
-fn var(env: &Env, name: &str) -> Option<String> {
-    Reflect::get(env, &name.into()).ok()?.as_string().filter(|value| !value.is_empty())
+fn var(env: &Env, name: &str) -> Result<Option<String>> {
+    let value = Reflect::get(env, &name.into()).unwrap_or_default();
+    if value.is_undefined() || value.is_null() {
+        return Ok(None);
+    }
+    let text = value.as_string().ok_or_else(|| {
+        Error::new(
+            Code::ConfigInvalid,
+            format!("The var {name} is not text."),
+            format!("Write its value in quotes: {name} = \"…\"."),
+        )
+    })?;
+    Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 fn default_dir(env: &Env) -> Result<Directory> {
-    let dir = var(env, "DEFAULT_DIR").unwrap_or_else(|| "/workspace".into());
+    let dir = var(env, "DEFAULT_DIR")?.unwrap_or_else(|| "/workspace".into());
     Directory::parse(&dir).map_err(|error| {
         let message = format!("The var DEFAULT_DIR can't be used. {}", error.message());
         Error::new(Code::ConfigInvalid, message, error.remediation())
@@ -95,7 +109,7 @@ fn default_dir(env: &Env) -> Result<Directory> {
 }
 
 fn local_bucket(env: &Env) -> Result<bool> {
-    match var(env, "LOCAL_BUCKET").as_deref() {
+    match var(env, "LOCAL_BUCKET")?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
         Some(_) => Err(Error::new(

@@ -11,13 +11,19 @@ use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::ObjectNamespace;
 
-use super::thrown::{failure, unexpected};
-use crate::model::{BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId, SandboxState, Status};
+use super::thrown::failure;
+use crate::model::{BackupHandle, BackupOptions, Directory, Failure, Place, Probe, SandboxId, SandboxState, Status};
 use crate::ports::Sandboxes;
 
 /// The SDK's session id for commands outside of any session: they wait for no other command, and leave the
 /// sandbox's sessions as they are.
 const NO_SESSION: &str = "__DISABLE_SESSION__";
+
+/// How long a command of ours may take, in milliseconds.
+const COMMAND_MILLIS: u32 = 10_000;
+
+/// The note that a container took the place of another one unasked. Outside of every directory that can be captured.
+const NOTE: &str = "/run/sandbox-snapshotter.took-place";
 
 /// The sandboxes of a Durable Object namespace.
 pub struct Stubs {
@@ -41,7 +47,20 @@ impl Stubs {
             self.namespace.get_by_name(id.as_str()).map_err(|error| Failure::new("Error", &error.to_string()))?;
         let stub: JsValue = stub.into_rpc();
         let answer = invoke(&stub, method, arguments).await.map_err(|thrown| failure(&thrown))?;
-        serde_wasm_bindgen::from_value(answer).map_err(|error| unexpected(method, error))
+        serde_wasm_bindgen::from_value(answer).map_err(|error| Failure::unexpected(method, error))
+    }
+}
+
+impl Stubs {
+    /// Runs a command outside of any session, and answers what it printed.
+    async fn run(&self, id: &SandboxId, command: &str) -> Result<String, Failure> {
+        #[derive(Deserialize)]
+        struct Output {
+            stdout: String,
+        }
+        let options = json!({ "origin": "internal", "timeout": COMMAND_MILLIS });
+        let arguments = [json!(command), json!(NO_SESSION), options];
+        self.call(id, "execWithSessionToken", &arguments).await.map(|output: Output| output.stdout)
     }
 }
 
@@ -58,7 +77,7 @@ impl Sandboxes for Stubs {
             "healthy" => Status::Healthy,
             "running" => Status::Starting,
             "stopping" | "stopped" | "stopped_with_code" => Status::Down,
-            other => return Err(unexpected("getState", format!("the status {other:?}"))),
+            other => return Err(Failure::unexpected("getState", format!("the status {other:?}"))),
         };
         Ok(SandboxState { status, last_change: state.last_change })
     }
@@ -69,19 +88,22 @@ impl Sandboxes for Stubs {
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
-        #[derive(Deserialize)]
-        struct Output {
-            stdout: String,
+        let stdout = self.run(id, &probe_command(dir)).await?;
+        read_probe(&stdout).ok_or_else(|| Failure::unexpected("the probe", format!("{stdout:?}")))
+    }
+
+    async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
+        let command = if note { format!(": >{NOTE} && echo done") } else { format!("rm -f {NOTE} && echo done") };
+        match self.run(id, &command).await?.trim() {
+            "done" => Ok(()),
+            _ => Err(Failure::unexpected("the sandbox", format!("{NOTE} can't be changed"))),
         }
-        let arguments = [json!(probe_command(dir)), json!(NO_SESSION), json!({ "origin": "internal" })];
-        let output: Output = self.call(id, "execWithSessionToken", &arguments).await?;
-        read_probe(&output.stdout).ok_or_else(|| unexpected("the probe", format!("{:?}", output.stdout)))
     }
 
     async fn create_backup(&self, id: &SandboxId, options: &BackupOptions) -> Result<BackupHandle, Failure> {
-        let options = serde_json::to_value(options).map_err(|error| unexpected("createBackup", error))?;
+        let options = serde_json::to_value(options).map_err(|error| Failure::unexpected("createBackup", error))?;
         let handle: Map<String, Value> = self.call(id, "createBackup", &[options]).await?;
-        BackupHandle::try_from(handle).map_err(|error| unexpected("createBackup", error))
+        BackupHandle::try_from(handle).map_err(|error| Failure::unexpected("createBackup", error))
     }
 
     async fn restore_backup(&self, id: &SandboxId, backup: &BackupHandle) -> Result<(), Failure> {
@@ -89,7 +111,7 @@ impl Sandboxes for Stubs {
         struct Outcome {
             success: bool,
         }
-        let handle = serde_json::to_value(backup).map_err(|error| unexpected("restoreBackup", error))?;
+        let handle = serde_json::to_value(backup).map_err(|error| Failure::unexpected("restoreBackup", error))?;
         match self.call(id, "restoreBackup", &[handle]).await? {
             Outcome { success: true } => Ok(()),
             Outcome { success: false } => Err(Failure::new("Error", "restoreBackup answered success: false")),
@@ -112,22 +134,34 @@ async fn invoke(stub: &JsValue, method: &str, arguments: &[Value]) -> Result<JsV
     JsFuture::from(Promise::resolve(&answer)).await
 }
 
-/// Prints `<uptime of the system> <start of PID 1 in ticks> <ticks a second> <1 if dir has entries, else 0>`.
+/// Prints `<uptime of the system> <start of PID 1 in ticks> <ticks a second> <what dir is> <1 if the note is there>`.
 fn probe_command(dir: &Directory) -> String {
     let dir = dir.as_str().replace('\'', r"'\''");
     format!(
-        "read -r up _ </proc/uptime; start=$(sed 's/.*) //' /proc/1/stat | cut -d' ' -f20); \
-         full=$(ls -A -- '{dir}' 2>/dev/null | head -c1 | wc -c); echo \"$up $start $(getconf CLK_TCK) $full\""
+        "d='{dir}'; read -r up _ </proc/uptime; start=$(sed 's/.*) //' /proc/1/stat | cut -d' ' -f20); \
+         if [ ! -e \"$d\" ] && [ ! -L \"$d\" ]; then place=missing; \
+         elif [ \"$(readlink -f -- \"$d\")\" != \"$(realpath -ms -- \"$d\")\" ]; then place=link; \
+         elif [ ! -d \"$d\" ]; then place=other; \
+         elif [ \"$(ls -A -- \"$d\" | head -c1 | wc -c)\" -eq 0 ]; then place=empty; else place=full; fi; \
+         [ -e {NOTE} ] && note=1 || note=0; echo \"$up $start $(getconf CLK_TCK) $place $note\""
     )
 }
 
 fn read_probe(stdout: &str) -> Option<Probe> {
-    let mut fields = stdout.split_whitespace();
-    let mut number = || fields.next()?.parse::<f64>().ok();
-    let (uptime, start, ticks, full) = (number()?, number()?, number()?, number()?);
+    let fields: Vec<&str> = stdout.split_whitespace().collect();
+    let [uptime, start, ticks, place, note] = fields.as_slice() else { return None };
+    let number = |text: &str| text.parse::<f64>().ok();
     #[allow(clippy::cast_possible_truncation)] // It saturates.
-    let age_millis = ((uptime - start / ticks) * 1000.0) as i64;
-    Some(Probe { age_millis, has_entries: full > 0.0 })
+    let age_millis = ((number(uptime)? - number(start)? / number(ticks)?) * 1000.0) as i64;
+    let place = match *place {
+        "full" => Place::Full,
+        "empty" => Place::Empty,
+        "missing" => Place::Missing,
+        "link" => Place::Link,
+        "other" => Place::NotDirectory,
+        _ => return None,
+    };
+    Some(Probe { age_millis, place, took_place: *note == "1" })
 }
 
 #[cfg(test)]
@@ -136,12 +170,13 @@ mod tests {
 
     #[test]
     fn a_probe_tells_the_age_of_the_container_from_its_first_process() {
-        assert_eq!(read_probe("1000.50 90000 100 1\n"), Some(Probe { age_millis: 100_500, has_entries: true }));
+        let probe = Probe { age_millis: 100_500, place: Place::Full, took_place: false };
+        assert_eq!(read_probe("1000.50 90000 100 full 0\n"), Some(probe));
     }
 
     #[test]
     fn a_probe_that_prints_something_else_tells_nothing() {
-        for stdout in ["", "1000.50", "1000.50 x 100 1", "sh: not found"] {
+        for stdout in ["", "1000.50", "1000.50 x 100 full 0", "1000.50 90000 100 odd 0", "sh: not found"] {
             assert_eq!(read_probe(stdout), None, "{stdout:?}");
         }
     }

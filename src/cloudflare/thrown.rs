@@ -31,11 +31,6 @@ fn class_name(thrown: &JsValue) -> Option<String> {
     Some(if is_class { class.to_owned() } else { name })
 }
 
-/// A failure to understand what was answered.
-pub(super) fn unexpected(what: &str, why: impl std::fmt::Display) -> Failure {
-    Failure::new("UnexpectedAnswer", &format!("{what} answered something else than expected: {why}"))
-}
-
 fn property(of: &JsValue, name: &str) -> JsValue {
     if of.is_object() { Reflect::get(of, &name.into()).unwrap_or_default() } else { JsValue::UNDEFINED }
 }

@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 
 use super::{BackupId, Code, Directory, Error, Result, Timestamp};
 
+/// The largest handle, in bytes of JSON. Those of the SDK have about 100.
+const MAX_HANDLE: usize = 8 * 1024;
+
 /// How long before the end of its time to live the SDK stops restoring a backup, in milliseconds.
 const TTL_BUFFER_MILLIS: i64 = 60_000;
 
@@ -44,10 +47,22 @@ impl TryFrom<Map<String, Value>> for BackupHandle {
                 )
             })
         };
+        // Neither would arrive whole at the sandbox.
+        if whole.contains_key("__proto__") || json_length(&whole) > MAX_HANDLE {
+            return Err(Error::new(
+                Code::InvalidRef,
+                format!("The backup handle has a field `__proto__`, or is larger than {MAX_HANDLE} bytes."),
+                "Pass the ref on exactly as snapshot() answered it.",
+            ));
+        }
         let id = BackupId::parse(text("id")?)?;
         let dir = Directory::parse(text("dir")?)?;
         Ok(Self { whole, id, dir })
     }
+}
+
+fn json_length(map: &Map<String, Value>) -> usize {
+    serde_json::to_string(map).map_or(usize::MAX, |text| text.len())
 }
 
 impl From<BackupHandle> for Map<String, Value> {

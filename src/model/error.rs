@@ -131,6 +131,22 @@ codes! {
 }
 
 impl Code {
+    /// Whether the failure is of the call itself, so that its message quotes what the caller sent.
+    pub fn is_about_the_call(self) -> bool {
+        matches!(
+            self,
+            Self::InvalidArgument
+                | Self::InvalidSandboxId
+                | Self::InvalidDirectory
+                | Self::InvalidLabel
+                | Self::InvalidRef
+                | Self::ForeignRef
+                | Self::RouteNotFound
+                | Self::MethodNotAllowed
+                | Self::UnsupportedMediaType
+        )
+    }
+
     /// Whether the same call, made again, may succeed without anything being changed.
     pub fn retryable(self) -> bool {
         self.kind() == Kind::Transient

@@ -5,6 +5,8 @@ use serde::Serialize;
 /// The longest message that is kept, in characters.
 const MAX_MESSAGE: usize = 500;
 
+const UNEXPECTED: &str = "UnexpectedAnswer";
+
 /// A failure of the world outside, kept as the cause of an [`Error`](super::Error).
 ///
 /// Its message is made safe when it is taken in: query strings of URLs are cut out, since the SDK signs
@@ -33,6 +35,16 @@ impl Failure {
         Self { name: name.into(), message: safe(message), ..Self::default() }
     }
 
+    /// An answer that can't be understood: of `what`, because of `why`.
+    pub fn unexpected(what: &str, why: impl std::fmt::Display) -> Self {
+        Self::new(UNEXPECTED, &format!("{what} answered something else than expected: {why}"))
+    }
+
+    /// Whether there was an answer, and it could not be understood: trying again will not help.
+    pub fn is_unexpected(&self) -> bool {
+        self.name == UNEXPECTED
+    }
+
     /// Adds the SDK's code for it.
     #[must_use]
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
@@ -41,21 +53,17 @@ impl Failure {
     }
 }
 
+/// Cuts what is secret out of the URLs in a message: user names, passwords and queries.
 fn safe(message: &str) -> String {
     let mut out = String::new();
     let mut rest = message;
     while let Some(start) = rest.find("://") {
         let (before, url) = rest.split_at(start);
-        out.push_str(before);
-        let end = url.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '>')).unwrap_or(url.len());
+        let end =
+            url.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')).unwrap_or(url.len());
         let (url, after) = url.split_at(end);
-        match url.split_once('?') {
-            Some((address, _)) => {
-                out.push_str(address);
-                out.push_str("?…");
-            }
-            None => out.push_str(url),
-        }
+        out.push_str(before);
+        out.push_str(&safe_url(url));
         rest = after;
     }
     out.push_str(rest);
@@ -66,6 +74,22 @@ fn safe(message: &str) -> String {
             out
         }
         None => out,
+    }
+}
+
+/// `://user:password@host/path?query` without the user and the query.
+fn safe_url(url: &str) -> String {
+    let (address, query) = url.split_once('?').map_or((url, ""), |(address, _)| (address, "?…"));
+    let parts: Vec<String> = address.split("://").map(without_user).collect();
+    parts.join("://") + query
+}
+
+/// `user:password@host/path` without the user.
+fn without_user(address: &str) -> String {
+    let end = address.find('/').unwrap_or(address.len());
+    match address.get(..end).and_then(|authority| authority.rfind('@')) {
+        Some(at) => format!("…{}", address.get(at..).unwrap_or_default()),
+        None => address.to_owned(),
     }
 }
 

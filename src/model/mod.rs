@@ -26,5 +26,5 @@ pub use mark::Mark;
 pub use mint::{Lineage, mint, root_of};
 pub use refs::{Capabilities, PROVIDER_ID, SCHEMA_VERSION, SnapshotRef, WorkspaceRef};
 pub use request::{RestoreRequest, SnapshotRequest};
-pub use sandbox::{Probe, SandboxState, Status};
+pub use sandbox::{Place, Probe, SandboxState, Status};
 pub use time::Timestamp;

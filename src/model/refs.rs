@@ -88,9 +88,13 @@ impl SnapshotRef {
         if payload.to_string().len() > MAX_BYTES {
             return Err(invalid(&format!("is larger than {MAX_BYTES} bytes")));
         }
-        let payload =
+        let decoded: SnapshotPayload =
             serde_path_to_error::deserialize(payload).map_err(|error| invalid(&format!("can't be read: {error}")))?;
-        Ok(Self { provider_id: PROVIDER_ID, payload })
+        // There is one way to write a ref: a time in another spelling, for one, was not written here.
+        if serde_json::to_value(&decoded).ok().as_ref() != Some(payload) {
+            return Err(invalid("is not written as snapshot() writes it"));
+        }
+        Ok(Self { provider_id: PROVIDER_ID, payload: decoded })
     }
 
     /// The snapshot.

@@ -68,6 +68,12 @@ impl SnapshotRequest {
             wake: Option<bool>,
         }
         let wire: Wire = shape(value)?;
+        if value.get("compression").is_some_and(Value::is_array) {
+            return Err(invalid(
+                "`compression` is not an object".into(),
+                "Give {format?, threads?}, or no compression.".into(),
+            ));
+        }
         let request = Self {
             sandbox_id: SandboxId::parse(&wire.sandbox_id)?,
             dir: wire.dir.as_deref().map(Directory::parse).transpose()?,

@@ -26,6 +26,23 @@ pub enum Status {
 pub struct Probe {
     /// How long the container has been running, in milliseconds.
     pub age_millis: i64,
-    /// Whether the directory has anything in it.
-    pub has_entries: bool,
+    /// What the directory is.
+    pub place: Place,
+    /// Whether the note is there that this container took the place of another one unasked.
+    pub took_place: bool,
+}
+
+/// What is found at the path of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A directory with something in it.
+    Full,
+    /// A directory with nothing in it.
+    Empty,
+    /// Nothing.
+    Missing,
+    /// Something that is reached through a symbolic link.
+    Link,
+    /// Something else than a directory.
+    NotDirectory,
 }

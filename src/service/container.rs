@@ -1,58 +1,73 @@
 //! Whether a container is still the one that it was.
 //!
 //! On a stopped sandbox `createBackup` starts a new, empty container and stores an empty backup with success.
-//! A look at the state before the call is not enough: the container may die, and be replaced, right after.
-//! The SDK has no lasting identity of a container that could be compared. But a container that replaced
-//! another one is younger than the look at the other one, and that can be measured.
+//! A look at the state before the call is not enough: the SDK takes a container for running that ended while nobody
+//! looked, and one that runs may end right after. It has no lasting identity of a container that could be compared.
+//! But a container that took the place of another is younger than the look at the other one, and that can be measured.
+//!
+//! Where that happened once, a note is left in the new container, outside of all directories that are captured, so
+//! that the next call does not take its emptiness for somebody's work.
 
 use super::Abort;
 use super::failures::{During, from_sandbox};
 use super::retry::retry;
-use crate::model::{Code, Directory, Error, Result, SandboxId, SandboxState, Status, Timestamp};
+use crate::model::{Code, Directory, Error, Place, Probe, Result, SandboxId, SandboxState, Status, Timestamp};
 use crate::ports::{Clock, Ports, Sandboxes};
 
 /// How often the age is measured while it is too close to tell.
 const MEASUREMENTS: u32 = 3;
 
+/// How much older than it is a container may seem, in milliseconds: the system counts in hundredths of a second.
+const RESOLUTION_MILLIS: i64 = 10;
+
 /// A container that was up.
 pub(super) struct Sighting {
     since: Timestamp,
-    state: SandboxState,
+    last_change: f64,
 }
 
-/// Makes sure that the sandbox is running, so that its files are there.
+/// How old a container is, compared to a point in time.
+pub(super) enum Age {
+    /// It was there before; what was seen inside of it.
+    Older(Probe),
+    /// It was started after.
+    Younger,
+    /// It was started at about that time.
+    Unclear,
+}
+
+/// Makes sure that the sandbox is running with its files in place, and that the directory can be captured.
 ///
 /// # Errors
-/// [`Code::SandboxNotRunning`], or [`Code::SandboxStarting`] while it is not up yet.
-pub(super) async fn sight<P: Ports>(ports: &P, id: &SandboxId) -> Result<Sighting> {
+/// [`Code::SandboxNotRunning`], [`Code::SandboxStarting`] while it is not up yet, [`Code::SandboxReplaced`] when its
+/// container ended and another one runs, [`Code::InvalidDirectory`] when there is no such directory.
+pub(super) async fn sight<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory) -> Result<Sighting> {
     let since = ports.clock().now();
-    let state = ports.sandboxes()?.state(id).await.map_err(|failure| from_sandbox(failure, id, During::Look))?;
-    match state.status {
-        Status::Healthy => Ok(Sighting { since, state }),
-        Status::Starting => Err(Error::new(
-            Code::SandboxStarting,
-            format!(
-                "The sandbox {:?} is still starting, and has no files of its own yet. Nothing was touched.",
-                id.as_str()
-            ),
-            "Try again when it is up. `wake: true` captures it as it starts.",
-        )),
-        Status::Down => Err(Error::new(
-            Code::SandboxNotRunning,
-            format!(
-                "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty. Nothing was touched.",
-                id.as_str()
-            ),
-            "Take snapshots while the sandbox is in use; restore an earlier one to go on. `wake: true` starts the sandbox and captures it as it starts.",
-        )),
+    let last_change = up(id, state(ports, id).await?)?.last_change;
+    let probe = match age(ports, id, dir, since).await? {
+        Age::Older(probe) => probe,
+        Age::Younger => return Err(took_its_place(ports, id).await),
+        Age::Unclear => return Err(replaced(id, "may have been replaced")),
+    };
+    if probe.took_place {
+        return Err(replaced(id, "was replaced"));
     }
+    can_be_captured(dir, probe.place)?;
+    up(id, state(ports, id).await?)?;
+    Ok(Sighting { since, last_change })
 }
 
-/// Starts the sandbox where it isn't running.
+/// Starts the sandbox where it isn't running, and takes it as it is.
 pub(super) async fn wake<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, abort: &Abort) -> Result<Sighting> {
     retry(ports, abort, async || {
-        ports.sandboxes()?.probe(id, dir).await.map_err(|failure| from_sandbox(failure, id, During::Look))?;
-        sight(ports, id).await
+        let looked = |failure| from_sandbox(failure, id, During::Look);
+        let probe = ports.sandboxes()?.probe(id, dir).await.map_err(looked)?;
+        can_be_captured(dir, probe.place)?;
+        if probe.took_place {
+            ports.sandboxes()?.note_took_place(id, false).await.map_err(looked)?;
+        }
+        let since = ports.clock().now();
+        Ok(Sighting { since, last_change: up(id, state(ports, id).await?)?.last_change })
     })
     .await
 }
@@ -67,36 +82,94 @@ pub(super) async fn is_the_same<P: Ports>(
     dir: &Directory,
     sighting: &Sighting,
 ) -> Result<()> {
-    let look = |failure| from_sandbox(failure, id, During::Look);
-    let now = ports.sandboxes()?.state(id).await.map_err(look)?;
+    let now = state(ports, id).await?;
     if now.status != Status::Healthy {
-        return Err(replaced(id, "stopped"));
+        return Err(replaced(id, "stopped while it was being captured"));
     }
     #[allow(clippy::float_cmp)] // It is compared to itself, never calculated with.
-    if now.last_change == sighting.state.last_change {
+    if now.last_change == sighting.last_change {
         return Ok(());
     }
+    match age(ports, id, dir, sighting.since).await? {
+        Age::Older(_) => Ok(()),
+        Age::Younger => Err(took_its_place(ports, id).await),
+        Age::Unclear => Err(replaced(id, "may have been replaced")),
+    }
+}
+
+/// Compares the age of the container with a point in time. Starts one where none is running; the SDK interrupts the call
+/// that does so, which is why it is repeated here, before `since` is forgotten.
+pub(super) async fn age<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, since: Timestamp) -> Result<Age> {
     for _ in 0..MEASUREMENTS {
-        let asked = ports.clock().now().millis_since(sighting.since);
-        let age = ports.sandboxes()?.probe(id, dir).await.map_err(look)?.age_millis;
-        let answered = ports.clock().now().millis_since(sighting.since);
-        if age >= answered {
-            return Ok(());
+        let (asked, probe) = retry(ports, &Abort::never(), async || {
+            let asked = ports.clock().now().millis_since(since);
+            let probe = ports.sandboxes()?.probe(id, dir).await;
+            Ok((asked, probe.map_err(|failure| from_sandbox(failure, id, During::Look))?))
+        })
+        .await?;
+        let answered = ports.clock().now().millis_since(since);
+        if probe.age_millis >= answered + RESOLUTION_MILLIS {
+            return Ok(Age::Older(probe));
         }
-        if age < asked {
-            return Err(replaced(id, "was replaced by a new one"));
+        if probe.age_millis < asked {
+            return Ok(Age::Younger);
         }
     }
-    Err(replaced(id, "may have been replaced by a new one"))
+    Ok(Age::Unclear)
+}
+
+async fn state<P: Ports>(ports: &P, id: &SandboxId) -> Result<SandboxState> {
+    ports.sandboxes()?.state(id).await.map_err(|failure| from_sandbox(failure, id, During::Look))
+}
+
+fn up(id: &SandboxId, state: SandboxState) -> Result<SandboxState> {
+    match state.status {
+        Status::Healthy => Ok(state),
+        Status::Starting => Err(Error::new(
+            Code::SandboxStarting,
+            format!("The sandbox {:?} is still starting, and has no files of its own yet.", id.as_str()),
+            "Try again when it is up. `wake: true` captures it as it starts.",
+        )),
+        Status::Down => Err(Error::new(
+            Code::SandboxNotRunning,
+            format!(
+                "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty.",
+                id.as_str()
+            ),
+            "Take snapshots while the sandbox is in use; restore an earlier one to go on. `wake: true` starts the sandbox \
+             and captures it as it starts.",
+        )),
+    }
+}
+
+fn can_be_captured(dir: &Directory, place: Place) -> Result<()> {
+    let why = match place {
+        Place::Full | Place::Empty => return Ok(()),
+        Place::Missing => "is not there",
+        Place::Link => "is reached through a symbolic link, of which a backup would hold the link alone",
+        Place::NotDirectory => "is not a directory",
+    };
+    Err(Error::new(
+        Code::InvalidDirectory,
+        format!("In the sandbox, {dir:?} {why}.", dir = dir.as_str()),
+        "Give the path of a directory that is there, without symbolic links in it.",
+    ))
+}
+
+/// Leaves the note in the new container, and says what happened.
+async fn took_its_place<P: Ports>(ports: &P, id: &SandboxId) -> Error {
+    let noted = match ports.sandboxes() {
+        Ok(sandboxes) => sandboxes.note_took_place(id, true).await.is_ok(),
+        Err(_) => false,
+    };
+    let error = replaced(id, "was replaced");
+    if noted { error } else { error.and("The new container could not be marked as such.") }
 }
 
 fn replaced(id: &SandboxId, how: &str) -> Error {
     Error::new(
         Code::SandboxReplaced,
-        format!(
-            "The container of the sandbox {:?} {how} while it was being captured, so what was stored may be empty.",
-            id.as_str()
-        ),
-        "The files that were in it are gone: restore the newest snapshot, and take the next one after that.",
+        format!("The container of the sandbox {:?} {how}: the files that were in it are gone.", id.as_str()),
+        "Restore the newest snapshot, and go on in the new sandbox. `wake: true` captures this one as it is.",
     )
 }

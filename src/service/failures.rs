@@ -31,8 +31,16 @@ pub(super) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
     Error::new(code, message, remedy(code)).caused_by(failure)
 }
 
-/// The error for what R2 threw; nothing that R2 throws is a definite answer.
+/// The error for what R2 threw, which is never a definite answer, or for what was found there and can't be read.
 pub(super) fn from_storage(failure: Failure, doing: &str) -> Error {
+    if failure.is_unexpected() {
+        return Error::new(
+            Code::BackupIncomplete,
+            format!("What R2 holds can't be read while {doing}: {}.", failure.message),
+            "Use another snapshot.",
+        )
+        .caused_by(failure);
+    }
     Error::new(
         Code::StorageUnavailable,
         format!("R2 failed while {doing}: {}", failure.message),
@@ -60,7 +68,7 @@ fn code_of(failure: &Failure, during: During) -> Code {
         }
         Some("CONTAINER_UNAVAILABLE" | "SERVICE_NOT_RESPONDING" | "RESOURCE_BUSY") => Code::SandboxUnavailable,
         Some(_) if failure.http_status == Some(503) => Code::SandboxUnavailable,
-        None if is_passing(failure) => Code::SandboxUnavailable,
+        Some("INTERNAL_ERROR") | None if is_passing(failure) => Code::SandboxUnavailable,
         None if lacks_method(failure) => Code::SandboxUnsupported,
         _ => otherwise,
     }
@@ -110,12 +118,13 @@ fn code_of_class(class: &str) -> Option<&'static str> {
 
 /// Failures of the platform that pass: resets, lost connections, no capacity.
 fn is_passing(failure: &Failure) -> bool {
-    const PASSING: [&str; 7] = [
+    const PASSING: [&str; 8] = [
         "network connection lost",
         "reset because its code was updated",
         "this script has been upgraded",
         "caused object to be reset",
         "no container instance",
+        "container failed to start: ",
         "maximum number of running container instances exceeded",
         "durable object is overloaded",
     ];
@@ -231,6 +240,12 @@ mod tests {
         let mut overloaded = Failure::new("Error", "busy");
         overloaded.retryable = true;
         assert_eq!(code(overloaded, During::Backup), Code::SandboxUnavailable);
+    }
+
+    #[test]
+    fn a_container_that_did_not_start_this_time_is_unavailable_for_now() {
+        let failure = Failure::new("SandboxError", "Container failed to start: it exited").with_code("INTERNAL_ERROR");
+        assert_eq!(code(failure, During::Look), Code::SandboxUnavailable);
     }
 
     #[test]

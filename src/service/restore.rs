@@ -1,16 +1,17 @@
 //! Makes a new sandbox from a snapshot.
 
+use super::container::{self, Age};
 use super::failures::{During, from_sandbox};
 use super::retry::retry;
 use super::stored::{Stored, look_up};
 use super::undo::destroy_minted;
 use super::{Abort, CloudflareSandboxSnapshotter};
 use crate::model::{
-    Code, Error, Lineage, RestoreRequest, Result, SandboxId, SnapshotRef, Status, WorkspaceRef, mint, root_of,
+    Code, Error, Lineage, Place, Probe, RestoreRequest, Result, SandboxId, SnapshotRef, WorkspaceRef, mint, root_of,
 };
 use crate::ports::{Clock, Ports, Sandboxes};
 
-/// The size in bytes of the archive of an empty directory. A larger one has something in it.
+/// The size in bytes of the archive of an empty directory, or of a little more. A larger one has something in it.
 const EMPTY_ARCHIVE: u64 = 4096;
 
 /// Makes the sandbox, or leaves none behind.
@@ -72,7 +73,8 @@ async fn check<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &Snap
     Ok(stored)
 }
 
-/// Applies the backup to the minted sandbox before anything else touches it, and looks that it arrived.
+/// Applies the backup to the minted sandbox before anything else touches it, and looks that it arrived: in the container
+/// that runs now, which must be the one that it was applied to.
 async fn apply<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     minted: &SandboxId,
@@ -81,21 +83,23 @@ async fn apply<P: Ports>(
     abort: &Abort,
 ) -> Result<()> {
     let sandboxes = this.ports.sandboxes()?;
+    let dir = snapshot.backup().dir();
     let failed = |failure| from_sandbox(failure, minted, During::Restore);
     retry(&*this.ports, abort, async || {
         sandboxes.name(minted).await.map_err(failed)?;
         sandboxes.restore_backup(minted, snapshot.backup()).await.map_err(failed)?;
-        let arrived = if stored.metadata.size_bytes > EMPTY_ARCHIVE {
-            sandboxes.probe(minted, snapshot.backup().dir()).await.map_err(failed)?.has_entries
-        } else {
-            sandboxes.state(minted).await.map_err(failed)?.status == Status::Healthy
+        let restored_at = this.ports.clock().now();
+        let arrived = match container::age(&*this.ports, minted, dir, restored_at).await? {
+            Age::Older(Probe { place: Place::Full, .. }) => true,
+            Age::Older(Probe { place: Place::Empty, .. }) => stored.metadata.size_bytes <= EMPTY_ARCHIVE,
+            _ => false,
         };
-        if arrived { Ok(()) } else { Err(empty(minted)) }
+        if arrived { Ok(()) } else { Err(lost(minted)) }
     })
     .await
 }
 
-fn empty(minted: &SandboxId) -> Error {
+fn lost(minted: &SandboxId) -> Error {
     Error::new(
         Code::RestoreFailed,
         format!("The sandbox {:?} reported the restore as done, but the files are not there.", minted.as_str()),

@@ -24,7 +24,7 @@ pub(super) async fn retry<P: Ports, T>(
         abort.check()?;
         match work().await {
             Err(error) if error.retryable() && attempt < ATTEMPTS => {
-                let [jitter, ..] = ports.entropy().bytes()?;
+                let [jitter, ..] = ports.entropy().bytes().unwrap_or_default();
                 let wait = FIRST_WAIT_MILLIS << (attempt - 1);
                 ports.clock().sleep(Duration::from_millis(wait + wait * u64::from(jitter) / 255)).await;
                 attempt += 1;

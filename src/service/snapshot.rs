@@ -46,7 +46,7 @@ pub(super) async fn snapshot<P: Ports>(
             let root = root_of(&origin);
             Ok(SnapshotRef::new(mark.snapshot_id, origin, root, backup, created_at))
         }
-        Err(error) => Err(discard_backup(&this, backup.id(), error).await),
+        Err(error) => Err(discard_backup(&this, backup.id(), &mark, error).await),
     }
 }
 
@@ -56,12 +56,16 @@ async fn sight<P: Ports>(
     dir: &Directory,
     abort: &Abort,
 ) -> Result<Sighting> {
-    match container::sight(&*this.ports, &request.sandbox_id).await {
-        Err(error) if request.wake && matches!(error.code(), Code::SandboxNotRunning | Code::SandboxStarting) => {
+    match container::sight(&*this.ports, &request.sandbox_id, dir).await {
+        Err(error) if request.wake && is_about_the_container(&error) => {
             container::wake(&*this.ports, &request.sandbox_id, dir, abort).await
         }
         seen => seen,
     }
+}
+
+fn is_about_the_container(error: &Error) -> bool {
+    matches!(error.code(), Code::SandboxNotRunning | Code::SandboxStarting | Code::SandboxReplaced)
 }
 
 /// Has the SDK make the backup. A failure that may pass elsewhere does not pass here: when the container is gone, so
@@ -85,8 +89,8 @@ async fn back_up<P: Ports>(
         _ => Err(Error::new(
             Code::BackupInterrupted,
             error.message(),
-            "Nothing was stored. Make sure that the sandbox still has its files before you try again: if its container was \
-             replaced, they are gone, and the newest snapshot has to be restored.",
+            "Whether a backup was stored is not known. Make sure that the sandbox still has its files before you try again: if its container was replaced, they are \
+             gone, and the newest snapshot has to be restored.",
         )
         .caused_by(failure)),
     }
@@ -101,6 +105,7 @@ async fn confirm<P: Ports>(
     sighting: &Sighting,
 ) -> Result<Timestamp> {
     let stored = look_up(this, backup.id()).await.map_err(|error| match error.code() {
+        Code::RefMismatch => not_asked_for(backup),
         Code::BackupNotFound => Error::new(
             Code::BackupIncomplete,
             format!(
@@ -112,13 +117,17 @@ async fn confirm<P: Ports>(
         ),
         _ => error,
     })?;
-    if stored.mark != *mark || stored.metadata.dir != dir.as_str() {
-        return Err(Error::new(
-            Code::BackupIncomplete,
-            format!("The backup {} in R2 is not the one that was asked for.", backup.id()),
-            "Try again; report it if it happens again.",
-        ));
+    if stored.mark != *mark || stored.metadata.dir != dir.as_str() || backup.dir() != dir {
+        return Err(not_asked_for(backup));
     }
     container::is_the_same(&*this.ports, &mark.origin_id, dir, sighting).await?;
     Ok(stored.metadata.created_at)
+}
+
+fn not_asked_for(backup: &BackupHandle) -> Error {
+    Error::new(
+        Code::BackupIncomplete,
+        format!("The backup {} that the sandbox answered is not the one that was asked for.", backup.id()),
+        "Make sure that the sandbox's class passes createBackup() the options that it is given.",
+    )
 }

@@ -1,0 +1,128 @@
+//! Backups, as the SDK tells of them.
+
+use proptest::prelude::*;
+use sandbox_snapshotter::model::{BackupHandle, BackupMetadata, Timestamp};
+use serde_json::{Value, json};
+
+use super::support::cases;
+
+fn handle(value: Value) -> Option<BackupHandle> {
+    serde_json::from_value(value).ok()
+}
+
+fn metadata(created_at: i64, ttl: f64) -> BackupMetadata {
+    BackupMetadata {
+        id: "b1".to_owned().try_into().unwrap(),
+        dir: "/workspace".into(),
+        name: None,
+        size_bytes: 4096,
+        ttl,
+        created_at: Timestamp::from_millis(created_at),
+    }
+}
+
+fn is_expired(created_at: i64, ttl: f64, now: i64) -> bool {
+    metadata(created_at, ttl).is_expired(Timestamp::from_millis(now))
+}
+
+#[test]
+fn a_handle_needs_an_id_and_a_directory() {
+    assert!(handle(json!({ "id": "b1", "dir": "/workspace" })).is_some());
+    let wrong = [
+        json!(null),
+        json!("b1"),
+        json!(["b1", "/workspace"]),
+        json!({}),
+        json!({ "id": "b1" }),
+        json!({ "dir": "/workspace" }),
+        json!({ "id": 1, "dir": "/workspace" }),
+        json!({ "id": "b1", "dir": null }),
+        json!({ "id": "b/1", "dir": "/workspace" }),
+        json!({ "id": "b1", "dir": "/etc" }),
+    ];
+    for value in wrong {
+        assert_eq!(handle(value.clone()), None, "{value}");
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-z]{1,4}", inner, 0..4).prop_map(|map| json!(map)),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn whatever_else_a_handle_has_is_kept(further in prop::collection::btree_map("[a-z]{4,8}", any_json(), 0..5)) {
+        let mut whole = json!(further);
+        whole["id"] = json!("b1");
+        whole["dir"] = json!("/workspace");
+        let text = whole.to_string();
+        prop_assert_eq!(json!(handle(whole).unwrap()).to_string(), text);
+    }
+
+    #[test]
+    fn whether_it_is_expired_can_be_told_at_any_time(created: i64, ttl: f64, now: i64) {
+        is_expired(created, ttl, now);
+    }
+}
+
+#[test]
+fn the_metadata_of_the_sdk_can_be_read() {
+    let of_sdk = json!({
+        "id": "6b1f0c1e-0000-4000-8000-000000000001",
+        "dir": "/workspace",
+        "name": null,
+        "sizeBytes": 4096,
+        "ttl": 259_200.5,
+        "createdAt": "2026-11-20T05:00:00.123Z",
+        "further": true,
+    });
+    let read: BackupMetadata = serde_json::from_value(of_sdk).unwrap();
+    assert_eq!(
+        read,
+        BackupMetadata {
+            id: "6b1f0c1e-0000-4000-8000-000000000001".to_owned().try_into().unwrap(),
+            ..metadata(1_795_150_800_123, 259_200.5)
+        }
+    );
+}
+
+#[test]
+fn a_backup_expires_a_minute_before_its_time_is_over() {
+    assert!(!is_expired(0, 3600.0, 3_540_000));
+    assert!(is_expired(0, 3600.0, 3_540_001));
+}
+
+#[test]
+fn a_part_of_a_second_counts() {
+    assert!(!is_expired(0, 60.5, 500));
+    assert!(is_expired(0, 60.5, 501));
+}
+
+#[test]
+fn a_time_to_live_that_no_clock_reaches_never_ends() {
+    for ttl in [1e300, f64::INFINITY, f64::MAX] {
+        assert!(!is_expired(1_795_150_800_000, ttl, 4_000_000_000_000), "{ttl}");
+    }
+}
+
+#[test]
+fn the_longest_time_to_live_is_over_after_a_hundred_years() {
+    #[allow(clippy::cast_precision_loss)] // It is far below 2^53.
+    let ttl = sandbox_snapshotter::model::request::MAX_TTL as f64;
+    assert!(!is_expired(0, ttl, 99 * 365 * 24 * 3_600_000));
+    assert!(is_expired(0, ttl, 100 * 365 * 24 * 3_600_000));
+}

@@ -1,0 +1,187 @@
+//! The rules of ids, directories and labels.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use sandbox_snapshotter::model::{BackupId, Code, Directory, Label, SandboxId, ShortId, SnapshotId};
+
+use super::support::{all_refused, cases, refusal, sandbox};
+
+#[test]
+fn a_sandbox_id_is_kept_exactly_as_it_is_spelt() {
+    let ids = ["a", "Agent-42", "AGENT", "agent 42", " a ", "a_b.c/d", "ä€😀", "wwww", "api2", "a--b", "0", "snap-x"];
+    for id in ids {
+        assert_eq!(sandbox(id).as_str(), id);
+    }
+}
+
+#[test]
+fn a_sandbox_id_has_1_to_63_characters() {
+    all_refused(SandboxId::parse, Code::InvalidSandboxId, &["", &"x".repeat(64)]);
+    assert!(SandboxId::parse(&"x".repeat(63)).is_ok());
+}
+
+#[test]
+fn the_characters_of_a_sandbox_id_are_counted_as_the_sdk_counts_them() {
+    assert!(SandboxId::parse(&"€".repeat(63)).is_ok());
+    assert!(SandboxId::parse(&format!("x{}", "😀".repeat(31))).is_ok());
+    all_refused(SandboxId::parse, Code::InvalidSandboxId, &[&"😀".repeat(32)]);
+}
+
+#[test]
+fn a_sandbox_id_neither_begins_nor_ends_with_a_dash() {
+    all_refused(SandboxId::parse, Code::InvalidSandboxId, &["-", "-a", "a-", "-a-"]);
+}
+
+#[test]
+fn a_sandbox_id_is_no_reserved_name_in_any_case() {
+    let reserved =
+        ["www", "api", "admin", "root", "system", "cloudflare", "workers", "WWW", "Api", "rOOt", "CloudFlare"];
+    all_refused(SandboxId::parse, Code::InvalidSandboxId, &reserved);
+}
+
+#[test]
+fn a_sandbox_id_has_no_control_characters() {
+    all_refused(SandboxId::parse, Code::InvalidSandboxId, &["a\nb", "a\0", "\u{7f}a", "a\u{85}", "\ta"]);
+}
+
+#[test]
+fn a_refused_id_is_shown_escaped_and_not_at_full_length() {
+    let message = refusal(SandboxId::parse(&"\u{1b}".repeat(10_000))).message().to_owned();
+    assert!(message.len() < 1000 && !message.contains('\u{1b}'), "{message}");
+}
+
+#[test]
+fn a_snapshot_id_is_snap_and_16_characters() {
+    assert!(SnapshotId::parse("snap-abcdefghij012345").is_ok());
+    let wrong = [
+        "",
+        "snap-",
+        "abcdefghij012345",
+        "snap-abcdefghij01234",
+        "snap-abcdefghij0123456",
+        "snap-ABCDEFGHIJ012345",
+        "Snap-abcdefghij012345",
+        "snap_abcdefghij012345",
+        "snap-abcdefghij01234-",
+        "snap-abcdefghij01234ä",
+        " snap-abcdefghij012345",
+    ];
+    all_refused(SnapshotId::parse, Code::InvalidRef, &wrong);
+}
+
+#[test]
+fn a_backup_id_can_be_part_of_a_key() {
+    for id in ["6b1f0c1e-0000-4000-8000-000000000001", "A_b-9", &"x".repeat(128)] {
+        assert_eq!(BackupId::parse(id).unwrap().as_str(), id);
+    }
+    all_refused(
+        BackupId::parse,
+        Code::InvalidRef,
+        &["", "a/b", "..", "a b", "a.b", "a%2f", "ä", "a\0", "a\n", &"x".repeat(129)],
+    );
+}
+
+#[test]
+fn a_directory_is_at_or_under_one_that_the_sdk_backs_up() {
+    for dir in ["/workspace", "/home", "/tmp", "/var/tmp", "/app", "/workspace/", "/workspace/a b/…", "/home/x"] {
+        assert_eq!(Directory::parse(dir).unwrap().as_str(), dir);
+    }
+    let elsewhere =
+        ["/", "/var", "/workspaces", "/workspace2", "/etc", "/root", "/var/tmpx", "/Workspace", "//workspace"];
+    all_refused(Directory::parse, Code::InvalidDirectory, &elsewhere);
+}
+
+#[test]
+fn a_directory_is_absolute_and_never_goes_up() {
+    let wrong = ["", ".", "workspace", "./workspace", "/workspace/..", "/workspace/../etc", "/workspace/a/../b"];
+    all_refused(Directory::parse, Code::InvalidDirectory, &wrong);
+}
+
+#[test]
+fn two_dots_within_a_name_go_nowhere() {
+    for dir in ["/workspace/a..b", "/workspace/...", "/workspace/..a"] {
+        assert!(Directory::parse(dir).is_ok(), "{dir}");
+    }
+}
+
+#[test]
+fn a_directory_is_a_path_that_linux_can_have() {
+    all_refused(Directory::parse, Code::InvalidDirectory, &["/tmp/a\0b", &format!("/tmp/{}", "x".repeat(4092))]);
+    assert!(Directory::parse(&format!("/tmp/{}", "x".repeat(4091))).is_ok());
+}
+
+#[test]
+fn a_label_has_1_to_128_characters() {
+    assert!(Label::parse(&"😀".repeat(128)).is_ok());
+    all_refused(Label::parse, Code::InvalidLabel, &["", &"x".repeat(129)]);
+}
+
+#[test]
+fn a_label_is_kept_exactly_as_it_is_spelt() {
+    for label in ["x", "Before the Change", "vor der Änderung 😀", "a  b"] {
+        assert_eq!(Label::parse(label).unwrap().as_str(), label);
+    }
+}
+
+#[test]
+fn a_label_has_no_control_characters_and_no_blanks_at_its_ends() {
+    all_refused(
+        Label::parse,
+        Code::InvalidLabel,
+        &["a\nb", "a\u{7}", "\u{85}x", " a", "a ", " ", "\u{a0}a", "a\u{3000}"],
+    );
+}
+
+#[test]
+fn every_character_of_a_short_id_comes_of_as_many_bytes() {
+    let mut bytes_of = BTreeMap::<char, usize>::new();
+    for byte in 0..252 {
+        let short = ShortId::draw(&[byte; 8]).unwrap();
+        *bytes_of.entry(short.as_str().chars().next().unwrap()).or_default() += 1;
+    }
+    assert!(bytes_of.keys().copied().eq(('0'..='9').chain('a'..='z')), "{bytes_of:?}");
+    assert!(bytes_of.values().all(|count| *count == 7), "{bytes_of:?}");
+}
+
+#[test]
+fn bytes_that_would_favour_some_characters_are_passed_over() {
+    let usable = [1, 2, 3, 4, 5, 6, 7, 8];
+    let mixed = [252, 1, 253, 2, 3, 254, 4, 5, 255, 6, 7, 255, 8];
+    assert_eq!(ShortId::draw(&mixed), ShortId::draw(&usable));
+}
+
+#[test]
+fn too_few_usable_bytes_make_no_id() {
+    assert_eq!(ShortId::draw(&[0; 7]), None);
+    assert_eq!(ShortId::draw(&[255; 32]), None);
+    assert_eq!(ShortId::draw(&[]), None);
+    assert_eq!(SnapshotId::draw(&[0; 15]), None);
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn drawn_ids_have_their_form(random in any::<[u8; 32]>()) {
+        if let Some(short) = ShortId::draw(&random) {
+            prop_assert_eq!(short.as_str().len(), ShortId::LENGTH);
+        }
+        if let Some(id) = SnapshotId::draw(&random) {
+            prop_assert_eq!(SnapshotId::parse(id.as_str()).unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn whatever_is_given_as_an_id_is_taken_as_it_is_or_refused(text in any::<String>()) {
+        if let Ok(id) = SandboxId::parse(&text) {
+            prop_assert_eq!(id.as_str(), text.as_str());
+        }
+        if let Ok(dir) = Directory::parse(&text) {
+            prop_assert_eq!(dir.as_str(), text.as_str());
+        }
+        if let Ok(label) = Label::parse(&text) {
+            prop_assert_eq!(label.as_str(), text.as_str());
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What things are: the rules of ids, refs, requests and errors.
+// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod backup;
+mod errors;
+mod ids;
+mod mark;
+mod mint;
+mod refs;
+mod requests;
+mod support;

@@ -1,0 +1,177 @@
+//! The ids of sandboxes that are made from snapshots.
+
+use proptest::prelude::*;
+use sandbox_snapshotter::model::{Lineage, SandboxId, ShortId, mint, root_of};
+
+use super::support::{any_sandbox, cases, sandbox, short, units};
+
+/// The id minted of `origin` for a restore, with the short id `aaaaaaaa`.
+fn minted(origin: &str) -> String {
+    mint(&sandbox(origin), Lineage::Restored, &ShortId::draw(&[0; 8]).unwrap()).unwrap().to_string()
+}
+
+fn lineage() -> impl Strategy<Value = Lineage> {
+    prop::sample::select(&Lineage::ALL)
+}
+
+/// What a minted id ends in.
+fn suffix(lineage: Lineage, short: &ShortId) -> String {
+    format!("-{}-{}", lineage.word(), short.as_str())
+}
+
+/// How many units the suffix leaves.
+fn space(lineage: Lineage) -> usize {
+    SandboxId::MAX - lineage.word().len() - 10
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn every_minted_id_is_one_that_a_sandbox_can_have(origin in any_sandbox(), lineage in lineage(), short in short()) {
+        let minted = mint(&origin, lineage, &short).unwrap();
+        prop_assert_eq!(SandboxId::parse(minted.as_str()).unwrap(), minted);
+    }
+
+    #[test]
+    fn every_minted_id_ends_in_its_lineage_and_its_short_id(
+        origin in any_sandbox(), lineage in lineage(), short in short(),
+    ) {
+        let minted = mint(&origin, lineage, &short).unwrap();
+        prop_assert!(minted.as_str().ends_with(&suffix(lineage, &short)));
+    }
+
+    #[test]
+    fn other_short_ids_mint_other_ids(origin in any_sandbox(), lineage in lineage(), a in short(), b in short()) {
+        prop_assume!(a != b);
+        prop_assert_ne!(mint(&origin, lineage, &a).unwrap(), mint(&origin, lineage, &b).unwrap());
+    }
+
+    #[test]
+    fn a_branch_is_never_a_restored_one(origin in any_sandbox(), a in short(), b in short()) {
+        prop_assert_ne!(mint(&origin, Lineage::Restored, &a).unwrap(), mint(&origin, Lineage::Branch, &b).unwrap());
+    }
+
+    #[test]
+    fn an_origin_is_kept_whole_where_it_fits(origin in any_sandbox(), lineage in lineage(), short in short()) {
+        prop_assume!(units(origin.as_str()) <= space(lineage));
+        let minted = mint(&origin, lineage, &short).unwrap();
+        prop_assert_eq!(minted.as_str(), origin.to_string() + &suffix(lineage, &short));
+    }
+
+    #[test]
+    fn a_root_that_does_not_fit_is_cut_and_ends_in_six_characters(
+        origin in any_sandbox(), lineage in lineage(), short in short(),
+    ) {
+        let root = root_of(&origin);
+        prop_assume!(units(root.as_str()) > space(lineage));
+        let minted = mint(&origin, lineage, &short).unwrap();
+        let stem = minted.as_str().strip_suffix(&suffix(lineage, &short)).unwrap();
+        let (kept, hash) = stem.rsplit_once('-').unwrap();
+        prop_assert!(root.as_str().starts_with(kept));
+        prop_assert!(hash.len() == 6 && hash.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()), "{}", hash);
+        // A character of two units may leave one unused.
+        prop_assert!((62..=63).contains(&units(minted.as_str())), "{}", minted);
+    }
+
+    #[test]
+    fn the_root_of_a_root_is_itself(id in any_sandbox()) {
+        prop_assert_eq!(root_of(&root_of(&id)), root_of(&id));
+    }
+
+    #[test]
+    fn a_minted_id_that_keeps_its_origin_keeps_its_root(
+        origin in any_sandbox(), lineage in lineage(), short in short(),
+    ) {
+        prop_assume!(units(root_of(&origin).as_str()) <= space(lineage));
+        prop_assert_eq!(root_of(&mint(&origin, lineage, &short).unwrap()), root_of(&origin));
+    }
+}
+
+#[test]
+fn an_id_says_what_it_was_made_of() {
+    let short = ShortId::draw(&[10, 33, 5, 35, 23, 28, 0, 1]).unwrap();
+    assert_eq!(mint(&sandbox("agent-42"), Lineage::Restored, &short).unwrap().as_str(), "agent-42-restored-k7f9x2ab");
+    assert_eq!(mint(&sandbox("agent-42"), Lineage::Branch, &short).unwrap().as_str(), "agent-42-branch-k7f9x2ab");
+}
+
+#[test]
+fn an_origin_of_45_characters_is_the_longest_that_is_kept_whole() {
+    let origin = "x".repeat(45);
+    assert_eq!(minted(&origin), format!("{origin}-restored-aaaaaaaa"));
+    assert_eq!(minted(&"x".repeat(46)).len(), 63);
+    assert!(!minted(&"x".repeat(46)).starts_with(&origin));
+}
+
+#[test]
+fn a_chain_is_kept_while_it_fits() {
+    assert_eq!(minted("agent-42-restored-k3f9x2ab"), "agent-42-restored-k3f9x2ab-restored-aaaaaaaa");
+}
+
+#[test]
+fn a_chain_that_gets_too_long_is_reduced_to_its_root() {
+    let chain = "agent-42-restored-k3f9x2ab-branch-00000000-restored-zzzzzzzz";
+    assert_eq!(minted(chain), "agent-42-restored-aaaaaaaa");
+}
+
+#[test]
+fn the_hash_is_the_roots_and_stays_the_same_from_release_to_release() {
+    assert_eq!(minted(&"x".repeat(63)), format!("{}-j8l97w-restored-aaaaaaaa", "x".repeat(38)));
+    assert_eq!(minted(&"€".repeat(63)), format!("{}-eynvwc-restored-aaaaaaaa", "€".repeat(38)));
+}
+
+#[test]
+fn a_chain_with_a_long_root_is_cut_like_its_root() {
+    let root = "x".repeat(46);
+    assert_eq!(minted(&format!("{root}-branch-00000000")), minted(&root));
+}
+
+#[test]
+fn long_origins_with_a_common_beginning_stay_apart() {
+    let common = "x".repeat(60);
+    assert_ne!(minted(&format!("{common}001")), minted(&format!("{common}002")));
+}
+
+#[test]
+fn a_root_is_cut_between_characters() {
+    let minted = minted(&format!("x{}", "😀".repeat(31)));
+    assert!(minted.starts_with(&format!("x{}-", "😀".repeat(18))), "{minted}");
+}
+
+#[test]
+fn the_root_is_the_id_without_its_suffixes() {
+    let roots = [
+        ("agent-42", "agent-42"),
+        ("agent-42-restored-k3f9x2ab", "agent-42"),
+        ("agent-42-branch-00000000-restored-zzzzzzzz", "agent-42"),
+        ("a-restored-k3f9x2ab-b", "a-restored-k3f9x2ab-b"),
+    ];
+    for (id, root) in roots {
+        assert_eq!(root_of(&sandbox(id)).as_str(), root);
+    }
+}
+
+#[test]
+fn what_only_resembles_a_suffix_belongs_to_the_name() {
+    let ids = [
+        "a-restored-k3f9x2a",
+        "a-restored-k3f9x2abc",
+        "a-restored-K3F9X2AB",
+        "a-restored-k3f9x2ä",
+        "a-Restored-k3f9x2ab",
+        "arestored-k3f9x2ab",
+        "a-restoredk3f9x2ab",
+        "a-forked-k3f9x2ab",
+        "restored-k3f9x2ab",
+    ];
+    for id in ids {
+        assert_eq!(root_of(&sandbox(id)).as_str(), id);
+    }
+}
+
+#[test]
+fn a_root_is_always_an_id_that_a_sandbox_can_have() {
+    for id in ["api-restored-k3f9x2ab", "a--restored-k3f9x2ab"] {
+        assert_eq!(root_of(&sandbox(id)).as_str(), id);
+    }
+}

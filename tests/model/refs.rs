@@ -1,0 +1,261 @@
+//! Refs that come back from outside are decoded strictly.
+
+use proptest::prelude::*;
+use sandbox_snapshotter::model::{BackupHandle, Code, SnapshotId, SnapshotRef, Timestamp, WorkspaceRef};
+use serde_json::{Value, json};
+
+use super::support::{any_sandbox, cases, refusal, sandbox};
+
+const FIELDS: [&str; 6] = ["schemaVersion", "snapshotId", "originId", "rootId", "backup", "createdAt"];
+
+fn whole() -> Value {
+    json!({
+        "providerId": "cloudflare-sandbox",
+        "ref": {
+            "schemaVersion": 1,
+            "snapshotId": "snap-abcdefghij012345",
+            "originId": "agent-42",
+            "rootId": "agent-42",
+            "backup": { "id": "6b1f0c1e-0000-4000-8000-000000000001", "dir": "/workspace" },
+            "createdAt": "2026-11-20T05:00:00.000Z",
+        }
+    })
+}
+
+/// The code with which the whole ref is refused after `change`.
+fn refused(change: impl FnOnce(&mut Value)) -> Code {
+    let mut value = whole();
+    change(&mut value);
+    refusal(SnapshotRef::decode(&value)).code()
+}
+
+#[test]
+fn a_ref_is_read_and_written_as_it_is() {
+    let decoded = SnapshotRef::decode(&whole()).unwrap();
+    assert_eq!(json!(decoded), whole());
+}
+
+#[test]
+fn a_decoded_ref_tells_what_it_says() {
+    let decoded = SnapshotRef::decode(&whole()).unwrap();
+    let handle: BackupHandle = serde_json::from_value(whole()["ref"]["backup"].clone()).unwrap();
+    let expected = SnapshotRef::new(
+        SnapshotId::parse("snap-abcdefghij012345").unwrap(),
+        sandbox("agent-42"),
+        sandbox("agent-42"),
+        handle,
+        Timestamp::from_millis(1_795_150_800_000),
+    );
+    assert_eq!(decoded, expected);
+}
+
+#[test]
+fn each_field_is_needed() {
+    for field in FIELDS {
+        let code = refused(|value| drop(value["ref"].as_object_mut().unwrap().remove(field)));
+        assert_eq!(code, Code::InvalidRef, "{field}");
+    }
+    for field in ["providerId", "ref"] {
+        assert_eq!(refused(|value| drop(value.as_object_mut().unwrap().remove(field))), Code::InvalidRef, "{field}");
+    }
+}
+
+#[test]
+fn each_field_has_its_type() {
+    let wrong = [json!(null), json!(true), json!(1.5), json!(-1), json!("-"), json!([]), json!({})];
+    for field in FIELDS {
+        for value in &wrong {
+            assert_eq!(refused(|whole| whole["ref"][field] = value.clone()), Code::InvalidRef, "{field}: {value}");
+        }
+    }
+    for value in [json!(null), json!(1), json!([]), json!({})] {
+        assert_eq!(refused(|whole| whole["providerId"] = value.clone()), Code::InvalidRef, "{value}");
+    }
+    for value in [json!(null), json!(1), json!("x"), json!([]), json!([1, 2, 3, 4, 5, 6])] {
+        assert_eq!(refused(|whole| whole["ref"] = value.clone()), Code::InvalidRef, "{value}");
+    }
+}
+
+#[test]
+fn a_ref_is_an_object() {
+    for value in [json!(null), json!(1), json!("x"), json!([]), json!([whole()]), json!(true)] {
+        assert_eq!(refusal(SnapshotRef::decode(&value)).code(), Code::InvalidRef, "{value}");
+    }
+}
+
+#[test]
+fn a_ref_that_was_made_a_string_is_refused_even_when_whole() {
+    let text = whole().to_string();
+    for end in [text.len(), text.len() / 2, 1] {
+        assert_eq!(refusal(SnapshotRef::decode(&json!(text[..end]))).code(), Code::InvalidRef);
+    }
+}
+
+#[test]
+fn fields_that_nobody_knows_are_refused() {
+    assert_eq!(refused(|value| value["extra"] = json!(1)), Code::InvalidRef);
+    assert_eq!(refused(|value| value["schemaVersion"] = json!(1)), Code::InvalidRef);
+    assert_eq!(refused(|value| value["ref"]["extra"] = json!(null)), Code::InvalidRef);
+    assert_eq!(refused(|value| value["ref"]["snapshot_id"] = json!("snap-abcdefghij012345")), Code::InvalidRef);
+}
+
+#[test]
+fn the_ref_of_another_provider_is_told_as_such() {
+    for provider in ["e2b", "", "Cloudflare-Sandbox", "cloudflare-sandbox ", "cloudflare-sandbox2"] {
+        assert_eq!(refused(|value| value["providerId"] = json!(provider)), Code::ForeignRef, "{provider:?}");
+    }
+}
+
+#[test]
+fn the_ref_of_another_provider_is_told_whatever_its_form() {
+    let foreign = json!({ "providerId": "e2b", "payload": [], "ref": null });
+    assert_eq!(refusal(SnapshotRef::decode(&foreign)).code(), Code::ForeignRef);
+}
+
+#[test]
+fn another_schema_version_is_told_whatever_its_form() {
+    for version in [json!(0), json!(2), json!(u64::MAX)] {
+        let later = json!({ "providerId": "cloudflare-sandbox", "ref": { "schemaVersion": version, "new": 1 } });
+        assert_eq!(refusal(SnapshotRef::decode(&later)).code(), Code::UnsupportedRefVersion, "{version}");
+    }
+}
+
+#[test]
+fn a_schema_version_is_a_whole_number() {
+    for version in [json!("1"), json!(1.0), json!(-1), json!(null), json!([1])] {
+        assert_eq!(refused(|value| value["ref"]["schemaVersion"] = version.clone()), Code::InvalidRef, "{version}");
+    }
+}
+
+#[test]
+fn a_handle_of_up_to_8_kilobytes_is_read() {
+    let padded = |bytes: usize| {
+        let mut value = whole();
+        value["ref"]["backup"]["padding"] = json!("");
+        let missing = bytes - value["ref"]["backup"].to_string().len();
+        value["ref"]["backup"]["padding"] = json!("x".repeat(missing));
+        value
+    };
+    assert!(SnapshotRef::decode(&padded(8 * 1024)).is_ok());
+    assert_eq!(refusal(SnapshotRef::decode(&padded(8 * 1024 + 1))).code(), Code::InvalidRef);
+}
+
+#[test]
+fn a_ref_of_more_than_16_kilobytes_is_not_looked_into() {
+    let mut value = whole();
+    value["ref"]["padding"] = json!("x".repeat(16 * 1024));
+    let error = refusal(SnapshotRef::decode(&value));
+    assert!(error.message().contains("larger than 16384 bytes"), "{error}");
+}
+
+#[test]
+fn a_handle_that_would_not_arrive_whole_is_refused() {
+    // Set on an object of JavaScript, it is the object's prototype and no field.
+    assert_eq!(refused(|value| value["ref"]["backup"]["__proto__"] = json!({ "id": "b2" })), Code::InvalidRef);
+    assert_eq!(refused(|value| value["ref"]["backup"]["__proto__"] = json!(null)), Code::InvalidRef);
+}
+
+#[test]
+fn what_else_the_handle_has_is_kept_whole() {
+    let mut value = whole();
+    value["ref"]["backup"]["localBucket"] = json!(true);
+    value["ref"]["backup"]["parts"] = json!([{ "sha256": "ab", "size": 1.5 }, null]);
+    assert_eq!(json!(SnapshotRef::decode(&value).unwrap()), value);
+}
+
+#[test]
+fn a_handle_that_cannot_be_one_is_told_as_an_invalid_ref() {
+    assert_eq!(refused(|value| value["ref"]["backup"]["id"] = json!("../x")), Code::InvalidRef);
+    assert_eq!(refused(|value| value["ref"]["backup"]["dir"] = json!("/etc")), Code::InvalidRef);
+}
+
+#[test]
+fn a_time_is_spelt_in_one_way() {
+    for time in [
+        "2026-11-20T05:00:00Z",
+        "2026-11-20T05:00:00.0Z",
+        "2026-11-20T05:00:00.0001Z",
+        "2026-11-20t05:00:00.000z",
+        "2026-11-20 05:00:00.000Z",
+        "2026-11-20T06:00:00.000+01:00",
+    ] {
+        assert_eq!(refused(|value| value["ref"]["createdAt"] = json!(time)), Code::InvalidRef, "{time:?}");
+    }
+}
+
+#[test]
+fn what_is_no_time_is_refused() {
+    for time in ["", "now", "2026-11-20", "2026-13-20T05:00:00.000Z", "2026-11-20T05:00:00.000", "1795150800000"] {
+        assert_eq!(refused(|value| value["ref"]["createdAt"] = json!(time)), Code::InvalidRef, "{time:?}");
+    }
+}
+
+#[test]
+fn what_was_refused_says_where() {
+    let mut value = whole();
+    value["ref"]["originId"] = json!("-");
+    let error = refusal(SnapshotRef::decode(&value));
+    assert!(error.message().contains("originId"), "{error}");
+}
+
+#[test]
+fn a_workspace_ref_is_written_in_the_form_that_callers_know() {
+    let workspace = WorkspaceRef::new(sandbox("agent-42-branch-k3f9x2ab"), sandbox("agent-42"));
+    assert_eq!(
+        json!(workspace),
+        json!({
+            "providerId": "cloudflare-sandbox",
+            "ref": { "sandboxId": "agent-42-branch-k3f9x2ab", "rootId": "agent-42" },
+            "capabilities": { "fs": true, "shell": true, "code": true, "snapshot": true },
+            "schemaVersion": 1,
+        })
+    );
+    assert_eq!(workspace.root_id().as_str(), "agent-42");
+}
+
+/// JSON that resembles a ref in places.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        Just(whole()),
+        Just(whole()["ref"].clone()),
+        Just(json!("cloudflare-sandbox")),
+        Just(json!(1)),
+    ];
+    let key = prop_oneof![
+        prop::sample::select(&["providerId", "ref", "schemaVersion", "backup", "id", "dir"][..]).prop_map(String::from),
+        any::<String>(),
+    ];
+    leaf.prop_recursive(4, 32, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(key.clone(), inner, 0..6).prop_map(|map| json!(map)),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(1000))]
+
+    #[test]
+    fn whatever_is_accepted_is_what_would_have_been_written(value in any_json()) {
+        if let Ok(decoded) = SnapshotRef::decode(&value) {
+            prop_assert_eq!(json!(decoded), value);
+        }
+    }
+
+    #[test]
+    fn every_ref_that_can_be_made_can_be_read(
+        origin in any_sandbox(), root in any_sandbox(), random in any::<[u8; 32]>(), millis in 0..4_000_000_000_000_i64,
+    ) {
+        let handle = serde_json::from_value(json!({ "id": "b1", "dir": "/home" })).unwrap();
+        let snapshot = SnapshotId::draw(&random).unwrap();
+        let made = SnapshotRef::new(snapshot, origin, root, handle, Timestamp::from_millis(millis));
+        let text = json!(made).to_string();
+        prop_assert_eq!(SnapshotRef::decode(&serde_json::from_str(&text).unwrap()).unwrap(), made);
+    }
+}

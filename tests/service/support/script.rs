@@ -1,0 +1,200 @@
+//! What goes wrong, when: faults and events at the calls of the ports.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use sandbox_snapshotter::model::Failure;
+
+use super::World;
+
+/// A method of the ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    State,
+    Name,
+    Probe,
+    LeaveNote,
+    RemoveNote,
+    CreateBackup,
+    RestoreBackup,
+    Destroy,
+    Metadata,
+    ArchiveSize,
+    Delete,
+    Sleep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    Before,
+    After,
+}
+
+/// Which calls of a method are meant; the first is number 1.
+#[derive(Clone, Copy)]
+enum Which {
+    Nth(u32),
+    First(u32),
+    Every,
+}
+
+#[derive(Clone)]
+enum Effect {
+    Fail(Failure),
+    Do(Rc<dyn Fn(&World)>),
+    Hold(Rc<Gate>),
+}
+
+struct Line {
+    method: Method,
+    moment: Moment,
+    which: Which,
+    effect: Effect,
+}
+
+/// What is going to happen at calls of the ports.
+#[derive(Default)]
+pub struct Script(RefCell<Vec<Line>>);
+
+impl Script {
+    /// Lets everything happen that is planned for this moment.
+    async fn play(&self, world: &World, method: Method, moment: Moment, number: u32) -> Result<(), Failure> {
+        let planned: Vec<Effect> = {
+            let lines = self.0.borrow();
+            let due = lines.iter().filter(|line| {
+                line.method == method
+                    && line.moment == moment
+                    && match line.which {
+                        Which::Nth(nth) => number == nth,
+                        Which::First(count) => number <= count,
+                        Which::Every => true,
+                    }
+            });
+            due.map(|line| line.effect.clone()).collect()
+        };
+        for effect in planned {
+            match effect {
+                Effect::Fail(failure) => return Err(failure),
+                Effect::Do(event) => event(world),
+                Effect::Hold(gate) => gate.pass().await,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl World {
+    /// Plans something for the moment at which a call arrives, before it has any effect.
+    pub fn before(&self, method: Method) -> Plan<'_> {
+        Plan { world: self, method, moment: Moment::Before, which: Which::Every }
+    }
+
+    /// Plans something for the moment at which a call has had its effect, before it is answered.
+    pub fn after(&self, method: Method) -> Plan<'_> {
+        Plan { world: self, method, moment: Moment::After, which: Which::Every }
+    }
+
+    /// One call of a port: it is logged, takes a moment to arrive and one to be answered, and what is planned
+    /// happens around its effect.
+    pub async fn call<T>(
+        &self,
+        method: Method,
+        target: &str,
+        effect: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let number = self.log(method, target);
+        self.pass(1);
+        self.script.play(self, method, Moment::Before, number).await?;
+        let answer = effect()?;
+        self.script.play(self, method, Moment::After, number).await?;
+        self.pass(1);
+        Ok(answer)
+    }
+}
+
+/// Something that is planned for the calls of a method: for all of them, where it isn't said which.
+#[derive(Clone, Copy)]
+pub struct Plan<'a> {
+    world: &'a World,
+    method: Method,
+    moment: Moment,
+    which: Which,
+}
+
+impl Plan<'_> {
+    /// Only for one call.
+    pub fn nth(self, number: u32) -> Self {
+        Self { which: Which::Nth(number), ..self }
+    }
+
+    /// Only for the first calls.
+    pub fn first(self, count: u32) -> Self {
+        Self { which: Which::First(count), ..self }
+    }
+
+    /// The call fails. After its effect, that is an answer that got lost.
+    pub fn fails_with(self, failure: Failure) {
+        self.add(Effect::Fail(failure));
+    }
+
+    /// The call fails in a way that passes.
+    pub fn fails_in_passing(self) {
+        self.fails_with(Failure::new("Error", "Network connection lost."));
+    }
+
+    /// Something happens in the world.
+    pub fn happens(self, event: impl Fn(&World) + 'static) {
+        self.add(Effect::Do(Rc::new(event)));
+    }
+
+    /// The call takes time.
+    pub fn takes(self, millis: i64) {
+        self.happens(move |world| world.pass(millis));
+    }
+
+    /// The call is held open until the gate is opened.
+    pub fn held(self) -> Rc<Gate> {
+        let gate = Rc::new(Gate::new());
+        self.add(Effect::Hold(Rc::clone(&gate)));
+        gate
+    }
+
+    fn add(self, effect: Effect) {
+        let Self { method, moment, which, .. } = self;
+        self.world.script.0.borrow_mut().push(Line { method, moment, which, effect });
+    }
+}
+
+/// Holds one call open.
+pub struct Gate {
+    reached: Cell<bool>,
+    opener: RefCell<Option<oneshot::Sender<()>>>,
+    opened: RefCell<Option<oneshot::Receiver<()>>>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let (sender, receiver) = oneshot::channel();
+        Self { reached: Cell::new(false), opener: Some(sender).into(), opened: Some(receiver).into() }
+    }
+
+    /// Whether a call waits here, or has.
+    pub fn is_reached(&self) -> bool {
+        self.reached.get()
+    }
+
+    /// Lets the call go on.
+    pub fn open(&self) {
+        let opener = self.opener.borrow_mut().take().expect("a gate is opened once");
+        opener.send(()).ok();
+    }
+
+    async fn pass(&self) {
+        self.reached.set(true);
+        let opened = self.opened.borrow_mut().take();
+        if let Some(opened) = opened {
+            opened.await.ok();
+        }
+    }
+}

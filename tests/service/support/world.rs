@@ -1,0 +1,182 @@
+//! Everything outside of the service, and what a test reads of it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+use sandbox_snapshotter::model::{BackupOptions, Code, Error, Result, Timestamp};
+use sandbox_snapshotter::ports::{Background, Clock, Entropy, Ports};
+use serde_json::Value;
+
+use super::bucket::Backup;
+use super::sandboxes::Sandbox;
+use super::script::Script;
+use super::{Method, Running};
+
+/// 2026-11-20T05:00:00Z
+const START: i64 = 1_795_150_800_000;
+
+/// The world in memory. It does at once what it is asked for, unless the script says otherwise.
+pub struct World {
+    pub(super) script: Script,
+    pub(super) sandboxes: RefCell<BTreeMap<String, Sandbox>>,
+    pub(super) bucket: RefCell<BTreeMap<String, Backup>>,
+    pub(super) asked: RefCell<Vec<BackupOptions>>,
+    pub(super) given: RefCell<Vec<Value>>,
+    pub(super) handle_fields: RefCell<Value>,
+    calls: RefCell<Vec<(Method, String)>>,
+    now: Cell<i64>,
+    waits: RefCell<Vec<u64>>,
+    seed: Cell<u64>,
+    random: RefCell<VecDeque<Option<[u8; 32]>>>,
+    background: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
+    bindings: Cell<(bool, bool)>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            script: Script::default(),
+            sandboxes: RefCell::default(),
+            bucket: RefCell::default(),
+            asked: RefCell::default(),
+            given: RefCell::default(),
+            handle_fields: RefCell::default(),
+            calls: RefCell::default(),
+            now: Cell::new(START),
+            waits: RefCell::default(),
+            seed: Cell::new(1),
+            random: RefCell::default(),
+            background: RefCell::default(),
+            bindings: Cell::new((true, true)),
+        }
+    }
+}
+
+impl World {
+    /// Takes the bindings of the bucket and of the sandboxes away.
+    pub fn binds(&self, bucket: bool, sandboxes: bool) {
+        self.bindings.set((bucket, sandboxes));
+    }
+
+    /// Lets time pass.
+    pub fn pass(&self, millis: i64) {
+        self.now.set(self.now.get() + millis);
+    }
+
+    /// The next random bytes; `None` is a failure of the platform to give any.
+    pub fn draws_next(&self, random: Option<[u8; 32]>) {
+        self.random.borrow_mut().push_back(random);
+    }
+
+    /// Every call of sandboxes and bucket so far, in order, with the id that it was about.
+    pub fn calls(&self) -> Vec<(Method, String)> {
+        self.calls.borrow().clone()
+    }
+
+    /// The calls about one sandbox or backup.
+    pub fn calls_about(&self, id: &str) -> Vec<Method> {
+        self.calls.borrow().iter().filter(|(_, target)| target == id).map(|(method, _)| *method).collect()
+    }
+
+    /// How often a method was called.
+    pub fn count(&self, method: Method) -> usize {
+        self.calls.borrow().iter().filter(|(called, _)| *called == method).count()
+    }
+
+    /// Forgets the calls so far, and begins to number them again.
+    pub fn forget_calls(&self) {
+        self.calls.borrow_mut().clear();
+    }
+
+    /// The waits so far, in milliseconds.
+    pub fn waits(&self) -> Vec<u64> {
+        self.waits.borrow().clone()
+    }
+
+    /// Runs what was left to the background, to its end.
+    pub fn finish_background(&self) {
+        for work in self.background.take() {
+            Running::start(work).answer();
+        }
+    }
+
+    /// Logs a call and says the how manieth of its method it is.
+    pub(super) fn log(&self, method: Method, target: &str) -> u32 {
+        self.calls.borrow_mut().push((method, target.to_owned()));
+        self.count(method).try_into().unwrap()
+    }
+}
+
+impl Ports for World {
+    type Sandboxes = Self;
+    type Backups = Self;
+    type Clock = Self;
+    type Entropy = Self;
+    type Background = Self;
+
+    fn sandboxes(&self) -> Result<&Self> {
+        let (_, bound) = self.bindings.get();
+        bound.then_some(self).ok_or_else(|| Error::new(Code::SandboxBindingMissing, "No sandboxes.", "Bind them."))
+    }
+
+    fn backups(&self) -> Result<&Self> {
+        let (bound, _) = self.bindings.get();
+        bound.then_some(self).ok_or_else(|| Error::new(Code::R2BindingMissing, "No bucket.", "Bind one."))
+    }
+
+    fn clock(&self) -> &Self {
+        self
+    }
+
+    fn entropy(&self) -> &Self {
+        self
+    }
+
+    fn background(&self) -> &Self {
+        self
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.now.get())
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        let millis = u64::try_from(duration.as_millis()).unwrap();
+        self.waits.borrow_mut().push(millis);
+        self.pass(i64::try_from(millis).unwrap());
+        self.call(Method::Sleep, "", || Ok(())).await.expect("a clock does not fail");
+    }
+}
+
+impl Entropy for World {
+    fn bytes(&self) -> Result<[u8; 32]> {
+        if let Some(planned) = self.random.borrow_mut().pop_front() {
+            return planned.ok_or_else(|| Error::new(Code::Internal, "No randomness.", "Report it."));
+        }
+        let mut bytes = [0; 32];
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.next_random().to_le_bytes());
+        }
+        Ok(bytes)
+    }
+}
+
+impl World {
+    /// splitmix64
+    fn next_random(&self) -> u64 {
+        self.seed.set(self.seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let mixed = (self.seed.get() ^ (self.seed.get() >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+impl Background for World {
+    fn run(&self, work: LocalBoxFuture<'static, ()>) {
+        self.background.borrow_mut().push(work);
+    }
+}
