@@ -89,8 +89,8 @@ async fn back_up<P: Ports>(
         _ => Err(Error::new(
             Code::BackupInterrupted,
             error.message(),
-            "Whether a backup was stored is not known. Make sure that the sandbox still has its files before you try again: if its container was replaced, they are \
-             gone, and the newest snapshot has to be restored.",
+            "Whether a backup was stored is not known. Make sure that the sandbox still has its files before you try \
+             again: if its container was replaced, they are gone, and the newest snapshot has to be restored.",
         )
         .caused_by(failure)),
     }
