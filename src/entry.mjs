@@ -1,7 +1,7 @@
 // The module that wrangler deploys: what callers can reach, and the classes of the Durable Objects.
 // Every method of the default export can be called over a service binding, so it has the intended ones only.
 
-import { WorkerEntrypoint } from 'cloudflare:workers';
+import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
 
 import * as rust from '../build/index.js';
 import module from '../build/index_bg.wasm';
@@ -25,5 +25,19 @@ export default class Snapshotter extends WorkerEntrypoint {
 
   fetch(request) {
     return rust.fetch(request, this.env, this.ctx);
+  }
+}
+
+// Does the work for one sandbox, and guards it. Reached by the methods above only: nothing else binds it.
+export class Workspace extends DurableObject {
+  #workspace;
+
+  constructor(ctx, env) {
+    super(ctx, env);
+    this.#workspace = new rust.Workspace(ctx, env);
+  }
+
+  perform(operation, options, signal) {
+    return this.#workspace.perform(operation, options, signal);
   }
 }

@@ -4,15 +4,23 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 
-use super::operations::{Operation, run};
-use crate::cloudflare::Deployment;
-use crate::cloudflare::runtime::{WorkerClock, WorkerEntropy};
-use crate::model::{Code, Error, Result};
+use super::operations::{Operation, workspace_of};
+use crate::cloudflare::runtime::{WaitUntil, WorkerClock, WorkerEntropy, abort_of};
+use crate::cloudflare::{Deployment, Workspaces};
+use crate::model::{Error, Result};
 use crate::ports::{Clock, Entropy};
-use crate::service::Abort;
+use crate::service::{Abort, Snapshotter};
+
+/// What a caller wants.
+pub(super) struct Call {
+    /// The operation's options.
+    pub arguments: Value,
+    /// An `AbortSignal`, or undefined.
+    pub signal: JsValue,
+}
 
 /// What a call came to.
 pub(super) struct Answer {
@@ -22,28 +30,24 @@ pub(super) struct Answer {
     pub outcome: Result<Value>,
 }
 
-/// Carries out `operation` and logs what came of it, in one line of JSON. A panic becomes [`Code::Internal`].
-pub(super) async fn answer(
-    operation: Operation,
-    arguments: Result<Value>,
-    abort: Abort,
-    env: &Env,
-    ctx: JsValue,
-) -> Answer {
+/// Has `operation` carried out by the workspace that it is about, and logs what came of it, in one line of JSON. The
+/// arguments are checked here already: what can't be done reaches no object.
+pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, ctx: JsValue) -> Answer {
     console_error_panic_hook::set_once();
     let correlation_id = correlation_id();
     let started = WorkerClock.now();
     let work = async {
-        let deployment = Deployment::open(env, ctx)?;
-        run(deployment.snapshotter(), operation, &arguments?, abort).await
+        Deployment::open(env, ctx.clone())?.snapshotter().ready()?;
+        let Call { arguments, signal } = call?;
+        let workspace = workspace_of(operation, &arguments)?;
+        let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
+        abort.check()?;
+        let workspaces = Workspaces::open(env)?;
+        // A caller who hangs up takes this event with it, unless something goes on: the workspace has to be told.
+        let work = async move { workspaces.perform(&workspace, operation.name(), &arguments, &signal).await };
+        abort.ends_wait_for(work, &WaitUntil::of(ctx)).await
     };
-    let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
-        Err(Error::new(
-            Code::Internal,
-            "This Worker failed where it never should.",
-            "Report it, with the log lines around this call's correlation id.",
-        ))
-    });
+    let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
     let mut line = begin(operation.name(), &correlation_id);
     line.insert("durationMs".into(), json!(WorkerClock.now().millis_since(started)));
     match &outcome {

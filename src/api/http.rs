@@ -9,11 +9,10 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::{Env, Method, Request, Response, ResponseBuilder};
 
-use super::answer::{Answer, answer, refuse};
+use super::answer::{Answer, Call, answer, refuse};
 use super::operations::{MAX_ARGUMENTS, Operation, too_large};
 use super::{auth, problem};
 use crate::cloudflare::deployment::api_token;
-use crate::cloudflare::runtime::abort_of;
 use crate::model::{Code, Error, Result};
 
 /// `fetch(request)`
@@ -30,9 +29,9 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
         Ok(operation) => operation,
         Err(error) => return failed(&error, &refuse(&error)),
     };
-    let abort = abort_of(&request.inner().signal());
-    let arguments = read(&mut request).await;
-    let Answer { correlation_id, outcome } = answer(operation, arguments, abort, env, ctx).await;
+    let signal = request.inner().signal().into();
+    let call = read(&mut request).await.map(|arguments| Call { arguments, signal });
+    let Answer { correlation_id, outcome } = answer(operation, call, env, ctx).await;
     match outcome {
         Ok(answer) => respond(ResponseBuilder::new(), "application/json", &answer, &correlation_id),
         Err(error) => failed(&error, &correlation_id),

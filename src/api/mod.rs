@@ -3,6 +3,7 @@
 //! - [`operations`]: the operations by name, from JSON to JSON
 //! - [`rpc`]: the functions that `entry.mjs` calls
 //! - [`http`]: the routes under `/v1`
+//! - [`workspace`]: the Workspace object, which does the work
 //! - `answer`: one call from its arrival to its log line
 //! - `auth`: the bearer token
 //! - `problem`: errors as `application/problem+json`
@@ -15,3 +16,4 @@ pub mod http;
 pub mod operations;
 mod problem;
 pub mod rpc;
+pub mod workspace;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::{Code, Error, RestoreRequest, Result, SnapshotRequest};
+use crate::model::{Code, Error, RestoreRequest, Result, SandboxId, SnapshotRequest};
 use crate::service::{Abort, Snapshotter};
 
 /// The largest arguments of an operation, in bytes of JSON. A ref is under 1 kB.
@@ -12,7 +12,7 @@ pub(super) const MAX_ARGUMENTS: usize = 64 * 1024;
 /// Something that callers can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// `{sandboxId, dir?, label?, ttl?, excludes?, gitignore?, compression?, wake?}` → `SnapshotRef`
+    /// `{sandboxId, dir?, label?, ttl?, excludes?, gitignore?, compression?, wake?, fresh?}` → `SnapshotRef`, `capture`
     Snapshot,
     /// `{ref}` → `WorkspaceRef`
     Restore,
@@ -36,6 +36,19 @@ impl Operation {
     /// The operation of a name, if there is one.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+}
+
+/// The sandbox whose workspace carries an operation out: the one that is captured, or was.
+///
+/// # Errors
+/// Those of the arguments, which are all checked.
+pub fn workspace_of(operation: Operation, arguments: &Value) -> Result<SandboxId> {
+    match operation {
+        Operation::Snapshot => SnapshotRequest::decode(arguments).map(|request| request.sandbox_id),
+        Operation::Restore | Operation::Branch => {
+            RestoreRequest::decode(arguments).map(|request| request.snapshot.origin_id().clone())
+        }
     }
 }
 

@@ -41,6 +41,7 @@ fn status(code: Code) -> u16 {
         Code::UnsupportedMediaType => 415,
         Code::R2BindingMissing
         | Code::SandboxBindingMissing
+        | Code::WorkspaceBindingMissing
         | Code::ConfigInvalid
         | Code::BackupConfigInvalid
         | Code::Internal => 500,
@@ -49,6 +50,7 @@ fn status(code: Code) -> u16 {
         Code::ApiTokenMissing
         | Code::SandboxStarting
         | Code::SandboxUnavailable
+        | Code::WorkspaceUnavailable
         | Code::OperationInterrupted
         | Code::StorageUnavailable => 503,
     }

@@ -10,12 +10,10 @@ use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
-use super::answer::{Answer, answer};
+use super::answer::{Answer, Call, answer};
 use super::exception::exception;
 use super::operations::{MAX_ARGUMENTS, Operation, too_large};
-use crate::cloudflare::runtime::abort_of;
 use crate::model::{Code, Error, Result};
-use crate::service::Abort;
 
 /// `snapshot(options)`
 #[wasm_bindgen]
@@ -37,11 +35,8 @@ pub fn branch(options: JsValue, env: Env, ctx: JsValue) -> Promise {
 
 fn call(operation: Operation, options: JsValue, env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let (arguments, abort) = match take_signal(&options) {
-            Ok((options, abort)) => (read(&options), abort),
-            Err(error) => (Err(error), Abort::never()),
-        };
-        let Answer { correlation_id, outcome } = answer(operation, arguments, abort, &env, ctx).await;
+        let call = take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read(&options)?, signal }));
+        let Answer { correlation_id, outcome } = answer(operation, call, &env, ctx).await;
         match outcome {
             Ok(answer) => Ok(answer.serialize(&Serializer::json_compatible())?),
             Err(error) => Err(exception(&error, &correlation_id)),
@@ -49,26 +44,26 @@ fn call(operation: Operation, options: JsValue, env: Env, ctx: JsValue) -> Promi
     }))
 }
 
-/// The options without their `signal`, and what the signal says.
-fn take_signal(options: &JsValue) -> Result<(JsValue, Abort)> {
+/// The options without their `signal`, and the signal.
+fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
     if !options.is_object() {
-        return Ok((options.clone(), Abort::never()));
+        return Ok((options.clone(), JsValue::UNDEFINED));
     }
     let signal = Reflect::get(options, &"signal".into()).unwrap_or_default();
     let rest = Object::assign(&Object::new(), options.unchecked_ref());
     // It fails for no own property of a fresh object.
     let _ = Reflect::delete_property(&rest, &"signal".into());
-    if signal.is_undefined() || signal.is_null() {
-        return Ok((rest.into(), Abort::never()));
+    if signal.is_null() || signal.is_undefined() {
+        return Ok((rest.into(), JsValue::UNDEFINED));
     }
-    match signal.dyn_ref::<web_sys::AbortSignal>() {
-        Some(signal) => Ok((rest.into(), abort_of(signal))),
-        None => Err(Error::new(
-            Code::InvalidArgument,
-            "`signal` is not an AbortSignal.",
-            "Pass an AbortSignal, or none. Across RPC both Workers need the compatibility flag enable_abortsignal_rpc.",
-        )),
+    if signal.is_instance_of::<web_sys::AbortSignal>() {
+        return Ok((rest.into(), signal));
     }
+    Err(Error::new(
+        Code::InvalidArgument,
+        "`signal` is not an AbortSignal.",
+        "Pass an AbortSignal, or none. Across RPC both Workers need the compatibility flag enable_abortsignal_rpc.",
+    ))
 }
 
 /// JSON as it would come over HTTP: the same arguments mean the same there.

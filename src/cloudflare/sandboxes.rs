@@ -1,17 +1,12 @@
 //! The sandboxes, by their Durable Object stubs.
 //!
 //! What `getSandbox` of the SDK does for an id, done here: the stub by name, and `configure` with the name.
-//! Methods of a stub are called by [`Reflect::apply`], since a stub's functions proxy `call` too.
 
-use js_sys::futures::JsFuture;
-use js_sys::{Array, Function, Promise, Reflect};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use serde_wasm_bindgen::Serializer;
-use wasm_bindgen::{JsCast, JsValue};
 use worker::ObjectNamespace;
 
-use super::thrown::failure;
+use super::stub;
 use crate::model::{BackupHandle, BackupOptions, Directory, Failure, Place, Probe, SandboxId, SandboxState, Status};
 use crate::ports::Sandboxes;
 
@@ -43,10 +38,7 @@ impl Stubs {
         method: &str,
         arguments: &[Value],
     ) -> Result<T, Failure> {
-        let stub =
-            self.namespace.get_by_name(id.as_str()).map_err(|error| Failure::new("Error", &error.to_string()))?;
-        let stub: JsValue = stub.into_rpc();
-        let answer = invoke(&stub, method, arguments).await.map_err(|thrown| failure(&thrown))?;
+        let answer = stub::call(&self.namespace, id.as_str(), method, &stub::list(arguments)?).await?;
         serde_wasm_bindgen::from_value(answer).map_err(|error| Failure::unexpected(method, error))
     }
 }
@@ -121,17 +113,6 @@ impl Sandboxes for Stubs {
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
         self.call::<Option<Map<String, Value>>>(id, "destroy", &[]).await.map(drop)
     }
-}
-
-async fn invoke(stub: &JsValue, method: &str, arguments: &[Value]) -> Result<JsValue, JsValue> {
-    let list = Array::new();
-    for argument in arguments {
-        list.push(&argument.serialize(&Serializer::json_compatible())?);
-    }
-    let function: Function = Reflect::get(stub, &method.into())?.dyn_into()?;
-    let answer = Reflect::apply(&function, stub, &list)?;
-    // What an RPC call answers is thenable, but no promise.
-    JsFuture::from(Promise::resolve(&answer)).await
 }
 
 /// Prints `<uptime of the system> <start of PID 1 in ticks> <ticks a second> <what dir is> <1 if the note is there>`.

@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Failure;
 
@@ -62,6 +62,8 @@ macro_rules! codes {
 codes! {
     /// No R2 bucket is bound under the configured name.
     R2BindingMissing = "R2_BINDING_MISSING", Permanent;
+    /// The Durable Object namespace of this Worker's own workspaces is not bound.
+    WorkspaceBindingMissing = "WORKSPACE_BINDING_MISSING", Permanent;
     /// No Durable Object namespace of sandboxes is bound under the configured name.
     SandboxBindingMissing = "SANDBOX_BINDING_MISSING", Permanent;
     /// A variable of this Worker has a value that can't be used.
@@ -96,6 +98,8 @@ codes! {
     SandboxUnavailable = "SANDBOX_UNAVAILABLE", Transient;
     /// The class behind the binding does not answer a method that is needed.
     SandboxUnsupported = "SANDBOX_UNSUPPORTED", Unsupported;
+    /// The workspace, which does the work, could not be reached, or was cut off: the outcome is not known.
+    WorkspaceUnavailable = "WORKSPACE_UNAVAILABLE", Conflict;
     /// The sandbox refused or failed in a way that has no code of its own.
     SandboxFailed = "SANDBOX_FAILED", Permanent;
     /// The sandbox's Worker is not configured for backups, or refused the options.
@@ -153,6 +157,14 @@ impl Code {
     }
 }
 
+impl<'de> Deserialize<'de> for Code {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let known = Self::ALL.iter().find(|code| code.as_str() == text);
+        known.copied().ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not an error code")))
+    }
+}
+
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -166,7 +178,9 @@ impl Serialize for Code {
 }
 
 /// A failure, legible to people and programs.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+///
+/// It is serialized as it passes between the objects of this Worker; [`body`](Self::body) is its form outside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Error {
     code: Code,
@@ -180,6 +194,15 @@ impl Error {
     /// A failure with `code`; `message` says what happened to what, `remediation` what to do.
     pub fn new(code: Code, message: impl Into<String>, remediation: impl Into<String>) -> Self {
         Self { code, message: message.into(), remediation: remediation.into(), cause: None }
+    }
+
+    /// The failure of a panic.
+    pub fn defect() -> Self {
+        Self::new(
+            Code::Internal,
+            "This Worker failed where it never should.",
+            "Report it, with the log lines around this call's correlation id.",
+        )
     }
 
     /// Keeps what the platform or the SDK threw.

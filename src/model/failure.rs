@@ -1,6 +1,6 @@
 //! What the platform or the SDK threw, before it is given a code of ours.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The longest message that is kept, in characters.
 const MAX_MESSAGE: usize = 500;
@@ -11,11 +11,11 @@ const UNEXPECTED: &str = "UnexpectedAnswer";
 ///
 /// Its message is made safe when it is taken in: query strings of URLs are cut out, since the SDK signs
 /// its URLs in them, and it is shortened to 500 characters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{name}: {message}")]
 pub struct Failure {
     /// The SDK's error code (`errorResponse.code`), where it survived the way here.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The name of the thrown error's class.
     pub name: String,

@@ -24,7 +24,7 @@ pub use ids::{BackupId, SandboxId, ShortId, SnapshotId};
 pub use label::Label;
 pub use mark::Mark;
 pub use mint::{Lineage, mint, root_of};
-pub use refs::{Capabilities, PROVIDER_ID, SCHEMA_VERSION, SnapshotRef, WorkspaceRef};
+pub use refs::{Capabilities, Capture, PROVIDER_ID, SCHEMA_VERSION, SnapshotRef, Taken, WorkspaceRef};
 pub use request::{RestoreRequest, SnapshotRequest};
 pub use sandbox::{Place, Probe, SandboxState, Status};
 pub use time::Timestamp;

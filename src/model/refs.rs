@@ -72,7 +72,8 @@ impl SnapshotRef {
                 "Give this ref to the provider that made it.",
             ));
         }
-        if let Some(unknown) = fields.keys().find(|key| !["providerId", "ref"].contains(&key.as_str())) {
+        // `capture` is what a snapshot call says beside the ref.
+        if let Some(unknown) = fields.keys().find(|key| !["providerId", "ref", "capture"].contains(&key.as_str())) {
             return Err(invalid(&format!("has an unknown field {}", quoted(unknown))));
         }
         let payload = fields.get("ref").ok_or_else(|| invalid("has no ref"))?;
@@ -121,6 +122,26 @@ impl SnapshotRef {
     pub fn created_at(&self) -> Timestamp {
         self.payload.created_at
     }
+}
+
+/// What a snapshot call answers: the ref, and how it came about.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Taken {
+    /// The snapshot.
+    #[serde(flatten)]
+    pub snapshot: SnapshotRef,
+    /// The capture that it came from.
+    pub capture: Capture,
+}
+
+/// How a snapshot was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capture {
+    /// When the capture began: what was written later may not be in it.
+    pub began_at: Timestamp,
+    /// Whether another caller had asked for it.
+    pub shared: bool,
 }
 
 /// A sandbox seen as somebody's place of work, as it passes through applications.

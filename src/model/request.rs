@@ -32,6 +32,8 @@ pub struct SnapshotRequest {
     pub compression: Option<Compression>,
     /// Whether a sandbox that is not running is started, and captured as it starts: with none of its files.
     pub wake: bool,
+    /// Whether a capture that is under way already will not do: what the caller wrote since would not be in it.
+    pub fresh: bool,
 }
 
 impl SnapshotRequest {
@@ -46,10 +48,16 @@ impl SnapshotRequest {
             gitignore: None,
             compression: None,
             wake: false,
+            fresh: false,
         }
     }
 
-    /// Decodes `{sandboxId, dir?, label?, ttl?, excludes?, gitignore?, compression?, wake?}`.
+    /// Whether one capture can answer both requests, apart from when it begins.
+    pub fn asks_the_same(&self, other: &Self) -> bool {
+        *self == Self { fresh: self.fresh, ..other.clone() }
+    }
+
+    /// Decodes `{sandboxId, dir?, label?, ttl?, excludes?, gitignore?, compression?, wake?, fresh?}`.
     ///
     /// # Errors
     /// [`Code::InvalidArgument`] for the shape, then in this order the error of the sandbox id, the directory and
@@ -66,6 +74,7 @@ impl SnapshotRequest {
             gitignore: Option<bool>,
             compression: Option<Compression>,
             wake: Option<bool>,
+            fresh: Option<bool>,
         }
         let wire: Wire = shape(value)?;
         if value.get("compression").is_some_and(Value::is_array) {
@@ -83,6 +92,7 @@ impl SnapshotRequest {
             gitignore: wire.gitignore,
             compression: wire.compression,
             wake: wire.wake.unwrap_or(false),
+            fresh: wire.fresh.unwrap_or(false),
         };
         if let Some(ttl) = request.ttl.filter(|ttl| !(MIN_TTL..=MAX_TTL).contains(ttl)) {
             return Err(invalid(

@@ -34,18 +34,12 @@ impl Abort {
 
     /// Waits for `work`, but no longer than until the wish to stop comes. `work` then goes on in the background
     /// to its own next [`check`](Self::check), and takes back what it did.
-    pub(super) async fn ends_wait_for<T: 'static>(
+    pub async fn ends_wait_for<T: 'static>(
         self,
         work: impl Future<Output = Result<T>> + 'static,
         background: &impl Background,
     ) -> Result<T> {
-        let fired = async {
-            match self.0 {
-                Some(signal) => signal.await,
-                None => pending().await,
-            }
-        };
-        match select(work.boxed_local(), fired.boxed_local()).await {
+        match select(work.boxed_local(), self.fired().boxed_local()).await {
             Either::Left((outcome, _)) => outcome,
             Either::Right(((), work)) => {
                 background.run(work.map(drop).boxed_local());
@@ -54,7 +48,16 @@ impl Abort {
         }
     }
 
-    fn error() -> Error {
+    /// Resolves when the wish comes.
+    pub(super) async fn fired(self) {
+        match self.0 {
+            Some(signal) => signal.await,
+            None => pending().await,
+        }
+    }
+
+    /// The error of whoever does not wait any longer.
+    pub(super) fn error() -> Error {
         Error::new(
             Code::Aborted,
             "The caller's AbortSignal fired. What was under way is taken back.",

@@ -2,6 +2,7 @@
 //!
 //! - [`snapshot`]: captures a sandbox, and makes sure that what was stored is what was asked for
 //! - [`restore`]: makes a new sandbox from a snapshot; a branch is the same by another name
+//! - `guard`: one capture of a sandbox at a time, shared by all who ask for the same
 //! - [`abort`]: the caller's wish to stop
 //! - `container`: whether a container is still the one that it was
 //! - `stored`: what is in R2 of a backup
@@ -12,6 +13,7 @@
 pub mod abort;
 mod container;
 mod failures;
+mod guard;
 mod restore;
 mod retry;
 mod snapshot;
@@ -21,10 +23,10 @@ mod undo;
 use std::rc::Rc;
 
 pub use abort::Abort;
+use guard::Guard;
 
 use crate::model::{
-    Code, Directory, Error, Lineage, RestoreRequest, Result, ShortId, SnapshotId, SnapshotRef, SnapshotRequest,
-    WorkspaceRef,
+    Code, Directory, Error, Lineage, RestoreRequest, Result, ShortId, SnapshotId, SnapshotRequest, Taken, WorkspaceRef,
 };
 use crate::ports::{Entropy, Ports};
 
@@ -36,8 +38,8 @@ pub trait Snapshotter {
     /// Whether snapshots are configured: what a caller that declares the capability should ask first.
     fn ready(&self) -> Result<()>;
 
-    /// Captures a sandbox's directory.
-    async fn snapshot(&self, request: SnapshotRequest, abort: Abort) -> Result<SnapshotRef>;
+    /// Captures a sandbox's directory, or shares the capture of another caller who asked for the same.
+    async fn snapshot(&self, request: SnapshotRequest, abort: Abort) -> Result<Taken>;
 
     /// Makes a new sandbox from a snapshot, to recover its state.
     async fn restore(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef>;
@@ -55,15 +57,16 @@ pub struct Config {
     pub local_bucket: bool,
 }
 
-/// The [`Snapshotter`] of Cloudflare Sandboxes, whose backups are in R2.
+/// The [`Snapshotter`] of one Cloudflare Sandbox, whose backups are in R2. Its clones guard the sandbox together.
 pub struct CloudflareSandboxSnapshotter<P> {
     ports: Rc<P>,
     config: Rc<Config>,
+    guard: Rc<Guard>,
 }
 
 impl<P> Clone for CloudflareSandboxSnapshotter<P> {
     fn clone(&self) -> Self {
-        Self { ports: Rc::clone(&self.ports), config: Rc::clone(&self.config) }
+        Self { ports: Rc::clone(&self.ports), config: Rc::clone(&self.config), guard: Rc::clone(&self.guard) }
     }
 }
 
@@ -74,10 +77,9 @@ impl<P: Ports> Snapshotter for CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
-    async fn snapshot(&self, request: SnapshotRequest, abort: Abort) -> Result<SnapshotRef> {
+    async fn snapshot(&self, request: SnapshotRequest, abort: Abort) -> Result<Taken> {
         self.ready()?;
-        let work = snapshot::snapshot(self.clone(), request, abort.clone());
-        abort.ends_wait_for(work, self.ports.background()).await
+        Guard::capture(self, request, abort).await
     }
 
     async fn restore(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef> {
@@ -92,7 +94,7 @@ impl<P: Ports> Snapshotter for CloudflareSandboxSnapshotter<P> {
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// The snapshotter over `ports`.
     pub fn new(ports: Rc<P>, config: Config) -> Self {
-        Self { ports, config: Rc::new(config) }
+        Self { ports, config: Rc::new(config), guard: Rc::default() }
     }
 
     async fn derive(&self, request: RestoreRequest, lineage: Lineage, abort: Abort) -> Result<WorkspaceRef> {

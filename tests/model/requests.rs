@@ -45,6 +45,7 @@ fn every_option_is_read() {
         "gitignore": false,
         "compression": { "format": "zstd", "threads": 2 },
         "wake": true,
+        "fresh": true,
     }))
     .unwrap();
     let compression =
@@ -58,6 +59,7 @@ fn every_option_is_read() {
         gitignore: Some(false),
         compression: Some(compression),
         wake: true,
+        fresh: true,
     };
     assert_eq!(request, expected);
 }

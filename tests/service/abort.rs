@@ -3,26 +3,10 @@
 use std::future::Future;
 use std::rc::Rc;
 
-use futures_channel::oneshot;
-use futures_util::FutureExt;
 use sandbox_snapshotter::model::{Code, Lineage, RestoreRequest, Result, SnapshotRef, SnapshotRequest, WorkspaceRef};
 use sandbox_snapshotter::service::{Abort, Snapshotter};
 
-use super::support::{Checked, Gate, Method, Running, Stage, World, backup_id, sandbox};
-
-/// What fires an abort.
-struct Signal(oneshot::Sender<()>);
-
-impl Signal {
-    fn new() -> (Self, Abort) {
-        let (fire, fired) = oneshot::channel();
-        (Self(fire), Abort::when(fired.map(drop)))
-    }
-
-    fn fire(self) {
-        self.0.send(()).ok();
-    }
-}
+use super::support::{Checked, Gate, Method, Running, Signal, Stage, World, backup_id, sandbox};
 
 fn fired() -> Abort {
     Abort::when(async {})
@@ -38,7 +22,7 @@ fn snapshot_as_asked(
     abort: Abort,
 ) -> impl Future<Output = Result<SnapshotRef>> + use<> {
     let snapshotter = stage.snapshotter.clone();
-    async move { snapshotter.snapshot(request, abort).await }
+    async move { snapshotter.snapshot(request, abort).await.map(|taken| taken.snapshot) }
 }
 
 fn derive(

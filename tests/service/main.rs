@@ -8,6 +8,7 @@ mod branch;
 mod container;
 mod failures;
 mod forgery;
+mod guard;
 mod order;
 mod replaced;
 mod restore;

@@ -24,6 +24,8 @@ export interface SnapshotOptions {
   compression?: { format?: 'gzip' | 'lz4' | 'zstd'; threads?: number };
   /** Start a sandbox that is not running, and capture it as it starts. */
   wake?: boolean;
+  /** A capture that is under way already will not do: what was written since would not be in it. */
+  fresh?: boolean;
   signal?: AbortSignal;
 }
 
@@ -42,6 +44,8 @@ export interface SnapshotRef {
     backup: { id: string; dir: string };
     createdAt: string;
   };
+  /** Of the answer of `snapshot`: callers who ask for the same at the same time share one capture. */
+  capture?: { beganAt: string; shared: boolean };
 }
 
 export interface WorkspaceRef {

@@ -59,7 +59,7 @@ impl Stage {
 
     /// Takes a snapshot.
     pub fn snapshot_as_asked(&self, request: SnapshotRequest) -> Result<SnapshotRef> {
-        block_on(self.snapshotter.snapshot(request, Abort::never()))
+        block_on(self.snapshotter.snapshot(request, Abort::never())).map(|taken| taken.snapshot)
     }
 
     /// Restores a snapshot.
