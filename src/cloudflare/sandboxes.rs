@@ -14,6 +14,9 @@ use crate::ports::Sandboxes;
 /// sandbox's sessions as they are.
 const NO_SESSION: &str = "__DISABLE_SESSION__";
 
+/// How often the clock of `/proc/1/stat` ticks in a second (`USER_HZ`), on every processor that containers run on.
+const TICKS: f64 = 100.0;
+
 /// How long a command of ours may take, in milliseconds.
 const COMMAND_MILLIS: u32 = 10_000;
 
@@ -115,25 +118,32 @@ impl Sandboxes for Stubs {
     }
 }
 
-/// Prints `<uptime of the system> <start of PID 1 in ticks> <ticks a second> <what dir is> <1 if the note is there>`.
+/// Prints `<uptime of the system in s> <start of PID 1 in ticks> <what dir is> <1 if the note is there>`. With the
+/// shell's own means where that can be: every program that is started takes a millisecond of each snapshot.
 fn probe_command(dir: &Directory) -> String {
     let dir = dir.as_str().replace('\'', r"'\''");
     format!(
-        "d='{dir}'; read -r up _ </proc/uptime; start=$(sed 's/.*) //' /proc/1/stat | cut -d' ' -f20); \
-         if [ ! -e \"$d\" ] && [ ! -L \"$d\" ]; then place=missing; \
-         elif [ \"$(readlink -f -- \"$d\")\" != \"$(realpath -ms -- \"$d\")\" ]; then place=link; \
-         elif [ ! -d \"$d\" ]; then place=other; \
-         elif [ \"$(ls -A -- \"$d\" | head -c1 | wc -c)\" -eq 0 ]; then place=empty; else place=full; fi; \
-         [ -e {NOTE} ] && note=1 || note=0; echo \"$up $start $(getconf CLK_TCK) $place $note\""
+        r#"d='{dir}'; read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${{stat##*) }}; start=${{20}}
+if [ -e {NOTE} ]; then note=1; else note=0; fi
+if [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
+elif [ ! -d "$d" ]; then if [ -L "$d" ]; then place=link; else place=other; fi
+elif ! cd -L -- "$d"; then place=other
+else
+  named=$PWD; cd -P .
+  if [ "$named" != "$PWD" ]; then place=link
+  elif [ -n "$(find . -maxdepth 0 -empty)" ]; then place=empty
+  else place=full; fi
+fi
+echo "$up $start $place $note""#
     )
 }
 
 fn read_probe(stdout: &str) -> Option<Probe> {
     let fields: Vec<&str> = stdout.split_whitespace().collect();
-    let [uptime, start, ticks, place, note] = fields.as_slice() else { return None };
+    let [uptime, start, place, note] = fields.as_slice() else { return None };
     let number = |text: &str| text.parse::<f64>().ok();
     #[allow(clippy::cast_possible_truncation)] // It saturates.
-    let age_millis = ((number(uptime)? - number(start)? / number(ticks)?) * 1000.0) as i64;
+    let age_millis = ((number(uptime)? - number(start)? / TICKS) * 1000.0) as i64;
     let place = match *place {
         "full" => Place::Full,
         "empty" => Place::Empty,
@@ -152,12 +162,12 @@ mod tests {
     #[test]
     fn a_probe_tells_the_age_of_the_container_from_its_first_process() {
         let probe = Probe { age_millis: 100_500, place: Place::Full, took_place: false };
-        assert_eq!(read_probe("1000.50 90000 100 full 0\n"), Some(probe));
+        assert_eq!(read_probe("1000.50 90000 full 0\n"), Some(probe));
     }
 
     #[test]
     fn a_probe_that_prints_something_else_tells_nothing() {
-        for stdout in ["", "1000.50", "1000.50 x 100 full 0", "1000.50 90000 100 odd 0", "sh: not found"] {
+        for stdout in ["", "1000.50", "1000.50 x full 0", "1000.50 90000 odd 0", "sh: not found"] {
             assert_eq!(read_probe(stdout), None, "{stdout:?}");
         }
     }
