@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
-import { World } from './world.ts';
+import { until, World } from './world.ts';
 import type { SnapshotRef } from '../examples/agent/src/snapshotter.ts';
 
 let world: World;
@@ -96,4 +97,37 @@ test('without the binding of the workspaces, says what to add', async () => {
   const error = await lacking.failure(lacking.snapshot('agent'));
   assert.equal(error.code, 'WORKSPACE_BINDING_MISSING');
   assert.match(error.remediation ?? '', /name = "Workspace"/);
+});
+
+test('an object that outlives a reset of the WebAssembly goes on', async () => {
+  const main = fileURLToPath(new URL('./caller/resets.mjs', import.meta.url));
+  await using resets = await World.start({ snapshotter: { main } });
+  await resets.exec('agent', 'echo kept > file');
+  await resets.snapshot('agent');
+  await resets.rpc('reset');
+  const { ref } = await resets.restore(await resets.snapshot('agent'));
+  assert.equal(await resets.exec(ref.sandboxId, 'cat file'), 'kept\n');
+});
+
+test('captures beyond what the line holds are refused for now, and the others are taken', async () => {
+  const first = world.snapshot('agent');
+  await held.promise;
+  const calls = Array.from({ length: 40 }, (_, index) =>
+    world.snapshot('agent', { label: `label ${index}` }),
+  );
+  const refused = Promise.all(
+    calls.map((call) =>
+      call.then(
+        () => undefined,
+        ({ code }) => code,
+      ),
+    ),
+  );
+  await until(async () => world.log.filter((line) => line.includes('SANDBOX_BUSY')).length === 9);
+  release.resolve();
+  await first;
+  assert.deepEqual(
+    (await refused).filter((code) => code !== undefined),
+    Array(9).fill('SANDBOX_BUSY'),
+  );
 });

@@ -20,6 +20,8 @@ export const AGENT = fileURLToPath(new URL('../examples/agent/wrangler.toml', im
 export interface LocalWorker {
   /** The path of its wrangler.toml. */
   config: string;
+  /** The path of its main module, in place of the file's. */
+  main?: string;
   /** Vars and secrets, over those of the file. */
   vars?: Record<string, string>;
   /** Names of bindings to leave out. */
@@ -125,7 +127,7 @@ async function describe(worker: LocalWorker): Promise<Worker> {
       name,
       compatibilityDate: worker.compatibilityDate ?? config.compatibility_date ?? '',
       compatibilityFlags: config.compatibility_flags,
-      manifest: await bundle(config.main ?? ''),
+      manifest: await bundle(worker.main ?? config.main ?? ''),
       env,
       exports,
     },

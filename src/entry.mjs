@@ -28,16 +28,28 @@ export default class Snapshotter extends WorkerEntrypoint {
   }
 }
 
-// Does the work for one sandbox, and guards it. Reached by the methods above only: nothing else binds it.
+// Does the work for one sandbox, and guards it. It is there for the methods above; whoever else of the account binds it
+// has no more rights than they give.
 export class Workspace extends DurableObject {
   #workspace;
 
   constructor(ctx, env) {
     super(ctx, env);
-    this.#workspace = new rust.Workspace(ctx, env);
+    this.#workspace = this.#open();
   }
 
   perform(operation, options, signal) {
-    return this.#workspace.perform(operation, options, signal);
+    rust.touch();
+    try {
+      return this.#workspace.perform(operation, options, signal);
+    } catch {
+      // The module was reset after a trap, and the old one's object with it: nothing was done yet.
+      this.#workspace = this.#open();
+      return this.#workspace.perform(operation, options, signal);
+    }
+  }
+
+  #open() {
+    return new rust.Workspace(this.ctx.id.name, this.ctx, this.env);
   }
 }

@@ -50,6 +50,7 @@ fn status(code: Code) -> u16 {
         Code::ApiTokenMissing
         | Code::SandboxStarting
         | Code::SandboxUnavailable
+        | Code::SandboxBusy
         | Code::WorkspaceUnavailable
         | Code::OperationInterrupted
         | Code::StorageUnavailable => 503,

@@ -5,13 +5,11 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt;
 use js_sys::Promise;
 use js_sys::futures::future_to_promise;
-use serde::Serialize;
 use serde_json::Value;
-use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
-use super::operations::{Operation, run};
+use super::operations::{Operation, run, workspace_of};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::Platform;
 use crate::cloudflare::runtime::abort_of;
@@ -19,31 +17,39 @@ use crate::cloudflare::workspaces::Outcome;
 use crate::model::{Code, Error, Result};
 use crate::service::{Abort, CloudflareSandboxSnapshotter};
 
+/// Resets this module where that is due after a trap, so that no pointer into the old one is used.
+#[wasm_bindgen]
+pub fn touch() {}
+
 /// The Rust side of the Durable Object class `Workspace`. It lives as long as the object is in memory, and so do the
 /// guards of its snapshotter.
 #[wasm_bindgen]
 pub struct Workspace {
+    name: Option<String>,
     snapshotter: AssertUnwindSafe<Result<CloudflareSandboxSnapshotter<Platform>>>,
 }
 
 #[wasm_bindgen]
 impl Workspace {
-    /// The object, as the runtime makes it.
+    /// The object called `name`, as the runtime makes it.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
-    pub fn new(ctx: JsValue, env: Env) -> Self {
+    pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
         let snapshotter = Deployment::open(&env, ctx).map(|deployment| deployment.snapshotter().clone());
-        Self { snapshotter: AssertUnwindSafe(snapshotter) }
+        Self { name, snapshotter: AssertUnwindSafe(snapshotter) }
     }
 
-    /// Carries an operation out; `signal` is an `AbortSignal` or undefined. Answers an [`Outcome`], and never throws.
-    pub fn perform(&self, operation: String, arguments: JsValue, signal: JsValue) -> Promise {
-        let snapshotter = (*self.snapshotter).clone();
+    /// Carries an operation out. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Answers an [`Outcome`] as
+    /// JSON, and never throws.
+    pub fn perform(&self, operation: String, arguments: String, signal: JsValue) -> Promise {
+        let (name, snapshotter) = (self.name.clone(), (*self.snapshotter).clone());
         future_to_promise(AssertUnwindSafe(async move {
             let work = async move {
-                let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("the operation"))?;
-                let arguments: Value =
-                    serde_wasm_bindgen::from_value(arguments).map_err(|_| unexpected("the arguments"))?;
+                let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
+                let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
+                if name.as_deref() != Some(workspace_of(operation, &arguments)?.as_str()) {
+                    return Err(unexpected("another sandbox's operation"));
+                }
                 let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
                 run(&snapshotter?, operation, &arguments, abort).await
             };
@@ -52,7 +58,7 @@ impl Workspace {
                 Ok(answer) => Outcome::Answer(answer),
                 Err(error) => Outcome::Error(error),
             };
-            Ok(outcome.serialize(&Serializer::json_compatible())?)
+            serde_json::to_string(&outcome).map(JsValue::from).map_err(|error| error.to_string().into())
         }))
     }
 }
@@ -60,7 +66,7 @@ impl Workspace {
 fn unexpected(what: &str) -> Error {
     Error::new(
         Code::Internal,
-        format!("The workspace was given something else than expected: {what}."),
-        "Deploy the entrypoint and the Workspace class in one version.",
+        format!("The workspace was given {what}."),
+        "Call the entrypoint of this Worker, and nothing behind it.",
     )
 }

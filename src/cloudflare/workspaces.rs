@@ -1,10 +1,12 @@
 //! The Workspace objects, seen from the entrypoint.
 //!
 //! Each sandbox has one, by the sandbox's id. It is one place with one memory, where isolates of a Worker share nothing,
-//! so it does the work: guards that hold for all callers can only be there.
+//! so it does the work: guards that hold for all callers can only be there. Arguments and answers pass as text, which
+//! keeps JSON as it is.
 
+use js_sys::Array;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use wasm_bindgen::JsValue;
 use worker::{Env, ObjectNamespace};
 
@@ -54,10 +56,9 @@ impl Workspaces {
             )
             .caused_by(failure)
         };
-        let list = stub::list(&[json!(operation), arguments.clone()]).map_err(failed)?;
-        list.push(signal);
+        let list = Array::of3(&operation.into(), &arguments.to_string().into(), signal);
         let answer = stub::call(&self.namespace, id.as_str(), "perform", &list).await.map_err(failed)?;
-        let outcome = serde_wasm_bindgen::from_value(answer);
+        let outcome = serde_json::from_str(&answer.as_string().unwrap_or_default());
         match outcome.map_err(|error| failed(Failure::unexpected("the workspace", error)))? {
             Outcome::Answer(answer) => Ok(answer),
             Outcome::Error(error) => Err(error),

@@ -96,6 +96,8 @@ codes! {
     SandboxReplaced = "SANDBOX_REPLACED", Conflict;
     /// The sandbox can't be reached now, or has no container to run on.
     SandboxUnavailable = "SANDBOX_UNAVAILABLE", Transient;
+    /// Too many snapshots of the sandbox stand in line.
+    SandboxBusy = "SANDBOX_BUSY", Transient;
     /// The class behind the binding does not answer a method that is needed.
     SandboxUnsupported = "SANDBOX_UNSUPPORTED", Unsupported;
     /// The workspace, which does the work, could not be reached, or was cut off: the outcome is not known.
@@ -201,7 +203,7 @@ impl Error {
         Self::new(
             Code::Internal,
             "This Worker failed where it never should.",
-            "Report it, with the log lines around this call's correlation id.",
+            "Report it, with the log lines of this Worker and its Workspace object at that time.",
         )
     }
 

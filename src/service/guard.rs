@@ -1,8 +1,8 @@
 //! One capture of a sandbox at a time, shared by all who ask for the same.
 //!
-//! Captures that are asked for while another one is under way wait for it. Whoever asks for what is under way, or waits,
-//! gets its answer; whoever wrote after it began asks for a `fresh` one. When nobody waits for a capture any more, it is
-//! taken back.
+//! Captures that are asked for while another one is under way stand in line behind it. Whoever asks for what is under
+//! way, or stands in line, gets its answer; whoever wrote after it began asks for a `fresh` one. A capture that nobody
+//! waits for any more leaves the line at once, so that one which hangs holds nobody up, and is taken back when it ends.
 
 use std::cell::{Cell, RefCell};
 use std::future::pending;
@@ -14,15 +14,16 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 
 use super::{Abort, CloudflareSandboxSnapshotter, snapshot};
-use crate::model::{Capture, Error, Result, SnapshotRef, SnapshotRequest, Taken, Timestamp};
+use crate::model::{Capture, Code, Error, Result, SandboxId, SnapshotRef, SnapshotRequest, Taken, Timestamp};
 use crate::ports::{Background, Clock, Ports};
 
-type Outcome = Shared<LocalBoxFuture<'static, Result<SnapshotRef>>>;
+/// How many captures of one sandbox may stand in line, the one under way among them.
+const LONGEST_LINE: usize = 32;
 
-/// The captures of one sandbox that are under way or wait, in the order of their turns.
+/// The captures of one sandbox, in the order of their turns.
 #[derive(Default)]
 pub(super) struct Guard {
-    turns: RefCell<Vec<Rc<Turn>>>,
+    line: RefCell<Vec<Rc<Turn>>>,
 }
 
 /// One capture.
@@ -30,12 +31,18 @@ struct Turn {
     request: SnapshotRequest,
     began_at: Cell<Option<Timestamp>>,
     waiting: Cell<usize>,
-    give_up: RefCell<Option<oneshot::Sender<()>>>,
-    outcome: Outcome,
+    /// Tells the capture to stop; gone when it was told.
+    stop: RefCell<Option<oneshot::Sender<()>>>,
+    /// What the captures behind this one wait for: dropped when it leaves the line.
+    behind: RefCell<Vec<oneshot::Sender<()>>>,
+    outcome: Shared<LocalBoxFuture<'static, Result<SnapshotRef>>>,
 }
 
 impl Guard {
     /// Takes the snapshot, or shares the answer of another caller who asked for the same.
+    ///
+    /// # Errors
+    /// Those of the capture, and [`Code::SandboxBusy`] when too many stand in line.
     pub(super) async fn capture<P: Ports>(
         this: &CloudflareSandboxSnapshotter<P>,
         request: SnapshotRequest,
@@ -46,57 +53,76 @@ impl Guard {
         let request = SnapshotRequest { dir: Some(dir), ..request };
         let joined = this.guard.find(&request);
         let shared = joined.is_some();
-        let turn = joined.unwrap_or_else(|| Self::queue(this, request));
-        let snapshot = turn.answer(abort).await?;
+        let turn = match joined {
+            Some(turn) => turn,
+            None => Self::stand_in_line(this, request)?,
+        };
+        let waits = Waits::for_turn(&this.guard, &turn);
+        let snapshot = match select(turn.outcome.clone(), abort.fired().boxed_local()).await {
+            Either::Left((outcome, _)) => outcome?,
+            Either::Right(((), _)) => return Err(Abort::error()),
+        };
+        drop(waits);
         let began_at = turn.began_at.get().unwrap_or_else(|| snapshot.created_at());
         Ok(Taken { snapshot, capture: Capture { began_at, shared } })
     }
 
     fn find(&self, request: &SnapshotRequest) -> Option<Rc<Turn>> {
-        self.turns.borrow().iter().find(|turn| turn.serves(request)).cloned()
+        self.line.borrow().iter().find(|turn| turn.serves(request)).cloned()
     }
 
-    /// Puts a new capture behind those that are there.
-    fn queue<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: SnapshotRequest) -> Rc<Turn> {
-        let before = this.guard.turns.borrow().last().map(|turn| turn.outcome.clone());
-        let (give_up, stop) = oneshot::channel();
+    fn stand_in_line<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: SnapshotRequest) -> Result<Rc<Turn>> {
+        let last = this.guard.line.borrow().last().cloned();
+        if this.guard.line.borrow().len() >= LONGEST_LINE {
+            return Err(busy(&request.sandbox_id));
+        }
+        let turn_comes = last.map(|last| {
+            let (sender, receiver) = oneshot::channel();
+            last.behind.borrow_mut().push(sender);
+            receiver
+        });
+        let (stop, stops) = oneshot::channel();
         let turn = Rc::new_cyclic(|turn| Turn {
-            outcome: take_turn(this.clone(), turn.clone(), before, stop).boxed_local().shared(),
+            outcome: take_turn(this.clone(), turn.clone(), turn_comes, stops).boxed_local().shared(),
             request,
             began_at: Cell::new(None),
             waiting: Cell::new(0),
-            give_up: RefCell::new(Some(give_up)),
+            stop: RefCell::new(Some(stop)),
+            behind: RefCell::default(),
         });
-        this.guard.turns.borrow_mut().push(Rc::clone(&turn));
+        this.guard.line.borrow_mut().push(Rc::clone(&turn));
         this.ports.background().run(turn.outcome.clone().map(drop).boxed_local());
-        turn
+        Ok(turn)
     }
 
-    fn remove(&self, turn: &Weak<Turn>) {
-        self.turns.borrow_mut().retain(|other| !turn.ptr_eq(&Rc::downgrade(other)));
+    /// Takes a capture out of the line. Those behind it go on, unless it still has to wait itself.
+    fn leave(&self, turn: &Rc<Turn>, has_had_its_turn: bool) {
+        let place = self.line.borrow().iter().position(|other| Rc::ptr_eq(other, turn));
+        let left = place.map(|place| self.line.borrow_mut().remove(place));
+        if has_had_its_turn {
+            turn.behind.take().clear();
+        }
+        drop(left);
     }
 }
 
-/// Waits for the capture before this one, whatever comes of it, and does its own.
+/// Waits for the captures in front, whatever comes of them, and does this one.
 async fn take_turn<P: Ports>(
     this: CloudflareSandboxSnapshotter<P>,
     turn: Weak<Turn>,
-    before: Option<Outcome>,
-    stop: oneshot::Receiver<()>,
+    turn_comes: Option<oneshot::Receiver<()>>,
+    stops: oneshot::Receiver<()>,
 ) -> Result<SnapshotRef> {
-    if let Some(before) = before {
-        drop(before.await);
+    if let Some(turn_comes) = turn_comes {
+        // Nothing is ever sent: it ends when the one in front is gone.
+        let _ = turn_comes.await;
     }
-    let outcome = match turn.upgrade().map(|turn| (turn.request.clone(), turn)) {
-        Some((request, turn)) => {
-            turn.began_at.set(Some(this.ports.clock().now()));
-            let work = snapshot::snapshot(this.clone(), request, Abort::when(fires(stop)));
-            // Whoever shares this answer, or waits for its end, must not fall with a panic of ours.
-            AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()))
-        }
-        None => Err(Abort::error()),
-    };
-    this.guard.remove(&turn);
+    let turn = turn.upgrade().ok_or_else(Abort::error)?;
+    turn.began_at.set(Some(this.ports.clock().now()));
+    let work = snapshot::snapshot(this.clone(), turn.request.clone(), Abort::when(fires(stops)));
+    // Whoever shares this answer must not fall with a panic of ours.
+    let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
+    this.guard.leave(&turn, true);
     outcome
 }
 
@@ -110,25 +136,42 @@ async fn fires(receiver: oneshot::Receiver<()>) {
 impl Turn {
     /// Whether a caller who asks now may share this capture's answer.
     fn serves(&self, request: &SnapshotRequest) -> bool {
-        let is_kept = self.give_up.borrow().is_some();
         let is_early_enough = !request.fresh || self.began_at.get().is_none();
-        is_kept && is_early_enough && self.request.asks_the_same(request)
+        is_early_enough && self.request.asks_the_same(request)
     }
+}
 
-    /// Waits for the answer, but no longer than until `abort` fires. Who waits last and goes gives the capture up.
-    async fn answer(&self, abort: Abort) -> Result<SnapshotRef> {
-        self.waiting.set(self.waiting.get() + 1);
-        let answer = match select(self.outcome.clone(), abort.fired().boxed_local()).await {
-            Either::Left((outcome, _)) => outcome,
-            Either::Right(((), _)) => Err(Abort::error()),
-        };
-        self.waiting.set(self.waiting.get() - 1);
-        if self.waiting.get() == 0
-            && let Some(give_up) = self.give_up.take()
-        {
-            // It is too late when this fails: the capture is done.
-            let _ = give_up.send(());
-        }
-        answer
+/// Somebody waits for a capture. When the last one goes, however that is, the capture is given up.
+struct Waits {
+    guard: Rc<Guard>,
+    turn: Rc<Turn>,
+}
+
+impl Waits {
+    fn for_turn(guard: &Rc<Guard>, turn: &Rc<Turn>) -> Self {
+        turn.waiting.set(turn.waiting.get() + 1);
+        Self { guard: Rc::clone(guard), turn: Rc::clone(turn) }
     }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.turn.waiting.set(self.turn.waiting.get() - 1);
+        if self.turn.waiting.get() > 0 {
+            return;
+        }
+        if let Some(stop) = self.turn.stop.take() {
+            // It is too late when this fails: the capture is done.
+            let _ = stop.send(());
+            self.guard.leave(&self.turn, self.turn.began_at.get().is_some());
+        }
+    }
+}
+
+fn busy(id: &SandboxId) -> Error {
+    Error::new(
+        Code::SandboxBusy,
+        format!("{LONGEST_LINE} snapshots of the sandbox {:?} with other options stand in line already.", id.as_str()),
+        "Try again when some of them are done. Callers who ask for the same share one.",
+    )
 }

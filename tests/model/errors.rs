@@ -52,6 +52,7 @@ fn these_codes_may_pass_and_no_others() {
     let expected = [
         "SANDBOX_STARTING",
         "SANDBOX_UNAVAILABLE",
+        "SANDBOX_BUSY",
         "RESTORE_FAILED",
         "OPERATION_INTERRUPTED",
         "STORAGE_UNAVAILABLE",

@@ -177,8 +177,60 @@ fn a_caller_who_comes_after_everybody_left_gets_a_capture_of_its_own() {
     signal.fire();
     left.answer().fails_as(Code::Aborted);
     let late = ask(&stage, plain());
-    gate.open();
     assert!(!late.answer().unwrap().capture.shared);
+    gate.open();
+    stage.world.finish_background();
+    assert_eq!(stage.world.stored().len(), 1, "only the late one's backup is kept");
+}
+
+#[test]
+fn a_capture_that_hangs_holds_nobody_up_once_everybody_left_it() {
+    let stage = Stage::with_sandbox();
+    let _never_opened = stage.world.before(Method::CreateBackup).nth(1).held();
+    let (signal, abort) = Signal::new();
+    let left = ask_with(&stage, plain(), abort);
+    let behind = ask(&stage, labelled("other"));
+    signal.fire();
+    left.answer().fails_as(Code::Aborted);
+    behind.answer().unwrap();
+}
+
+#[test]
+fn who_stands_behind_a_capture_that_left_the_line_still_waits_for_the_one_in_front() {
+    let (stage, gate, first) = with_capture_under_way();
+    let (signal, abort) = Signal::new();
+    let second = ask_with(&stage, labelled("second"), abort);
+    let third = ask(&stage, labelled("third"));
+    signal.fire();
+    second.answer().fails_as(Code::Aborted);
+    assert_eq!(backups(&stage), 1, "one at a time");
+    gate.open();
+    first.answer().unwrap();
+    third.answer().unwrap();
+}
+
+#[test]
+fn a_caller_who_vanishes_has_left_too() {
+    let stage = Stage::with_sandbox();
+    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
+    drop(ask(&stage, plain()));
+    gate.open();
+    stage.world.finish_background();
+    stage.assert_nothing_stored();
+}
+
+#[test]
+fn a_line_that_is_too_long_takes_nobody_more() {
+    let (stage, gate, first) = with_capture_under_way();
+    let line: Vec<Call> = (1..32).map(|place| ask(&stage, labelled(&format!("place {place}")))).collect();
+    ask(&stage, labelled("one too many")).answer().fails_as(Code::SandboxBusy);
+    let shares = ask(&stage, labelled("place 7"));
+    gate.open();
+    first.answer().unwrap();
+    for call in line {
+        call.answer().unwrap();
+    }
+    assert!(shares.answer().unwrap().capture.shared);
 }
 
 #[test]
