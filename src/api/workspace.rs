@@ -31,7 +31,7 @@ pub struct Workspace {
 
 #[wasm_bindgen]
 impl Workspace {
-    /// The object called `name`, as the runtime makes it.
+    /// The object called `name`, as the runtime makes it. The runtime does not know the name of every object.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
     pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
@@ -47,7 +47,8 @@ impl Workspace {
             let work = async move {
                 let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
                 let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
-                if name.as_deref() != Some(workspace_of(operation, &arguments)?.as_str()) {
+                let workspace = workspace_of(operation, &arguments)?;
+                if name.is_some_and(|name| name != workspace.as_str()) {
                     return Err(unexpected("another sandbox's operation"));
                 }
                 let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);

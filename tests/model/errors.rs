@@ -166,3 +166,15 @@ proptest! {
         prop_assert!(Failure::new("Error", &message).message.chars().count() <= 501);
     }
 }
+
+#[test]
+fn an_error_passes_between_objects_as_it_is() {
+    let cause = Failure::new("BackupCreateError", "no room").with_code("BACKUP_CREATE_FAILED");
+    for error in [
+        Error::new(Code::BackupFailed, "It failed.", "Look.").caused_by(cause),
+        Error::new(Code::SandboxBusy, "Later.", "Try again."),
+    ] {
+        let text = serde_json::to_string(&error).unwrap();
+        assert_eq!(serde_json::from_str::<Error>(&text).unwrap(), error);
+    }
+}
