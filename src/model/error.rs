@@ -195,7 +195,12 @@ pub struct Error {
 impl Error {
     /// A failure with `code`; `message` says what happened to what, `remediation` what to do.
     pub fn new(code: Code, message: impl Into<String>, remediation: impl Into<String>) -> Self {
-        Self { code, message: message.into(), remediation: remediation.into(), cause: None }
+        let mut message = message.into();
+        // It may end in the words of the SDK, and other sentences follow it.
+        if !message.ends_with(['.', '?', '!', '…']) {
+            message.push('.');
+        }
+        Self { code, message, remediation: remediation.into(), cause: None }
     }
 
     /// The failure of a panic.

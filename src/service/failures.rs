@@ -36,7 +36,7 @@ pub(super) fn from_storage(failure: Failure, doing: &str) -> Error {
     if failure.is_unexpected() {
         return Error::new(
             Code::BackupIncomplete,
-            format!("What R2 holds can't be read while {doing}: {}.", failure.message),
+            format!("What R2 holds can't be read while {doing}: {}", failure.message),
             "Use another snapshot.",
         )
         .caused_by(failure);

@@ -178,3 +178,12 @@ fn an_error_passes_between_objects_as_it_is() {
         assert_eq!(serde_json::from_str::<Error>(&text).unwrap(), error);
     }
 }
+
+#[test]
+fn a_message_is_whole_sentences_even_where_it_ends_in_somebody_elses_words() {
+    let error = Error::new(Code::SandboxFailed, "The sandbox failed: no port", "Look.").and("It was destroyed.");
+    assert_eq!(error.message(), "The sandbox failed: no port. It was destroyed.");
+    for whole in ["It failed.", "Did it fail?", "It was cut…"] {
+        assert_eq!(Error::new(Code::SandboxFailed, whole, "Look.").message(), whole);
+    }
+}
