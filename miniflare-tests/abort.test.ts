@@ -50,6 +50,25 @@ describe('a signal that has fired already', () => {
   });
 });
 
+test('a signal that has fired already lets nothing else start either', async () => {
+  const ref = await world.snapshot('origin', { label: 'there' });
+  const objects = await world.objects();
+  await world.abort();
+  const calls: Record<string, object> = {
+    list: { sandboxId: 'origin' },
+    label: { ref, newLabel: 'other' },
+    pin: { ref },
+    delete: { ref },
+    setRetention: { sandboxId: 'origin', policy: { keepDaily: 1 } },
+    rotateKey: { sandboxId: 'origin' },
+  };
+  for (const [method, options] of Object.entries(calls)) {
+    assert.equal((await world.failure(world.rpc(method, options, true))).code, 'ABORTED', method);
+  }
+  const { label, pinned } = await world.get(ref);
+  assert.deepEqual([label, pinned, await world.objects()], ['there', false, objects]);
+});
+
 describe('a signal that fires', () => {
   test('during a snapshot ends the wait at once, and the backup is deleted when it is done', async () => {
     holdAt = isArchiving;

@@ -35,6 +35,17 @@ test('an agent whose risky command ends its session goes back too', async () => 
   assert.match(wentBackTo ?? '', /^agent-exits-restored-/);
 });
 
+test('an agent goes back as often as it has to', async () => {
+  await ask('persistent', 'run', 'echo good > file');
+  for (const attempt of ['first', 'second']) {
+    const { wentBackTo } = await ask<Attempt>('persistent', 'attempt', 'echo bad > file; false');
+    assert.ok(wentBackTo, attempt);
+  }
+  assert.equal((await ask<Output>('persistent', 'run', 'cat file')).stdout, 'good\n');
+  assert.equal((await ask<Attempt>('persistent', 'attempt', 'echo better > file')).wentBackTo, undefined);
+  assert.equal((await ask<Attempt>('persistent', 'attempt', 'echo best > file')).wentBackTo, undefined);
+});
+
 test('an agent whose risky command succeeds stays where it is', async () => {
   await ask('lucky', 'run', 'echo good > file');
   assert.equal((await ask<Attempt>('lucky', 'attempt', 'echo better > file')).wentBackTo, undefined);

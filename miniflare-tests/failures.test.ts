@@ -206,10 +206,21 @@ describe('a restore', () => {
     assert.equal(error.code, 'BACKUP_INCOMPLETE');
   });
 
-  test('from an archive that is broken fails, and leaves no sandbox', async () => {
+  test('from an archive that was overwritten is refused', async () => {
     const { sizeBytes } = JSON.parse((await world.read(metadata())) ?? '');
     await world.write(archive(), 'x'.repeat(sizeBytes));
     const error = await failsWithoutTrace(world.restore(ref));
+    assert.equal(error.code, 'BACKUP_INCOMPLETE');
+    assert.match(error.message, /checksum/);
+  });
+
+  test('from an archive that was broken from the start fails, and leaves no sandbox', async () => {
+    const backup = await world.sandbox(origin, 'createBackup', { dir: '/workspace', localBucket: true });
+    const { sizeBytes } = JSON.parse((await world.read(`backups/${backup.id}/meta.json`)) ?? '');
+    await world.write(`backups/${backup.id}/data.sqsh`, 'x'.repeat(sizeBytes));
+    const broken = await world.rpc('import', { sandboxId: origin, backup });
+    await remember();
+    const error = await failsWithoutTrace(world.restore(broken));
     assert.equal(error.code, 'RESTORE_FAILED');
   });
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { TOKEN, World } from './world.ts';
+import { TOKEN, until, World } from './world.ts';
 
 let world: World;
 before(async () => {
@@ -74,6 +74,9 @@ describe('a failure', () => {
 });
 
 describe('the log', () => {
+  /** The snapshotter's lines: the SDK writes its own. */
+  const ours = () => world.log.filter((line) => line.startsWith('{"') && line.includes('correlationId'));
+
   test('has a line for a request that is refused at the door', async () => {
     const { body } = await world.fetch('/v1/snapshot', { headers: JSON_TYPE, body: '{}' });
     const line = world.log.find((line) => line.includes(body.correlationId));
@@ -85,6 +88,31 @@ describe('the log', () => {
     await world.failure(world.rpc('snapshot', { sandboxId: 'never-ran', label }));
     await world.failure(world.rpc('snapshot', { sandboxId: 'never-ran', label: label.slice(0, -1) }));
     assert.ok(!world.log.some((line) => line.includes('nobody should read') || line.includes(TOKEN)));
+  });
+
+  test('has neither labels nor keys of what is in the ledger', async () => {
+    const secret = 'that nobody should read';
+    const options = { label: `a label ${secret}`, idempotencyKey: `a key ${secret}` };
+    await world.exec('logged', 'echo x > file');
+    const ref = await world.snapshot('logged', options);
+    const { label } = options;
+    const refused = [
+      ['snapshot', { sandboxId: 'logged', label }],
+      ['snapshot', { ...options, sandboxId: 'logged', fresh: true }],
+      ['get', { sandboxId: 'logged', label: `another ${secret}` }],
+      ['list', { sandboxId: 'logged', labelPrefix: secret.repeat(9) }],
+    ] as const;
+    for (const [method, options] of refused) await world.failure(world.rpc(method, options));
+    await world.rpc('label', { ref, newLabel: `a new label ${secret}` });
+    await world.rpc('retention', { sandboxId: 'logged' });
+    await world.rpc('delete', { ref });
+    const { body } = await world.fetch('/v1/get', { body: JSON.stringify({ ref }) });
+    await until(() => world.log.some((line) => line.includes(body.correlationId ?? '"event":"get"')));
+    assert.ok(ours().length >= 9);
+    assert.deepEqual(
+      ours().filter((line) => line.includes('nobody should read')),
+      [],
+    );
   });
 });
 

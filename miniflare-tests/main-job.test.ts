@@ -112,13 +112,30 @@ test('another directory, exclusions and a compression are passed on', async () =
     dir: '/home/me',
     excludes: ['logs', '*.tmp'],
     compression: { format: 'zstd', threads: 1 },
-    ttl: 3600,
   };
-  const ref = await world.snapshot('options', { ...options, label: 'with options' });
-  const { dir, ttl } = JSON.parse((await world.read(`backups/${ref.ref.backup.id}/meta.json`)) ?? '');
-  assert.deepEqual({ dir, ttl }, { dir: '/home/me', ttl: 3600 });
+  const ref = await world.snapshot('options', options);
+  const { dir } = JSON.parse((await world.read(`backups/${ref.ref.backup.id}/meta.json`)) ?? '');
+  assert.equal(dir, '/home/me');
   const workspace = await world.restore(ref);
   assert.equal(await world.exec(workspace.ref.sandboxId, 'find /home/me -type f'), '/home/me/kept\n');
+});
+
+test('an answer says how the snapshot is called, and how large it is', async () => {
+  await using world = await World.start();
+  await world.exec('named', 'echo x > file');
+  const given = await world.snapshot('named', { label: 'by a person' });
+  assert.equal(given.capture?.label, 'by a person');
+  const metadata = JSON.parse((await world.read(`backups/${given.ref.backup.id}/meta.json`)) ?? '');
+  assert.equal(given.capture?.sizeBytes, metadata.sizeBytes);
+  assert.match((await world.snapshot('named')).capture?.label ?? '', /^snap-\d{8}-\d{6}$/);
+});
+
+test('the SDK keeps a backup for a hundred years, however soon the snapshot ends', async () => {
+  await using world = await World.start();
+  await world.exec('lasting', 'echo x > file');
+  const { ref } = await world.snapshot('lasting', { expirationSeconds: 60 });
+  const { ttl } = JSON.parse((await world.read(`backups/${ref.backup.id}/meta.json`)) ?? '');
+  assert.equal(ttl, 100 * 365 * 24 * 3600);
 });
 
 test('what git ignores is left out when that is asked for', async () => {

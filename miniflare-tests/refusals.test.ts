@@ -72,7 +72,11 @@ describe('a call that can never work', () => {
     'no sandbox id': {},
     'an unknown option': { sandboxId: 'origin', directory: '/workspace' },
     'a wrong type': { sandboxId: 'origin', excludes: 'node_modules' },
-    'a time to live that could never be used': { sandboxId: 'origin', ttl: 60 },
+    'a time to live of the SDK': { sandboxId: 'origin', ttl: 3600 },
+    'an expiration of less than a minute': { sandboxId: 'origin', expirationSeconds: 59 },
+    'an expiration of more than a hundred years': { sandboxId: 'origin', expirationSeconds: 4e9 },
+    'a label to replace, and none given': { sandboxId: 'origin', replace: true },
+    'an empty idempotency key': { sandboxId: 'origin', idempotencyKey: '' },
     'an unknown compression': { sandboxId: 'origin', compression: { format: 'brotli' } },
   };
   for (const [what, options] of Object.entries(ARGUMENTS)) {
@@ -104,9 +108,20 @@ describe('a call that can never work', () => {
       'with another root': ['REF_MISMATCH', (ref) => (ref.ref.rootId = 'somebody-else')],
       'with another directory': ['REF_MISMATCH', (ref) => (ref.ref.backup.dir = '/home')],
       'with another time': ['REF_MISMATCH', (ref) => (ref.ref.createdAt = '2020-01-01T00:00:00.000Z')],
-      'of a backup that never was': [
-        'BACKUP_NOT_FOUND',
+      'of another backup': [
+        'REF_MISMATCH',
         (ref) => (ref.ref.backup.id = '00000000-0000-4000-8000-000000000000'),
+      ],
+      'with a backup of more': ['REF_MISMATCH', (ref) => (ref.ref.backup.localBucket = false)],
+      'without a signature': ['INVALID_REF', (ref) => delete ref.ref.signature],
+      'with an empty signature': ['REF_MISMATCH', (ref) => (ref.ref.signature = '')],
+      'with the signature of another time': [
+        'REF_MISMATCH',
+        (ref) => (ref.ref.signature = [...ref.ref.signature].reverse().join('')),
+      ],
+      'with a time in another spelling': [
+        'INVALID_REF',
+        (ref) => (ref.ref.createdAt = ref.ref.createdAt.replace('Z', '+00:00')),
       ],
     };
     for (const [what, [code, change]] of Object.entries(REFS)) {

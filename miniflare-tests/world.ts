@@ -6,11 +6,15 @@ import { fileURLToPath } from 'node:url';
 
 import { SNAPSHOTTER, startLocal, type Local, type LocalWorker } from '../scripts/local.ts';
 import type { EngineOptions } from '../local-engine/index.ts';
-import type { SnapshotRef, WorkspaceRef } from '../examples/agent/src/snapshotter.ts';
+import type { Page, SnapshotRef, Summary, WorkspaceRef } from '../examples/agent/src/snapshotter.ts';
 import type { Answer, Step, Thrown } from './caller/steps.ts';
 
 const CALLER = fileURLToPath(new URL('./caller/wrangler.toml', import.meta.url));
 const CALLER_WITH_SANDBOXES = fileURLToPath(new URL('./caller/with-sandboxes.toml', import.meta.url));
+const ANOTHER_SNAPSHOTTER = fileURLToPath(new URL('./caller/another-snapshotter.toml', import.meta.url));
+
+/** The snapshotter's main module with a clock that {@link World.elapse} puts forward. */
+const WITH_CLOCK = fileURLToPath(new URL('./caller/clock.mjs', import.meta.url));
 
 /** The token that the HTTP API is opened with. */
 export const TOKEN = 'a token for tests';
@@ -24,6 +28,10 @@ export interface WorldOptions {
   onCall?: EngineOptions['onCall'];
   /** A folder that outlives the world, for one that comes after it. */
   persist?: string;
+  /** Whether the snapshotter's clock can be put forward. The sandboxes are the application's then. */
+  clock?: boolean;
+  /** Whether there is another deployment of the snapshotter, with the same sandboxes and the same bucket. */
+  another?: boolean;
 }
 
 /** Waits until something is so. */
@@ -49,7 +57,8 @@ export class World implements AsyncDisposable {
   static async start(options: WorldOptions = {}): Promise<World> {
     const world = new World();
     const { vars, ...snapshotter } = options.snapshotter ?? {};
-    const application = options.sandboxesOf === 'application';
+    const application = options.sandboxesOf === 'application' || options.clock === true;
+    const another = { config: ANOTHER_SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true', API_TOKEN: TOKEN } };
     world.#local = await startLocal({
       workers: [
         { config: application ? CALLER_WITH_SANDBOXES : CALLER, ...options.caller },
@@ -57,8 +66,10 @@ export class World implements AsyncDisposable {
           config: SNAPSHOTTER,
           vars: { LOCAL_BUCKET: 'true', API_TOKEN: TOKEN, ...vars },
           ...(application ? { sandboxesOf: 'caller' } : {}),
+          ...(options.clock ? { main: WITH_CLOCK } : {}),
           ...snapshotter,
         },
+        ...(options.another ? [another] : []),
       ],
       onLog: (line) => world.log.push(line),
       ...(options.onCall ? { engine: { onCall: options.onCall } } : {}),
@@ -96,6 +107,17 @@ export class World implements AsyncDisposable {
     return body;
   };
 
+  /** Calls an operation of the other deployment. */
+  another: Call = async (method, options) => {
+    const worker = await this.#local.miniflare.getWorker('another-snapshotter');
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(options) };
+    const response = await worker.fetch(`http://another/v1/${method}`, init);
+    const body: any = await response.json();
+    if (!response.ok) throw Object.assign(new Error(body.message), body);
+    return body;
+  };
+
   /** Sends a request to the HTTP API; a POST of JSON with the token where `init` says nothing else. */
   async fetch(
     path: string,
@@ -122,6 +144,50 @@ export class World implements AsyncDisposable {
 
   branch(ref: SnapshotRef): Promise<WorkspaceRef> {
     return this.rpc('branch', { ref });
+  }
+
+  /** A page of a sandbox's snapshots. */
+  list(sandboxId: string, options: object = {}): Promise<Page> {
+    return this.rpc('list', { sandboxId, ...options });
+  }
+
+  /** The labels of a sandbox's snapshots, the newest first, as far as a page goes. */
+  async labels(sandboxId: string): Promise<string[]> {
+    return (await this.list(sandboxId)).snapshots.map(({ label }) => label);
+  }
+
+  /** One snapshot, as lists show it. */
+  get(ref: SnapshotRef): Promise<Summary> {
+    return this.rpc('get', { ref });
+  }
+
+  /** The files of a snapshot are what a command prints in a sandbox that is made from it. The sandbox is ended. */
+  async restores(ref: SnapshotRef, command: string, printed: string) {
+    const { sandboxId } = (await this.restore(ref)).ref;
+    assert.equal(await this.exec(sandboxId, command), printed);
+    await this.sandbox(sandboxId, 'destroy');
+  }
+
+  /** Lets time pass for the snapshotter. The workspace of the sandbox lives through it from alarm to alarm. */
+  async elapse(sandboxId: string, seconds: number) {
+    await this.rpc('elapse', { sandboxId, seconds });
+  }
+
+  /** Has the cron trigger fire. */
+  async cron() {
+    const worker = await this.#local.miniflare.getWorker('sandbox-snapshotter');
+    assert.equal((await worker.scheduled({ cron: '17 3 * * *' })).outcome, 'ok');
+  }
+
+  /** How many backups the sandboxes are making or applying. The caller must be one that counts them. */
+  async underway(): Promise<number> {
+    const response = await this.#local.miniflare.dispatchFetch('http://caller/underway');
+    return (await response.json()) as number;
+  }
+
+  /** Kills workerd, and resolves when it runs again. */
+  crash(): Promise<void> {
+    return this.#local.crash();
   }
 
   /** The error that a call ends with. */
@@ -186,8 +252,22 @@ export class World implements AsyncDisposable {
     await this.#value({ do: 'write', key, text });
   }
 
+  /** Deletes a snapshot whose objects somebody has copied, and puts them back: they are nobody's. */
+  async orphan(ref: SnapshotRef) {
+    const keys = ['data.sqsh', 'meta.json'].map((name) => `backups/${ref.ref.backup.id}/${name}`);
+    await this.all(keys.map((key) => ({ do: 'copy', from: key, to: `copies/${key}` })));
+    await this.rpc('delete', { ref, force: true });
+    await this.all(keys.map((key) => ({ do: 'copy', from: `copies/${key}`, to: key })));
+    await this.all(keys.map((key) => ({ do: 'delete', key: `copies/${key}` })));
+  }
+
   /** Deletes an object. */
   async delete(key: string) {
     await this.#value({ do: 'delete', key });
+  }
+
+  /** Does many things at the same time. */
+  all(steps: Step[]): Promise<any[]> {
+    return this.#value({ do: 'all', steps });
   }
 }

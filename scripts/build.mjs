@@ -4,23 +4,24 @@
 // library is rebuilt for that, which wants an unstable flag of cargo; RUSTC_BOOTSTRAP lets the pinned stable
 // toolchain take it, so that a build of today and one of next year are the same.
 
-import { gzipSync } from 'node:zlib';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { gzipSync } from 'node:zlib';
 
 import { at, run } from './setup.mjs';
 
 const TARGET = 'wasm32-unknown-unknown';
 
+/** The standard library, for unwinding and for size. */
+const STD = ['-Z', 'build-std=std,panic_unwind', '-Z', 'build-std-features=optimize_for_size'];
+
 export function build() {
-  run(
-    'cargo',
-    ['build', '--release', '--lib', '--locked', '--target', TARGET, '-Z', 'build-std=std,panic_unwind'],
-    {
-      RUSTC_BOOTSTRAP: '1',
-      RUSTFLAGS: '-Cpanic=unwind',
-      WASM_BINDGEN_USE_JS_SYS: '1',
-    },
-  );
+  run('cargo', ['build', '--release', '--lib', '--locked', '--target', TARGET, ...STD], {
+    RUSTC_BOOTSTRAP: '1',
+    // Paths of this machine stay out of what is shipped.
+    CARGO_ENCODED_RUSTFLAGS: ['-Cpanic=unwind', `--remap-path-prefix=${homedir()}=~`].join('\x1f'),
+    WASM_BINDGEN_USE_JS_SYS: '1',
+  });
   rmSync(at('build'), { recursive: true, force: true });
   mkdirSync(at('build'));
   run(at('.tools/bin/wasm-bindgen'), [

@@ -1,6 +1,7 @@
 // Runs Workers as their wrangler.toml describes them, in workerd, with local sandboxes in the place of containers.
 
-import { readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -54,9 +55,17 @@ export interface Local extends AsyncDisposable {
   readonly miniflare: Miniflare;
   /** What the sandboxes run on. */
   readonly engine: Engine;
+  /**
+   * Kills workerd, as a crash would, and resolves when it runs again. What it was doing is lost, what is stored is there,
+   * and the sandboxes run on.
+   */
+  crash(): Promise<void>;
   /** Ends everything. */
   close(): Promise<void>;
 }
+
+/** The variable in workerd's environment by which its process is told from those of others. */
+const MARK = 'LOCAL_WORKERD';
 
 type Worker = MiniflareOptions['workers'][number];
 type Env = NonNullable<NonNullable<Worker['config']>['env']>;
@@ -67,6 +76,8 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   if (missing.length > 0) throw new Error(missing.join('\n'));
   const workers = await Promise.all(options.workers.map(describe));
   const engine = await startEngine(options.engine);
+  const mark = randomUUID();
+  let restarted = Promise.withResolvers<void>();
   const miniflare = new Miniflare({
     cf: false,
     enableDevRegistry: false, // Workers of other runs stay out of this one.
@@ -75,8 +86,15 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     containerEngine: engine.address,
     handleStructuredLogs: ({ message }: { message: string }) => options.onLog?.(message),
     ...(options.persist === undefined ? {} : { resourcePersistencePath: options.persist }),
+    unsafeRuntimeEnv: { [MARK]: mark },
+    unsafeHandleRuntimeRestart: () => restarted.resolve(), // Miniflare starts a workerd again that ended unasked.
     workers,
   });
+  const crash = async () => {
+    restarted = Promise.withResolvers();
+    process.kill(await pidOf(`${MARK}=${mark}`), 'SIGKILL');
+    await restarted.promise;
+  };
   const close = async () => {
     await miniflare.dispose();
     await engine.close();
@@ -87,7 +105,17 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     await close();
     throw error;
   }
-  return { miniflare, engine, close, [Symbol.asyncDispose]: close };
+  return { miniflare, engine, crash, close, [Symbol.asyncDispose]: close };
+}
+
+/** The process with an entry in its environment. */
+async function pidOf(entry: string): Promise<number> {
+  for (const pid of await readdir('/proc')) {
+    // Other people's processes, and those that have just ended, can't be read.
+    const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
+    if (environment.split('\0').includes(entry)) return Number(pid);
+  }
+  throw new Error(`No process has ${entry} in its environment.`);
 }
 
 /** A Worker in Miniflare's terms. */
@@ -127,7 +155,7 @@ async function describe(worker: LocalWorker): Promise<Worker> {
       name,
       compatibilityDate: worker.compatibilityDate ?? config.compatibility_date ?? '',
       compatibilityFlags: config.compatibility_flags,
-      manifest: await bundle(worker.main ?? config.main ?? ''),
+      manifest: await bundle(worker.main ?? config.main ?? '', config.minify ?? false),
       env,
       exports,
     },
@@ -138,11 +166,13 @@ async function describe(worker: LocalWorker): Promise<Worker> {
 }
 
 /** One module, and the WebAssembly that it imports. */
-async function bundle(entry: string) {
+async function bundle(entry: string, minify: boolean) {
   const wasm = new Map<string, Uint8Array<ArrayBuffer>>();
   const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
+    minify,
+    keepNames: true,
     write: false,
     format: 'esm',
     target: 'es2024',

@@ -1,6 +1,7 @@
 // `npm run <command>`: sets up what the command needs, then runs it.
 
 import { build } from './build.mjs';
+import { buildConformance, lintConformance } from './conformance.mjs';
 import { output, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
@@ -12,8 +13,9 @@ const commands = {
   check: () => {
     packages();
     rust();
-    run('cargo', ['fmt', '--check']);
+    run('cargo', ['fmt', '--all', '--check']);
     run('cargo', ['clippy', '--all-targets', '--locked', '--', '-D', 'warnings']);
+    lintConformance();
     for (const project of ['.', 'examples/agent', 'miniflare-tests/caller'])
       run('tsc', ['--project', project]);
     run('prettier', ['--check', '--log-level', 'warn', '.']);
@@ -21,12 +23,20 @@ const commands = {
   format: () => {
     packages();
     rust();
-    run('cargo', ['fmt']);
+    run('cargo', ['fmt', '--all']);
     run('prettier', ['--write', '--log-level', 'warn', '.']);
   },
   test: () => {
     sandboxes();
+    buildConformance();
     run('node', ['scripts/test.ts', ...args]);
+  },
+  simulate: () => {
+    rust();
+    const features = args.includes('--planted') ? ['--features', 'planted'] : [];
+    const schedules = args.includes('--schedules') ? [] : ['--schedules', '100000'];
+    const build = ['--locked', '--quiet', '--profile', 'simulation', ...features, '--test', 'simulation'];
+    run('cargo', ['test', ...build, '--', ...schedules, ...args]);
   },
   demo: () => {
     sandboxes();

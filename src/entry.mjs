@@ -11,25 +11,23 @@ export { ContainerProxy, Sandbox } from '@cloudflare/sandbox';
 rust.initSync({ module });
 
 export default class Snapshotter extends WorkerEntrypoint {
-  snapshot(options) {
-    return rust.snapshot(options, this.env, this.ctx);
-  }
-
-  restore(options) {
-    return rust.restore(options, this.env, this.ctx);
-  }
-
-  branch(options) {
-    return rust.branch(options, this.env, this.ctx);
-  }
-
   fetch(request) {
     return rust.fetch(request, this.env, this.ctx);
   }
+
+  scheduled() {
+    return rust.scheduled(this.env, this.ctx);
+  }
 }
 
-// Does the work for one sandbox, and guards it. It is there for the methods above; whoever else of the account binds it
-// has no more rights than they give.
+for (const operation of rust.operations()) {
+  Snapshotter.prototype[operation] = function (options) {
+    return rust.call(operation, options, this.env, this.ctx);
+  };
+}
+
+// Does the work for one sandbox, guards it, and keeps its ledger. It is there for the methods above; whoever else of the
+// account binds it has no more rights than they give.
 export class Workspace extends DurableObject {
   #workspace;
 
@@ -38,14 +36,26 @@ export class Workspace extends DurableObject {
     this.#workspace = this.#open();
   }
 
-  perform(operation, options, signal) {
+  perform(...call) {
+    return this.#call('perform', call);
+  }
+
+  receive(...message) {
+    return this.#call('receive', message);
+  }
+
+  alarm() {
+    return this.#call('alarm', []);
+  }
+
+  #call(method, list) {
     rust.touch();
     try {
-      return this.#workspace.perform(operation, options, signal);
+      return this.#workspace[method](...list);
     } catch {
       // The module was reset after a trap, and the old one's object with it: nothing was done yet.
       this.#workspace = this.#open();
-      return this.#workspace.perform(operation, options, signal);
+      return this.#workspace[method](...list);
     }
   }
 

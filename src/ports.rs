@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 
+use crate::model::answer::Description;
+use crate::model::record::{Derivation, Parent, Release, RequestRecord, SnapshotRecord, WorkspaceRecord};
+use crate::model::request::Cursor;
 use crate::model::{
-    BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Failure, Probe, Result, SandboxId, SandboxState,
-    Timestamp,
+    Archive, BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Failure, Label, Listing, Probe, Result,
+    SandboxId, SandboxState, SnapshotId, Timestamp,
 };
 
 /// All that the service needs, in one place.
@@ -19,6 +22,10 @@ pub trait Ports: 'static {
     type Sandboxes: Sandboxes;
     /// The bucket that backups are in.
     type Backups: BackupStore;
+    /// The ledger of the workspace.
+    type Ledger: Ledger;
+    /// The other workspaces.
+    type Workspaces: Workspaces;
     /// The clock.
     type Clock: Clock;
     /// The randomness.
@@ -30,6 +37,10 @@ pub trait Ports: 'static {
     fn sandboxes(&self) -> Result<&Self::Sandboxes>;
     /// The bucket that backups are in, or [`Code::R2BindingMissing`](crate::model::Code::R2BindingMissing).
     fn backups(&self) -> Result<&Self::Backups>;
+    /// The ledger of the workspace, or [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
+    fn ledger(&self) -> Result<&Self::Ledger>;
+    /// The other workspaces, or [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
+    fn workspaces(&self) -> Result<&Self::Workspaces>;
     /// The clock.
     fn clock(&self) -> &Self::Clock;
     /// The randomness.
@@ -71,11 +82,122 @@ pub trait BackupStore {
     /// What the SDK recorded about a backup; `None` only when it is definitely not there.
     fn metadata(&self, id: &BackupId) -> impl Future<Output = Result<Option<BackupMetadata>, Failure>>;
 
-    /// The size of a backup's archive in bytes; `None` only when it is definitely not there.
-    fn archive_size(&self, id: &BackupId) -> impl Future<Output = Result<Option<u64>, Failure>>;
+    /// What R2 says of a backup's archive; `None` only when it is definitely not there.
+    fn archive(&self, id: &BackupId) -> impl Future<Output = Result<Option<Archive>, Failure>>;
+
+    /// The first `length` bytes of a backup's archive, or as many as it has; `None` only when it is definitely not there.
+    fn archive_head(&self, id: &BackupId, length: u32) -> impl Future<Output = Result<Option<Vec<u8>>, Failure>>;
+
+    /// The keys of a backup's objects.
+    fn objects(&self, id: &BackupId) -> Vec<String>;
+
+    /// A page of the backups that have metadata, from a cursor of the page before on.
+    fn list(&self, cursor: Option<&str>) -> impl Future<Output = Result<Listing, Failure>>;
 
     /// Deletes both objects of a backup. One that isn't there is fine.
     fn delete(&self, id: &BackupId) -> impl Future<Output = Result<(), Failure>>;
+}
+
+/// The durable storage of one workspace, and its alarm.
+///
+/// It answers at once, and what is written without waiting for anything in between is kept together or not at all. So
+/// there is no call in which another one could have changed what was just read.
+///
+/// Every method can fail with [`Code::LedgerUnavailable`](crate::model::Code::LedgerUnavailable).
+pub trait Ledger {
+    /// The workspace itself; `None` before anything was kept of it.
+    fn workspace(&self) -> Result<Option<WorkspaceRecord>>;
+    /// Keeps the workspace itself.
+    fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()>;
+
+    /// A snapshot.
+    fn snapshot(&self, id: &SnapshotId) -> Result<Option<SnapshotRecord>>;
+    /// The snapshot of a label. Those that are deleted have none.
+    fn labelled(&self, label: &Label) -> Result<Option<SnapshotRecord>>;
+    /// Keeps a snapshot, in the place of the one of its id. Two that are not deleted never have the same label: the
+    /// second is refused.
+    fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()>;
+    /// Removes a snapshot. One that isn't there is fine.
+    fn forget_snapshot(&self, id: &SnapshotId) -> Result<()>;
+    /// Snapshots that are not deleted, the newest first, from behind `after` on, at most `limit` of them, with labels
+    /// that begin with `prefix`.
+    fn page(&self, after: Option<&Cursor>, prefix: Option<&str>, limit: u32) -> Result<Vec<SnapshotRecord>>;
+    /// Snapshots that are being made or deleted.
+    fn unfinished(&self) -> Result<Vec<SnapshotRecord>>;
+    /// Those ready snapshots that expire until then, the first to expire first, at most `limit` of them.
+    fn expiring(&self, until: Timestamp, limit: u32) -> Result<Vec<SnapshotRecord>>;
+    /// Removes the snapshots that were deleted before then; says whether other deleted ones are left.
+    fn forget_deleted(&self, before: Timestamp) -> Result<bool>;
+
+    /// A sandbox that was made from a snapshot of this workspace.
+    fn derivation(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>>;
+    /// Those made from one snapshot, in the order of their ids.
+    fn derived_from(&self, id: &SnapshotId) -> Result<Vec<Derivation>>;
+    /// Those that are neither made nor gone.
+    fn unsettled(&self) -> Result<Vec<Derivation>>;
+    /// All of them, in the order of their ids.
+    fn derivations(&self) -> Result<Vec<Derivation>>;
+    /// Keeps one, in the place of the one of its id.
+    fn put_derivation(&self, derivation: &Derivation) -> Result<()>;
+    /// Removes one. One that isn't there is fine.
+    fn forget_derivation(&self, sandbox_id: &SandboxId) -> Result<()>;
+
+    /// The call with an idempotency key.
+    fn request(&self, key: &str) -> Result<Option<RequestRecord>>;
+    /// Keeps a call, in the place of the one of its key.
+    fn put_request(&self, request: &RequestRecord) -> Result<()>;
+    /// Removes a call. One that isn't there is fine.
+    fn forget_request(&self, key: &str) -> Result<()>;
+    /// Calls that have no answer.
+    fn unanswered(&self) -> Result<Vec<RequestRecord>>;
+    /// Removes the calls that were asked before then and have an answer; says whether other answered ones are left.
+    fn forget_answered(&self, before: Timestamp) -> Result<bool>;
+
+    /// Word for other workspaces that was not passed on yet.
+    fn releases(&self) -> Result<Vec<Release>>;
+    /// Keeps word, in the place of that about the same snapshot.
+    fn put_release(&self, release: &Release) -> Result<()>;
+    /// Removes word. What isn't there is fine.
+    fn forget_release(&self, id: &SnapshotId) -> Result<()>;
+
+    /// When the workspace is called by its alarm; the time at which it went off, until it is set again.
+    fn alarm(&self) -> Result<Option<Timestamp>>;
+    /// Sets the alarm, or takes it away.
+    fn set_alarm(&self, at: Option<Timestamp>) -> Result<()>;
+}
+
+/// The workspaces of other sandboxes.
+pub trait Workspaces {
+    /// Tells the workspace of a minted id where its sandbox comes from; `false` when that id is somebody's already.
+    fn claim(
+        &self,
+        id: &SandboxId,
+        root_id: &SandboxId,
+        parent: &Parent,
+    ) -> impl Future<Output = Result<bool, Failure>>;
+
+    /// Tells the workspace of `id` that `holder` does not need a snapshot of it any more.
+    fn release(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        holder: &SandboxId,
+    ) -> impl Future<Output = Result<(), Failure>>;
+
+    /// The first sandbox of the lineage of `id`.
+    fn root(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxId, Failure>>;
+
+    /// What the workspace of `id` knows of its lineage.
+    fn describe(&self, id: &SandboxId) -> impl Future<Output = Result<Description, Failure>>;
+
+    /// Has the workspace of `id` delete those backups with its mark that it does not own; answers how many. With
+    /// `dry_run` they are only counted.
+    fn sweep(
+        &self,
+        id: &SandboxId,
+        backups: &[(BackupId, SnapshotId)],
+        dry_run: bool,
+    ) -> impl Future<Output = Result<usize, Failure>>;
 }
 
 /// The time.

@@ -10,7 +10,7 @@ export { Sandbox } from '@cloudflare/sandbox';
 
 type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
-interface Env {
+export interface Env {
   Caller: DurableObjectNamespace<Caller>;
   Sandbox: DurableObjectNamespace<SandboxClass>;
   SNAPSHOTTER: Fetcher & Methods;
@@ -50,14 +50,31 @@ export class Caller extends DurableObject<Env> {
       case 'hex':
         return this.env.Sandbox.idFromName(step.id).toString();
       case 'objects':
-        return (await this.env.BUCKET.list()).objects.map(({ key }) => key).sort();
+        return this.#objects();
       case 'read':
         return (await this.env.BUCKET.get(step.key))?.text();
       case 'write':
         return void (await this.env.BUCKET.put(step.key, step.text));
+      case 'copy': {
+        const bytes = await (await this.env.BUCKET.get(step.from))?.arrayBuffer();
+        return void (await this.env.BUCKET.put(step.to, bytes ?? null));
+      }
       case 'delete':
         return this.env.BUCKET.delete(step.key);
+      case 'all':
+        return Promise.all(step.steps.map((each) => this.#do(each)));
     }
+  }
+
+  async #objects(): Promise<string[]> {
+    const keys: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.env.BUCKET.list(cursor === undefined ? {} : { cursor });
+      keys.push(...page.objects.map(({ key }) => key));
+      cursor = page.truncated ? page.cursor : undefined;
+    } while (cursor !== undefined);
+    return keys.sort();
   }
 
   #rpc(method: string, options: unknown, signal: boolean | undefined): Promise<unknown> {

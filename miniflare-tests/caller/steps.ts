@@ -12,7 +12,9 @@ export type Step =
   | { do: 'hex'; id: string }
   | { do: 'objects' }
   | { do: 'read' | 'delete'; key: string }
-  | { do: 'write'; key: string; text: string };
+  | { do: 'write'; key: string; text: string }
+  | { do: 'copy'; from: string; to: string }
+  | { do: 'all'; steps: Step[] };
 
 /** What came of it. An error has its own properties, its name and its message. */
 export type Answer = { value: unknown; error?: never } | { value?: never; error: Thrown };

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 
-use super::operations::{Operation, workspace_of};
+use super::operations::{Operation, sweep, workspace_of};
 use crate::cloudflare::runtime::{WaitUntil, WorkerClock, WorkerEntropy, abort_of};
-use crate::cloudflare::{Deployment, Workspaces};
+use crate::cloudflare::{Deployment, WorkspaceObjects};
 use crate::model::{Error, Result};
 use crate::ports::{Clock, Entropy};
-use crate::service::{Abort, Snapshotter};
+use crate::service::Abort;
 
 /// What a caller wants.
 pub(super) struct Call {
@@ -37,12 +37,15 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
     let correlation_id = correlation_id();
     let started = WorkerClock.now();
     let work = async {
-        Deployment::open(env, ctx.clone())?.snapshotter().ready()?;
+        let deployment = Deployment::open(env, ctx.clone())?;
+        deployment.ready()?;
         let Call { arguments, signal } = call?;
-        let workspace = workspace_of(operation, &arguments)?;
+        let Some(workspace) = workspace_of(operation, &arguments)? else {
+            return sweep(&**deployment.platform(), &arguments).await;
+        };
         let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
         abort.check()?;
-        let workspaces = Workspaces::open(env)?;
+        let workspaces = WorkspaceObjects::open(env)?;
         // A caller who hangs up takes this event with it, unless something goes on: the workspace has to be told.
         let work = async move { workspaces.perform(&workspace, operation.name(), &arguments, &signal).await };
         abort.ends_wait_for(work, &WaitUntil::of(ctx)).await
@@ -50,7 +53,11 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
     let mut line = begin(operation.name(), &correlation_id);
     line.insert("durationMs".into(), json!(WorkerClock.now().millis_since(started)));
+    if outcome.is_ok() {
+        line.insert("outcome".into(), json!("success"));
+    }
     match &outcome {
+        Ok(answer) if operation == Operation::Sweep => _ = line.insert("counts".into(), answer.clone()),
         Ok(answer) => add_answer(&mut line, answer),
         Err(error) => add_error(&mut line, error),
     }
@@ -58,10 +65,10 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
     Answer { correlation_id, outcome }
 }
 
-/// Logs a request that names no operation, or comes from somebody who may not ask. Answers its correlation id.
-pub(super) fn refuse(error: &Error) -> String {
+/// Logs what failed without being an operation. Answers its correlation id.
+pub(super) fn refused(event: &str, error: &Error) -> String {
     let correlation_id = correlation_id();
-    let mut line = begin("request", &correlation_id);
+    let mut line = begin(event, &correlation_id);
     add_error(&mut line, error);
     log(line);
     correlation_id
@@ -78,9 +85,8 @@ fn begin(event: &str, correlation_id: &str) -> Map<String, Value> {
 }
 
 fn add_answer(line: &mut Map<String, Value>, answer: &Value) {
-    line.insert("outcome".into(), json!("success"));
     for id in ["snapshotId", "originId", "sandboxId", "rootId"] {
-        if let Some(value) = answer.pointer(&format!("/ref/{id}")) {
+        if let Some(value) = answer.pointer(&format!("/ref/{id}")).or_else(|| answer.get(id)) {
             line.insert(id.into(), value.clone());
         }
     }

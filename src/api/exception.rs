@@ -1,10 +1,10 @@
 //! Errors as JavaScript exceptions.
 
 use js_sys::Object;
-use serde::Serialize;
-use serde_wasm_bindgen::Serializer;
+use serde_json::json;
 use wasm_bindgen::{JsCast, JsValue};
 
+use crate::cloudflare::value::to_js;
 use crate::model::Error;
 
 /// The `name` of every exception that this Worker throws.
@@ -16,7 +16,7 @@ pub(super) fn exception(error: &Error, correlation_id: &str) -> JsValue {
     let message = format!("{}: {} {}", error.code(), error.message(), error.remediation());
     let exception = js_sys::Error::new(&message);
     exception.set_name(NAME);
-    if let Ok(body) = error.body(correlation_id).serialize(&Serializer::json_compatible()) {
+    if let Ok(body) = to_js(&json!(error.body(correlation_id))) {
         Object::assign(&exception, body.unchecked_ref());
         exception.set_message(&message);
     }

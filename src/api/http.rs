@@ -9,7 +9,7 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::{Env, Method, Request, Response, ResponseBuilder};
 
-use super::answer::{Answer, Call, answer, refuse};
+use super::answer::{Answer, Call, answer, refused};
 use super::operations::{MAX_ARGUMENTS, Operation, too_large};
 use super::{auth, problem};
 use crate::cloudflare::deployment::api_token;
@@ -27,7 +27,7 @@ pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
 async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
     let operation = match route(&request, env) {
         Ok(operation) => operation,
-        Err(error) => return failed(&error, &refuse(&error)),
+        Err(error) => return failed(&error, &refused("request", &error)),
     };
     let signal = request.inner().signal().into();
     let call = read(&mut request).await.map(|arguments| Call { arguments, signal });

@@ -31,11 +31,17 @@ fn status(code: Code) -> u16 {
         | Code::ForeignRef
         | Code::UnsupportedRefVersion => 400,
         Code::Unauthorized => 401,
-        Code::RefMismatch => 403,
-        Code::BackupNotFound | Code::RouteNotFound => 404,
+        Code::RefMismatch | Code::CrossSession => 403,
+        Code::BackupNotFound | Code::SnapshotNotFound | Code::RouteNotFound => 404,
         Code::MethodNotAllowed => 405,
         Code::Aborted => 408,
-        Code::SandboxNotRunning | Code::SandboxReplaced | Code::BackupInterrupted | Code::BackupIncomplete => 409,
+        Code::SandboxNotRunning
+        | Code::SandboxReplaced
+        | Code::BackupInterrupted
+        | Code::BackupIncomplete
+        | Code::SnapshotHeld
+        | Code::LabelTaken
+        | Code::IdempotencyConflict => 409,
         Code::BackupExpired => 410,
         Code::PayloadTooLarge => 413,
         Code::UnsupportedMediaType => 415,
@@ -45,12 +51,14 @@ fn status(code: Code) -> u16 {
         | Code::ConfigInvalid
         | Code::BackupConfigInvalid
         | Code::Internal => 500,
-        Code::SandboxUnsupported => 501,
+        Code::SandboxUnsupported | Code::LedgerTooNew => 501,
         Code::SandboxFailed | Code::BackupFailed | Code::RestoreFailed => 502,
         Code::ApiTokenMissing
         | Code::SandboxStarting
         | Code::SandboxUnavailable
         | Code::SandboxBusy
+        | Code::SnapshotBusy
+        | Code::LedgerUnavailable
         | Code::WorkspaceUnavailable
         | Code::OperationInterrupted
         | Code::StorageUnavailable => 503,

@@ -3,50 +3,61 @@
 use std::panic::AssertUnwindSafe;
 
 use js_sys::futures::future_to_promise;
-use js_sys::{JSON, Object, Promise, Reflect};
-use serde::Serialize;
+use js_sys::{Array, JSON, Object, Promise, Reflect};
 use serde_json::Value;
-use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
 use super::answer::{Answer, Call, answer};
 use super::exception::exception;
-use super::operations::{MAX_ARGUMENTS, Operation, too_large};
+use super::operations::{MAX_ARGUMENTS, Operation, cron, too_large};
+use crate::cloudflare::value::to_js;
 use crate::model::{Code, Error, Result};
 
-/// `snapshot(options)`
+/// The names of the operations, each of which is an RPC method.
 #[wasm_bindgen]
-pub fn snapshot(options: JsValue, env: Env, ctx: JsValue) -> Promise {
-    call(Operation::Snapshot, options, env, ctx)
+pub fn operations() -> Vec<String> {
+    Operation::ALL.iter().map(|operation| operation.name().to_owned()).collect()
 }
 
-/// `restore(options)`
+/// Calls an operation by its name.
 #[wasm_bindgen]
-pub fn restore(options: JsValue, env: Env, ctx: JsValue) -> Promise {
-    call(Operation::Restore, options, env, ctx)
-}
-
-/// `branch(options)`
-#[wasm_bindgen]
-pub fn branch(options: JsValue, env: Env, ctx: JsValue) -> Promise {
-    call(Operation::Branch, options, env, ctx)
-}
-
-fn call(operation: Operation, options: JsValue, env: Env, ctx: JsValue) -> Promise {
+#[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
+pub fn call(name: String, options: JsValue, env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let call = take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read(&options)?, signal }));
-        let Answer { correlation_id, outcome } = answer(operation, call, &env, ctx).await;
-        match outcome {
-            Ok(answer) => Ok(answer.serialize(&Serializer::json_compatible())?),
-            Err(error) => Err(exception(&error, &correlation_id)),
-        }
+        let operation = Operation::by_name(&name).ok_or_else(|| exception(&Error::defect(), ""))?;
+        perform(operation, options, env, ctx).await
     }))
+}
+
+/// What the cron trigger calls.
+#[wasm_bindgen]
+pub fn scheduled(env: Env, ctx: JsValue) -> Promise {
+    future_to_promise(AssertUnwindSafe(async move {
+        let (operation, arguments) = cron();
+        let call = Ok(Call { arguments, signal: JsValue::UNDEFINED });
+        let Answer { correlation_id, outcome } = answer(operation, call, &env, ctx).await;
+        outcome.map(|_| JsValue::UNDEFINED).map_err(|error| exception(&error, &correlation_id))
+    }))
+}
+
+async fn perform(
+    operation: Operation,
+    options: JsValue,
+    env: Env,
+    ctx: JsValue,
+) -> std::result::Result<JsValue, JsValue> {
+    let call = take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read(&options)?, signal }));
+    let Answer { correlation_id, outcome } = answer(operation, call, &env, ctx).await;
+    match outcome {
+        Ok(answer) => to_js(&answer),
+        Err(error) => Err(exception(&error, &correlation_id)),
+    }
 }
 
 /// The options without their `signal`, and the signal.
 fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
-    if !options.is_object() {
+    if !options.is_object() || Array::is_array(options) {
         return Ok((options.clone(), JsValue::UNDEFINED));
     }
     let signal = Reflect::get(options, &"signal".into()).unwrap_or_default();

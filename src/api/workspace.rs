@@ -1,32 +1,42 @@
 //! The Workspace object, which does the work for one sandbox.
 
+use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
 
 use futures_util::FutureExt;
 use js_sys::Promise;
 use js_sys::futures::future_to_promise;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
+use super::answer::refused;
+use super::exception::exception;
 use super::operations::{Operation, run, workspace_of};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::Platform;
 use crate::cloudflare::runtime::abort_of;
-use crate::cloudflare::workspaces::Outcome;
-use crate::model::{Code, Error, Result};
+use crate::cloudflare::workspaces::{Message, Outcome};
+use crate::model::{self, Code, Error, Result, SandboxId};
+use crate::ports::{Ledger, Ports};
 use crate::service::{Abort, CloudflareSandboxSnapshotter};
 
 /// Resets this module where that is due after a trap, so that no pointer into the old one is used.
 #[wasm_bindgen]
 pub fn touch() {}
 
-/// The Rust side of the Durable Object class `Workspace`. It lives as long as the object is in memory, and so do the
-/// guards of its snapshotter.
+/// The Rust side of the Durable Object class `Workspace`. It lives as long as the object is in memory, and so does what its
+/// snapshotter knows to be under way.
 #[wasm_bindgen]
 pub struct Workspace {
+    inner: AssertUnwindSafe<Rc<Inner>>,
+}
+
+struct Inner {
     name: Option<String>,
-    snapshotter: AssertUnwindSafe<Result<CloudflareSandboxSnapshotter<Platform>>>,
+    deployment: Result<Deployment>,
+    snapshotter: RefCell<Option<(SandboxId, CloudflareSandboxSnapshotter<Platform>)>>,
 }
 
 #[wasm_bindgen]
@@ -35,33 +45,109 @@ impl Workspace {
     #[wasm_bindgen(constructor)]
     #[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
     pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
-        let snapshotter = Deployment::open(&env, ctx).map(|deployment| deployment.snapshotter().clone());
-        Self { name, snapshotter: AssertUnwindSafe(snapshotter) }
+        let deployment = Deployment::open_workspace(&env, ctx);
+        Self { inner: AssertUnwindSafe(Rc::new(Inner { name, deployment, snapshotter: RefCell::default() })) }
     }
 
-    /// Carries an operation out. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Answers an [`Outcome`] as
-    /// JSON, and never throws.
-    pub fn perform(&self, operation: String, arguments: String, signal: JsValue) -> Promise {
-        let (name, snapshotter) = (self.name.clone(), (*self.snapshotter).clone());
+    /// Carries an operation out for the sandbox `id`. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Answers
+    /// an [`Outcome`] as JSON, and never throws.
+    pub fn perform(&self, id: String, operation: String, arguments: String, signal: JsValue) -> Promise {
+        let inner = Rc::clone(&self.inner);
+        answer(async move {
+            let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
+            let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
+            let snapshotter = inner.snapshotter(&id)?;
+            if workspace_of(operation, &arguments)?.is_none_or(|workspace| workspace.as_str() != id) {
+                return Err(unexpected("another sandbox's operation"));
+            }
+            let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
+            run(&snapshotter, operation, &arguments, abort).await
+        })
+    }
+
+    /// Takes a [`Message`] of another Workspace object for the sandbox `id`, as JSON. Answers an [`Outcome`] as JSON, and
+    /// never throws.
+    pub fn receive(&self, id: String, message: String) -> Promise {
+        let inner = Rc::clone(&self.inner);
+        answer(async move {
+            let message: Message = model::json::parse(&message).map_err(|_| unexpected("no message"))?;
+            let snapshotter = inner.snapshotter(&id)?;
+            Ok(match message {
+                Message::Claim { root_id, parent } => json!(snapshotter.claim(&root_id, &parent)?),
+                Message::Release { snapshot_id, holder } => json!(snapshotter.release(&snapshot_id, &holder)?),
+                Message::Root => json!(snapshotter.root()?),
+                Message::Describe => json!(snapshotter.describe()?),
+                Message::Sweep { backups, dry_run } => json!(snapshotter.sweep(&backups, dry_run).await?),
+            })
+        })
+    }
+
+    /// What the alarm calls. What could not be done is logged, and done by a later alarm; it throws only where none could
+    /// be set.
+    pub fn alarm(&self) -> Promise {
+        let inner = Rc::clone(&self.inner);
         future_to_promise(AssertUnwindSafe(async move {
-            let work = async move {
-                let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
-                let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
-                let workspace = workspace_of(operation, &arguments)?;
-                if name.is_some_and(|name| name != workspace.as_str()) {
-                    return Err(unexpected("another sandbox's operation"));
+            let outcome = match inner.known() {
+                Ok(Some(snapshotter)) => snapshotter.alarm().await,
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Err(error) if matches!(error.code(), Code::LedgerUnavailable | Code::Internal) => {
+                    Err(exception(&error, &refused("alarm", &error)))
                 }
-                let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
-                run(&snapshotter?, operation, &arguments, abort).await
-            };
-            let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
-            let outcome = match outcome {
-                Ok(answer) => Outcome::Answer(answer),
-                Err(error) => Outcome::Error(error),
-            };
-            serde_json::to_string(&outcome).map(JsValue::from).map_err(|error| error.to_string().into())
+                Err(error) => {
+                    refused("alarm", &error);
+                    Ok(JsValue::UNDEFINED)
+                }
+                Ok(()) => Ok(JsValue::UNDEFINED),
+            }
         }))
     }
+}
+
+impl Inner {
+    /// The snapshotter of the sandbox `id`, which must be this object's.
+    fn snapshotter(&self, id: &str) -> Result<CloudflareSandboxSnapshotter<Platform>> {
+        let id = SandboxId::parse(id)?;
+        if self.name.as_ref().is_some_and(|name| name != id.as_str()) {
+            return Err(unexpected("another sandbox's operation"));
+        }
+        let deployment = self.deployment.as_ref().map_err(Clone::clone)?;
+        let mut known = self.snapshotter.borrow_mut();
+        match &*known {
+            Some((known, snapshotter)) if *known == id => Ok(snapshotter.clone()),
+            Some(_) => Err(unexpected("another sandbox's operation")),
+            None => {
+                let snapshotter = deployment.snapshotter(id.clone());
+                *known = Some((id, snapshotter.clone()));
+                Ok(snapshotter)
+            }
+        }
+    }
+
+    /// The snapshotter of this object's sandbox, as far as that is known: an object that its alarm has woken may have to look
+    /// into its ledger for that.
+    fn known(&self) -> Result<Option<CloudflareSandboxSnapshotter<Platform>>> {
+        let deployment = self.deployment.as_ref().map_err(Clone::clone)?;
+        let id = match &self.name {
+            Some(name) => Some(name.clone()),
+            None => deployment.platform().ledger()?.workspace()?.map(|workspace| workspace.sandbox_id.into()),
+        };
+        id.map(|id| self.snapshotter(&id)).transpose()
+    }
+}
+
+/// An [`Outcome`] as JSON.
+fn answer(work: impl Future<Output = Result<Value>> + 'static) -> Promise {
+    future_to_promise(AssertUnwindSafe(async move {
+        let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
+        let outcome = match outcome {
+            Ok(answer) => Outcome::Answer(answer),
+            Err(error) => Outcome::Error(error),
+        };
+        model::json::print(&outcome).map(JsValue::from).map_err(JsValue::from)
+    }))
 }
 
 fn unexpected(what: &str) -> Error {

@@ -1,9 +1,15 @@
 //! The R2 bucket, as the SDK (0.12) lays backups out in it: `backups/<id>/data.sqsh` and `backups/<id>/meta.json`.
 
-use worker::Bucket;
+use worker::{Bucket, Range};
 
-use crate::model::{BackupId, BackupMetadata, Failure};
+use crate::model::{Archive, BackupId, BackupMetadata, Failure, Listed, Listing, Timestamp, json};
 use crate::ports::BackupStore;
+
+/// Where the SDK keeps backups.
+const FOLDER: &str = "backups/";
+
+/// What follows a backup's id in the key of its metadata.
+const METADATA: &str = "/meta.json";
 
 /// The largest `meta.json` that is read, in bytes; the SDK's are under 1 kB.
 const MAX_METADATA: u64 = 16 * 1024;
@@ -30,27 +36,78 @@ impl BackupStore for R2Backups {
         }
         let body = object.body().ok_or_else(|| Failure::unexpected("R2", format!("meta.json of {id} has no body")))?;
         let bytes = body.bytes().await.map_err(failed)?;
-        serde_json::from_slice(&bytes)
+        json::parse(&String::from_utf8_lossy(&bytes))
             .map(Some)
             .map_err(|error| Failure::unexpected("R2", format!("meta.json of {id}: {error}")))
     }
 
-    async fn archive_size(&self, id: &BackupId) -> Result<Option<u64>, Failure> {
+    async fn archive(&self, id: &BackupId) -> Result<Option<Archive>, Failure> {
         let object = self.bucket.head(archive_key(id)).await.map_err(failed)?;
-        Ok(object.map(|object| object.size()))
+        Ok(object.map(|object| Archive {
+            size_bytes: object.size(),
+            checksum: object.checksum().md5.map(|md5| format!("md5:{}", hexadecimal(&md5))),
+        }))
+    }
+
+    async fn archive_head(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
+        let range = Range::Prefix { length: length.into() };
+        let object = match self.bucket.get(archive_key(id)).range(range).execute().await {
+            Ok(Some(object)) => object,
+            Ok(None) => return Ok(None),
+            // R2 gives no range of an empty object.
+            Err(error) => match self.archive(id).await? {
+                Some(Archive { size_bytes: 0, .. }) => return Ok(Some(Vec::new())),
+                _ => return Err(failed(error)),
+            },
+        };
+        let body =
+            object.body().ok_or_else(|| Failure::unexpected("R2", format!("the archive of {id} has no body")))?;
+        body.bytes().await.map(Some).map_err(failed)
+    }
+
+    fn objects(&self, id: &BackupId) -> Vec<String> {
+        vec![archive_key(id), metadata_key(id)]
+    }
+
+    async fn list(&self, cursor: Option<&str>) -> Result<Listing, Failure> {
+        let request = self.bucket.list().prefix(FOLDER);
+        let request = match cursor {
+            Some(cursor) => request.cursor(cursor),
+            None => request,
+        };
+        let page = request.execute().await.map_err(failed)?;
+        let objects = page.objects();
+        let backups = objects.iter().filter_map(|object| {
+            let key = object.key();
+            let id = key.strip_prefix(FOLDER)?.strip_suffix(METADATA)?;
+            #[allow(clippy::cast_possible_wrap)] // Milliseconds of our age.
+            let uploaded_at = Timestamp::from_millis(object.uploaded().as_millis() as i64);
+            Some(Listed { id: BackupId::parse(id).ok()?, uploaded_at })
+        });
+        Ok(Listing { backups: backups.collect(), cursor: page.cursor().filter(|_| page.truncated()) })
     }
 
     async fn delete(&self, id: &BackupId) -> Result<(), Failure> {
-        self.bucket.delete_multiple(vec![archive_key(id), metadata_key(id)]).await.map_err(failed)
+        // In this order: as long as there is anything, it carries its mark.
+        self.bucket.delete(archive_key(id)).await.map_err(failed)?;
+        self.bucket.delete(metadata_key(id)).await.map_err(failed)
     }
 }
 
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
+}
+
 fn archive_key(id: &BackupId) -> String {
-    format!("backups/{id}/data.sqsh")
+    format!("{FOLDER}{id}/data.sqsh")
 }
 
 fn metadata_key(id: &BackupId) -> String {
-    format!("backups/{id}/meta.json")
+    format!("{FOLDER}{id}{METADATA}")
 }
 
 #[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.

@@ -7,15 +7,18 @@ use wasm_bindgen::JsValue;
 use worker::Env;
 
 use super::backups::R2Backups;
+use super::ledger::SqlLedger;
 use super::runtime::{WaitUntil, WorkerClock, WorkerEntropy};
 use super::sandboxes::Stubs;
-use crate::model::{Code, Directory, Error, Result};
+use super::workspaces::WorkspaceObjects;
+use crate::model::{Code, Directory, Error, Result, SandboxId};
 use crate::ports::Ports;
 use crate::service::{CloudflareSandboxSnapshotter, Config};
 
 /// This Worker, as it is configured, while it handles one event.
 pub struct Deployment {
-    snapshotter: CloudflareSandboxSnapshotter<Platform>,
+    platform: Rc<Platform>,
+    config: Rc<Config>,
 }
 
 impl Deployment {
@@ -25,20 +28,43 @@ impl Deployment {
     /// # Errors
     /// [`Code::ConfigInvalid`]. A binding that is missing is an error of the operation that needs it.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
+        Self::with(env, ctx, |_| Err(Error::defect()))
+    }
+
+    /// As [`open`](Self::open), in a Workspace object with the state `ctx`, where the ledger is.
+    pub fn open_workspace(env: &Env, ctx: JsValue) -> Result<Self> {
+        Self::with(env, ctx, SqlLedger::open)
+    }
+
+    fn with(env: &Env, ctx: JsValue, ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>) -> Result<Self> {
         let sandbox_binding = var(env, "SANDBOX_BINDING")?.unwrap_or_else(|| "Sandbox".into());
         let r2_binding = var(env, "BACKUP_R2_BINDING")?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         let config = Config { default_dir: default_dir(env)?, local_bucket: local_bucket(env)? };
         let platform = Platform {
             sandboxes: env.durable_object(&sandbox_binding).map(Stubs::new).map_err(|_| no_sandboxes(&sandbox_binding)),
             backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| no_bucket(&r2_binding)),
+            ledger: ledger(&ctx),
+            workspaces: WorkspaceObjects::open(env),
             background: WaitUntil::of(ctx),
         };
-        Ok(Self { snapshotter: CloudflareSandboxSnapshotter::new(Rc::new(platform), config) })
+        Ok(Self { platform: Rc::new(platform), config: Rc::new(config) })
     }
 
-    /// The service over this Worker's bindings.
-    pub fn snapshotter(&self) -> &CloudflareSandboxSnapshotter<Platform> {
-        &self.snapshotter
+    /// The ports over this Worker's bindings.
+    pub fn platform(&self) -> &Rc<Platform> {
+        &self.platform
+    }
+
+    /// The service for one sandbox.
+    pub fn snapshotter(&self, id: SandboxId) -> CloudflareSandboxSnapshotter<Platform> {
+        CloudflareSandboxSnapshotter::new(id, Rc::clone(&self.platform), Rc::clone(&self.config))
+    }
+
+    /// Whether both bindings are there.
+    pub fn ready(&self) -> Result<()> {
+        self.platform.backups()?;
+        self.platform.sandboxes()?;
+        Ok(())
     }
 }
 
@@ -54,12 +80,16 @@ pub fn api_token(env: &Env) -> Result<Option<String>> {
 pub struct Platform {
     sandboxes: Result<Stubs>,
     backups: Result<R2Backups>,
+    ledger: Result<SqlLedger>,
+    workspaces: Result<WorkspaceObjects>,
     background: WaitUntil,
 }
 
 impl Ports for Platform {
     type Sandboxes = Stubs;
     type Backups = R2Backups;
+    type Ledger = SqlLedger;
+    type Workspaces = WorkspaceObjects;
     type Clock = WorkerClock;
     type Entropy = WorkerEntropy;
     type Background = WaitUntil;
@@ -70,6 +100,14 @@ impl Ports for Platform {
 
     fn backups(&self) -> Result<&R2Backups> {
         self.backups.as_ref().map_err(Clone::clone)
+    }
+
+    fn ledger(&self) -> Result<&SqlLedger> {
+        self.ledger.as_ref().map_err(Clone::clone)
+    }
+
+    fn workspaces(&self) -> Result<&WorkspaceObjects> {
+        self.workspaces.as_ref().map_err(Clone::clone)
     }
 
     fn clock(&self) -> &WorkerClock {

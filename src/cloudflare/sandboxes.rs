@@ -3,11 +3,17 @@
 //! What `getSandbox` of the SDK does for an id, done here: the stub by name, and `configure` with the name.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use worker::ObjectNamespace;
 
 use super::stub;
-use crate::model::{BackupHandle, BackupOptions, Directory, Failure, Place, Probe, SandboxId, SandboxState, Status};
+use super::thrown::failure;
+use super::value::from_js;
+use crate::model::{
+    self, BackupHandle, BackupOptions, Directory, Failure, Place, Probe, SandboxId, SandboxState, Status,
+};
+
 use crate::ports::Sandboxes;
 
 /// The SDK's session id for commands outside of any session: they wait for no other command, and leave the
@@ -35,14 +41,10 @@ impl Stubs {
     }
 
     /// Calls a method on a fresh stub, and decodes its answer.
-    async fn call<T: for<'de> Deserialize<'de>>(
-        &self,
-        id: &SandboxId,
-        method: &str,
-        arguments: &[Value],
-    ) -> Result<T, Failure> {
+    async fn call<T: DeserializeOwned>(&self, id: &SandboxId, method: &str, arguments: &[Value]) -> Result<T, Failure> {
         let answer = stub::call(&self.namespace, id.as_str(), method, &stub::list(arguments)?).await?;
-        serde_wasm_bindgen::from_value(answer).map_err(|error| Failure::unexpected(method, error))
+        let answer = from_js(&answer).map_err(|error| failure(&error))?;
+        model::json::read(&answer).map_err(|error| Failure::unexpected(method, error))
     }
 }
 
@@ -96,7 +98,7 @@ impl Sandboxes for Stubs {
     }
 
     async fn create_backup(&self, id: &SandboxId, options: &BackupOptions) -> Result<BackupHandle, Failure> {
-        let options = serde_json::to_value(options).map_err(|error| Failure::unexpected("createBackup", error))?;
+        let options = model::json::write(options).map_err(|error| Failure::unexpected("createBackup", error))?;
         let handle: Map<String, Value> = self.call(id, "createBackup", &[options]).await?;
         BackupHandle::try_from(handle).map_err(|error| Failure::unexpected("createBackup", error))
     }
@@ -106,7 +108,7 @@ impl Sandboxes for Stubs {
         struct Outcome {
             success: bool,
         }
-        let handle = serde_json::to_value(backup).map_err(|error| Failure::unexpected("restoreBackup", error))?;
+        let handle = model::json::write(backup).map_err(|error| Failure::unexpected("restoreBackup", error))?;
         match self.call(id, "restoreBackup", &[handle]).await? {
             Outcome { success: true } => Ok(()),
             Outcome { success: false } => Err(Failure::new("Error", "restoreBackup answered success: false")),

@@ -4,13 +4,12 @@
 
 use js_sys::futures::JsFuture;
 use js_sys::{Array, Function, Promise, Reflect};
-use serde::Serialize;
 use serde_json::Value;
-use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::ObjectNamespace;
 
 use super::thrown::failure;
+use super::value::to_js;
 use crate::model::Failure;
 
 /// Calls a method on a fresh stub of the object that is called `name`.
@@ -28,8 +27,7 @@ pub async fn call(
 pub fn list(arguments: &[Value]) -> Result<Array, Failure> {
     let list = Array::new();
     for argument in arguments {
-        let argument = argument.serialize(&Serializer::json_compatible());
-        list.push(&argument.map_err(|error| Failure::unexpected("the arguments", error))?);
+        list.push(&to_js(argument).map_err(|thrown| failure(&thrown))?);
     }
     Ok(list)
 }

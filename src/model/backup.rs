@@ -3,10 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{BackupId, Code, Directory, Error, Result, Timestamp};
+use super::{BackupId, Code, Directory, Error, Result, Timestamp, json};
 
 /// The largest handle, in bytes of JSON. Those of the SDK have about 100.
 const MAX_HANDLE: usize = 8 * 1024;
+
+/// The longest time to live, in seconds: 100 years of 365 days. Snapshots end by the policy of their workspace, so their
+/// backups are all stored with it.
+pub const MAX_TTL: u64 = 100 * 365 * 24 * 3600;
 
 /// How long before the end of its time to live the SDK stops restoring a backup, in milliseconds.
 const TTL_BUFFER_MILLIS: i64 = 60_000;
@@ -62,7 +66,7 @@ impl TryFrom<Map<String, Value>> for BackupHandle {
 }
 
 fn json_length(map: &Map<String, Value>) -> usize {
-    serde_json::to_string(map).map_or(usize::MAX, |text| text.len())
+    json::print(map).map_or(usize::MAX, |text| text.len())
 }
 
 impl From<BackupHandle> for Map<String, Value> {
@@ -139,9 +143,41 @@ pub struct BackupMetadata {
 impl BackupMetadata {
     /// Whether the SDK would refuse at `now` to restore it because its time is over.
     pub fn is_expired(&self, now: Timestamp) -> bool {
+        now > self.usable_until()
+    }
+
+    /// Until when the SDK restores it.
+    pub fn usable_until(&self) -> Timestamp {
         // A time to live that no i64 holds does not end: the conversion saturates, and so does the sum.
         #[allow(clippy::cast_possible_truncation)]
         let ttl_millis = (self.ttl * 1000.0) as i64;
-        now.plus_millis(TTL_BUFFER_MILLIS) > self.created_at.plus_millis(ttl_millis)
+        self.created_at.plus_millis(ttl_millis).plus_millis(-TTL_BUFFER_MILLIS).min(Timestamp::LAST)
     }
+}
+
+/// What R2 says of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archive {
+    /// Its size, in bytes.
+    pub size_bytes: u64,
+    /// R2's checksum of it, where it has one: `md5:<hexadecimal>`.
+    pub checksum: Option<String>,
+}
+
+/// A backup as a listing of the bucket shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The backup.
+    pub id: BackupId,
+    /// When its metadata was written, which is its last object.
+    pub uploaded_at: Timestamp,
+}
+
+/// A page of a listing of the bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The backups on it.
+    pub backups: Vec<Listed>,
+    /// Where the next page begins, if there is one.
+    pub cursor: Option<String>,
 }

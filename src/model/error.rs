@@ -88,6 +88,22 @@ codes! {
     UnsupportedRefVersion = "UNSUPPORTED_REF_VERSION", Unsupported;
     /// The ref does not agree with the backup that it names: forged or altered.
     RefMismatch = "REF_MISMATCH", PolicyDenied;
+    /// The snapshot is of another lineage than the caller's session.
+    CrossSession = "CROSS_SESSION", PolicyDenied;
+    /// There is no such snapshot in the ledger (any more).
+    SnapshotNotFound = "SNAPSHOT_NOT_FOUND", NotFound;
+    /// The snapshot is pinned, or other workspaces need it.
+    SnapshotHeld = "SNAPSHOT_HELD", Conflict;
+    /// The snapshot is being made, or a sandbox is being made from it.
+    SnapshotBusy = "SNAPSHOT_BUSY", Transient;
+    /// Another snapshot of the workspace has the label.
+    LabelTaken = "LABEL_TAKEN", Conflict;
+    /// The idempotency key was used for another call.
+    IdempotencyConflict = "IDEMPOTENCY_CONFLICT", Conflict;
+    /// The workspace's storage did not take or give what it was asked for.
+    LedgerUnavailable = "LEDGER_UNAVAILABLE", Transient;
+    /// A later version of this Worker wrote the workspace's storage.
+    LedgerTooNew = "LEDGER_TOO_NEW", Unsupported;
     /// The sandbox is not running, so its files are not there to be captured.
     SandboxNotRunning = "SANDBOX_NOT_RUNNING", Conflict;
     /// The sandbox is starting and not ready yet.
@@ -147,6 +163,9 @@ impl Code {
                 | Self::InvalidLabel
                 | Self::InvalidRef
                 | Self::ForeignRef
+                | Self::SnapshotNotFound
+                | Self::LabelTaken
+                | Self::IdempotencyConflict
                 | Self::RouteNotFound
                 | Self::MethodNotAllowed
                 | Self::UnsupportedMediaType

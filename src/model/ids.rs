@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Code, Error, Result};
+use super::{Code, Error, Result, SigningKey};
 
 /// The characters of every id that is minted here.
 pub(crate) const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -115,6 +115,22 @@ impl SnapshotId {
     /// A new id from random bytes; `None` when too few of them are usable. See [`ShortId::draw`].
     pub fn draw(random: &[u8]) -> Option<Self> {
         draw(random, Self::RANDOM).map(|text| Self(format!("{}{text}", Self::PREFIX)))
+    }
+
+    /// A new id, whose second half follows from the first by `seal`: so a ledger knows the ids of its own making from those
+    /// of another deployment, also when it has forgotten them. `None` as for [`draw`](Self::draw).
+    pub fn mint(random: &[u8], seal: &SigningKey) -> Option<Self> {
+        let first = draw(random, Self::RANDOM / 2)?;
+        let second = draw(&seal.tag(first.as_bytes()), Self::RANDOM / 2)?;
+        Some(Self(format!("{}{first}{second}", Self::PREFIX)))
+    }
+
+    /// Whether it was minted with `seal`. By accident that is so once in 36^8 times.
+    pub fn is_minted_with(&self, seal: &SigningKey) -> bool {
+        let random = self.0.strip_prefix(Self::PREFIX).and_then(|random| random.split_at_checked(Self::RANDOM / 2));
+        random.is_some_and(|(first, second)| {
+            draw(&seal.tag(first.as_bytes()), Self::RANDOM / 2).is_some_and(|minted| minted == second)
+        })
     }
 }
 

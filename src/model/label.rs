@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{checked_string, quoted};
-use super::{Code, Error, Result};
+use super::{Code, Error, Result, Timestamp};
 
 checked_string! {
     /// A label: 1–128 characters, none of them a control character, not blank at either end.
@@ -13,6 +13,13 @@ checked_string! {
 }
 
 impl Label {
+    /// The label of a snapshot that was given none: `snap-YYYYMMDD-HHMMSS` in UTC, with `-2`, `-3`… for the others of
+    /// that second.
+    pub fn of_time(time: Timestamp, number: u32) -> Self {
+        let label = format!("snap-{}", time.compact());
+        Self(if number > 1 { format!("{label}-{number}") } else { label })
+    }
+
     /// The longest label, in characters.
     pub const MAX: usize = 128;
 

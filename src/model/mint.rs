@@ -4,13 +4,15 @@
 //! be, a chain of such suffixes is first reduced to its root; if that is still too long, the root is cut and
 //! ends in `-` and 6 characters of its hash, so that roots with a common beginning stay apart.
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::ids::{ALPHABET, is_minted};
 use super::{Result, SandboxId, ShortId};
 
 /// How a sandbox came from a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Lineage {
     /// To recover an earlier state.
     Restored,

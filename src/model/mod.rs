@@ -1,22 +1,29 @@
-//! What things are: ids, refs, labels, backups, errors.
+//! What things are: ids, refs, labels, backups, policies, the rows of the ledger, errors.
 //!
 //! Everything from outside becomes one of these types once, at the edge, and can't be wrong afterwards.
 //! Pure: nothing here does I/O, reads a clock or draws random numbers.
 
+pub mod answer;
 pub mod backup;
 pub mod directory;
 pub mod error;
 pub mod failure;
 pub mod ids;
+pub mod json;
 pub mod label;
 pub mod mark;
 pub mod mint;
+pub mod policy;
+pub mod record;
 pub mod refs;
 pub mod request;
 pub mod sandbox;
+pub mod signature;
 pub mod time;
 
-pub use backup::{BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat};
+pub use backup::{
+    Archive, BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat, Listed, Listing,
+};
 pub use directory::Directory;
 pub use error::{Code, Error, Kind, Result};
 pub use failure::Failure;
@@ -24,7 +31,9 @@ pub use ids::{BackupId, SandboxId, ShortId, SnapshotId};
 pub use label::Label;
 pub use mark::Mark;
 pub use mint::{Lineage, mint, root_of};
+pub use policy::Policy;
 pub use refs::{Capabilities, Capture, PROVIDER_ID, SCHEMA_VERSION, SnapshotRef, Taken, WorkspaceRef};
-pub use request::{RestoreRequest, SnapshotRequest};
+pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
 pub use sandbox::{Place, Probe, SandboxState, Status};
+pub use signature::SigningKey;
 pub use time::Timestamp;

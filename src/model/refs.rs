@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ids::quoted;
-use super::{BackupHandle, Code, Error, Result, SandboxId, SnapshotId, Timestamp};
+use super::{BackupHandle, Code, Error, Label, Result, SandboxId, SigningKey, SnapshotId, Timestamp, json};
 
 /// The provider that a ref belongs to.
 pub const PROVIDER_ID: &str = "cloudflare-sandbox";
@@ -38,20 +38,47 @@ struct SnapshotPayload {
     root_id: SandboxId,
     backup: BackupHandle,
     created_at: Timestamp,
+    signature: String,
+}
+
+impl SnapshotPayload {
+    /// What is signed: the JSON of everything else, its keys in order and without blanks.
+    fn message(&self) -> Vec<u8> {
+        let mut fields = json::write(self).unwrap_or_default();
+        if let Value::Object(fields) = &mut fields {
+            fields.remove("signature");
+        }
+        fields.to_string().into_bytes()
+    }
 }
 
 impl SnapshotRef {
-    /// The ref of a snapshot of `origin_id`, in the lineage of `root_id`.
-    pub fn new(
+    /// The ref of a snapshot of `origin_id`, in the lineage of `root_id`, signed by `key`.
+    pub fn sign(
         snapshot_id: SnapshotId,
         origin_id: SandboxId,
         root_id: SandboxId,
         backup: BackupHandle,
         created_at: Timestamp,
+        key: &SigningKey,
     ) -> Self {
-        let payload =
-            SnapshotPayload { schema_version: SCHEMA_VERSION, snapshot_id, origin_id, root_id, backup, created_at };
+        let mut payload = SnapshotPayload {
+            schema_version: SCHEMA_VERSION,
+            snapshot_id,
+            origin_id,
+            root_id,
+            backup,
+            created_at,
+            signature: String::new(),
+        };
+        payload.signature = key.sign(&payload.message());
         Self { provider_id: PROVIDER_ID, payload }
+    }
+
+    /// Whether one of `keys` has signed it.
+    pub fn is_signed_by(&self, keys: &[SigningKey]) -> bool {
+        let message = self.payload.message();
+        keys.iter().any(|key| key.signed(&message, &self.payload.signature))
     }
 
     /// Decodes a ref that came from outside.
@@ -86,13 +113,20 @@ impl SnapshotRef {
                 "Deploy the release of sandbox-snapshotter that made the ref, or take a new snapshot.",
             ));
         }
+        if payload.get("signature").is_none() {
+            return Err(Error::new(
+                Code::InvalidRef,
+                "The snapshot ref has no signature: an earlier version made it, or part of it was lost.",
+                "Pass the ref on exactly as snapshot() answered it. A backup of an earlier version comes in by import().",
+            ));
+        }
         if payload.to_string().len() > MAX_BYTES {
             return Err(invalid(&format!("is larger than {MAX_BYTES} bytes")));
         }
         let decoded: SnapshotPayload =
-            serde_path_to_error::deserialize(payload).map_err(|error| invalid(&format!("can't be read: {error}")))?;
+            json::read(payload).map_err(|error| invalid(&format!("can't be read: {error}")))?;
         // There is one way to write a ref: a time in another spelling, for one, was not written here.
-        if serde_json::to_value(&decoded).ok().as_ref() != Some(payload) {
+        if json::write(&decoded).ok().as_ref() != Some(payload) {
             return Err(invalid("is not written as snapshot() writes it"));
         }
         Ok(Self { provider_id: PROVIDER_ID, payload: decoded })
@@ -124,8 +158,14 @@ impl SnapshotRef {
     }
 }
 
+impl<'de> Deserialize<'de> for SnapshotRef {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::decode(&Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
 /// What a snapshot call answers: the ref, and how it came about.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Taken {
     /// The snapshot.
     #[serde(flatten)]
@@ -135,9 +175,13 @@ pub struct Taken {
 }
 
 /// How a snapshot was captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capture {
+    /// The label that the snapshot was given.
+    pub label: Label,
+    /// The size of its archive, in bytes.
+    pub size_bytes: u64,
     /// When the capture began: what was written later may not be in it.
     pub began_at: Timestamp,
     /// Whether another caller had asked for it.
@@ -145,18 +189,18 @@ pub struct Capture {
 }
 
 /// A sandbox seen as somebody's place of work, as it passes through applications.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WorkspaceRef {
-    provider_id: &'static str,
+    provider_id: String,
     #[serde(rename = "ref")]
     payload: WorkspacePayload,
     capabilities: Capabilities,
     schema_version: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WorkspacePayload {
     sandbox_id: SandboxId,
     root_id: SandboxId,
@@ -164,7 +208,8 @@ struct WorkspacePayload {
 
 /// What can be done in a workspace.
 #[allow(clippy::struct_excessive_bools)] // The form that callers know it in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Capabilities {
     fs: bool,
     shell: bool,
@@ -176,7 +221,7 @@ impl WorkspaceRef {
     /// The ref of the sandbox `sandbox_id`, in the lineage of `root_id`.
     pub fn new(sandbox_id: SandboxId, root_id: SandboxId) -> Self {
         Self {
-            provider_id: PROVIDER_ID,
+            provider_id: PROVIDER_ID.to_owned(),
             payload: WorkspacePayload { sandbox_id, root_id },
             capabilities: Capabilities { fs: true, shell: true, code: true, snapshot: true },
             schema_version: SCHEMA_VERSION,

@@ -7,11 +7,14 @@ use serde::{Deserialize, Serialize};
 
 /// A point in time, in milliseconds since 1970-01-01 UTC. Outside of Rust it is RFC 3339 in UTC with
 /// milliseconds: `2026-11-20T05:00:00.000Z`, the form that JavaScript's `toISOString` writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// The last one that four digits of a year can write: the end of 9999.
+    pub const LAST: Self = Self(253_402_300_799_999);
+
     /// A point in time by its milliseconds.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
@@ -26,6 +29,14 @@ impl Timestamp {
     #[must_use]
     pub const fn plus_millis(self, millis: i64) -> Self {
         Self(self.0.saturating_add(millis))
+    }
+
+    /// As `YYYYMMDD-HHMMSS`, in UTC.
+    pub fn compact(self) -> String {
+        let text = self.to_string();
+        let (date, time) = text.split_once('T').unwrap_or((&text, ""));
+        let digits = |text: &str, count| text.chars().filter(char::is_ascii_digit).take(count).collect::<String>();
+        format!("{}-{}", digits(date, 8), digits(time, 6))
     }
 
     /// How long after `earlier` this is, in milliseconds; negative where it is before.

@@ -49,6 +49,21 @@ pub(super) fn from_storage(failure: Failure, doing: &str) -> Error {
     .caused_by(failure)
 }
 
+/// The error for what another workspace threw. Nothing is lost by asking it again.
+pub(super) fn from_workspace(failure: Failure, id: &SandboxId) -> Error {
+    Error::new(
+        Code::LedgerUnavailable,
+        format!("The workspace of {:?} could not be asked: {}", id.as_str(), failure.message),
+        "Try again.",
+    )
+    .caused_by(failure)
+}
+
+/// Whether a sandbox itself said that it failed: then nothing goes on there. Otherwise the answer may only be lost.
+pub(super) fn is_definite(failure: &Failure) -> bool {
+    !failure.is_unexpected() && sdk_code(failure).is_some() && !code_of(failure, During::Backup).retryable()
+}
+
 fn code_of(failure: &Failure, during: During) -> Code {
     let otherwise = match during {
         During::Backup => Code::BackupFailed,

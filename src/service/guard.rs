@@ -13,8 +13,10 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 
-use super::{Abort, CloudflareSandboxSnapshotter, snapshot};
-use crate::model::{Capture, Code, Error, Result, SandboxId, SnapshotRef, SnapshotRequest, Taken, Timestamp};
+use super::planted::{Bug, planted};
+use super::snapshot::{self, Made};
+use super::{Abort, CloudflareSandboxSnapshotter};
+use crate::model::{Capture, Code, Error, Result, SandboxId, SnapshotRequest, Taken, Timestamp};
 use crate::ports::{Background, Clock, Ports};
 
 /// How many captures of one sandbox may stand in line, the one under way among them.
@@ -35,7 +37,7 @@ struct Turn {
     stop: RefCell<Option<oneshot::Sender<()>>>,
     /// What the captures behind this one wait for: dropped when it leaves the line.
     behind: RefCell<Vec<oneshot::Sender<()>>>,
-    outcome: Shared<LocalBoxFuture<'static, Result<SnapshotRef>>>,
+    outcome: Shared<LocalBoxFuture<'static, Result<Made>>>,
 }
 
 impl Guard {
@@ -51,20 +53,19 @@ impl Guard {
         abort.check()?;
         let dir = request.dir.unwrap_or_else(|| this.config.default_dir.clone());
         let request = SnapshotRequest { dir: Some(dir), ..request };
-        let joined = this.guard.find(&request);
+        let joined = this.memory.guard.find(&request);
         let shared = joined.is_some();
         let turn = match joined {
             Some(turn) => turn,
             None => Self::stand_in_line(this, request)?,
         };
-        let waits = Waits::for_turn(&this.guard, &turn);
-        let snapshot = match select(turn.outcome.clone(), abort.fired().boxed_local()).await {
+        let waits = Waits::for_turn(&this.memory.guard, &turn);
+        let made = match select(turn.outcome.clone(), abort.fired().boxed_local()).await {
             Either::Left((outcome, _)) => outcome?,
             Either::Right(((), _)) => return Err(Abort::error()),
         };
         drop(waits);
-        let began_at = turn.began_at.get().unwrap_or_else(|| snapshot.created_at());
-        Ok(Taken { snapshot, capture: Capture { began_at, shared } })
+        Ok(Taken { snapshot: made.snapshot, capture: Capture { shared, ..made.capture } })
     }
 
     fn find(&self, request: &SnapshotRequest) -> Option<Rc<Turn>> {
@@ -72,8 +73,8 @@ impl Guard {
     }
 
     fn stand_in_line<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: SnapshotRequest) -> Result<Rc<Turn>> {
-        let last = this.guard.line.borrow().last().cloned();
-        if this.guard.line.borrow().len() >= LONGEST_LINE {
+        let last = this.memory.guard.line.borrow().last().cloned();
+        if this.memory.guard.line.borrow().len() >= LONGEST_LINE {
             return Err(busy(&request.sandbox_id));
         }
         let turn_comes = last.map(|last| {
@@ -90,7 +91,7 @@ impl Guard {
             stop: RefCell::new(Some(stop)),
             behind: RefCell::default(),
         });
-        this.guard.line.borrow_mut().push(Rc::clone(&turn));
+        this.memory.guard.line.borrow_mut().push(Rc::clone(&turn));
         this.ports.background().run(turn.outcome.clone().map(drop).boxed_local());
         Ok(turn)
     }
@@ -112,7 +113,7 @@ async fn take_turn<P: Ports>(
     turn: Weak<Turn>,
     turn_comes: Option<oneshot::Receiver<()>>,
     stops: oneshot::Receiver<()>,
-) -> Result<SnapshotRef> {
+) -> Result<Made> {
     if let Some(turn_comes) = turn_comes {
         // Nothing is ever sent: it ends when the one in front is gone.
         let _ = turn_comes.await;
@@ -122,7 +123,7 @@ async fn take_turn<P: Ports>(
     let work = snapshot::snapshot(this.clone(), turn.request.clone(), Abort::when(fires(stops)));
     // Whoever shares this answer must not fall with a panic of ours.
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
-    this.guard.leave(&turn, true);
+    this.memory.guard.leave(&turn, true);
     outcome
 }
 
@@ -136,7 +137,7 @@ async fn fires(receiver: oneshot::Receiver<()>) {
 impl Turn {
     /// Whether a caller who asks now may share this capture's answer.
     fn serves(&self, request: &SnapshotRequest) -> bool {
-        let is_early_enough = !request.fresh || self.began_at.get().is_none();
+        let is_early_enough = !request.fresh || self.began_at.get().is_none() || planted(Bug::FreshShared);
         is_early_enough && self.request.asks_the_same(request)
     }
 }

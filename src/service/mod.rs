@@ -1,34 +1,87 @@
 //! What the product does, one operation per file, over the ports.
 //!
-//! - [`snapshot`]: captures a sandbox, and makes sure that what was stored is what was asked for
+//! Operations on one sandbox's snapshots, all of them in its own workspace:
+//! - [`snapshot`]: captures the sandbox, and makes sure that what was stored is what was asked for
+//! - `import`: takes in a backup that was made elsewhere
 //! - [`restore`]: makes a new sandbox from a snapshot; a branch is the same by another name
+//! - `list`, `manifest`, `lineage`: what there is
+//! - `verify`: whether it can be restored
+//! - `label`, `pin`: what people say of it
+//! - `delete`, `retain`: how it goes
+//! - `keys`: the keys that sign refs
+//!
+//! What holds them together:
+//! - `workspace`: the workspace's own row, and its alarm
+//! - `select`, `session`: which snapshot is meant, and whether the caller may mean it
 //! - `guard`: one capture of a sandbox at a time, shared by all who ask for the same
+//! - `once`: the same answer to the same call
+//! - `memory`: what is under way
+//! - `recover`, `chores`: what is left when a Worker dies, and what the alarm does
+//! - `hold`: who needs a snapshot
+//!
+//! For the whole bucket: `sweep`.
+//!
+//! And the tools of the trade:
 //! - [`abort`]: the caller's wish to stop
 //! - `container`: whether a container is still the one that it was
+//! - `doubt`: when that is not known
 //! - `stored`: what is in R2 of a backup
 //! - `undo`: takes back what a failed operation left
 //! - `failures`: gives what the SDK threw a code of ours
 //! - `retry`: repeats what failed in passing
+//! - `planted`: bugs for the simulation to find; not in the product
 
 pub mod abort;
+mod chores;
 mod container;
+mod delete;
+mod doubt;
 mod failures;
 mod guard;
+mod hold;
+mod import;
+mod keys;
+mod label;
+mod lineage;
+mod list;
+mod manifest;
+mod memory;
+mod once;
+mod pin;
+#[doc(hidden)]
+pub mod planted;
+mod recover;
 mod restore;
+mod retain;
 mod retry;
+mod select;
+mod session;
 mod snapshot;
 mod stored;
+mod sweep;
 mod undo;
+mod verify;
+mod workspace;
 
 use std::rc::Rc;
 
 pub use abort::Abort;
 use guard::Guard;
+use memory::Memory;
+pub use sweep::sweep;
 
-use crate::model::{
-    Code, Directory, Error, Lineage, RestoreRequest, Result, ShortId, SnapshotId, SnapshotRequest, Taken, WorkspaceRef,
+use crate::model::answer::{
+    Deletion, Description, KeyRotation, Manifest, Page, Retention, Summary, Tree, Verification,
 };
-use crate::ports::{Entropy, Ports};
+use crate::model::record::Parent;
+use crate::model::request::{
+    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, ListRequest, PolicyRequest, WorkspaceRequest,
+};
+use crate::model::{
+    BackupId, Code, Directory, Error, Lineage, RestoreRequest, Result, SandboxId, Selection, ShortId, SigningKey,
+    SnapshotId, SnapshotRequest, Taken, WorkspaceRef,
+};
+use crate::ports::{Entropy, Ledger, Ports};
 
 /// Captures the state of workspaces as refs, and makes new workspaces from them.
 ///
@@ -46,6 +99,12 @@ pub trait Snapshotter {
 
     /// Makes a new sandbox from a snapshot, to go on from its state in another way.
     async fn branch(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef>;
+
+    /// A page of the workspace's snapshots, the newest first.
+    async fn list(&self, request: ListRequest) -> Result<Page>;
+
+    /// Deletes a snapshot that nobody needs.
+    async fn delete(&self, request: DeleteRequest) -> Result<Deletion>;
 }
 
 /// How a deployment is configured.
@@ -57,16 +116,24 @@ pub struct Config {
     pub local_bucket: bool,
 }
 
-/// The [`Snapshotter`] of one Cloudflare Sandbox, whose backups are in R2. Its clones guard the sandbox together.
+/// The [`Snapshotter`] of one Cloudflare Sandbox, whose backups are in R2 and whose ledger is in its Workspace object.
+///
+/// There is one ledger, so there must be one of these at a time; its clones share what is under way.
 pub struct CloudflareSandboxSnapshotter<P> {
+    id: Rc<SandboxId>,
     ports: Rc<P>,
     config: Rc<Config>,
-    guard: Rc<Guard>,
+    memory: Rc<Memory>,
 }
 
 impl<P> Clone for CloudflareSandboxSnapshotter<P> {
     fn clone(&self) -> Self {
-        Self { ports: Rc::clone(&self.ports), config: Rc::clone(&self.config), guard: Rc::clone(&self.guard) }
+        Self {
+            id: Rc::clone(&self.id),
+            ports: Rc::clone(&self.ports),
+            config: Rc::clone(&self.config),
+            memory: Rc::clone(&self.memory),
+        }
     }
 }
 
@@ -78,8 +145,10 @@ impl<P: Ports> Snapshotter for CloudflareSandboxSnapshotter<P> {
     }
 
     async fn snapshot(&self, request: SnapshotRequest, abort: Abort) -> Result<Taken> {
-        self.ready()?;
-        Guard::capture(self, request, abort).await
+        self.begin().await?;
+        let key = request.idempotency_key.clone();
+        let work = Guard::capture(self, request.clone(), abort.clone());
+        once::once(self, key.as_deref(), "snapshot", &request, &abort, work).await
     }
 
     async fn restore(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef> {
@@ -89,17 +158,139 @@ impl<P: Ports> Snapshotter for CloudflareSandboxSnapshotter<P> {
     async fn branch(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef> {
         self.derive(request, Lineage::Branch, abort).await
     }
+
+    async fn list(&self, request: ListRequest) -> Result<Page> {
+        self.begin().await?;
+        list::list(self, &request).await
+    }
+
+    async fn delete(&self, request: DeleteRequest) -> Result<Deletion> {
+        self.begin().await?;
+        delete::delete(self, &request).await
+    }
 }
 
+/// What this provider does beyond the interface.
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// The snapshotter over `ports`.
-    pub fn new(ports: Rc<P>, config: Config) -> Self {
-        Self { ports, config: Rc::new(config), guard: Rc::default() }
+    /// The snapshotter of the sandbox `id`, over `ports` whose ledger is this sandbox's.
+    pub fn new(id: SandboxId, ports: Rc<P>, config: Rc<Config>) -> Self {
+        Self { id: Rc::new(id), ports, config, memory: Rc::default() }
+    }
+
+    /// One snapshot, as lists show it.
+    pub async fn get(&self, selection: Selection) -> Result<Summary> {
+        self.begin().await?;
+        list::get(self, &selection).await
+    }
+
+    /// Everything that is known about one snapshot.
+    pub async fn manifest(&self, selection: Selection) -> Result<Manifest> {
+        self.begin().await?;
+        manifest::manifest(self, &selection).await
+    }
+
+    /// Checks a snapshot in R2. No container is started.
+    pub async fn verify(&self, selection: Selection) -> Result<Verification> {
+        self.begin().await?;
+        verify::verify(self, &selection).await
+    }
+
+    /// Gives a snapshot another label.
+    pub async fn label(&self, request: LabelRequest) -> Result<Summary> {
+        self.begin().await?;
+        label::label(self, &request).await
+    }
+
+    /// Pins a snapshot, so that it stays whatever the policy says, or unpins it.
+    pub async fn pin(&self, selection: Selection, pinned: bool) -> Result<Summary> {
+        self.begin().await?;
+        pin::pin(self, &selection, pinned).await
+    }
+
+    /// Takes in a backup that the ledger does not know.
+    pub async fn import(&self, request: ImportRequest) -> Result<Taken> {
+        self.begin().await?;
+        import::import(self, request).await
+    }
+
+    /// The tree of sandboxes and snapshots that this one belongs to.
+    pub async fn lineage(&self, request: WorkspaceRequest) -> Result<Tree> {
+        self.begin().await?;
+        lineage::lineage(self, &request).await
+    }
+
+    /// The policy, and what it means for each snapshot now.
+    pub async fn retention(&self, request: WorkspaceRequest) -> Result<Retention> {
+        self.begin().await?;
+        session::check_workspace(self, &request.session).await?;
+        retain::plan(self)
+    }
+
+    /// Gives the workspace another policy, which is applied at once.
+    pub async fn set_retention(&self, request: PolicyRequest) -> Result<Retention> {
+        self.begin().await?;
+        retain::set(self, request).await
+    }
+
+    /// Lets go what the policy says.
+    pub async fn apply_retention(&self, request: ApplyRetentionRequest) -> Result<Retention> {
+        self.begin().await?;
+        retain::apply(self, request.dry_run).await
+    }
+
+    /// Signs refs with a new key from now on. The one before is still accepted.
+    pub async fn rotate_key(&self) -> Result<KeyRotation> {
+        self.begin().await?;
+        keys::rotate(self)
+    }
+
+    /// What the alarm is for: recovery, retention, and what has to be passed on.
+    pub async fn alarm(&self) -> Result<()> {
+        chores::alarm(self).await
+    }
+
+    /// Notes where this sandbox comes from; `false` when the id is somebody's already.
+    pub fn claim(&self, root_id: &SandboxId, parent: &Parent) -> Result<bool> {
+        workspace::claim(self, root_id, parent)
+    }
+
+    /// Notes that `holder` does not need a snapshot any more.
+    pub fn release(&self, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<()> {
+        hold::released(self, snapshot_id, holder)
+    }
+
+    /// The first sandbox of the lineage.
+    pub fn root(&self) -> Result<SandboxId> {
+        Ok(self.workspace()?.root_id)
+    }
+
+    /// What this workspace knows of its lineage.
+    pub fn describe(&self) -> Result<Description> {
+        lineage::describe(self)
+    }
+
+    /// Deletes those backups with the mark of this workspace that it does not own, and answers how many; with `dry_run`
+    /// it counts them.
+    pub async fn sweep(&self, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize> {
+        sweep::sweep_own(self, backups, dry_run).await
+    }
+
+    /// What every call begins with: the deployment is checked, and what a former object left is followed up.
+    async fn begin(&self) -> Result<()> {
+        self.ready()?;
+        self.ports.ledger()?;
+        recover::recovered(self).await;
+        Ok(())
     }
 
     async fn derive(&self, request: RestoreRequest, lineage: Lineage, abort: Abort) -> Result<WorkspaceRef> {
-        self.ready()?;
-        let work = restore::restore(self.clone(), request, lineage, abort.clone());
+        self.begin().await?;
+        let (this, asked) = (self.clone(), abort.clone());
+        let work = async move {
+            let restore = restore::restore(&this, &request, lineage, &asked);
+            let key = request.idempotency_key.as_deref();
+            once::once(&this, key, lineage.word(), &request, &asked, restore).await
+        };
         abort.ends_wait_for(work, self.ports.background()).await
     }
 
@@ -120,7 +311,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.draw(ShortId::draw)
     }
 
-    fn draw_snapshot_id(&self) -> Result<SnapshotId> {
-        self.draw(SnapshotId::draw)
+    fn mint_snapshot_id(&self, seal: &SigningKey) -> Result<SnapshotId> {
+        let ledger = self.ports.ledger()?;
+        self.draw(|random| SnapshotId::mint(random, seal).filter(|id| matches!(ledger.snapshot(id), Ok(None))))
     }
 }

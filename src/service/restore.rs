@@ -1,76 +1,160 @@
 //! Makes a new sandbox from a snapshot.
+//!
+//! The minted id is kept before the sandbox is touched, in the ledger of the snapshot and in that of the new sandbox. So it
+//! is nobody else's, and whenever the worker of this dies, the sandbox is found again and destroyed (`recover`).
 
 use super::container::{self, Age};
-use super::failures::{During, from_sandbox};
+use super::failures::{During, from_sandbox, from_workspace};
+use super::memory::{Underway, Work};
+use super::planted::{Bug, planted};
 use super::retry::retry;
-use super::stored::{Stored, look_up};
+use super::select::{Selected, ready, select};
+use super::stored::inspect;
 use super::undo::destroy_minted;
-use super::{Abort, CloudflareSandboxSnapshotter};
+use super::{Abort, CloudflareSandboxSnapshotter, hold, verify};
+use crate::model::record::{Derivation, DerivationState, LooseEnd, Parent, SnapshotRecord, Stored, WorkspaceRecord};
 use crate::model::{
-    Code, Error, Lineage, Place, Probe, RestoreRequest, Result, SandboxId, SnapshotRef, WorkspaceRef, mint, root_of,
+    Code, Error, Lineage, Place, Probe, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef, mint,
 };
-use crate::ports::{Clock, Ports, Sandboxes};
+use crate::ports::{Clock, Ledger, Ports, Sandboxes, Workspaces};
 
 /// The size in bytes of the archive of an empty directory, or of a little more. A larger one has something in it.
 const EMPTY_ARCHIVE: u64 = 4096;
 
+/// When a sandbox that nobody works on is followed up, in milliseconds.
+const FOLLOWED_UP_MILLIS: i64 = 60_000;
+
 /// Makes the sandbox, or leaves none behind.
 pub(super) async fn restore<P: Ports>(
-    this: CloudflareSandboxSnapshotter<P>,
-    request: RestoreRequest,
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &RestoreRequest,
     lineage: Lineage,
-    abort: Abort,
+    abort: &Abort,
 ) -> Result<WorkspaceRef> {
-    let snapshot = request.snapshot;
     abort.check()?;
-    let stored = check(&this, &snapshot).await?;
+    let Selected { workspace, snapshot } = select(this, &request.selection).await?;
+    let stored = ready(&snapshot)?;
+    let looked = inspect(this, stored, &snapshot.mark(&this.id)).await;
+    verify::note(this, &snapshot.snapshot_id, &looked)?;
+    looked?;
     abort.check()?;
 
-    let minted = mint(snapshot.origin_id(), lineage, &this.draw_short_id()?)?;
-    let applied = match apply(&this, &minted, &snapshot, &stored, &abort).await {
+    let (derivation, _underway) = claim(this, &workspace, &snapshot, lineage).await?;
+    let minted = &derivation.sandbox_id;
+    let applied = match apply(this, minted, stored, abort).await {
+        Ok(()) if planted(Bug::AbortIgnored) => Ok(()),
         Ok(()) => abort.check(),
         Err(error) => Err(error),
     };
     match applied {
-        Ok(()) => Ok(WorkspaceRef::new(minted, snapshot.root_id().clone())),
-        Err(error) => Err(destroy_minted(&this, &minted, error).await),
+        Ok(()) => {
+            settle(this, &derivation)?;
+            Ok(WorkspaceRef::new(minted.clone(), workspace.root_id))
+        }
+        Err(error) => {
+            let kept = end(this, &derivation);
+            if planted(Bug::RestoreNotUndone) {
+                this.ports.ledger()?.forget_derivation(minted)?;
+                return Err(error);
+            }
+            let error = destroy_minted(this, minted, error).await;
+            if planted(Bug::DestroyedOnce) {
+                this.ports.ledger()?.forget_derivation(minted)?;
+            }
+            Err(kept.map_or_else(|unkept| error.clone().and(unkept.message()), |()| error.clone()))
+        }
     }
 }
 
-/// Makes sure that the backup is there, can be restored now, and is the one that the ref claims.
-async fn check<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotRef) -> Result<Stored> {
-    let backup = snapshot.backup();
-    let stored = look_up(this, backup.id()).await?;
-    let told = [
-        ("snapshotId", stored.mark.snapshot_id == *snapshot.snapshot_id()),
-        ("originId", stored.mark.origin_id == *snapshot.origin_id()),
-        ("rootId", root_of(&stored.mark.origin_id) == *snapshot.root_id()),
-        ("backup.dir", stored.metadata.dir == backup.dir().as_str()),
-        ("createdAt", stored.metadata.created_at == snapshot.created_at()),
-    ];
-    if let Some((field, _)) = told.iter().find(|(_, agrees)| !agrees) {
-        return Err(Error::new(
-            Code::RefMismatch,
-            format!(
-                "The snapshot ref does not agree with its backup {} in `{field}`: it was forged or altered.",
-                backup.id()
-            ),
-            "Pass the ref on exactly as snapshot() answered it.",
-        ));
+/// Mints an id that nobody has, and keeps it.
+async fn claim<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    workspace: &WorkspaceRecord,
+    snapshot: &SnapshotRecord,
+    lineage: Lineage,
+) -> Result<(Derivation, Underway)> {
+    const DRAWS: u32 = 4;
+    let parent = Parent {
+        origin_id: workspace.sandbox_id.clone(),
+        snapshot_id: snapshot.snapshot_id.clone(),
+        lineage,
+        needed: true,
+    };
+    for _ in 0..DRAWS {
+        let minted = mint(&this.id, lineage, &this.draw_short_id()?)?;
+        if this.ports.ledger()?.derivation(&minted)?.is_some() {
+            continue;
+        }
+        let Some(underway) = this.memory.take(Work::Sandbox(minted.clone())) else { continue };
+        // The claim comes first: what is not known to be ours must never be destroyed by recovery. One that nothing comes of
+        // uses up an id, and nothing else.
+        let claimed = retry(&*this.ports, &Abort::never(), async || {
+            let claimed = this.ports.workspaces()?.claim(&minted, &workspace.root_id, &parent).await;
+            claimed.map_err(|failure| from_workspace(failure, &minted))
+        })
+        .await?;
+        if claimed || planted(Bug::ClaimIgnored) {
+            return Ok((intend(this, minted, &snapshot.snapshot_id, lineage)?, underway));
+        }
     }
-    if stored.metadata.is_expired(this.ports.clock().now()) {
-        return Err(Error::new(
-            Code::BackupExpired,
-            format!(
-                "The backup {} was stored at {} to be restored within {} seconds, which are over.",
-                backup.id(),
-                stored.metadata.created_at,
-                stored.metadata.ttl
-            ),
-            "Use another snapshot; take snapshots with a longer ttl, or without one.",
-        ));
+    Err(Error::new(
+        Code::Internal,
+        format!("{DRAWS} ids for a sandbox made from {} are all somebody's already.", snapshot.snapshot_id),
+        "Try again; report it if it happens again.",
+    ))
+}
+
+/// Keeps what is going to be done, if the snapshot is still there.
+fn intend<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    minted: SandboxId,
+    snapshot_id: &SnapshotId,
+    lineage: Lineage,
+) -> Result<Derivation> {
+    let ledger = this.ports.ledger()?;
+    let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(|| {
+        Error::new(
+            Code::SnapshotNotFound,
+            format!("The snapshot {snapshot_id} was deleted meanwhile."),
+            "Use another snapshot: list() shows those that are there.",
+        )
+    })?;
+    ready(&snapshot)?;
+    let began_at = this.ports.clock().now();
+    let loose = LooseEnd { due: began_at.plus_millis(FOLLOWED_UP_MILLIS), tries: 0 };
+    let derivation = Derivation {
+        sandbox_id: minted,
+        snapshot_id: snapshot_id.clone(),
+        lineage,
+        began_at,
+        state: DerivationState::Pending(loose),
+    };
+    ledger.put_derivation(&derivation)?;
+    this.wake_by(loose.due)?;
+    Ok(derivation)
+}
+
+/// Somebody has the sandbox: it needs the snapshot, which was used.
+fn settle<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: &Derivation) -> Result<()> {
+    let ledger = this.ports.ledger()?;
+    ledger.put_derivation(&Derivation { state: DerivationState::Ready { holds: true }, ..derivation.clone() })?;
+    if let Some(mut snapshot) = ledger.snapshot(&derivation.snapshot_id)? {
+        snapshot.last_used_at = this.ports.clock().now();
+        this.keep(&this.workspace()?, snapshot)?;
     }
-    Ok(stored)
+    Ok(())
+}
+
+/// Nobody gets the sandbox. It is followed up until it is gone for certain: a restore may still go on in it.
+pub(super) fn end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: &Derivation) -> Result<()> {
+    let due = this.ports.clock().now().plus_millis(FOLLOWED_UP_MILLIS);
+    let state = DerivationState::Ending(LooseEnd { due, tries: 0 });
+    this.ports.ledger()?.put_derivation(&Derivation { state, ..derivation.clone() })?;
+    this.wake_by(due)?;
+    if planted(Bug::ExpirationNotReconsidered) {
+        return Ok(());
+    }
+    hold::reconsider(this, &derivation.snapshot_id)
 }
 
 /// Applies the backup to the minted sandbox before anything else touches it, and looks that it arrived: in the container
@@ -78,20 +162,19 @@ async fn check<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &Snap
 async fn apply<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     minted: &SandboxId,
-    snapshot: &SnapshotRef,
     stored: &Stored,
     abort: &Abort,
 ) -> Result<()> {
     let sandboxes = this.ports.sandboxes()?;
-    let dir = snapshot.backup().dir();
+    let dir = stored.backup.dir();
     let failed = |failure| from_sandbox(failure, minted, During::Restore);
     retry(&*this.ports, abort, async || {
         sandboxes.name(minted).await.map_err(failed)?;
-        sandboxes.restore_backup(minted, snapshot.backup()).await.map_err(failed)?;
+        sandboxes.restore_backup(minted, &stored.backup).await.map_err(failed)?;
         let restored_at = this.ports.clock().now();
         let arrived = match container::age(&*this.ports, minted, dir, restored_at).await? {
             Age::Older(Probe { place: Place::Full, .. }) => true,
-            Age::Older(Probe { place: Place::Empty, .. }) => stored.metadata.size_bytes <= EMPTY_ARCHIVE,
+            Age::Older(Probe { place: Place::Empty, .. }) => stored.size_bytes <= EMPTY_ARCHIVE,
             _ => false,
         };
         if arrived { Ok(()) } else { Err(lost(minted)) }

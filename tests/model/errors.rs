@@ -50,6 +50,8 @@ fn only_what_may_pass_is_to_be_tried_again() {
 fn these_codes_may_pass_and_no_others() {
     let passing: Vec<_> = Code::ALL.iter().filter(|code| code.retryable()).map(|code| code.as_str()).collect();
     let expected = [
+        "SNAPSHOT_BUSY",
+        "LEDGER_UNAVAILABLE",
         "SANDBOX_STARTING",
         "SANDBOX_UNAVAILABLE",
         "SANDBOX_BUSY",
@@ -71,6 +73,9 @@ fn the_messages_of_these_codes_quote_what_the_caller_sent() {
         "INVALID_LABEL",
         "INVALID_REF",
         "FOREIGN_REF",
+        "SNAPSHOT_NOT_FOUND",
+        "LABEL_TAKEN",
+        "IDEMPOTENCY_CONFLICT",
         "ROUTE_NOT_FOUND",
         "METHOD_NOT_ALLOWED",
         "UNSUPPORTED_MEDIA_TYPE",

@@ -3,9 +3,15 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::{BackupId, Code, Directory, Label, SandboxId, ShortId, SnapshotId};
+use sandbox_snapshotter::model::{BackupId, Code, Directory, Label, SandboxId, ShortId, SigningKey, SnapshotId};
 
-use super::support::{all_refused, cases, refusal, sandbox};
+use super::support::{all_refused, cases, key, refusal, sandbox};
+
+/// The first id that the first seal mints.
+const MINTED: &str = "snap-aaaaaaaa7do03pyi";
+
+/// What an id is made of.
+const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 #[test]
 fn a_sandbox_id_is_kept_exactly_as_it_is_spelt() {
@@ -157,6 +163,39 @@ fn too_few_usable_bytes_make_no_id() {
     assert_eq!(ShortId::draw(&[255; 32]), None);
     assert_eq!(ShortId::draw(&[]), None);
     assert_eq!(SnapshotId::draw(&[0; 15]), None);
+    assert_eq!(SnapshotId::mint(&[0; 7], &key(1)), None);
+    assert_eq!(SnapshotId::mint(&[255; 32], &key(1)), None);
+}
+
+#[test]
+fn the_second_half_of_a_minted_id_follows_from_the_first_and_the_seal() {
+    let minted = |random: [u8; 8], number| SnapshotId::mint(&random, &key(number)).unwrap().to_string();
+    let (one, other) = (minted([0; 8], 1), minted([0; 8], 2));
+    assert_eq!((one.get(..13), other.get(..13)), (Some("snap-aaaaaaaa"), Some("snap-aaaaaaaa")));
+    assert_ne!(one, other);
+    assert_eq!(one, minted([0; 8], 1));
+    assert_ne!(one.get(13..), minted([1; 8], 1).get(13..));
+}
+
+#[test]
+fn an_id_that_was_minted_once_is_known_by_every_release() {
+    let id = SnapshotId::parse(MINTED).unwrap();
+    assert_eq!(SnapshotId::mint(&[0; 8], &key(1)).unwrap(), id);
+    assert!(id.is_minted_with(&key(1)));
+}
+
+#[test]
+fn the_number_of_a_seal_does_not_matter() {
+    let id = SnapshotId::mint(&[7; 32], &key(1)).unwrap();
+    assert!(id.is_minted_with(&SigningKey::new(2, [1; 32])));
+}
+
+#[test]
+fn an_id_of_an_earlier_release_was_not_minted() {
+    for earlier in ["snap-abcdefghij012345", "snap-0000000000000000", "snap-0123456789abcdef"] {
+        let id = SnapshotId::parse(earlier).unwrap();
+        assert!((0..100).all(|number| !id.is_minted_with(&key(number))), "{earlier}");
+    }
 }
 
 proptest! {
@@ -170,6 +209,35 @@ proptest! {
         if let Some(id) = SnapshotId::draw(&random) {
             prop_assert_eq!(SnapshotId::parse(id.as_str()).unwrap(), id);
         }
+    }
+
+    #[test]
+    fn minted_ids_have_the_form_of_all_and_are_known_by_their_seal(random: [u8; 32], secret: [u8; 32], other: [u8; 32]) {
+        let (seal, other) = (SigningKey::new(0, secret), SigningKey::new(0, other));
+        if let Some(id) = SnapshotId::mint(&random, &seal) {
+            prop_assert_eq!(&SnapshotId::parse(id.as_str()).unwrap(), &id);
+            prop_assert!(id.is_minted_with(&seal));
+            prop_assert_eq!(id.is_minted_with(&other), seal == other);
+        }
+    }
+
+    #[test]
+    fn drawn_ids_are_not_minted(random: [u8; 32], secret: [u8; 32]) {
+        if let Some(id) = SnapshotId::draw(&random) {
+            prop_assert!(!id.is_minted_with(&SigningKey::new(0, secret)));
+        }
+    }
+
+    #[test]
+    fn a_minted_id_with_another_character_is_not_minted(
+        random: [u8; 32], secret: [u8; 32], place in 5..21_usize, letter in prop::sample::select(LETTERS),
+    ) {
+        let seal = SigningKey::new(0, secret);
+        let Some(id) = SnapshotId::mint(&random, &seal) else { return Ok(()) };
+        let mut text = id.to_string();
+        text.replace_range(place..=place, &char::from(letter).to_string());
+        let altered = SnapshotId::parse(&text).unwrap();
+        prop_assert_eq!(altered.is_minted_with(&seal), altered == id);
     }
 
     #[test]

@@ -4,23 +4,9 @@ use proptest::prelude::*;
 use sandbox_snapshotter::model::{BackupHandle, Code, SnapshotId, SnapshotRef, Timestamp, WorkspaceRef};
 use serde_json::{Value, json};
 
-use super::support::{any_sandbox, cases, refusal, sandbox};
+use super::support::{any_sandbox, cases, key, refusal, sandbox, whole_ref as whole};
 
-const FIELDS: [&str; 6] = ["schemaVersion", "snapshotId", "originId", "rootId", "backup", "createdAt"];
-
-fn whole() -> Value {
-    json!({
-        "providerId": "cloudflare-sandbox",
-        "ref": {
-            "schemaVersion": 1,
-            "snapshotId": "snap-abcdefghij012345",
-            "originId": "agent-42",
-            "rootId": "agent-42",
-            "backup": { "id": "6b1f0c1e-0000-4000-8000-000000000001", "dir": "/workspace" },
-            "createdAt": "2026-11-20T05:00:00.000Z",
-        }
-    })
-}
+const FIELDS: [&str; 7] = ["schemaVersion", "snapshotId", "originId", "rootId", "backup", "createdAt", "signature"];
 
 /// The code with which the whole ref is refused after `change`.
 fn refused(change: impl FnOnce(&mut Value)) -> Code {
@@ -39,14 +25,25 @@ fn a_ref_is_read_and_written_as_it_is() {
 fn a_decoded_ref_tells_what_it_says() {
     let decoded = SnapshotRef::decode(&whole()).unwrap();
     let handle: BackupHandle = serde_json::from_value(whole()["ref"]["backup"].clone()).unwrap();
-    let expected = SnapshotRef::new(
-        SnapshotId::parse("snap-abcdefghij012345").unwrap(),
-        sandbox("agent-42"),
-        sandbox("agent-42"),
-        handle,
-        Timestamp::from_millis(1_795_150_800_000),
-    );
-    assert_eq!(decoded, expected);
+    assert_eq!(decoded.snapshot_id().as_str(), "snap-abcdefghij012345");
+    assert_eq!((decoded.origin_id(), decoded.root_id()), (&sandbox("agent-42"), &sandbox("agent-42")));
+    assert_eq!((decoded.backup(), decoded.created_at()), (&handle, Timestamp::from_millis(1_795_150_800_000)));
+}
+
+#[test]
+fn what_a_snapshot_call_says_beside_the_ref_may_stay_there() {
+    let mut value = whole();
+    value["capture"] = json!({ "label": "before", "shared": false });
+    assert_eq!(json!(SnapshotRef::decode(&value).unwrap()), whole());
+}
+
+#[test]
+fn a_ref_without_a_signature_is_told_as_one_of_an_earlier_version() {
+    let mut value = whole();
+    value["ref"].as_object_mut().unwrap().remove("signature");
+    let error = refusal(SnapshotRef::decode(&value));
+    assert_eq!(error.code(), Code::InvalidRef);
+    assert!(error.message().contains("no signature") && error.remediation().contains("import()"), "{error}");
 }
 
 #[test]
@@ -64,7 +61,8 @@ fn each_field_is_needed() {
 fn each_field_has_its_type() {
     let wrong = [json!(null), json!(true), json!(1.5), json!(-1), json!("-"), json!([]), json!({})];
     for field in FIELDS {
-        for value in &wrong {
+        // Any text may be a signature; whether it is one, its key tells.
+        for value in wrong.iter().filter(|value| field != "signature" || !value.is_string()) {
             assert_eq!(refused(|whole| whole["ref"][field] = value.clone()), Code::InvalidRef, "{field}: {value}");
         }
     }
@@ -96,6 +94,7 @@ fn fields_that_nobody_knows_are_refused() {
     assert_eq!(refused(|value| value["extra"] = json!(1)), Code::InvalidRef);
     assert_eq!(refused(|value| value["schemaVersion"] = json!(1)), Code::InvalidRef);
     assert_eq!(refused(|value| value["ref"]["extra"] = json!(null)), Code::InvalidRef);
+    assert_eq!(refused(|value| value["label"] = json!("before")), Code::InvalidRef);
     assert_eq!(refused(|value| value["ref"]["snapshot_id"] = json!("snap-abcdefghij012345")), Code::InvalidRef);
 }
 
@@ -191,11 +190,11 @@ fn what_is_no_time_is_refused() {
 }
 
 #[test]
-fn what_was_refused_says_where() {
+fn what_was_refused_says_why() {
     let mut value = whole();
     value["ref"]["originId"] = json!("-");
     let error = refusal(SnapshotRef::decode(&value));
-    assert!(error.message().contains("originId"), "{error}");
+    assert!(error.message().contains("sandbox id \"-\""), "{error}");
 }
 
 #[test]
@@ -254,7 +253,7 @@ proptest! {
     ) {
         let handle = serde_json::from_value(json!({ "id": "b1", "dir": "/home" })).unwrap();
         let snapshot = SnapshotId::draw(&random).unwrap();
-        let made = SnapshotRef::new(snapshot, origin, root, handle, Timestamp::from_millis(millis));
+        let made = SnapshotRef::sign(snapshot, origin, root, handle, Timestamp::from_millis(millis), &key(1));
         let text = json!(made).to_string();
         prop_assert_eq!(SnapshotRef::decode(&serde_json::from_str(&text).unwrap()).unwrap(), made);
     }

@@ -1,8 +1,8 @@
-//! What callers ask for is read strictly, and what is wrong with it is named.
+//! What callers ask to be captured is read strictly, and what is wrong with it is named.
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::request::MAX_TTL;
-use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, RestoreRequest, SnapshotRequest};
+use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
+use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, SnapshotRequest};
 use serde_json::{Value, json};
 
 use super::support::{cases, refusal, sandbox};
@@ -40,12 +40,14 @@ fn every_option_is_read() {
         "sandboxId": "Agent-42",
         "dir": "/home/me",
         "label": "before",
-        "ttl": 3600,
+        "replace": true,
+        "expirationSeconds": 3600,
         "excludes": ["node_modules", "*.log"],
         "gitignore": false,
         "compression": { "format": "zstd", "threads": 2 },
         "wake": true,
         "fresh": true,
+        "idempotencyKey": "k",
     }))
     .unwrap();
     let compression =
@@ -54,19 +56,33 @@ fn every_option_is_read() {
         sandbox_id: sandbox("Agent-42"),
         dir: Some("/home/me".to_owned().try_into().unwrap()),
         label: Some("before".to_owned().try_into().unwrap()),
-        ttl: Some(3600),
+        replace: true,
+        expiration_seconds: Some(3600),
         excludes: vec!["node_modules".into(), "*.log".into()],
         gitignore: Some(false),
         compression: Some(compression),
         wake: true,
         fresh: true,
+        idempotency_key: Some("k".into()),
     };
     assert_eq!(request, expected);
 }
 
 #[test]
 fn null_is_the_same_as_absent() {
-    for field in ["dir", "label", "ttl", "excludes", "gitignore", "compression", "wake"] {
+    let options = [
+        "dir",
+        "label",
+        "replace",
+        "expirationSeconds",
+        "excludes",
+        "gitignore",
+        "compression",
+        "wake",
+        "fresh",
+        "idempotencyKey",
+    ];
+    for field in options {
         assert_eq!(decoded(field, json!(null)), SnapshotRequest::of(sandbox("agent-42")), "{field}");
     }
     invalid("sandboxId", json!(null));
@@ -74,7 +90,7 @@ fn null_is_the_same_as_absent() {
 
 #[test]
 fn an_option_that_nobody_knows_is_named() {
-    for field in ["Dir", "sandbox_id", "multipart", "name"] {
+    for field in ["Dir", "sandbox_id", "multipart", "name", "ttl", "session", "idempotency_key"] {
         assert!(invalid(field, json!(null)).contains(field));
     }
 }
@@ -85,23 +101,25 @@ fn a_value_of_a_wrong_type_is_named_by_its_path() {
         ("sandboxId", json!(42), "sandboxId"),
         ("dir", json!(["/tmp"]), "dir"),
         ("label", json!(1), "label"),
-        ("ttl", json!("3600"), "ttl"),
-        ("ttl", json!(-1), "ttl"),
-        ("ttl", json!(61.5), "ttl"),
+        ("replace", json!("yes"), "replace"),
+        ("expirationSeconds", json!("3600"), "expirationSeconds"),
+        ("expirationSeconds", json!(-1), "expirationSeconds"),
+        ("expirationSeconds", json!(61.5), "expirationSeconds"),
+        ("idempotencyKey", json!(7), "idempotencyKey"),
         ("excludes", json!("*.log"), "excludes"),
         ("excludes", json!(["a", 1]), "excludes[1]"),
         ("gitignore", json!("yes"), "gitignore"),
         ("wake", json!(1), "wake"),
         ("compression", json!("gzip"), "compression"),
-        ("compression", json!({ "format": "rar" }), "compression.format"),
-        ("compression", json!({ "format": "GZIP" }), "compression.format"),
-        ("compression", json!({ "threads": 0 }), "compression.threads"),
-        ("compression", json!({ "threads": 1.5 }), "compression.threads"),
-        ("compression", json!({ "level": 9 }), "compression.level"),
+        ("compression", json!({ "format": "rar" }), "compression"),
+        ("compression", json!({ "format": "GZIP" }), "compression"),
+        ("compression", json!({ "threads": 0 }), "compression"),
+        ("compression", json!({ "threads": 1.5 }), "compression"),
+        ("compression", json!({ "level": 9 }), "compression"),
     ];
     for (field, value, path) in wrong {
         let message = invalid(field, value.clone());
-        assert!(message.contains(&format!("{path}:")), "{field}: {value}: {message}");
+        assert!(message.contains(&format!("`{path}`")), "{field}: {value}: {message}");
     }
 }
 
@@ -109,7 +127,6 @@ fn a_value_of_a_wrong_type_is_named_by_its_path() {
 fn arguments_are_an_object() {
     for value in [json!(null), json!("agent-42"), json!(["agent-42"]), json!([]), json!(1)] {
         assert_eq!(refusal(SnapshotRequest::decode(&value)).code(), Code::InvalidArgument, "{value}");
-        assert_eq!(refusal(RestoreRequest::decode(&value)).code(), Code::InvalidArgument, "{value}");
     }
 }
 
@@ -132,13 +149,32 @@ fn a_compression_may_say_one_thing_only() {
 }
 
 #[test]
-fn a_time_to_live_is_one_in_which_the_backup_can_be_restored() {
-    for ttl in [0, 1, 60, MAX_TTL + 1, u64::MAX] {
-        assert!(invalid("ttl", json!(ttl)).contains(&ttl.to_string()));
+fn an_expiration_is_a_minute_to_a_hundred_years_or_never() {
+    for seconds in [1, 59, MAX_EXPIRATION + 1, u64::MAX] {
+        assert!(invalid("expirationSeconds", json!(seconds)).contains(&seconds.to_string()));
     }
-    for ttl in [61, 259_200, MAX_TTL] {
-        assert_eq!(decoded("ttl", json!(ttl)).ttl, Some(ttl));
+    for seconds in [0, 60, 259_200, MAX_EXPIRATION] {
+        assert_eq!(decoded("expirationSeconds", json!(seconds)).expiration_seconds, Some(seconds));
     }
+}
+
+#[test]
+fn a_key_is_one_line_of_up_to_128_characters() {
+    for key in [String::new(), "a\nb".into(), "\u{7}".into(), "x".repeat(129)] {
+        invalid("idempotencyKey", json!(key));
+    }
+    for key in ["k".to_owned(), "ä 😀".into(), "😀".repeat(128)] {
+        assert_eq!(decoded("idempotencyKey", json!(key)).idempotency_key, Some(key));
+    }
+}
+
+#[test]
+fn a_label_that_is_replaced_has_to_be_named() {
+    assert!(invalid("replace", json!(true)).contains("`label`"));
+    let mut both = arguments("replace", json!(true));
+    both["label"] = json!("latest");
+    assert!(SnapshotRequest::decode(&both).unwrap().replace);
+    assert!(!decoded("replace", json!(false)).replace);
 }
 
 #[test]
@@ -159,43 +195,12 @@ fn a_sandbox_id_a_directory_and_a_label_have_errors_of_their_own() {
     }
 }
 
-#[test]
-fn a_restore_takes_a_ref_and_nothing_else() {
-    let whole = json!({
-        "providerId": "cloudflare-sandbox",
-        "ref": {
-            "schemaVersion": 1,
-            "snapshotId": "snap-abcdefghij012345",
-            "originId": "agent-42",
-            "rootId": "agent-42",
-            "backup": { "id": "b1", "dir": "/workspace" },
-            "createdAt": "2026-11-20T05:00:00.000Z",
-        }
-    });
-    assert_eq!(json!(RestoreRequest::decode(&json!({ "ref": whole })).unwrap().snapshot), whole);
-    for wrong in [json!({}), whole.clone(), json!({ "ref": whole, "sandboxId": "agent-42" })] {
-        assert_eq!(refusal(RestoreRequest::decode(&wrong)).code(), Code::InvalidArgument, "{wrong}");
-    }
-}
-
-#[test]
-fn what_is_wrong_with_a_ref_has_its_own_code() {
-    let codes = [
-        (json!(null), Code::InvalidRef),
-        (json!({ "providerId": "e2b" }), Code::ForeignRef),
-        (json!({ "providerId": "cloudflare-sandbox", "ref": { "schemaVersion": 2 } }), Code::UnsupportedRefVersion),
-    ];
-    for (value, code) in codes {
-        assert_eq!(refusal(RestoreRequest::decode(&json!({ "ref": value }))).code(), code, "{value}");
-    }
-}
-
 proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn a_time_to_live_is_taken_or_refused_by_its_bounds(ttl: u64) {
-        let taken = SnapshotRequest::decode(&arguments("ttl", json!(ttl))).is_ok();
-        prop_assert_eq!(taken, (61..=MAX_TTL).contains(&ttl));
+    fn an_expiration_is_taken_or_refused_by_its_bounds(seconds: u64) {
+        let taken = SnapshotRequest::decode(&arguments("expirationSeconds", json!(seconds))).is_ok();
+        prop_assert_eq!(taken, seconds == 0 || (60..=MAX_EXPIRATION).contains(&seconds));
     }
 }

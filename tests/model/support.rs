@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::{Code, Error, Lineage, Result, SandboxId, ShortId};
+use sandbox_snapshotter::model::{Code, Error, Lineage, Result, SandboxId, ShortId, SigningKey};
+use serde_json::{Value, json};
 
 /// How properties are tested.
 pub fn cases(cases: u32) -> ProptestConfig {
@@ -71,4 +72,25 @@ pub fn all_refused<T: Debug>(parse: impl Fn(&str) -> Result<T>, code: Code, text
             Err(error) => assert_eq!(error.code(), code, "{text:?}"),
         }
     }
+}
+
+/// The key of that number; each has its own secret.
+pub fn key(number: u32) -> SigningKey {
+    SigningKey::new(number, [u8::try_from(number).unwrap(); 32])
+}
+
+/// A snapshot ref as callers keep it, of the form that every release reads.
+pub fn whole_ref() -> Value {
+    json!({
+        "providerId": "cloudflare-sandbox",
+        "ref": {
+            "schemaVersion": 1,
+            "snapshotId": "snap-abcdefghij012345",
+            "originId": "agent-42",
+            "rootId": "agent-42",
+            "backup": { "id": "6b1f0c1e-0000-4000-8000-000000000001", "dir": "/workspace" },
+            "createdAt": "2026-11-20T05:00:00.000Z",
+            "signature": "1.h9swbdj2cYIBfKq62qHyWhWCx8D5qrXC9R1qVeCUDBs",
+        }
+    })
 }

@@ -21,7 +21,7 @@ fn snapshot_as_asked(
     request: SnapshotRequest,
     abort: Abort,
 ) -> impl Future<Output = Result<SnapshotRef>> + use<> {
-    let snapshotter = stage.snapshotter.clone();
+    let snapshotter = stage.of("agent-42");
     async move { snapshotter.snapshot(request, abort).await.map(|taken| taken.snapshot) }
 }
 
@@ -31,8 +31,8 @@ fn derive(
     from: &SnapshotRef,
     abort: Abort,
 ) -> impl Future<Output = Result<WorkspaceRef>> + use<> {
-    let snapshotter = stage.snapshotter.clone();
-    let request = RestoreRequest { snapshot: from.clone() };
+    let snapshotter = stage.of("agent-42");
+    let request = RestoreRequest::of(from.clone());
     async move {
         match lineage {
             Lineage::Restored => snapshotter.restore(request, abort).await,
@@ -127,7 +127,7 @@ fn a_backup_that_is_being_made_when_the_caller_aborts_is_deleted() {
 
 #[test]
 fn a_backup_that_is_being_confirmed_when_the_caller_aborts_is_deleted() {
-    for (method, nth) in [(Method::Metadata, 1), (Method::ArchiveSize, 1), (Method::State, 3)] {
+    for (method, nth) in [(Method::Metadata, 1), (Method::Archive, 1), (Method::State, 3)] {
         snapshot_aborted_at(method, nth).assert_nothing_stored();
     }
 }
@@ -145,7 +145,7 @@ fn until_the_background_is_done_the_backup_is_still_being_made() {
     stage.world.finish_background();
     assert_eq!(
         stage.world.calls_about(&backup_id(1)),
-        [Method::Metadata, Method::ArchiveSize, Method::Metadata, Method::Delete]
+        [Method::Metadata, Method::Archive, Method::Metadata, Method::Delete]
     );
 }
 
@@ -162,7 +162,7 @@ fn an_abort_does_not_keep_a_failed_snapshot_from_being_taken_back() {
 #[test]
 fn a_restore_that_is_aborted_while_the_backup_is_looked_up_makes_no_sandbox() {
     let stage = restore_aborted_at(Method::Metadata);
-    assert_eq!(stage.world.calls(), [(Method::Metadata, backup_id(1)), (Method::ArchiveSize, backup_id(1))]);
+    assert_eq!(stage.world.calls(), [(Method::Metadata, backup_id(1)), (Method::Archive, backup_id(1))]);
 }
 
 #[test]
@@ -171,11 +171,17 @@ fn a_sandbox_that_is_being_made_when_the_caller_aborts_is_destroyed() {
         let stage = restore_aborted_at(method);
         assert_eq!(
             stage.world.calls_about(&stage.minted()),
-            [Method::Name, Method::RestoreBackup, Method::Probe, Method::Destroy],
+            [Method::Claim, Method::Name, Method::RestoreBackup, Method::Probe, Method::Destroy],
             "{method:?}"
         );
         stage.assert_no_minted_sandbox_runs();
     }
+}
+
+#[test]
+fn a_sandbox_whose_id_is_being_claimed_when_the_caller_aborts_is_not_made() {
+    let stage = restore_aborted_at(Method::Claim);
+    assert_eq!(stage.world.calls_about(&stage.minted()), [Method::Claim, Method::Destroy]);
 }
 
 #[test]
@@ -193,7 +199,10 @@ fn an_abort_while_it_waits_ends_the_attempts() {
     stage.world.before(Method::RestoreBackup).fails_in_passing();
     let gate = stage.world.before(Method::Sleep).nth(1).held();
     aborted_at(&stage, &gate, |abort| Running::start(derive(&stage, Lineage::Restored, &from, abort)));
-    assert_eq!(stage.world.calls_about(&stage.minted()), [Method::Name, Method::RestoreBackup, Method::Destroy]);
+    assert_eq!(
+        stage.world.calls_about(&stage.minted()),
+        [Method::Claim, Method::Name, Method::RestoreBackup, Method::Destroy]
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::{Code, Error, SnapshotRef};
 use super::support::{Checked, FILE, Method, Stage, World};
 
 /// The size of an archive that may be that of an empty directory.
-const SMALL: u64 = 4096;
+const SMALL: usize = 4096;
 
 /// A snapshot of an empty directory was taken; calls are counted from here.
 fn with_empty_snapshot() -> (Stage, SnapshotRef) {
@@ -17,10 +17,11 @@ fn with_empty_snapshot() -> (Stage, SnapshotRef) {
 }
 
 /// A snapshot of a file was taken, whose archive is said to have `bytes`.
-fn with_archive_of(bytes: u64) -> (Stage, SnapshotRef) {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.world.spoil_metadata(|metadata| metadata.size_bytes = bytes);
-    stage.world.spoil(|backup| backup.archive_size = Some(bytes));
+fn with_archive_of(bytes: usize) -> (Stage, SnapshotRef) {
+    let stage = Stage::with_sandbox();
+    stage.world.after(Method::CreateBackup).happens(move |world| world.spoil(|backup| backup.resize(bytes)));
+    let snapshot = stage.snapshot().unwrap();
+    stage.world.forget_calls();
     (stage, snapshot)
 }
 
@@ -41,7 +42,10 @@ fn lost(stage: &Stage, snapshot: &SnapshotRef) -> Error {
 fn an_empty_snapshot_restores_to_an_empty_sandbox_that_is_looked_into_too() {
     let (stage, snapshot) = with_empty_snapshot();
     stage.restore(&snapshot).unwrap();
-    assert_eq!(stage.world.calls_about(&stage.minted()), [Method::Name, Method::RestoreBackup, Method::Probe]);
+    assert_eq!(
+        stage.world.calls_about(&stage.minted()),
+        [Method::Claim, Method::Name, Method::RestoreBackup, Method::Probe]
+    );
 }
 
 #[test]

@@ -14,11 +14,11 @@ fn the_new_id_is_the_origins_with_branch_and_a_short_id() {
 }
 
 #[test]
-fn the_new_sandbox_is_named_restored_and_looked_into_and_no_other_is_touched() {
+fn the_new_id_is_claimed_and_the_sandbox_named_restored_and_looked_into_and_no_other_is_touched() {
     let (stage, snapshot) = Stage::with_snapshot();
     let branch = stage.branch(&snapshot).unwrap();
     let calls = stage.world.calls_about(branch.sandbox_id().as_str());
-    assert_eq!(calls, [Method::Name, Method::RestoreBackup, Method::Probe]);
+    assert_eq!(calls, [Method::Claim, Method::Name, Method::RestoreBackup, Method::Probe]);
     assert_eq!(stage.world.calls_about("agent-42"), []);
 }
 

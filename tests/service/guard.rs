@@ -22,7 +22,7 @@ fn labelled(label: &str) -> SnapshotRequest {
 }
 
 fn ask_with(stage: &Stage, request: SnapshotRequest, abort: Abort) -> Call {
-    let snapshotter = stage.snapshotter.clone();
+    let snapshotter = stage.of("agent-42");
     Running::start(async move { snapshotter.snapshot(request, abort).await })
 }
 

@@ -7,6 +7,11 @@ use serde_json::{Value, json};
 
 use super::support::{Checked, Method, Stage};
 
+/// The operations that a Workspace object carries out.
+fn on_one_workspace() -> impl Iterator<Item = Operation> {
+    Operation::ALL.iter().copied().filter(|operation| *operation != Operation::Sweep)
+}
+
 /// A deployment in which nothing runs, so that each argument that is right leads to the next check.
 fn refused(arguments: &Value) -> Code {
     let stage = Stage::empty();
@@ -17,9 +22,9 @@ fn refused(arguments: &Value) -> Code {
 
 #[test]
 fn a_missing_bucket_is_told_before_anything_else_that_is_wrong() {
-    for operation in Operation::ALL {
+    for operation in on_one_workspace() {
         let stage = Stage::empty();
-        stage.world.binds(false, false);
+        stage.world.lacks(&[Code::R2BindingMissing, Code::SandboxBindingMissing, Code::LedgerTooNew]);
         stage.run(operation, &json!({ "sandboxId": "-", "dir": 7, "nonsense": 1 })).fails_as(Code::R2BindingMissing);
         assert!(stage.world.calls().is_empty());
     }
@@ -27,9 +32,9 @@ fn a_missing_bucket_is_told_before_anything_else_that_is_wrong() {
 
 #[test]
 fn missing_sandboxes_are_told_before_the_arguments() {
-    for operation in Operation::ALL {
+    for operation in on_one_workspace() {
         let stage = Stage::empty();
-        stage.world.binds(true, false);
+        stage.world.lacks(&[Code::SandboxBindingMissing]);
         stage.run(operation, &json!({ "sandboxId": "-" })).fails_as(Code::SandboxBindingMissing);
     }
 }
@@ -37,10 +42,9 @@ fn missing_sandboxes_are_told_before_the_arguments() {
 #[test]
 fn a_missing_binding_is_told_to_callers_within_rust_too_before_anything_is_touched() {
     let (stage, snapshot) = Stage::with_snapshot();
-    for (bucket, sandboxes, code) in [(false, true, Code::R2BindingMissing), (true, false, Code::SandboxBindingMissing)]
-    {
-        stage.world.binds(bucket, sandboxes);
-        stage.snapshotter.ready().fails_as(code);
+    for code in [Code::R2BindingMissing, Code::SandboxBindingMissing] {
+        stage.world.lacks(&[code]);
+        stage.of("agent-42").ready().fails_as(code);
         stage.snapshot().fails_as(code);
         stage.restore(&snapshot).fails_as(code);
         stage.branch(&snapshot).fails_as(code);
@@ -49,20 +53,50 @@ fn a_missing_binding_is_told_to_callers_within_rust_too_before_anything_is_touch
 }
 
 #[test]
+fn a_ledger_of_a_later_version_is_told_before_anything_is_touched() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.world.lacks(&[Code::LedgerTooNew]);
+    stage.snapshot().fails_as(Code::LedgerTooNew);
+    stage.restore(&snapshot).fails_as(Code::LedgerTooNew);
+    for operation in [Operation::List, Operation::Retention, Operation::Lineage, Operation::RotateKey] {
+        stage.run(operation, &json!({ "sandboxId": "agent-42" })).fails_as(Code::LedgerTooNew);
+    }
+    assert!(stage.world.calls().is_empty(), "{:?}", stage.world.calls());
+}
+
+#[test]
+fn a_sweep_without_its_bindings_touches_nothing() {
+    for code in [Code::R2BindingMissing, Code::WorkspaceBindingMissing] {
+        let (stage, _) = Stage::with_snapshot();
+        stage.world.lacks(&[code]);
+        stage.run(Operation::Sweep, &json!({})).fails_as(code);
+        assert!(stage.world.calls().is_empty(), "{code}: {:?}", stage.world.calls());
+    }
+}
+
+#[test]
+fn without_the_binding_of_workspaces_no_sandbox_is_made() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.world.lacks(&[Code::WorkspaceBindingMissing]);
+    stage.restore(&snapshot).fails_as(Code::WorkspaceBindingMissing);
+    assert_eq!(stage.world.running().len(), 1, "only the sandbox that was there");
+}
+
+#[test]
 fn a_deployment_with_both_bindings_is_ready() {
-    Stage::empty().snapshotter.ready().unwrap();
+    Stage::empty().of("agent-42").ready().unwrap();
 }
 
 #[test]
 fn the_shape_of_the_arguments_comes_first() {
-    let arguments = json!({ "sandboxId": "-", "dir": "x", "label": "", "ttl": 1, "unknown": true });
+    let arguments = json!({ "sandboxId": "-", "dir": "x", "label": "", "expirationSeconds": 1, "unknown": true });
     assert_eq!(refused(&arguments), Code::InvalidArgument);
 }
 
 #[test]
 fn the_sandbox_id_comes_before_the_directory() {
     assert_eq!(
-        refused(&json!({ "sandboxId": "-", "dir": "x", "label": "", "ttl": 1, "excludes": [""] })),
+        refused(&json!({ "sandboxId": "-", "dir": "x", "label": "", "expirationSeconds": 1, "excludes": [""] })),
         Code::InvalidSandboxId
     );
 }
@@ -70,7 +104,7 @@ fn the_sandbox_id_comes_before_the_directory() {
 #[test]
 fn the_directory_comes_before_the_label() {
     assert_eq!(
-        refused(&json!({ "sandboxId": "agent-42", "dir": "x", "label": "", "ttl": 1, "excludes": [""] })),
+        refused(&json!({ "sandboxId": "agent-42", "dir": "x", "label": "", "expirationSeconds": 1, "excludes": [""] })),
         Code::InvalidDirectory
     );
 }
@@ -78,21 +112,23 @@ fn the_directory_comes_before_the_label() {
 #[test]
 fn the_label_comes_before_the_rest() {
     assert_eq!(
-        refused(&json!({ "sandboxId": "agent-42", "dir": "/workspace", "label": "", "ttl": 1, "excludes": [""] })),
+        refused(
+            &json!({ "sandboxId": "agent-42", "dir": "/workspace", "label": "", "expirationSeconds": 1, "excludes": [""] })
+        ),
         Code::InvalidLabel
     );
 }
 
 #[test]
-fn the_time_to_live_and_the_patterns_come_before_the_state_of_the_sandbox() {
-    assert_eq!(refused(&json!({ "sandboxId": "agent-42", "ttl": 60 })), Code::InvalidArgument);
+fn the_expiration_and_the_patterns_come_before_the_state_of_the_sandbox() {
+    assert_eq!(refused(&json!({ "sandboxId": "agent-42", "expirationSeconds": 59 })), Code::InvalidArgument);
     assert_eq!(refused(&json!({ "sandboxId": "agent-42", "excludes": [""] })), Code::InvalidArgument);
 }
 
 #[test]
 fn the_state_of_the_sandbox_comes_last_and_only_its_state_is_asked_for() {
     let stage = Stage::empty();
-    let arguments = json!({ "sandboxId": "agent-42", "dir": "/workspace", "label": "before the change", "ttl": 61 });
+    let arguments = json!({ "sandboxId": "agent-42", "dir": "/workspace", "label": "before", "expirationSeconds": 60 });
     stage.run(Operation::Snapshot, &arguments).fails_as(Code::SandboxNotRunning);
     assert_eq!(stage.world.calls(), [(Method::State, "agent-42".into())]);
 }
@@ -110,7 +146,7 @@ fn a_ref_that_cannot_be_read_touches_nothing() {
 #[test]
 fn an_operation_is_found_by_the_name_it_has_everywhere() {
     for operation in Operation::ALL {
-        assert_eq!(Operation::by_name(operation.name()), Some(operation));
+        assert_eq!(Operation::by_name(operation.name()), Some(*operation));
     }
     for name in ["", "Snapshot", "snapshot ", "constructor"] {
         assert_eq!(Operation::by_name(name), None, "{name:?}");

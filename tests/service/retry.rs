@@ -41,7 +41,7 @@ fn all_attempts_are_at_the_same_new_sandbox() {
     let attempt = [Method::Name, Method::RestoreBackup];
     assert_eq!(
         stage.world.calls_about(&stage.minted()),
-        [&attempt[..], &attempt, &attempt, &[Method::Destroy]].concat()
+        [&[Method::Claim], &attempt[..], &attempt, &attempt, &[Method::Destroy]].concat()
     );
 }
 
@@ -135,7 +135,7 @@ fn the_wait_comes_between_the_attempts() {
     let (stage, snapshot) = Stage::with_snapshot();
     stage.world.before(Method::RestoreBackup).nth(1).fails_in_passing();
     stage.restore(&snapshot).unwrap();
-    let methods: Vec<_> = stage.world.calls().into_iter().map(|(method, _)| method).skip(2).collect();
+    let methods: Vec<_> = stage.world.calls().into_iter().map(|(method, _)| method).skip(3).collect();
     assert_eq!(
         methods,
         [Method::Name, Method::RestoreBackup, Method::Sleep, Method::Name, Method::RestoreBackup, Method::Probe]

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use sandbox_snapshotter::model::request::MAX_TTL;
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::backup::MAX_TTL;
 use sandbox_snapshotter::model::{
-    BackupOptions, Code, Compression, CompressionFormat, Directory, Mark, SnapshotRef, SnapshotRequest,
+    BackupOptions, Code, Compression, CompressionFormat, Directory, Failure, Mark, SnapshotRef, SnapshotRequest,
 };
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use super::support::{Checked, FILE, Method, Stage, archive_size_of, sandbox};
+use super::support::{Checked, FILE, HOUR, Method, Stage, archive_of, sandbox};
 
 /// What a sandbox is asked for.
 const CALLS: [Method; 5] = [Method::State, Method::Probe, Method::State, Method::CreateBackup, Method::State];
@@ -33,9 +35,71 @@ fn a_ref_tells_the_sandbox_its_root_the_backup_and_when_it_was_stored() {
                 "rootId": "agent-42",
                 "backup": { "id": backup, "dir": "/workspace", "localBucket": true },
                 "createdAt": stage.world.metadata_of(&backup).created_at,
+                "signature": json_of(&snapshot)["ref"]["signature"],
             }
         })
     );
+}
+
+#[test]
+fn beside_the_ref_a_caller_is_told_how_it_was_captured() {
+    let stage = Stage::with_sandbox();
+    let arguments = json!({ "sandboxId": "agent-42", "label": "before" });
+    let taken = stage.run(Operation::Snapshot, &arguments).unwrap();
+    let size = stage.world.metadata_of(&stage.world.stored()[0]).size_bytes;
+    let row = stage.ledger("agent-42").labelled(&"before".to_owned().try_into().unwrap()).unwrap().unwrap();
+    assert_eq!(
+        taken["capture"],
+        json!({ "label": "before", "sizeBytes": size, "beganAt": row.began_at, "shared": false })
+    );
+}
+
+#[test]
+fn an_answer_of_snapshot_is_a_ref_as_it_is() {
+    let stage = Stage::with_sandbox();
+    let taken = stage.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert!(taken.get("capture").is_some());
+    stage.run(Operation::Get, &json!({ "ref": taken })).unwrap();
+}
+
+#[test]
+fn the_snapshot_is_kept_before_the_sandbox_is_asked_for_a_backup() {
+    let stage = Stage::with_sandbox();
+    let gate = stage.world.before(Method::CreateBackup).held();
+    let capture = stage.begin(Operation::Snapshot, &json!({ "sandboxId": "agent-42" }));
+    let rows = stage.ledger("agent-42").unfinished().unwrap();
+    assert_eq!(rows.len(), 1);
+    gate.open();
+    let taken = capture.answer().unwrap();
+    assert_eq!(json!(rows[0].snapshot_id), taken["ref"]["snapshotId"]);
+    assert!(stage.ledger("agent-42").unfinished().unwrap().is_empty());
+}
+
+#[test]
+fn a_capture_that_failed_for_certain_leaves_nothing_in_the_ledger() {
+    let stage = Stage::with_sandbox();
+    stage.world.before(Method::CreateBackup).fails_with(Failure::new("BackupCreateError", "no room"));
+    stage.snapshot().fails_as(Code::BackupFailed);
+    assert!(stage.ledger("agent-42").page(None, None, 10).unwrap().is_empty());
+}
+
+#[test]
+fn a_capture_that_was_interrupted_is_followed_up_until_nothing_can_come_of_it() {
+    let stage = Stage::with_sandbox();
+    stage.world.after(Method::CreateBackup).fails_in_passing();
+    stage.snapshot().fails_as(Code::BackupInterrupted);
+    assert_eq!(stage.ledger("agent-42").unfinished().unwrap().len(), 1);
+    stage.passes(3 * HOUR);
+    stage.assert_nothing_stored();
+    stage.assert_settled();
+}
+
+#[test]
+fn a_sandbox_that_was_refused_leaves_no_trace_in_the_ledger() {
+    let stage = Stage::empty();
+    stage.snapshot().fails_as(Code::SandboxNotRunning);
+    assert_eq!(stage.ledger("agent-42").workspace().unwrap(), None);
+    assert_eq!(stage.alarm_due("agent-42"), None);
 }
 
 #[test]
@@ -44,7 +108,7 @@ fn the_backup_holds_the_files_of_the_directory_and_no_others() {
     stage.world.writes("agent-42", "/tmp/other.txt", "not captured");
     let files = [(FILE.to_owned(), "first".to_owned())].into();
     let backup = stage.snapshot().unwrap().backup().id().to_string();
-    assert_eq!(stage.world.metadata_of(&backup).size_bytes, archive_size_of(&files));
+    assert_eq!(stage.world.metadata_of(&backup).size_bytes, archive_of(&files).len() as u64);
 }
 
 #[test]
@@ -104,7 +168,7 @@ fn every_option_reaches_the_sdk_as_it_was_given() {
     let snapshot = stage
         .snapshot_as_asked(SnapshotRequest {
             dir: Some(Directory::parse("/workspace/app").unwrap()),
-            ttl: Some(3600),
+            expiration_seconds: Some(3600),
             excludes: vec!["node_modules".into(), "*.log".into()],
             gitignore: Some(false),
             compression: Some(compression),
@@ -117,7 +181,7 @@ fn every_option_reaches_the_sdk_as_it_was_given() {
         json!({
             "dir": "/workspace/app",
             "name": format!("snapshotter/1 {} agent-42", snapshot.snapshot_id()),
-            "ttl": 3600,
+            "ttl": MAX_TTL,
             "gitignore": false,
             "excludes": ["node_modules", "*.log"],
             "compression": { "format": "lz4", "threads": 3 },
@@ -174,7 +238,7 @@ fn every_snapshot_has_an_id_of_its_own() {
 
 #[test]
 fn random_bytes_that_cannot_be_used_are_drawn_again() {
-    let stage = Stage::with_sandbox();
+    let (stage, _) = Stage::with_snapshot();
     (0..3).for_each(|_| stage.world.draws_next(Some([255; 32])));
     stage.snapshot().unwrap();
 }
@@ -183,7 +247,7 @@ fn random_bytes_that_cannot_be_used_are_drawn_again() {
 fn without_randomness_nothing_is_stored() {
     let always_the_same = [Some([255; 32]); 4];
     for draws in [always_the_same, [None; 4]] {
-        let stage = Stage::with_sandbox();
+        let (stage, _) = Stage::with_snapshot();
         for draw in draws {
             stage.world.draws_next(draw);
         }

@@ -36,7 +36,7 @@ fn assert_metadata_incomplete(change: impl Fn(&mut BackupMetadata) + 'static) {
 
 #[test]
 fn a_backup_without_its_archive_is_incomplete() {
-    assert_incomplete(|world| world.spoil(|backup| backup.archive_size = None));
+    assert_incomplete(|world| world.spoil(|backup| backup.archive = None));
 }
 
 #[test]
@@ -52,12 +52,12 @@ fn a_backup_in_another_bucket_is_incomplete_and_the_binding_is_suspected() {
 
 #[test]
 fn an_archive_that_is_shorter_than_recorded_is_incomplete() {
-    assert_incomplete(|world| world.spoil(|backup| backup.archive_size = backup.archive_size.map(|size| size - 1)));
+    assert_incomplete(|world| world.spoil_archive(|archive| archive.truncate(archive.len() - 1)));
 }
 
 #[test]
 fn an_archive_that_is_longer_than_recorded_is_incomplete() {
-    assert_incomplete(|world| world.spoil(|backup| backup.archive_size = backup.archive_size.map(|size| size + 1)));
+    assert_incomplete(|world| world.spoil_archive(|archive| archive.push(0)));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_backup_without_a_mark_is_not_what_was_asked_for_and_left_alone() {
 fn a_damaged_backup_of_another_snapshot_is_left_alone() {
     assert_left_alone(|world| {
         world.spoil_metadata(|metadata| metadata.name = Some(mark_of_another()));
-        world.spoil(|backup| backup.archive_size = None);
+        world.spoil(|backup| backup.archive = None);
     });
 }
 
@@ -120,7 +120,7 @@ fn the_time_in_the_ref_is_the_one_in_r2() {
 
 #[test]
 fn r2_may_fail_in_passing_while_a_backup_is_looked_up() {
-    for method in [Method::Metadata, Method::ArchiveSize] {
+    for method in [Method::Metadata, Method::Archive] {
         let stage = Stage::with_sandbox();
         stage.world.before(method).first(2).fails_in_passing();
         stage.snapshot().unwrap();
@@ -130,7 +130,7 @@ fn r2_may_fail_in_passing_while_a_backup_is_looked_up() {
 
 #[test]
 fn a_backup_that_r2_does_not_confirm_is_deleted() {
-    for method in [Method::Metadata, Method::ArchiveSize] {
+    for method in [Method::Metadata, Method::Archive] {
         let stage = Stage::with_sandbox();
         stage.world.before(method).first(3).fails_in_passing();
         let error = stage.snapshot().fails_as(Code::StorageUnavailable);

@@ -26,7 +26,8 @@ export class Agent extends DurableObject<Env> {
   /** Tries something risky: when it fails, the agent goes on in a new sandbox with the files from before. */
   async attempt(command: string): Promise<Attempt> {
     const sandboxId = await this.sandboxId();
-    const before = await this.env.SNAPSHOTTER.snapshot({ sandboxId, label: 'before something risky' });
+    const label = 'before something risky';
+    const before = await this.env.SNAPSHOTTER.snapshot({ sandboxId, label, replace: true });
     const output = await this.run(command);
     if (output.exitCode === 0) return { output };
 

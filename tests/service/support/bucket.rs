@@ -1,19 +1,26 @@
 //! The bucket that backups are in.
 
-use sandbox_snapshotter::model::{BackupId, BackupMetadata, BackupOptions, Failure, Timestamp};
-use sandbox_snapshotter::ports::{BackupStore, Clock};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use sandbox_snapshotter::model::{
+    Archive, BackupId, BackupMetadata, BackupOptions, Failure, Listed, Listing, Timestamp,
+};
+use sandbox_snapshotter::ports::BackupStore;
 
 use super::sandboxes::Files;
 use super::{Method, World, backup_id};
 
 /// The size of the archive of an empty directory.
-const EMPTY: u64 = 4096;
+const EMPTY: usize = 4096;
 
 /// The two objects of a backup.
 #[derive(Clone)]
 pub struct Backup {
     pub metadata: Option<BackupMetadata>,
-    pub archive_size: Option<u64>,
+    pub archive: Option<Vec<u8>>,
+    /// Whether R2 knows a checksum of the archive.
+    pub has_checksum: bool,
+    pub uploaded_at: Timestamp,
     files: Files,
     id: BackupId,
 }
@@ -23,26 +30,50 @@ impl Backup {
     #[allow(clippy::cast_precision_loss)] // A time to live of the SDK is a number of JavaScript.
     pub(super) fn of(files: Files, options: &BackupOptions, number: usize, now: i64) -> Self {
         let id = BackupId::parse(&backup_id(number)).unwrap();
-        let size = archive_size_of(&files);
+        let archive = archive_of(&files);
+        let now = Timestamp::from_millis(now);
         let metadata = BackupMetadata {
             id: id.clone(),
             dir: options.dir.to_string(),
-            name: Some(options.name.clone()),
-            size_bytes: size,
+            name: Some(options.name.clone()).filter(|name| !name.is_empty()),
+            size_bytes: archive.len() as u64,
             ttl: options.ttl as f64,
-            created_at: Timestamp::from_millis(now),
+            created_at: now,
         };
-        Self { metadata: Some(metadata), archive_size: Some(size), files, id }
+        Self { metadata: Some(metadata), archive: Some(archive), has_checksum: true, uploaded_at: now, files, id }
     }
 
-    pub(super) fn id(&self) -> &BackupId {
+    pub fn id(&self) -> &BackupId {
         &self.id
+    }
+
+    /// Gives the archive another size, and the metadata what fits to it.
+    pub fn resize(&mut self, size: usize) {
+        self.archive.as_mut().unwrap().resize(size, 0);
+        self.metadata.as_mut().unwrap().size_bytes = size as u64;
+    }
+
+    fn seen(&self) -> Option<Archive> {
+        let archive = self.archive.as_ref()?;
+        let checksum = || {
+            let mut hasher = DefaultHasher::new();
+            archive.hash(&mut hasher);
+            format!("md5:{:032x}", hasher.finish())
+        };
+        Some(Archive { size_bytes: archive.len() as u64, checksum: self.has_checksum.then(checksum) })
     }
 }
 
-/// The size of the archive of `files`.
-pub fn archive_size_of(files: &Files) -> u64 {
-    EMPTY + files.iter().map(|(path, content)| (path.len() + content.len()) as u64).sum::<u64>()
+/// The archive of `files`: the beginning of a squashfs, which says at byte 40 how long it is, and then what they say.
+pub fn archive_of(files: &Files) -> Vec<u8> {
+    let content: String = files.iter().map(|(path, content)| path.clone() + content).collect();
+    let length = EMPTY + content.len();
+    let mut archive = b"hsqs".to_vec();
+    archive.resize(40, 0);
+    archive.extend((length as u64).to_le_bytes());
+    archive.extend(content.bytes());
+    archive.resize(length, 0);
+    archive
 }
 
 /// What happens in the bucket without the snapshotter.
@@ -57,9 +88,19 @@ impl World {
         self.bucket.borrow()[id].metadata.clone().unwrap()
     }
 
+    /// The name of a backup, if it has one.
+    pub fn name_of(&self, id: &str) -> Option<String> {
+        self.bucket.borrow()[id].metadata.as_ref().and_then(|metadata| metadata.name.clone())
+    }
+
     /// Changes what is stored of every backup.
     pub fn spoil(&self, change: impl Fn(&mut Backup)) {
         self.bucket.borrow_mut().values_mut().for_each(change);
+    }
+
+    /// Changes the archive of every backup.
+    pub fn spoil_archive(&self, change: impl Fn(&mut Vec<u8>)) {
+        self.spoil(|backup| change(backup.archive.as_mut().unwrap()));
     }
 
     /// Changes the metadata of every backup.
@@ -72,35 +113,65 @@ impl World {
         self.bucket.borrow_mut().clear();
     }
 
+    /// From now on a listing of the bucket has so many backups on a page.
+    pub fn lists_at_once(&self, count: usize) {
+        self.listed_at_once.set(count);
+    }
+
     pub(super) fn millis(&self) -> i64 {
-        self.now().as_millis()
+        self.moment().as_millis()
     }
 
     /// What the SDK restores of a backup, or its reason not to.
-    pub(super) fn archive(&self, id: &BackupId) -> Result<Files, Failure> {
+    pub(super) fn unpack(&self, id: &BackupId) -> Result<Files, Failure> {
         let bucket = self.bucket.borrow();
         let missing = || Failure::new("BackupNotFoundError", "Backup not found").with_code("BACKUP_NOT_FOUND");
         let backup = bucket.get(id.as_str()).ok_or_else(missing)?;
         let metadata = backup.metadata.as_ref().ok_or_else(missing)?;
-        backup.archive_size.ok_or_else(missing)?;
-        #[allow(clippy::cast_possible_truncation)]
-        let end = metadata.created_at.plus_millis((metadata.ttl * 1000.0) as i64);
-        if self.now().plus_millis(60_000) > end {
+        backup.archive.as_ref().ok_or_else(missing)?;
+        if metadata.is_expired(self.moment()) {
             return Err(Failure::new("BackupExpiredError", "Backup has expired").with_code("BACKUP_EXPIRED"));
         }
         Ok(backup.files.clone())
+    }
+
+    fn stored_as<T>(&self, id: &BackupId, see: impl FnOnce(&Backup) -> Option<T>) -> Option<T> {
+        self.bucket.borrow().get(id.as_str()).and_then(see)
     }
 }
 
 impl BackupStore for World {
     async fn metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
-        let get = || Ok(self.bucket.borrow().get(id.as_str()).and_then(|backup| backup.metadata.clone()));
+        let get = || Ok(self.stored_as(id, |backup| backup.metadata.clone()));
         self.call(Method::Metadata, id.as_str(), get).await
     }
 
-    async fn archive_size(&self, id: &BackupId) -> Result<Option<u64>, Failure> {
-        let head = || Ok(self.bucket.borrow().get(id.as_str()).and_then(|backup| backup.archive_size));
-        self.call(Method::ArchiveSize, id.as_str(), head).await
+    async fn archive(&self, id: &BackupId) -> Result<Option<Archive>, Failure> {
+        self.call(Method::Archive, id.as_str(), || Ok(self.stored_as(id, Backup::seen))).await
+    }
+
+    async fn archive_head(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
+        let head = |archive: &Vec<u8>| archive.iter().take(length as usize).copied().collect();
+        let get = || Ok(self.stored_as(id, |backup| backup.archive.as_ref().map(head)));
+        self.call(Method::ArchiveHead, id.as_str(), get).await
+    }
+
+    fn objects(&self, id: &BackupId) -> Vec<String> {
+        vec![format!("backups/{id}/data.sqsh"), format!("backups/{id}/meta.json")]
+    }
+
+    async fn list(&self, cursor: Option<&str>) -> Result<Listing, Failure> {
+        let list = || {
+            let bucket = self.bucket.borrow();
+            let described = bucket.values().filter(|backup| backup.metadata.is_some());
+            let mut behind = described.filter(|backup| cursor.is_none_or(|cursor| backup.id.as_str() > cursor));
+            let page: Vec<&Backup> = behind.by_ref().take(self.listed_at_once.get()).collect();
+            let last = page.last().map(|backup| backup.id.to_string());
+            let listed = |backup: &&Backup| Listed { id: backup.id.clone(), uploaded_at: backup.uploaded_at };
+            let backups = page.iter().map(listed).collect();
+            Ok(Listing { backups, cursor: last.filter(|_| behind.next().is_some()) })
+        };
+        self.call(Method::List, "", list).await
     }
 
     async fn delete(&self, id: &BackupId) -> Result<(), Failure> {

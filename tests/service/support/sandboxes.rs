@@ -15,6 +15,9 @@ use super::{Method, World};
 /// How long a restore takes, in milliseconds, from the start of the container on.
 const RESTORE: i64 = 2000;
 
+/// The time to live of a backup where the application says nothing, in seconds: three days.
+const SDK_TTL: u64 = 3 * 24 * 3600;
+
 /// The files of a container: path → content.
 pub type Files = BTreeMap<String, String>;
 
@@ -169,6 +172,41 @@ impl World {
         *self.handle_fields.borrow_mut() = fields;
     }
 
+    /// An application has the SDK back its sandbox up, under a name or none.
+    pub fn backs_up(&self, id: &str, name: Option<&str>) -> BackupHandle {
+        let dir = Directory::parse("/workspace").unwrap();
+        let options = BackupOptions {
+            dir,
+            name: name.unwrap_or_default().to_owned(),
+            ttl: SDK_TTL,
+            gitignore: None,
+            excludes: Vec::new(),
+            compression: None,
+            local_bucket: false,
+        };
+        self.stores(id, &options)
+    }
+
+    fn stores(&self, id: &str, options: &BackupOptions) -> BackupHandle {
+        self.asked.borrow_mut().push(options.clone());
+        let now = self.millis();
+        let files = self.with(id, |sandbox| {
+            let all = &sandbox.start(now).files;
+            let kept = all.iter().filter(|(path, _)| is_under(path, options.dir.as_str()));
+            kept.map(|(path, content)| (path.clone(), content.clone())).collect()
+        });
+        let backup = Backup::of(files, options, self.asked.borrow().len(), now);
+        let mut handle = json!({ "id": backup.id(), "dir": options.dir });
+        if options.local_bucket {
+            handle["localBucket"] = json!(true);
+        }
+        if let Value::Object(further) = self.handle_fields.borrow().clone() {
+            handle.as_object_mut().unwrap().extend(further);
+        }
+        self.bucket.borrow_mut().insert(backup.id().to_string(), backup);
+        serde_json::from_value(handle).unwrap()
+    }
+
     fn with<T>(&self, id: &str, act: impl FnOnce(&mut Sandbox) -> T) -> T {
         act(self.sandboxes.borrow_mut().entry(id.into()).or_default())
     }
@@ -223,32 +261,14 @@ impl Sandboxes for World {
     }
 
     async fn create_backup(&self, id: &SandboxId, options: &BackupOptions) -> Result<BackupHandle, Failure> {
-        let store = || {
-            self.asked.borrow_mut().push(options.clone());
-            let now = self.millis();
-            let files = self.with(id.as_str(), |sandbox| {
-                let all = &sandbox.start(now).files;
-                let kept = all.iter().filter(|(path, _)| is_under(path, options.dir.as_str()));
-                kept.map(|(path, content)| (path.clone(), content.clone())).collect()
-            });
-            let backup = Backup::of(files, options, self.asked.borrow().len(), now);
-            let mut handle = json!({ "id": backup.id(), "dir": options.dir });
-            if options.local_bucket {
-                handle["localBucket"] = json!(true);
-            }
-            if let Value::Object(further) = self.handle_fields.borrow().clone() {
-                handle.as_object_mut().unwrap().extend(further);
-            }
-            self.bucket.borrow_mut().insert(backup.id().to_string(), backup);
-            Ok(serde_json::from_value(handle).unwrap())
-        };
+        let store = || Ok(self.stores(id.as_str(), options));
         self.call(Method::CreateBackup, id.as_str(), store).await
     }
 
     async fn restore_backup(&self, id: &SandboxId, backup: &BackupHandle) -> Result<(), Failure> {
         let apply = || {
             self.given.borrow_mut().push(serde_json::to_value(backup).unwrap());
-            let files = self.archive(backup.id())?;
+            let files = self.unpack(backup.id())?;
             let now = self.millis();
             self.with(id.as_str(), |sandbox| sandbox.start(now).files.extend(files));
             self.pass(RESTORE);

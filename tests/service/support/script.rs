@@ -20,15 +20,28 @@ pub enum Method {
     RestoreBackup,
     Destroy,
     Metadata,
-    ArchiveSize,
+    Archive,
+    ArchiveHead,
+    List,
     Delete,
+    Claim,
+    Release,
+    Root,
+    Describe,
+    Sweep,
     Sleep,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
+/// When something happens to a call: before it has its effect, or after, when its answer is still out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
     Before,
     After,
+}
+
+impl Moment {
+    /// Both of them.
+    pub const BOTH: [Self; 2] = [Self::Before, Self::After];
 }
 
 /// Which calls of a method are meant; the first is number 1.
@@ -47,10 +60,18 @@ enum Effect {
 }
 
 struct Line {
-    method: Method,
+    /// `None` for every method.
+    method: Option<Method>,
     moment: Moment,
     which: Which,
     effect: Effect,
+}
+
+/// A call of a port.
+struct Call {
+    method: Method,
+    number: u32,
+    number_of_all: u32,
 }
 
 /// What is going to happen at calls of the ports.
@@ -59,11 +80,12 @@ pub struct Script(RefCell<Vec<Line>>);
 
 impl Script {
     /// Lets everything happen that is planned for this moment.
-    async fn play(&self, world: &World, method: Method, moment: Moment, number: u32) -> Result<(), Failure> {
+    async fn play(&self, world: &World, call: &Call, moment: Moment) -> Result<(), Failure> {
         let planned: Vec<Effect> = {
             let lines = self.0.borrow();
             let due = lines.iter().filter(|line| {
-                line.method == method
+                let number = if line.method.is_some() { call.number } else { call.number_of_all };
+                line.method.is_none_or(|method| method == call.method)
                     && line.moment == moment
                     && match line.which {
                         Which::Nth(nth) => number == nth,
@@ -87,12 +109,22 @@ impl Script {
 impl World {
     /// Plans something for the moment at which a call arrives, before it has any effect.
     pub fn before(&self, method: Method) -> Plan<'_> {
-        Plan { world: self, method, moment: Moment::Before, which: Which::Every }
+        Plan { world: self, method: Some(method), moment: Moment::Before, which: Which::Every }
     }
 
     /// Plans something for the moment at which a call has had its effect, before it is answered.
     pub fn after(&self, method: Method) -> Plan<'_> {
-        Plan { world: self, method, moment: Moment::After, which: Which::Every }
+        Plan { world: self, method: Some(method), moment: Moment::After, which: Which::Every }
+    }
+
+    /// Plans something for calls of any method; they are numbered together.
+    pub fn at_any_call(&self, moment: Moment) -> Plan<'_> {
+        Plan { world: self, method: None, moment, which: Which::Every }
+    }
+
+    /// Forgets what was planned.
+    pub fn goes_well(&self) {
+        self.script.0.borrow_mut().clear();
     }
 
     /// One call of a port: it is logged, takes a moment to arrive and one to be answered, and what is planned
@@ -103,11 +135,22 @@ impl World {
         target: &str,
         effect: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let number = self.log(method, target);
+        self.reach(method, target, async { effect() }).await
+    }
+
+    /// As [`call`](Self::call), for one whose effect takes time itself.
+    pub async fn reach<T>(
+        &self,
+        method: Method,
+        target: &str,
+        effect: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let (number, number_of_all) = self.log(method, target);
+        let call = Call { method, number, number_of_all };
         self.pass(1);
-        self.script.play(self, method, Moment::Before, number).await?;
-        let answer = effect()?;
-        self.script.play(self, method, Moment::After, number).await?;
+        self.script.play(self, &call, Moment::Before).await?;
+        let answer = effect.await?;
+        self.script.play(self, &call, Moment::After).await?;
         self.pass(1);
         Ok(answer)
     }
@@ -117,7 +160,7 @@ impl World {
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
     world: &'a World,
-    method: Method,
+    method: Option<Method>,
     moment: Moment,
     which: Which,
 }

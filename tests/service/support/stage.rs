@@ -1,25 +1,28 @@
-//! A snapshotter over a world, and the usual calls.
+//! The snapshotters over a world, and the usual calls.
 
 use std::fmt::Debug;
 use std::rc::Rc;
 
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{Operation, run};
+use sandbox_snapshotter::api::operations::{Operation, run, sweep, workspace_of};
 use sandbox_snapshotter::model::{
-    Code, Directory, Error, RestoreRequest, Result, SandboxId, SnapshotRef, SnapshotRequest, WorkspaceRef,
+    Code, Directory, Error, Mark, RestoreRequest, Result, SandboxId, SigningKey, SnapshotId, SnapshotRef,
+    SnapshotRequest, WorkspaceRef,
 };
-use sandbox_snapshotter::service::{Abort, CloudflareSandboxSnapshotter, Config, Snapshotter};
-use serde_json::Value;
+use sandbox_snapshotter::ports::Ledger;
+use sandbox_snapshotter::service::{Abort, Config, Snapshotter};
+use serde_json::{Value, json};
 
-use super::World;
+use super::workers::Workers;
+use super::{MemoryLedger, Running, Snapshots, World};
 
 /// The file that the usual sandbox has.
 pub const FILE: &str = "/workspace/notes.txt";
 
-/// A snapshotter over a world.
+/// A world, and the snapshotters in it that are alive.
 pub struct Stage {
     pub world: Rc<World>,
-    pub snapshotter: CloudflareSandboxSnapshotter<World>,
+    workers: Rc<Workers>,
 }
 
 impl Stage {
@@ -32,14 +35,13 @@ impl Stage {
     pub fn configured(local_bucket: bool) -> Self {
         let world = Rc::new(World::default());
         let config = Config { default_dir: Directory::parse("/workspace").unwrap(), local_bucket };
-        Self { snapshotter: CloudflareSandboxSnapshotter::new(Rc::clone(&world), config), world }
+        Self { workers: Workers::new(Rc::clone(&world), config), world }
     }
 
     /// The sandbox `agent-42` has been running for a minute and has a file.
     pub fn with_sandbox() -> Self {
         let stage = Self::empty();
-        stage.world.writes("agent-42", FILE, "first");
-        stage.world.pass(60_000);
+        stage.runs("agent-42");
         stage
     }
 
@@ -52,6 +54,28 @@ impl Stage {
         (stage, snapshot)
     }
 
+    /// A sandbox has been running for a minute and has a file.
+    pub fn runs(&self, id: &str) {
+        self.world.writes(id, FILE, "first");
+        self.world.pass(60_000);
+    }
+
+    /// The snapshotter of a sandbox.
+    pub fn of(&self, id: &str) -> Snapshots {
+        self.workers.of(&sandbox(id))
+    }
+
+    /// The ledger of a sandbox's workspace.
+    pub fn ledger(&self, id: &str) -> Rc<MemoryLedger> {
+        self.world.ledger(&sandbox(id))
+    }
+
+    /// The Worker dies, and the world stays.
+    pub fn restart(&self) {
+        self.workers.forget();
+        self.world.forget_background();
+    }
+
     /// Takes a snapshot of `agent-42`.
     pub fn snapshot(&self) -> Result<SnapshotRef> {
         self.snapshot_as_asked(SnapshotRequest::of(sandbox("agent-42")))
@@ -59,22 +83,56 @@ impl Stage {
 
     /// Takes a snapshot.
     pub fn snapshot_as_asked(&self, request: SnapshotRequest) -> Result<SnapshotRef> {
-        block_on(self.snapshotter.snapshot(request, Abort::never())).map(|taken| taken.snapshot)
+        let snapshotter = self.workers.of(&request.sandbox_id);
+        block_on(snapshotter.snapshot(request, Abort::never())).map(|taken| taken.snapshot)
+    }
+
+    /// Takes a snapshot of a sandbox, under a label.
+    pub fn captures(&self, id: &str, label: &str) -> SnapshotRef {
+        let label = Some(label.to_owned().try_into().unwrap());
+        self.snapshot_as_asked(SnapshotRequest { label, ..SnapshotRequest::of(sandbox(id)) }).unwrap()
+    }
+
+    /// Takes a snapshot of a sandbox, of which its workspace then forgets everything: its backup is nobody's.
+    pub fn orphans(&self, id: &str) -> SnapshotRef {
+        let snapshot = self.snapshot_as_asked(SnapshotRequest::of(sandbox(id))).unwrap();
+        self.ledger(id).forget_snapshot(snapshot.snapshot_id()).unwrap();
+        snapshot
     }
 
     /// Restores a snapshot.
     pub fn restore(&self, snapshot: &SnapshotRef) -> Result<WorkspaceRef> {
-        block_on(self.snapshotter.restore(RestoreRequest { snapshot: snapshot.clone() }, Abort::never()))
+        let snapshotter = self.workers.of(snapshot.origin_id());
+        block_on(snapshotter.restore(RestoreRequest::of(snapshot.clone()), Abort::never()))
     }
 
     /// Branches from a snapshot.
     pub fn branch(&self, snapshot: &SnapshotRef) -> Result<WorkspaceRef> {
-        block_on(self.snapshotter.branch(RestoreRequest { snapshot: snapshot.clone() }, Abort::never()))
+        let snapshotter = self.workers.of(snapshot.origin_id());
+        block_on(snapshotter.branch(RestoreRequest::of(snapshot.clone()), Abort::never()))
     }
 
-    /// Carries out an operation from JSON to JSON.
+    /// Carries out an operation from JSON to JSON, in the workspace that it is about. The deployment is asked first.
     pub fn run(&self, operation: Operation, arguments: &Value) -> Result<Value> {
-        block_on(run(&self.snapshotter, operation, arguments, Abort::never()))
+        self.begin(operation, arguments).answer()
+    }
+
+    /// Begins an operation, which goes on as far as it can.
+    pub fn begin(&self, operation: Operation, arguments: &Value) -> Running<Result<Value>> {
+        self.begin_until(operation, arguments, Abort::never())
+    }
+
+    /// As [`begin`](Self::begin), for a caller who may wish to stop.
+    pub fn begin_until(&self, operation: Operation, arguments: &Value, abort: Abort) -> Running<Result<Value>> {
+        let (workers, arguments) = (Rc::clone(&self.workers), arguments.clone());
+        Running::start(async move {
+            if operation == Operation::Sweep {
+                return sweep(&workers.entrypoint(), &arguments).await;
+            }
+            let id = workspace_of(operation, &arguments).ok().flatten();
+            let snapshotter = workers.of(&id.unwrap_or_else(|| sandbox("agent-42")));
+            run(&snapshotter, operation, &arguments, abort).await
+        })
     }
 
     /// The one sandbox beside `agent-42` that any call was about.
@@ -87,12 +145,14 @@ impl Stage {
     }
 
     /// Makes sure that no sandbox runs that nobody got.
+    #[track_caller]
     pub fn assert_no_minted_sandbox_runs(&self) {
         let minted: Vec<_> = self.world.running().into_iter().filter(|id| id != "agent-42").collect();
         assert!(minted.is_empty(), "still running: {minted:?}");
     }
 
     /// Makes sure that nothing is stored.
+    #[track_caller]
     pub fn assert_nothing_stored(&self) {
         assert!(self.world.stored().is_empty(), "still stored: {:?}", self.world.stored());
     }
@@ -106,6 +166,27 @@ pub fn sandbox(id: &str) -> SandboxId {
 /// The id of the backup that was made as the `number`th.
 pub fn backup_id(number: usize) -> String {
     format!("6b1f0c1e-0000-4000-8000-{number:012}")
+}
+
+/// The mark of a snapshot of a sandbox with that id that another deployment took, or an earlier version of this one.
+pub fn foreign_mark(number: u8, origin: &str) -> String {
+    let snapshot_id = SnapshotId::mint(&[number; 32], &SigningKey::new(0, [9; 32])).unwrap();
+    Mark { snapshot_id, origin_id: sandbox(origin) }.to_string()
+}
+
+/// The arguments of an operation that name a snapshot by its ref.
+pub fn by_ref(snapshot: &SnapshotRef) -> Value {
+    json!({ "ref": snapshot })
+}
+
+/// The arguments of an operation that name a snapshot by its id.
+pub fn by_id(snapshot: &SnapshotRef) -> Value {
+    json!({ "sandboxId": snapshot.origin_id(), "snapshotId": snapshot.snapshot_id() })
+}
+
+/// The arguments of an operation that name a snapshot of `agent-42` by its label.
+pub fn by_label(label: &str) -> Value {
+    json!({ "sandboxId": "agent-42", "label": label })
 }
 
 /// What a test says of an outcome.

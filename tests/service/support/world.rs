@@ -2,17 +2,18 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
-use sandbox_snapshotter::model::{BackupOptions, Code, Error, Result, Timestamp};
-use sandbox_snapshotter::ports::{Background, Clock, Entropy, Ports};
+use sandbox_snapshotter::model::{BackupOptions, Code, Error, Result, SandboxId, Timestamp};
+use sandbox_snapshotter::ports::{Background, Clock, Entropy};
 use serde_json::Value;
 
 use super::bucket::Backup;
 use super::sandboxes::Sandbox;
 use super::script::Script;
-use super::{Method, Running};
+use super::{MemoryLedger, Method, Running};
 
 /// 2026-11-20T05:00:00Z
 const START: i64 = 1_795_150_800_000;
@@ -25,13 +26,16 @@ pub struct World {
     pub(super) asked: RefCell<Vec<BackupOptions>>,
     pub(super) given: RefCell<Vec<Value>>,
     pub(super) handle_fields: RefCell<Value>,
+    pub(super) listed_at_once: Cell<usize>,
+    ledgers: RefCell<BTreeMap<SandboxId, Rc<MemoryLedger>>>,
     calls: RefCell<Vec<(Method, String)>>,
     now: Cell<i64>,
     waits: RefCell<Vec<u64>>,
     seed: Cell<u64>,
     random: RefCell<VecDeque<Option<[u8; 32]>>>,
     background: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
-    bindings: Cell<(bool, bool)>,
+    begun: RefCell<Vec<Running<()>>>,
+    lacking: RefCell<Vec<Code>>,
 }
 
 impl Default for World {
@@ -43,21 +47,43 @@ impl Default for World {
             asked: RefCell::default(),
             given: RefCell::default(),
             handle_fields: RefCell::default(),
+            listed_at_once: Cell::new(1000),
+            ledgers: RefCell::default(),
             calls: RefCell::default(),
             now: Cell::new(START),
             waits: RefCell::default(),
             seed: Cell::new(1),
             random: RefCell::default(),
             background: RefCell::default(),
-            bindings: Cell::new((true, true)),
+            begun: RefCell::default(),
+            lacking: RefCell::default(),
         }
     }
 }
 
 impl World {
-    /// Takes the bindings of the bucket and of the sandboxes away.
-    pub fn binds(&self, bucket: bool, sandboxes: bool) {
-        self.bindings.set((bucket, sandboxes));
+    /// From now on these ports are not there, by the codes that say so.
+    pub fn lacks(&self, ports: &[Code]) {
+        ports.clone_into(&mut self.lacking.borrow_mut());
+    }
+
+    pub(super) fn lacking(&self) -> Vec<Code> {
+        self.lacking.borrow().clone()
+    }
+
+    /// The ledger of a sandbox's workspace, which outlives every Worker.
+    pub(super) fn ledger(&self, id: &SandboxId) -> Rc<MemoryLedger> {
+        Rc::clone(self.ledgers.borrow_mut().entry(id.clone()).or_default())
+    }
+
+    /// The sandboxes that have a workspace.
+    pub fn workspaces(&self) -> Vec<String> {
+        self.ledgers.borrow().keys().map(SandboxId::to_string).collect()
+    }
+
+    /// Now.
+    pub fn moment(&self) -> Timestamp {
+        Timestamp::from_millis(self.now.get())
     }
 
     /// Lets time pass.
@@ -95,60 +121,49 @@ impl World {
         self.waits.borrow().clone()
     }
 
-    /// Runs what was left to the background, to its end.
-    pub fn finish_background(&self) {
-        for work in self.background.take() {
-            Running::start(work).answer();
+    /// Runs what was left to the background, and what comes of it, as far as it can.
+    pub fn go_on_in_background(&self) {
+        while !self.background.borrow().is_empty() {
+            for work in self.background.take() {
+                self.begun.borrow_mut().push(Running::start(work));
+            }
         }
+        let mut begun = self.begun.take();
+        begun.retain_mut(|work| !work.is_done());
+        self.begun.borrow_mut().extend(begun);
     }
 
-    /// Logs a call and says the how manieth of its method it is.
-    pub(super) fn log(&self, method: Method, target: &str) -> u32 {
+    /// Runs what was left to the background, and what comes of it, to its end.
+    pub fn finish_background(&self) {
+        self.go_on_in_background();
+        self.go_on_in_background();
+        assert!(self.begun.borrow().is_empty(), "the background waits for something that does not come");
+    }
+
+    /// Forgets what was left to the background.
+    pub fn forget_background(&self) {
+        drop((self.background.take(), self.begun.take()));
+    }
+
+    /// Logs a call, and says the how manieth it is: of its method, and of all.
+    pub(super) fn log(&self, method: Method, target: &str) -> (u32, u32) {
         self.calls.borrow_mut().push((method, target.to_owned()));
-        self.count(method).try_into().unwrap()
-    }
-}
-
-impl Ports for World {
-    type Sandboxes = Self;
-    type Backups = Self;
-    type Clock = Self;
-    type Entropy = Self;
-    type Background = Self;
-
-    fn sandboxes(&self) -> Result<&Self> {
-        let (_, bound) = self.bindings.get();
-        bound.then_some(self).ok_or_else(|| Error::new(Code::SandboxBindingMissing, "No sandboxes.", "Bind them."))
-    }
-
-    fn backups(&self) -> Result<&Self> {
-        let (bound, _) = self.bindings.get();
-        bound.then_some(self).ok_or_else(|| Error::new(Code::R2BindingMissing, "No bucket.", "Bind one."))
-    }
-
-    fn clock(&self) -> &Self {
-        self
-    }
-
-    fn entropy(&self) -> &Self {
-        self
-    }
-
-    fn background(&self) -> &Self {
-        self
+        let all = self.calls.borrow().len();
+        (self.count(method).try_into().unwrap(), all.try_into().unwrap())
     }
 }
 
 impl Clock for World {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.now.get())
+        self.moment()
     }
 
     async fn sleep(&self, duration: Duration) {
         let millis = u64::try_from(duration.as_millis()).unwrap();
         self.waits.borrow_mut().push(millis);
         self.pass(i64::try_from(millis).unwrap());
-        self.call(Method::Sleep, "", || Ok(())).await.expect("a clock does not fail");
+        // A clock does not fail, whatever is planned for any call.
+        self.call(Method::Sleep, "", || Ok(())).await.ok();
     }
 }
 

@@ -1,0 +1,35 @@
+// The conformance suite over the real ports: SQLite and alarms of a Durable Object, R2, the published
+// Sandbox class, and the Workspace objects of the built Worker.
+// The cases are written in Rust, where the ports in memory pass them too; here each becomes a test.
+
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { buildConformance } from '../scripts/conformance.mjs';
+import { SNAPSHOTTER, startLocal } from '../scripts/local.ts';
+
+buildConformance();
+const local = await startLocal({
+  workers: [
+    { config: fileURLToPath(new URL('./conformance/wrangler.toml', import.meta.url)) },
+    { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true' }, sandboxesOf: 'conformance' },
+  ],
+});
+after(() => local.close());
+
+async function ask(path: string, method: 'GET' | 'POST'): Promise<unknown> {
+  const response = await local.miniflare.dispatchFetch(`http://conformance/${path}`, { method });
+  return response.json();
+}
+
+for (const [subject, names] of Object.entries((await ask('', 'GET')) as Record<string, string[]>)) {
+  describe(`conformance: ${subject}`, () => {
+    for (const name of names) {
+      test(name.replaceAll('_', ' '), async () => {
+        const outcome = await ask(`${subject}/${name}`, 'POST');
+        assert.deepEqual(outcome, { name, ok: true });
+      });
+    }
+  });
+}

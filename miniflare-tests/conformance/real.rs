@@ -1,0 +1,109 @@
+//! The real world: the bindings of this Worker.
+
+use std::rc::Rc;
+
+use sandbox_snapshotter::cloudflare::deployment::Platform;
+use sandbox_snapshotter::cloudflare::stub;
+use sandbox_snapshotter::cloudflare::value::from_js;
+use sandbox_snapshotter::cloudflare::{Deployment, WorkspaceObjects};
+use sandbox_snapshotter::model::{Failure, SandboxId, ShortId, SnapshotId};
+use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, Ports, Sandboxes, Workspaces};
+use serde_json::{Value, json};
+use wasm_bindgen::JsValue;
+use worker::{Bucket, Env, ObjectNamespace};
+
+use crate::suite::world::World;
+
+pub struct Real {
+    platform: Rc<Platform>,
+    env: Env,
+    namespace: ObjectNamespace,
+    bucket: Bucket,
+    /// Sets the sandboxes of this case apart from those of others.
+    case: ShortId,
+}
+
+impl Real {
+    pub fn new(env: Env, ctx: JsValue) -> Self {
+        let platform = Rc::clone(Deployment::open(&env, ctx).unwrap().platform());
+        let case = ShortId::draw(&platform.entropy().bytes().unwrap()).unwrap();
+        Self {
+            platform,
+            namespace: env.durable_object("Sandbox").unwrap(),
+            bucket: env.bucket("BACKUP_BUCKET").unwrap(),
+            case,
+            env,
+        }
+    }
+
+    /// Somebody stores an object in the bucket.
+    pub async fn stores(&self, key: &str, content: &[u8]) {
+        self.bucket.put(key, content.to_vec()).execute().await.unwrap();
+    }
+
+    /// Has the workspace of a sandbox carry an operation out.
+    async fn perform(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Value {
+        let workspaces = WorkspaceObjects::open(&self.env).unwrap();
+        workspaces.perform(id, operation, arguments, &JsValue::UNDEFINED).await.unwrap()
+    }
+
+    async fn call(&self, id: &SandboxId, method: &str, arguments: &[Value]) -> Result<Value, Failure> {
+        let answer = stub::call(&self.namespace, id.as_str(), method, &stub::list(arguments)?).await?;
+        Ok(from_js(&answer).unwrap())
+    }
+}
+
+impl World for Real {
+    fn sandboxes(&self) -> &impl Sandboxes {
+        self.platform.sandboxes().unwrap()
+    }
+
+    fn backups(&self) -> &impl BackupStore {
+        self.platform.backups().unwrap()
+    }
+
+    fn workspaces(&self) -> impl Workspaces {
+        WorkspaceObjects::open(&self.env).unwrap()
+    }
+
+    fn clock(&self) -> &impl Clock {
+        self.platform.clock()
+    }
+
+    fn entropy(&self) -> &impl Entropy {
+        self.platform.entropy()
+    }
+
+    fn sandbox(&self, name: &str) -> SandboxId {
+        SandboxId::parse(&format!("{name}-{}", self.case.as_str())).unwrap()
+    }
+
+    async fn writes(&self, id: &SandboxId, path: &str, content: &str) {
+        self.call(id, "writeFile", &[json!(path), json!(content)]).await.unwrap();
+    }
+
+    async fn links(&self, id: &SandboxId, path: &str) {
+        self.call(id, "exec", &[json!(format!("ln -s /tmp '{path}'"))]).await.unwrap();
+    }
+
+    async fn reads(&self, id: &SandboxId, path: &str) -> Option<String> {
+        match self.call(id, "readFile", &[json!(path)]).await {
+            Ok(file) => Some(file["content"].as_str().unwrap().to_owned()),
+            Err(failure) => {
+                assert_eq!(failure.code.as_deref(), Some("FILE_NOT_FOUND"), "{failure:?}");
+                None
+            }
+        }
+    }
+
+    async fn loses(&self, key: &str) {
+        self.bucket.delete(key).await.unwrap();
+    }
+
+    async fn minted(&self, id: &SandboxId) -> SnapshotId {
+        self.writes(id, "/workspace/file", "first").await;
+        let taken = self.perform(id, "snapshot", &json!({ "sandboxId": id })).await;
+        self.perform(id, "delete", &json!({ "ref": taken })).await;
+        serde_json::from_value(taken["ref"]["snapshotId"].clone()).unwrap()
+    }
+}

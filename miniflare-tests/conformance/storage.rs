@@ -1,0 +1,193 @@
+//! What holds for the storage of the ledger alone: how it is looked through, and how its versions follow each other.
+
+use sandbox_snapshotter::cloudflare::ledger::SqlLedger;
+use sandbox_snapshotter::cloudflare::runtime::WorkerClock;
+use sandbox_snapshotter::model::record::{RequestRecord, SnapshotRecord};
+use sandbox_snapshotter::model::{Code, Timestamp};
+use sandbox_snapshotter::ports::{Clock, Ledger};
+use serde_json::Value;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::worker_sys::DurableObjectState;
+use worker::{State, Storage};
+
+use crate::suite::Case;
+use crate::suite::ledger::rows::{deleted, minute, ready, snapshot_id};
+
+/// A database that the release of version 1 has written.
+const VERSION_1: &str = include_str!("version-1.sql");
+
+/// A Durable Object in which nothing is stored.
+pub struct Object(pub JsValue);
+
+pub fn cases() -> Vec<Case<Object>> {
+    vec![
+        case!(what_was_kept_is_there_when_it_is_opened_again),
+        case!(async the_platform_has_the_alarm_that_the_ledger_has),
+        case!(a_page_is_found_by_its_index_among_a_thousand_snapshots),
+        case!(a_page_of_a_prefix_is_found_by_the_index_of_labels),
+        case!(a_database_of_version_1_is_brought_to_this_version_with_all_that_is_in_it),
+        case!(a_database_of_version_1_becomes_what_a_new_one_is),
+        case!(a_database_of_a_later_version_is_refused_and_left_as_it_is),
+        case!(a_migration_that_fails_changes_nothing),
+        case!(a_row_that_cant_be_read_is_named_without_what_is_in_it),
+        case!(a_refused_statement_is_the_cause_of_the_failure),
+    ]
+}
+
+fn what_was_kept_is_there_when_it_is_opened_again(object: &Object) {
+    let ledger = object.open();
+    ledger.put_snapshot(&ready(1)).unwrap();
+    ledger.set_alarm(Some(minute(1))).unwrap();
+    let reopened = object.open();
+    assert_eq!(reopened.snapshot(&snapshot_id(1)).unwrap(), Some(ready(1)));
+    assert_eq!(reopened.alarm().unwrap(), Some(minute(1)));
+}
+
+async fn the_platform_has_the_alarm_that_the_ledger_has(object: &Object) {
+    let ledger = object.open();
+    let soon = WorkerClock.now().plus_millis(3_600_000);
+    for at in [Some(soon), Some(soon.plus_millis(1)), None] {
+        ledger.set_alarm(at).unwrap();
+        assert_eq!(object.alarm().await, at.map(Timestamp::as_millis));
+    }
+    ledger.set_alarm(Some(Timestamp::LAST)).unwrap();
+    assert!(
+        object.alarm().await > Some(soon.as_millis()),
+        "the platform takes none so late, but the latest that it can"
+    );
+}
+
+fn a_page_is_found_by_its_index_among_a_thousand_snapshots(object: &Object) {
+    let ledger = object.with_a_thousand_snapshots();
+    assert_eq!(
+        ledger.plan_of_page(false).unwrap(),
+        "SEARCH snapshots USING INDEX snapshots_by_age ((created_at,snapshot_id)<(?,?))"
+    );
+}
+
+fn a_page_of_a_prefix_is_found_by_the_index_of_labels(object: &Object) {
+    let ledger = object.with_a_thousand_snapshots();
+    assert_eq!(
+        ledger.plan_of_page(true).unwrap(),
+        "SEARCH snapshots USING INDEX snapshots_by_label (label>? AND label<?)\nUSE TEMP B-TREE FOR ORDER BY"
+    );
+}
+
+fn a_database_of_version_1_is_brought_to_this_version_with_all_that_is_in_it(object: &Object) {
+    object.run(VERSION_1);
+    let ledger = object.open();
+    let labels = |snapshots: Vec<SnapshotRecord>| -> Vec<String> {
+        snapshots.into_iter().map(|snapshot| snapshot.label.into()).collect()
+    };
+    assert_eq!(ledger.workspace().unwrap().unwrap().policy.expiration_seconds, 3600);
+    assert_eq!(ledger.alarm().unwrap(), Some(Timestamp::from_millis(1_795_143_600_000)));
+    assert_eq!(labels(ledger.page(None, None, 10).unwrap()), ["making", "ready"]);
+    assert_eq!(labels(ledger.page(None, Some("r"), 10).unwrap()), ["ready"]);
+    assert_eq!(labels(ledger.unfinished().unwrap()), ["making"]);
+    assert_eq!(labels(ledger.expiring(Timestamp::from_millis(1_795_143_600_000), 10).unwrap()), ["ready"]);
+    assert!(ledger.snapshot(&snapshot_id(3)).unwrap().is_some());
+    assert!(!ledger.forget_deleted(Timestamp::LAST).unwrap());
+    assert!(ledger.snapshot(&snapshot_id(3)).unwrap().is_none());
+    assert_eq!(ledger.derived_from(&snapshot_id(1)).unwrap(), ledger.unsettled().unwrap());
+    assert_eq!(ledger.unsettled().unwrap().len(), 1);
+    assert_eq!(ledger.unanswered().unwrap().len(), 1);
+    assert!(matches!(ledger.request("answered").unwrap(), Some(RequestRecord { answer: Some(_), .. })));
+    assert_eq!(ledger.releases().unwrap().len(), 1);
+}
+
+fn a_database_of_version_1_becomes_what_a_new_one_is(object: &Object) {
+    object.open();
+    let new = object.schema();
+    for table in ["schema", "workspace", "snapshots", "derivations", "requests", "releases"] {
+        object.run(&format!("DROP TABLE {table}"));
+    }
+    object.run(VERSION_1);
+    object.open();
+    assert_eq!(object.schema(), new);
+}
+
+fn a_database_of_a_later_version_is_refused_and_left_as_it_is(object: &Object) {
+    object.open().put_snapshot(&ready(1)).unwrap();
+    object.run("UPDATE schema SET version = 3; DROP TABLE releases; ALTER TABLE requests RENAME TO calls");
+    let before = object.contents();
+    let error = SqlLedger::open(&object.0).err().unwrap();
+    assert_eq!(error.code(), Code::LedgerTooNew);
+    assert!(error.message().contains("version 3") && error.message().contains("up to 2"), "{}", error.message());
+    assert!(error.remediation().contains("Deploy the release that wrote it, or a later one."));
+    assert_eq!(object.contents(), before);
+}
+
+fn a_migration_that_fails_changes_nothing(object: &Object) {
+    object.run(VERSION_1);
+    object.run("DROP TABLE requests");
+    let before = object.contents();
+    assert_eq!(SqlLedger::open(&object.0).err().unwrap().code(), Code::LedgerUnavailable);
+    assert_eq!(object.contents(), before);
+}
+
+fn a_row_that_cant_be_read_is_named_without_what_is_in_it(object: &Object) {
+    let ledger = object.open();
+    ledger.put_snapshot(&ready(1)).unwrap();
+    object.run("UPDATE snapshots SET record = json_set(record, '$.label', ' it is secret')");
+    let error = ledger.snapshot(&snapshot_id(1)).unwrap_err();
+    assert_eq!(error.code(), Code::LedgerUnavailable);
+    assert!(error.message().contains("\"snap-0000000000000001\" of the table snapshots"), "{}", error.message());
+    assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+}
+
+fn a_refused_statement_is_the_cause_of_the_failure(object: &Object) {
+    let ledger = object.open();
+    ledger.put_snapshot(&ready(1)).unwrap();
+    let taker = SnapshotRecord { label: ready(1).label, ..ready(2) };
+    let error = ledger.put_snapshot(&taker).unwrap_err();
+    assert!(error.cause().unwrap().message.contains("UNIQUE constraint failed: snapshots.label"), "{error:?}");
+    ledger.put_snapshot(&SnapshotRecord { label: ready(1).label, ..deleted(2, minute(1)) }).unwrap();
+}
+
+impl Object {
+    fn open(&self) -> SqlLedger {
+        SqlLedger::open(&self.0).unwrap()
+    }
+
+    fn with_a_thousand_snapshots(&self) -> SqlLedger {
+        let ledger = self.open();
+        for number in 1..=1000 {
+            ledger.put_snapshot(&ready(number)).unwrap();
+        }
+        ledger
+    }
+
+    fn storage(&self) -> Storage {
+        State::from(self.0.clone().unchecked_into::<DurableObjectState>()).storage()
+    }
+
+    async fn alarm(&self) -> Option<i64> {
+        self.storage().get_alarm().await.unwrap()
+    }
+
+    /// Runs statements, and answers the rows of the last one.
+    fn run(&self, statements: &str) -> Vec<Value> {
+        self.storage().sql().exec(statements, None).unwrap().to_array().unwrap()
+    }
+
+    /// The names of tables, with their columns, and of indexes, with what they are about.
+    fn schema(&self) -> Vec<String> {
+        let columns =
+            "SELECT m.name || '.' || c.name || ' ' || c.type AS what FROM sqlite_schema m, pragma_table_info(m.name) c";
+        let indexes = "SELECT sql AS what FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL";
+        let rows = [self.run(columns), self.run(indexes)].concat();
+        let mut what: Vec<_> = rows.iter().map(|row| row["what"].as_str().unwrap().to_owned()).collect();
+        what.sort();
+        what
+    }
+
+    /// Every table, and every row.
+    fn contents(&self) -> Vec<Value> {
+        let schema = self.run("SELECT type, name, sql FROM sqlite_schema ORDER BY name");
+        let tables = schema.iter().filter(|row| row["type"] == "table").filter_map(|row| row["name"].as_str());
+        let rows = tables
+            .filter(|table| !table.starts_with('_'))
+            .flat_map(|table| self.run(&format!("SELECT * FROM {table}")));
+        schema.iter().cloned().chain(rows).collect()
+    }
+}

@@ -1,0 +1,35 @@
+// Plays cases of the conformance suite, each in a Durable Object of its own.
+
+import { DurableObject } from 'cloudflare:workers';
+
+import * as rust from '../../build/conformance/index.js';
+import module from '../../build/conformance/index_bg.wasm';
+
+export { ContainerProxy, Sandbox } from '@cloudflare/sandbox';
+
+rust.initSync({ module });
+
+export class Subject extends DurableObject {
+  async play(subject, name) {
+    const panic = Promise.withResolvers();
+    globalThis.panicked = (message) => panic.reject(new Error(message));
+    try {
+      await Promise.race([rust.run(subject, name, this.ctx, this.env), panic.promise]);
+      return { name, ok: true };
+    } catch (error) {
+      rust.__wbg_reset_state();
+      return { name, ok: false, error: error.message };
+    }
+  }
+
+  alarm() {}
+}
+
+export default {
+  /** `GET /`: the names of the cases, by their subjects. `POST /<subject>/<case>`: plays one. */
+  async fetch(request, env) {
+    const [subject, name] = new URL(request.url).pathname.slice(1).split('/');
+    if (!name) return new Response(rust.cases());
+    return Response.json(await env.Subject.getByName(`${subject}/${name}`).play(subject, name));
+  },
+};

@@ -1,0 +1,279 @@
+// Where snapshots and sandboxes come from: the tree, the manifest, sessions within it, and the keys that sign its refs.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { until, World } from './world.ts';
+import type { Branch, Manifest, SnapshotRef, Tree } from '../examples/agent/src/snapshotter.ts';
+
+let world: World;
+let failsAt: string | undefined;
+let origins = 0;
+let origin: string;
+
+before(async () => {
+  world = await World.start({
+    onCall: ({ command }) => {
+      if (failsAt !== undefined && command?.includes(failsAt)) throw new Error('the disk is full');
+    },
+  });
+});
+after(() => world[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  origin = `origin-${++origins}`;
+  await world.exec(origin, 'echo x > file');
+});
+
+const code = async (call: Promise<unknown>) => (await world.failure(call)).code;
+
+/** A tree by its ids: each sandbox with its snapshots, each of those with what was made from it. */
+type Shape = [sandboxId: string, ...snapshots: [snapshotId: string, ...derived: Shape[]][]];
+const shape = ({ sandboxId, snapshots, problem }: Branch): Shape => {
+  assert.equal(problem, undefined);
+  return [sandboxId, ...snapshots.map((node) => [node.snapshotId, ...node.derived.map(shape)] as any)];
+};
+
+describe('the lineage', () => {
+  test('of a sandbox that was never captured is that sandbox', async () => {
+    const tree: Tree = await world.rpc('lineage', { sandboxId: 'never-seen' });
+    assert.deepEqual(tree, {
+      root: { sandboxId: 'never-seen', snapshots: [] },
+      sandboxes: 1,
+      truncated: false,
+    });
+  });
+
+  for (const transport of ['rpc', 'http'] as const) {
+    test(`is one tree, seen from each sandbox in it, over ${transport}`, async () => {
+      const first = await world.snapshot(origin);
+      const restored = (await world.restore(first)).ref.sandboxId;
+      const second = await world.snapshot(restored);
+      const again = (await world.restore(second)).ref.sandboxId;
+      const branches = [
+        (await world.branch(second)).ref.sandboxId,
+        (await world.branch(second)).ref.sandboxId,
+      ];
+      const third = await world.snapshot(origin);
+      const expected: Shape = [
+        origin,
+        [third.ref.snapshotId],
+        [
+          first.ref.snapshotId,
+          [restored, [second.ref.snapshotId, ...[again, ...branches].sort().map((id): Shape => [id])]],
+        ],
+      ];
+      for (const sandboxId of [origin, restored, again, ...branches]) {
+        const tree: Tree = await world[transport]('lineage', { sandboxId });
+        assert.deepEqual(shape(tree.root), expected, `seen from ${sandboxId}`);
+        assert.equal(tree.sandboxes, 5);
+      }
+    });
+  }
+
+  test('says of each sandbox how it was made', async () => {
+    const ref = await world.snapshot(origin);
+    const restored = (await world.restore(ref)).ref.sandboxId;
+    const branch = (await world.branch(ref)).ref.sandboxId;
+    const { root }: Tree = await world.rpc('lineage', { sandboxId: origin });
+    const made = root.snapshots[0]?.derived.map(({ sandboxId, lineage }) => [sandboxId, lineage]);
+    assert.equal(root.lineage, undefined);
+    assert.deepEqual(Object.fromEntries(made ?? []), { [restored]: 'restored', [branch]: 'branch' });
+  });
+
+  test('keeps the place of a snapshot that is gone, where something was made from it', async () => {
+    const ref = await world.snapshot(origin);
+    const restored = (await world.restore(ref)).ref.sandboxId;
+    await world.rpc('delete', { ref, force: true });
+    const { root }: Tree = await world.rpc('lineage', { sandboxId: restored });
+    assert.deepEqual(shape(root), [origin, [ref.ref.snapshotId, [restored]]]);
+    assert.equal(root.snapshots[0]?.state, 'deleted');
+  });
+
+  test('has no sandbox of a restore that failed', async () => {
+    const ref = await world.snapshot(origin);
+    failsAt = 'unsquashfs';
+    assert.equal(await code(world.restore(ref)), 'RESTORE_FAILED');
+    failsAt = undefined;
+    const { sandboxes }: Tree = await world.rpc('lineage', { sandboxId: origin });
+    assert.equal(sandboxes, 1);
+  });
+
+  for (const root of [
+    'with blanks in it',
+    'ünï 🦀',
+    `quote's "and" more`,
+    'a/b?c#d%20e',
+    'snap-restored-branch',
+  ]) {
+    test(`of ${root} is whole, however odd that id is`, async () => {
+      await world.exec(root, 'echo odd > file');
+      const ref = await world.http('snapshot', { sandboxId: root, label: root });
+      const { sandboxId } = (await world.http('restore', { ref })).ref;
+      assert.equal(await world.exec(sandboxId, 'cat file'), 'odd\n');
+      const own = await world.snapshot(sandboxId);
+      const tree: Tree = await world.rpc('lineage', { sandboxId });
+      assert.deepEqual(shape(tree.root), [root, [ref.ref.snapshotId, [sandboxId, [own.ref.snapshotId]]]]);
+      await until(async () => (await world.get(ref)).holders.length === 0);
+      assert.equal((await world.rpc('sweep', { graceSeconds: 0, dryRun: true })).swept, 0);
+      const { removed } = await world.rpc('delete', { sandboxId: root, label: root, session: sandboxId });
+      assert.equal(removed, true);
+    });
+  }
+
+  test('of a chain whose ids are at their longest is whole', async () => {
+    const root = 'a-very-long-name-'.repeat(3).padEnd(63, 'x');
+    await world.exec(root, 'echo x > file');
+    const chain = [root];
+    for (let generation = 0; generation < 4; generation += 1) {
+      const ref = await world.snapshot(chain.at(-1)!);
+      assert.equal(ref.ref.rootId, root);
+      chain.push((await world.restore(ref)).ref.sandboxId);
+    }
+    const tree: Tree = await world.rpc('lineage', { sandboxId: chain.at(-1) });
+    assert.deepEqual([tree.root.sandboxId, tree.sandboxes], [root, 5]);
+    assert.ok(chain.every((id) => id.length <= 63));
+  });
+});
+
+describe('the manifest', () => {
+  test('has everything that is known of a snapshot', async () => {
+    const parent = await world.snapshot(origin);
+    const { sandboxId } = (await world.restore(parent)).ref;
+    const options = {
+      label: 'manifest',
+      excludes: ['*.log'],
+      gitignore: true,
+      compression: { format: 'gzip' },
+      expirationSeconds: 3600,
+    };
+    const ref = await world.snapshot(sandboxId, options);
+    const derived = (await world.branch(ref)).ref.sandboxId;
+    const manifest: Manifest = await world.rpc('manifest', { ref });
+    const { excludes, gitignore, compression, expirationSeconds, label } = manifest;
+    assert.deepEqual({ label, excludes, gitignore, compression, expirationSeconds }, options);
+    const backup = `backups/${ref.ref.backup.id}`;
+    assert.deepEqual(manifest.objects, [`${backup}/data.sqsh`, `${backup}/meta.json`]);
+    assert.deepEqual([manifest.schemaVersion, manifest.originId, manifest.rootId], [1, sandboxId, origin]);
+    assert.deepEqual(manifest.parent, { originId: origin, snapshotId: parent.ref.snapshotId });
+    assert.match(manifest.checksum ?? '', /^md5:[0-9a-f]{32}$/);
+    assert.equal(manifest.captureBeganAt, ref.capture?.beganAt);
+    assert.deepEqual(
+      manifest.derived.map(({ sandboxId, lineage, holds }) => ({ sandboxId, lineage, holds })),
+      [{ sandboxId: derived, lineage: 'branch', holds: true }],
+    );
+    assert.deepEqual([manifest.imported, manifest.ended, manifest.holders], [false, undefined, [derived]]);
+  });
+});
+
+describe('a restored sandbox', () => {
+  test('holds its snapshot until it has one of its own', async () => {
+    const ref = await world.snapshot(origin);
+    const one = (await world.restore(ref)).ref.sandboxId;
+    const two = (await world.branch(ref)).ref.sandboxId;
+    assert.deepEqual((await world.get(ref)).holders, [two, one].sort());
+    await world.snapshot(one);
+    await until(async () => (await world.get(ref)).holders.length === 1);
+    assert.deepEqual((await world.get(ref)).holders, [two]);
+  });
+
+  test('is a use of its snapshot, from which its expiration counts', async () => {
+    const ref = await world.snapshot(origin, { expirationSeconds: 3600 });
+    const { sandboxId } = (await world.restore(ref)).ref;
+    const held = await world.get(ref);
+    assert.ok(held.lastUsedAt > ref.ref.createdAt);
+    assert.equal(held.expiresAt, undefined, 'it stays as long as it is held');
+    await world.snapshot(sandboxId);
+    await until(async () => (await world.get(ref)).expiresAt !== undefined);
+    const { lastUsedAt, expiresAt = '' } = await world.get(ref);
+    assert.equal(Date.parse(expiresAt) - Date.parse(lastUsedAt), 3600_000);
+  });
+});
+
+describe('a session', () => {
+  let ref: SnapshotRef;
+  beforeEach(async () => {
+    ref = await world.snapshot(origin, { label: 'mine' });
+  });
+
+  for (const transport of ['rpc', 'http'] as const) {
+    test(`of another lineage is refused, unless that is allowed, over ${transport}`, async () => {
+      const selection = { sandboxId: origin, snapshotId: ref.ref.snapshotId };
+      const calls: Record<string, object> = {
+        restore: { ref },
+        branch: { ref },
+        get: selection,
+        manifest: { sandboxId: origin, label: 'mine' },
+        verify: { ref },
+        label: { ref, newLabel: 'theirs' },
+        pin: { ref },
+        unpin: { ref },
+        list: { sandboxId: origin },
+        lineage: { sandboxId: origin },
+        retention: { sandboxId: origin },
+        delete: { ref },
+      };
+      const session = `somebody-else-${transport}`;
+      const untouched = [await world.objects(), world.running(), await world.labels(origin)];
+      for (const [method, options] of Object.entries(calls)) {
+        const error = await world.failure(world[transport](method, { ...options, session }));
+        assert.deepEqual([error.code, error.kind], ['CROSS_SESSION', 'policy_denied'], method);
+        assert.match(error.message, new RegExp(`"${session}".*"${origin}"`));
+        const denied = { ...options, session, allowCrossSession: false };
+        assert.equal(await code(world[transport](method, denied)), 'CROSS_SESSION', method);
+      }
+      assert.deepEqual([await world.objects(), world.running(), await world.labels(origin)], untouched);
+      for (const [method, options] of Object.entries(calls)) {
+        const allowed = { ...options, session, allowCrossSession: true };
+        if (method === 'delete') Object.assign(allowed, { force: true });
+        await world[transport](method, allowed);
+      }
+    });
+  }
+
+  test('of the same lineage is any sandbox of it', async () => {
+    const restored = (await world.restore(ref)).ref.sandboxId;
+    const again = (await world.restore(await world.snapshot(restored))).ref.sandboxId;
+    for (const session of [origin, restored, again]) {
+      assert.equal((await world.rpc('list', { sandboxId: origin, session })).snapshots.length, 1);
+      assert.equal((await world.rpc('get', { ref, session })).label, 'mine');
+    }
+    assert.equal((await world.rpc('list', { sandboxId: again, session: origin })).snapshots.length, 0);
+  });
+
+  test('of a sandbox whose id had to be cut is known by its workspace', async () => {
+    const root = 'y'.repeat(63);
+    await world.exec(root, 'echo x > file');
+    const long = await world.snapshot(root);
+    const session = (await world.restore(long)).ref.sandboxId;
+    assert.ok(!session.startsWith(root));
+    assert.equal((await world.rpc('list', { sandboxId: root, session })).snapshots.length, 1);
+    assert.equal(await code(world.rpc('get', { ref, session })), 'CROSS_SESSION');
+  });
+});
+
+describe('a key that is rotated', () => {
+  for (const transport of ['rpc', 'http'] as const) {
+    test(`signs what comes, and what the one before has signed is good, over ${transport}`, async () => {
+      const first = await world.snapshot(origin);
+      assert.deepEqual(await world[transport]('rotateKey', { sandboxId: origin }), { key: 2, previous: 1 });
+      const second = await world.snapshot(origin);
+      await world.get(first);
+      assert.deepEqual(await world[transport]('rotateKey', { sandboxId: origin }), { key: 3, previous: 2 });
+      await world.get(second);
+      assert.equal(await code(world.restore(first)), 'REF_MISMATCH');
+      const { ref } = await world.rpc('get', { sandboxId: origin, snapshotId: first.ref.snapshotId });
+      assert.notEqual(ref.ref.signature, first.ref.signature);
+      await world.restores(ref, 'cat file', 'x\n');
+    });
+  }
+
+  test('is the sandbox’s own: what another one has signed is refused', async () => {
+    await world.exec('theirs', 'echo x > file');
+    const [ours, theirs] = [await world.snapshot(origin), await world.snapshot('theirs')];
+    ours.ref.signature = theirs.ref.signature;
+    assert.equal(await code(world.restore(ours)), 'REF_MISMATCH');
+    theirs.ref.originId = origin;
+    assert.equal(await code(world.restore(theirs)), 'REF_MISMATCH');
+  });
+});

@@ -1,0 +1,160 @@
+//! The SQL storage of a Durable Object, as much of it as the ledger needs.
+//!
+//! Declared here because `worker` lets through what JavaScript throws while rows are read.
+
+use std::panic::AssertUnwindSafe;
+
+use js_sys::{Array, Promise};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
+
+use crate::cloudflare::thrown::failure;
+use crate::model::{self, Code, Error, Failure, Result, Timestamp};
+
+/// The latest time that the platform takes for an alarm, in milliseconds: the end of 2188. One that was meant to come later
+/// finds nothing to do, and is set anew.
+const LATEST_ALARM: i64 = 6_911_049_599_999;
+
+#[wasm_bindgen]
+extern "C" {
+    type State;
+    #[wasm_bindgen(method, catch, getter)]
+    fn storage(this: &State) -> Result<Storage, JsValue>;
+
+    type Storage;
+    #[wasm_bindgen(method, catch, getter)]
+    fn sql(this: &Storage) -> Result<Sql, JsValue>;
+    #[wasm_bindgen(method, catch, js_name = transactionSync)]
+    fn transaction_sync(this: &Storage, work: &mut dyn FnMut() -> Result<(), JsValue>) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch, js_name = setAlarm)]
+    fn set_alarm(this: &Storage, millis: f64) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch, js_name = deleteAlarm)]
+    fn delete_alarm(this: &Storage) -> Result<Promise, JsValue>;
+
+    type Sql;
+    #[wasm_bindgen(method, catch, variadic)]
+    fn exec(this: &Sql, statement: &str, values: &Array) -> Result<Cursor, JsValue>;
+
+    type Cursor;
+    #[wasm_bindgen(method, catch, js_name = toArray)]
+    fn to_array(this: &Cursor) -> Result<Array, JsValue>;
+
+    /// A row of any statement: those of its columns that are asked for have one of these names.
+    pub(super) type Row;
+    #[wasm_bindgen(method, getter)]
+    fn key(this: &Row) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn record(this: &Row) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn value(this: &Row) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn detail(this: &Row) -> JsValue;
+}
+
+impl Row {
+    /// Its column `value`; `None` where that is NULL.
+    pub(super) fn number(&self) -> Option<f64> {
+        self.value().as_f64()
+    }
+
+    /// Its column `detail`, which a query plan has.
+    pub(super) fn step(&self) -> String {
+        self.detail().as_string().unwrap_or_default()
+    }
+}
+
+/// The storage of a Durable Object.
+pub(super) struct Database {
+    storage: Storage,
+    sql: Sql,
+}
+
+impl Database {
+    /// That of `ctx`.
+    pub(super) fn of(ctx: &JsValue) -> Result<Self> {
+        let storage = ctx.unchecked_ref::<State>().storage().map_err(failed)?;
+        Ok(Self { sql: storage.sql().map_err(failed)?, storage })
+    }
+
+    /// Runs a statement, and answers its rows.
+    pub(super) fn run(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
+        let values: Array = values.iter().collect();
+        let rows = self.sql.exec(statement, &values).and_then(|cursor| cursor.to_array()).map_err(failed)?;
+        Ok(rows.iter().map(JsCast::unchecked_into).collect())
+    }
+
+    /// Runs a statement whose rows have the columns `key` and `record`, and answers the records that are not NULL.
+    pub(super) fn records<T: DeserializeOwned>(
+        &self,
+        table: &str,
+        statement: &str,
+        values: &[JsValue],
+    ) -> Result<Vec<T>> {
+        let rows = self.run(statement, values)?;
+        rows.iter().filter(|row| !row.record().is_null()).map(|row| decoded(table, row)).collect()
+    }
+
+    /// Does `work` as a whole or, when it fails, not at all.
+    pub(super) fn transaction(&self, work: impl Fn() -> Result<()>) -> Result<()> {
+        let mut outcome = Ok(());
+        let mut inner = AssertUnwindSafe((work, &mut outcome));
+        let committed = self.storage.transaction_sync(&mut move || {
+            let whole = &mut inner;
+            let (work, outcome) = &mut whole.0;
+            **outcome = work();
+            outcome.as_ref().map_err(|error| JsValue::from(error.to_string())).copied()
+        });
+        outcome.and(committed.map_err(failed))
+    }
+
+    /// Sets the alarm, or takes it away. What is written is kept before anything that was asked for is answered, so
+    /// there is nothing to wait for.
+    pub(super) fn set_alarm(&self, at: Option<Timestamp>) -> Result<()> {
+        let set = match at {
+            Some(at) => self.storage.set_alarm(number(at.as_millis().clamp(1, LATEST_ALARM))),
+            None => self.storage.delete_alarm(),
+        };
+        set.map(drop).map_err(failed)
+    }
+}
+
+/// A record in the form that it is stored in.
+pub(super) fn json(record: &impl Serialize) -> Result<JsValue> {
+    let text = model::json::print(record);
+    text.map(JsValue::from).map_err(|error| unavailable(Failure::new("SerializationError", &error)))
+}
+
+/// A time in the form that it is stored in: its milliseconds.
+pub(super) fn millis(time: Timestamp) -> JsValue {
+    number(time.as_millis()).into()
+}
+
+#[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
+fn number(millis: i64) -> f64 {
+    millis as f64
+}
+
+/// What is in a row must not be in the message: it may be secret.
+fn decoded<T: DeserializeOwned>(table: &str, row: &Row) -> Result<T> {
+    let text = row.record().as_string().unwrap_or_default();
+    model::json::parse(&text).map_err(|_| {
+        let key = row.key().as_string().unwrap_or_default();
+        Error::new(
+            Code::LedgerUnavailable,
+            format!("The row {key:?} of the table {table} can't be read."),
+            "Report it, with the version of this Worker.",
+        )
+    })
+}
+
+#[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.
+fn failed(thrown: JsValue) -> Error {
+    unavailable(failure(&thrown))
+}
+
+fn unavailable(cause: Failure) -> Error {
+    let message = format!("The storage of the workspace failed: {}", cause.message);
+    Error::new(Code::LedgerUnavailable, message, "Try again.").caused_by(cause)
+}

@@ -1,0 +1,393 @@
+//! What the ledger of a workspace keeps: its rows.
+//!
+//! They are stored as JSON, so a field is only ever added, and with a default for rows that were written before it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::policy::{Candidate, Policy};
+use super::{
+    BackupHandle, BackupId, Compression, Directory, Label, Lineage, Mark, SandboxId, SandboxState, SigningKey,
+    SnapshotId, SnapshotRef, Timestamp,
+};
+
+/// The workspace itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceRecord {
+    /// The sandbox that it is about.
+    pub sandbox_id: SandboxId,
+    /// The first sandbox of the lineage.
+    pub root_id: SandboxId,
+    /// Where its sandbox came from; absent for one that an application started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+    /// How long its snapshots are kept.
+    #[serde(default)]
+    pub policy: Policy,
+    /// The keys that sign its refs, the newest first; at most two.
+    #[serde(default)]
+    pub keys: Vec<SigningKey>,
+    /// What the ids of its snapshots are minted with; for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<SigningKey>,
+    /// Doubt about the container, until it is settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+}
+
+/// Something was done that may have started a container in the place of one that had ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// A container counts only if it was there before this.
+    pub since: Timestamp,
+    /// When it can be settled: nothing comes of what was done last any more.
+    pub due: Timestamp,
+}
+
+/// The snapshot that a sandbox was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    /// The sandbox that the snapshot was taken of.
+    pub origin_id: SandboxId,
+    /// The snapshot.
+    pub snapshot_id: SnapshotId,
+    /// Whether it was restored or branched.
+    pub lineage: Lineage,
+    /// Whether the snapshot is still needed here: until there is one of this workspace itself.
+    pub needed: bool,
+}
+
+/// A snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotRecord {
+    /// The snapshot.
+    pub snapshot_id: SnapshotId,
+    /// A person's name for it, unique in the workspace as long as it is not deleted.
+    pub label: Label,
+    /// The directory that was captured.
+    pub dir: Directory,
+    /// Patterns of paths that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excludes: Vec<String>,
+    /// Whether what git ignores was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gitignore: Option<bool>,
+    /// How the archive is compressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Compression>,
+    /// When its capture began.
+    pub began_at: Timestamp,
+    /// When it was taken or last restored.
+    pub last_used_at: Timestamp,
+    /// Its own expiration, in seconds after its last use; 0 is never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiration_seconds: Option<u64>,
+    /// When it expires, as the policy was when that was last worked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Whether it stays whatever the policy says.
+    #[serde(default)]
+    pub pinned: bool,
+    /// How far it is.
+    pub stage: Stage,
+}
+
+/// How far a snapshot is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// It was asked for, and is not there yet.
+    Making(Making),
+    /// It can be restored, as far as is known.
+    Ready {
+        /// What is in R2.
+        stored: Stored,
+    },
+    /// It is being deleted.
+    Deleting {
+        /// What was in R2.
+        stored: Stored,
+        /// Why it goes.
+        end: End,
+        /// How it is followed up.
+        loose: LooseEnd,
+    },
+    /// It is gone. The row is kept for a while, to say so.
+    Deleted {
+        /// What was in R2.
+        stored: Stored,
+        /// Why it went.
+        end: End,
+    },
+}
+
+/// A capture that was begun.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Making {
+    /// The container that was seen.
+    pub sighting: Sighting,
+    /// The label that it takes from another snapshot when it is ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes_label: Option<Label>,
+    /// What the sandbox answered, when it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<BackupHandle>,
+    /// Whether it is not wanted any more, and its backup has to go.
+    #[serde(default)]
+    pub discarded: bool,
+    /// The idempotency key of the call that asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// How it is followed up when nobody works on it.
+    pub loose: LooseEnd,
+}
+
+/// A container that was up, by which it can be told from another one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sighting {
+    /// When it was looked at.
+    pub since: Timestamp,
+    /// See [`SandboxState::last_change`].
+    pub last_change: f64,
+}
+
+impl Sighting {
+    /// That a container was up at `since`.
+    pub const fn of(state: SandboxState, since: Timestamp) -> Self {
+        Self { since, last_change: state.last_change }
+    }
+}
+
+/// Something that has to be looked after when nobody works on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LooseEnd {
+    /// When to look after it next.
+    pub due: Timestamp,
+    /// How often that was done.
+    pub tries: u32,
+}
+
+/// A backup in R2.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stored {
+    /// The SDK's handle.
+    pub backup: BackupHandle,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// The size of the archive, in bytes.
+    pub size_bytes: u64,
+    /// R2's checksum of the archive, where it has one: `md5:<hexadecimal>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// Until when the SDK restores it.
+    pub usable_until: Timestamp,
+    /// Whether it came in by `import`, and may not carry the product's mark.
+    #[serde(default)]
+    pub imported: bool,
+    /// When it was last looked at in R2.
+    pub checked_at: Timestamp,
+    /// What was found to be wrong with its objects there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
+    /// What was found to be wrong in the archive, which only `verify` looks into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage_within: Option<String>,
+}
+
+impl Stored {
+    /// What is known to be wrong with it.
+    pub fn known_damage(&self) -> Option<&str> {
+        self.damage.as_deref().or(self.damage_within.as_deref())
+    }
+}
+
+/// Why a snapshot is gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct End {
+    /// When it was let go.
+    pub at: Timestamp,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// The state of a snapshot, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SnapshotState {
+    /// [`Stage::Making`]
+    Making,
+    /// [`Stage::Ready`]
+    Ready,
+    /// [`Stage::Deleting`]
+    Deleting,
+    /// [`Stage::Deleted`]
+    Deleted,
+}
+
+impl SnapshotState {
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Making => "making",
+            Self::Ready => "ready",
+            Self::Deleting => "deleting",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+impl SnapshotRecord {
+    /// The state.
+    pub const fn state(&self) -> SnapshotState {
+        match self.stage {
+            Stage::Making(_) => SnapshotState::Making,
+            Stage::Ready { .. } => SnapshotState::Ready,
+            Stage::Deleting { .. } => SnapshotState::Deleting,
+            Stage::Deleted { .. } => SnapshotState::Deleted,
+        }
+    }
+
+    /// What is, or was, in R2; `None` while it is being made.
+    pub const fn stored(&self) -> Option<&Stored> {
+        match &self.stage {
+            Stage::Making(_) => None,
+            Stage::Ready { stored } | Stage::Deleting { stored, .. } | Stage::Deleted { stored, .. } => Some(stored),
+        }
+    }
+
+    /// When it was stored; when its capture began, while it is not yet.
+    pub fn created_at(&self) -> Timestamp {
+        self.stored().map_or(self.began_at, |stored| stored.created_at)
+    }
+
+    /// Whether the backup of that id is this snapshot's, as far as is known: any may be, while it is being made.
+    pub fn may_own(&self, backup: &BackupId) -> bool {
+        match &self.stage {
+            Stage::Making(_) => true,
+            Stage::Ready { stored } | Stage::Deleting { stored, .. } => stored.backup.id() == backup,
+            Stage::Deleted { .. } => false,
+        }
+    }
+
+    /// When somebody has to look after it, if it is in a passing state.
+    pub const fn loose(&self) -> Option<LooseEnd> {
+        match &self.stage {
+            Stage::Making(Making { loose, .. }) | Stage::Deleting { loose, .. } => Some(*loose),
+            Stage::Ready { .. } | Stage::Deleted { .. } => None,
+        }
+    }
+
+    /// The mark that its backup carries in R2.
+    pub fn mark(&self, origin_id: &SandboxId) -> Mark {
+        Mark { snapshot_id: self.snapshot_id.clone(), origin_id: origin_id.clone() }
+    }
+
+    /// Its ref, in the workspace that it belongs to; `None` while it is being made.
+    pub fn to_ref(&self, workspace: &WorkspaceRecord) -> Option<SnapshotRef> {
+        let stored = self.stored()?;
+        Some(SnapshotRef::sign(
+            self.snapshot_id.clone(),
+            workspace.sandbox_id.clone(),
+            workspace.root_id.clone(),
+            stored.backup.clone(),
+            stored.created_at,
+            workspace.keys.first()?,
+        ))
+    }
+
+    /// What retention looks at.
+    pub fn candidate(&self, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
+        let usable = |stored: &Stored| stored.known_damage().is_none() && stored.usable_until > now;
+        Candidate {
+            snapshot_id: self.snapshot_id.clone(),
+            label: self.label.clone(),
+            created_at: self.created_at(),
+            last_used_at: self.last_used_at,
+            expiration_seconds: self.expiration_seconds,
+            pinned: self.pinned,
+            good: matches!(&self.stage, Stage::Ready { stored } if usable(stored)),
+            holders,
+        }
+    }
+}
+
+/// A sandbox that was made from a snapshot of this workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Derivation {
+    /// The minted id.
+    pub sandbox_id: SandboxId,
+    /// The snapshot.
+    pub snapshot_id: SnapshotId,
+    /// Whether it is restored or branched.
+    pub lineage: Lineage,
+    /// When it was begun.
+    pub began_at: Timestamp,
+    /// How far it is.
+    pub state: DerivationState,
+}
+
+/// How far a derivation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DerivationState {
+    /// The sandbox is being made.
+    Pending(LooseEnd),
+    /// Somebody has it.
+    Ready {
+        /// Whether it needs the snapshot.
+        holds: bool,
+    },
+    /// Nobody gets it: it is being destroyed.
+    Ending(LooseEnd),
+}
+
+impl Derivation {
+    /// Whether the sandbox needs the snapshot.
+    pub const fn holds(&self) -> bool {
+        matches!(self.state, DerivationState::Pending(_) | DerivationState::Ready { holds: true })
+    }
+
+    /// When somebody has to look after it, if it is in a passing state.
+    pub const fn loose(&self) -> Option<LooseEnd> {
+        match self.state {
+            DerivationState::Pending(loose) | DerivationState::Ending(loose) => Some(loose),
+            DerivationState::Ready { .. } => None,
+        }
+    }
+}
+
+/// A call with an idempotency key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestRecord {
+    /// The key.
+    pub key: String,
+    /// A hash of the operation and its arguments, base64url.
+    pub payload: String,
+    /// When it was first asked.
+    pub at: Timestamp,
+    /// The answer, once there is one. No operation with a key answers null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+}
+
+/// Word that a snapshot is not needed here any more, for the workspace that it belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    /// The workspace that the snapshot belongs to.
+    pub origin_id: SandboxId,
+    /// The snapshot.
+    pub snapshot_id: SnapshotId,
+    /// When to send it, again if need be.
+    pub loose: LooseEnd,
+}

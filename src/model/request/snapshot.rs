@@ -1,0 +1,99 @@
+//! A snapshot to take.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::fields::Fields;
+use super::{expiration, idempotency_key, invalid, wanted_label};
+use crate::model::{Compression, Directory, Label, Result, SandboxId};
+
+/// A snapshot to take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotRequest {
+    /// The sandbox to capture.
+    pub sandbox_id: SandboxId,
+    /// The directory to capture; the deployment's default where absent.
+    pub dir: Option<Directory>,
+    /// A person's name for the snapshot; one by the time where absent.
+    pub label: Option<Label>,
+    /// Whether the label is taken from another snapshot that has it.
+    pub replace: bool,
+    /// Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent.
+    pub expiration_seconds: Option<u64>,
+    /// Patterns of paths to leave out.
+    pub excludes: Vec<String>,
+    /// Whether to leave out what git ignores.
+    pub gitignore: Option<bool>,
+    /// How to compress the archive.
+    pub compression: Option<Compression>,
+    /// Whether a sandbox that is not running is started, and captured as it starts: with none of its files.
+    pub wake: bool,
+    /// Whether a capture that is under way already will not do: what the caller wrote since would not be in it.
+    pub fresh: bool,
+    /// A key by which the same call can be made again, and gets the same answer.
+    #[serde(skip)]
+    pub idempotency_key: Option<String>,
+}
+
+impl SnapshotRequest {
+    /// A snapshot of a sandbox's default directory.
+    pub fn of(sandbox_id: SandboxId) -> Self {
+        Self {
+            sandbox_id,
+            dir: None,
+            label: None,
+            replace: false,
+            expiration_seconds: None,
+            excludes: Vec::new(),
+            gitignore: None,
+            compression: None,
+            wake: false,
+            fresh: false,
+            idempotency_key: None,
+        }
+    }
+
+    /// Whether one capture can answer both requests, apart from when it begins.
+    pub fn asks_the_same(&self, other: &Self) -> bool {
+        *self == Self { fresh: self.fresh, idempotency_key: self.idempotency_key.clone(), ..other.clone() }
+    }
+
+    /// Decodes `{sandboxId, dir?, label?, replace?, expirationSeconds?, excludes?, gitignore?, compression?, wake?,
+    /// fresh?, idempotencyKey?}`.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) for the shape, then in this order the error of the
+    /// sandbox id, the directory and the label, then `InvalidArgument` for the rest.
+    pub fn decode(value: &Value) -> Result<Self> {
+        let mut fields = Fields::of(value)?;
+        let (sandbox_id, dir, label) = (fields.required("sandboxId")?, fields.text("dir")?, fields.text("label")?);
+        let replace = fields.flag("replace")?;
+        let expiration_seconds = fields.number("expirationSeconds")?;
+        let (excludes, gitignore) = (fields.texts("excludes")?, fields.choice("gitignore")?);
+        let compression = fields.object("compression")?;
+        let (wake, fresh) = (fields.flag("wake")?, fields.flag("fresh")?);
+        let key = fields.text("idempotencyKey")?;
+        fields.end()?;
+        let request = Self {
+            sandbox_id: SandboxId::parse(&sandbox_id)?,
+            dir: dir.as_deref().map(Directory::parse).transpose()?,
+            label: wanted_label(label.as_deref(), replace)?,
+            replace,
+            expiration_seconds: expiration(expiration_seconds)?,
+            excludes,
+            gitignore,
+            compression,
+            wake,
+            fresh,
+            idempotency_key: idempotency_key(key)?,
+        };
+        if request.excludes.iter().any(|pattern| pattern.is_empty() || pattern.contains(['\0', '\n'])) {
+            return Err(invalid(
+                "`excludes` has a pattern that is empty or contains a null byte or a line break",
+                "Give patterns of paths relative to the directory, such as \"node_modules\" or \"*.log\".",
+            ));
+        }
+        Ok(request)
+    }
+}

@@ -1,0 +1,85 @@
+//! Signatures of refs.
+//!
+//! A ref passes through applications, logs and language models. What comes back is trusted because it carries an
+//! HMAC-SHA-256 by a key that the workspace of its origin made and keeps. A key is known by its number; the newest one
+//! signs, and the one before it is still accepted.
+
+use std::fmt;
+
+use base64ct::{Base64UrlUnpadded, Encoding};
+use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+/// A key that signs refs.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Wire", into = "Wire")]
+pub struct SigningKey {
+    number: u32,
+    secret: [u8; 32],
+}
+
+/// The form that a key is kept in: the secret is base64url.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    number: u32,
+    secret: String,
+}
+
+impl SigningKey {
+    /// The key of that number.
+    pub const fn new(number: u32, secret: [u8; 32]) -> Self {
+        Self { number, secret }
+    }
+
+    /// Its number.
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Signs `message`: `<number of the key>.<base64url>`.
+    pub fn sign(&self, message: &[u8]) -> String {
+        format!("{}.{}", self.number, Base64UrlUnpadded::encode_string(&self.tag(message)))
+    }
+
+    /// Whether `signature` is this key's for `message`. Takes as long for a wrong one as for the right one.
+    pub fn signed(&self, message: &[u8], signature: &str) -> bool {
+        let Some((number, tag)) = signature.split_once('.') else { return false };
+        let Ok(tag) = Base64UrlUnpadded::decode_vec(tag) else { return false };
+        number == self.number.to_string() && self.mac(message).is_some_and(|mac| mac.verify_slice(&tag).is_ok())
+    }
+
+    /// What only a holder of the key can work out of `message`.
+    pub fn tag(&self, message: &[u8]) -> [u8; 32] {
+        self.mac(message).map(|mac| mac.finalize().into_bytes().into()).unwrap_or_default()
+    }
+
+    /// `None` for no key that there can be: HMAC takes one of any length.
+    fn mac(&self, message: &[u8]) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).ok()?;
+        mac.update(message);
+        Some(mac)
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKey({}, …)", self.number)
+    }
+}
+
+impl TryFrom<Wire> for SigningKey {
+    type Error = &'static str;
+
+    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
+        let secret = Base64UrlUnpadded::decode_vec(&wire.secret).ok().and_then(|bytes| bytes.try_into().ok());
+        Ok(Self { number: wire.number, secret: secret.ok_or("the secret is not 32 bytes of base64url")? })
+    }
+}
+
+impl From<SigningKey> for Wire {
+    fn from(key: SigningKey) -> Self {
+        Self { number: key.number, secret: Base64UrlUnpadded::encode_string(&key.secret) }
+    }
+}

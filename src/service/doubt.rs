@@ -1,0 +1,88 @@
+//! Doubt about a container: whether it is the one that somebody works in.
+//!
+//! A look into a sandbox whose container has ended starts another one, empty, and so does a capture. Whoever sees that
+//! leaves a note in it (`container`). But the worker may die before, the answer may be lost, and the note may fail. So it
+//! is kept since when that may have happened, before the sandbox is touched; and until it is settled, a container counts
+//! only if it is older than that.
+
+use std::rc::Rc;
+
+use super::planted::{Bug, planted};
+use super::{CloudflareSandboxSnapshotter, container};
+use crate::model::record::{Doubt, Making, Stage};
+use crate::model::{Result, Timestamp};
+use crate::ports::{Clock, Ledger, Ports};
+
+/// When doubt is settled that nobody is about to settle, in milliseconds.
+const SETTLED_MILLIS: i64 = 60_000;
+
+/// Somebody looks into the sandbox, or captures it.
+pub(super) struct Looking {
+    _one_of: Rc<()>,
+}
+
+impl Looking {
+    /// Begins.
+    pub fn begin<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Self {
+        Self { _one_of: Rc::clone(&this.memory.looking) }
+    }
+
+    /// The container was seen to be the same after everything that was done.
+    pub fn end<P: Ports>(self, this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+        drop(self);
+        if is_underway(this)? { Ok(()) } else { keep(this, None) }
+    }
+}
+
+/// Notes that from now on a container may be started; answers how old one has to be to count.
+pub(super) fn begin<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Timestamp> {
+    let now = this.ports.clock().now();
+    keep_since(this, this.workspace()?.doubt.map_or(now, |doubt| doubt.since))
+}
+
+/// The container was taken as it is, however old: one that comes after it does not count.
+pub(super) fn trust_from_now<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Timestamp> {
+    keep_since(this, this.ports.clock().now())
+}
+
+/// When doubt has to be settled.
+pub(super) fn due<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
+    Ok(this.workspace()?.doubt.map(|doubt| doubt.due))
+}
+
+/// Settles doubt that was left, when nothing can come of what caused it any more.
+pub(super) async fn follow_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    let Some(doubt) = this.workspace()?.doubt else { return Ok(()) };
+    if this.ports.clock().now() < doubt.due || is_underway(this)? {
+        return Ok(());
+    }
+    // This is a look too.
+    keep_since(this, doubt.since)?;
+    let looked = this.workspace()?.doubt;
+    container::is_older(&*this.ports, &this.id, &this.config.default_dir, doubt.since).await?;
+    let is_news = this.workspace()?.doubt != looked;
+    if is_news || is_underway(this)? { Ok(()) } else { keep(this, None) }
+}
+
+fn keep_since<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, since: Timestamp) -> Result<Timestamp> {
+    let due = this.ports.clock().now().plus_millis(SETTLED_MILLIS);
+    keep(this, Some(Doubt { since, due }))?;
+    this.wake_by(due)?;
+    Ok(since)
+}
+
+/// Whether anything is under way that may start a container: here, or in a sandbox that did not answer.
+fn is_underway<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<bool> {
+    let unfinished = this.ports.ledger()?.unfinished()?;
+    let is_open = |stage: &Stage| matches!(stage, Stage::Making(Making { backup: None, .. }));
+    Ok(Rc::strong_count(&this.memory.looking) > 1 || unfinished.iter().any(|snapshot| is_open(&snapshot.stage)))
+}
+
+fn keep<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, doubt: Option<Doubt>) -> Result<()> {
+    let mut workspace = this.workspace()?;
+    if workspace.doubt != doubt && !planted(Bug::DoubtNotKept) {
+        workspace.doubt = doubt;
+        this.ports.ledger()?.put_workspace(&workspace)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The tree of sandboxes and snapshots that grows from one sandbox. Each workspace knows its own part of it.
+
+use futures_util::future::join_all;
+
+use super::CloudflareSandboxSnapshotter;
+use super::manifest::{ancestor, shown};
+use super::session::check_workspace;
+use crate::model::answer::{Branch, Description, Knot, Node, Tree};
+use crate::model::record::{SnapshotRecord, SnapshotState};
+use crate::model::request::WorkspaceRequest;
+use crate::model::{Lineage, Result, SandboxId, SnapshotId};
+use crate::ports::{Ledger, Ports, Workspaces};
+
+/// How many sandboxes a tree shows at most: each is asked for its part.
+const MOST: usize = 500;
+
+/// How many snapshots of one sandbox a tree shows at most.
+const MOST_SNAPSHOTS: u32 = 1000;
+
+/// How many workspaces are asked at the same time.
+const AT_ONCE: usize = 6;
+
+/// The whole tree that the sandbox belongs to.
+pub(super) async fn lineage<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &WorkspaceRequest,
+) -> Result<Tree> {
+    check_workspace(this, &request.session).await?;
+    let root = this.workspace()?.root_id;
+    let mut parts: Vec<(SandboxId, Part)> = Vec::new();
+    let mut asked = vec![root.clone()];
+    let mut truncated = false;
+    while !asked.is_empty() {
+        let batch: Vec<SandboxId> = asked.drain(..asked.len().min(AT_ONCE)).collect();
+        let told = join_all(batch.iter().map(|id| part(this, id))).await;
+        for (id, part) in batch.into_iter().zip(told) {
+            truncated |= part.as_ref().is_ok_and(|part| part.truncated);
+            let derived = part.iter().flat_map(|part| &part.derived);
+            asked.extend(derived.map(|(_, derived)| derived.sandbox_id.clone()));
+            parts.push((id, part));
+        }
+        asked.retain(|id| parts.iter().all(|(known, _)| known != id));
+        let left = MOST.saturating_sub(parts.len());
+        truncated |= asked.len() > left;
+        asked.truncate(left);
+    }
+    let sandboxes = parts.len();
+    Ok(Tree { root: branch(root, None, &mut parts), sandboxes, truncated })
+}
+
+/// What a workspace said, or why it did not.
+type Part = std::result::Result<Description, String>;
+
+async fn part<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Part {
+    if *id == *this.id {
+        return describe(this).map_err(|error| error.message().to_owned());
+    }
+    let workspaces = this.ports.workspaces().map_err(|error| error.message().to_owned())?;
+    workspaces.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
+}
+
+/// Grows a sandbox's branch from the parts, each of which is used once.
+fn branch(sandbox_id: SandboxId, lineage: Option<Lineage>, parts: &mut Vec<(SandboxId, Part)>) -> Branch {
+    let place = parts.iter().position(|(id, _)| *id == sandbox_id);
+    let mut part = match place.map(|place| parts.swap_remove(place).1) {
+        Some(Ok(part)) => part,
+        other => {
+            let problem = other.and_then(std::result::Result::err).or_else(|| Some("It was not looked at.".to_owned()));
+            return Branch { sandbox_id, lineage, snapshots: Vec::new(), problem };
+        }
+    };
+    for (snapshot_id, _) in &part.derived {
+        if part.snapshots.iter().all(|knot| knot.snapshot_id != *snapshot_id) {
+            part.snapshots.push(gone(snapshot_id.clone()));
+        }
+    }
+    let mut snapshots: Vec<Node> = part.snapshots.into_iter().map(|knot| Node { knot, derived: Vec::new() }).collect();
+    for (snapshot_id, child) in part.derived {
+        if let Some(node) = snapshots.iter_mut().find(|node| node.knot.snapshot_id == snapshot_id) {
+            node.derived.push(branch(child.sandbox_id, Some(child.lineage), parts));
+        }
+    }
+    Branch { sandbox_id, lineage, snapshots, problem: None }
+}
+
+/// What this workspace knows of its lineage.
+pub(super) fn describe<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Description> {
+    let workspace = this.workspace()?;
+    let ledger = this.ports.ledger()?;
+    let mut rows = ledger.page(None, None, MOST_SNAPSHOTS + 1)?;
+    let truncated = rows.len() > MOST_SNAPSHOTS as usize;
+    rows.truncate(MOST_SNAPSHOTS as usize);
+    let derivations = ledger.derivations()?;
+    let made = derivations.iter().filter(|row| row.loose().is_none());
+    Ok(Description {
+        root_id: workspace.root_id,
+        parent: workspace.parent.as_ref().map(ancestor),
+        snapshots: rows.iter().map(knot).collect(),
+        derived: made.map(|row| (row.snapshot_id.clone(), shown(row))).collect(),
+        truncated,
+    })
+}
+
+fn knot(row: &SnapshotRecord) -> Knot {
+    Knot {
+        snapshot_id: row.snapshot_id.clone(),
+        label: Some(row.label.clone()),
+        state: row.state(),
+        created_at: Some(row.created_at()),
+        size_bytes: row.stored().map(|stored| stored.size_bytes),
+        pinned: row.pinned,
+        expires_at: row.expires_at,
+    }
+}
+
+fn gone(snapshot_id: SnapshotId) -> Knot {
+    Knot {
+        snapshot_id,
+        label: None,
+        state: SnapshotState::Deleted,
+        created_at: None,
+        size_bytes: None,
+        pinned: false,
+        expires_at: None,
+    }
+}

@@ -1,0 +1,95 @@
+//! What the workspace remembers as long as its object is in memory: what is under way.
+//!
+//! A row of the ledger in a passing state is somebody's work when it is known here; otherwise its worker died, and it is a
+//! loose end.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, Shared};
+
+use super::guard::Guard;
+use crate::model::{SandboxId, SnapshotId};
+
+/// What is under way.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// The captures of the sandbox.
+    pub guard: Rc<Guard>,
+    /// What follows up what a former object left, from its first call on.
+    pub recovery: RefCell<Option<Shared<LocalBoxFuture<'static, ()>>>>,
+    /// Held by everyone who looks into the sandbox, or captures it.
+    pub looking: Rc<()>,
+    work: RefCell<Vec<Work>>,
+    keys: RefCell<Vec<(String, Shared<oneshot::Receiver<()>>)>>,
+}
+
+/// Something that only one may work on.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Work {
+    /// A snapshot that is being made or deleted.
+    Snapshot(SnapshotId),
+    /// A sandbox that is being made or destroyed.
+    Sandbox(SandboxId),
+    /// Word for another workspace about a snapshot.
+    Release(SnapshotId),
+}
+
+impl Memory {
+    /// Takes work on; `None` when somebody does it already.
+    pub fn take(self: &Rc<Self>, work: Work) -> Option<Underway> {
+        let mut known = self.work.borrow_mut();
+        if known.contains(&work) {
+            return None;
+        }
+        known.push(work.clone());
+        Some(Underway { memory: Rc::clone(self), work })
+    }
+
+    /// Whether somebody does it.
+    pub fn is_taken(&self, work: &Work) -> bool {
+        self.work.borrow().contains(work)
+    }
+
+    /// Takes an idempotency key; where somebody has it, what to wait for.
+    pub fn take_key(self: &Rc<Self>, key: &str) -> Result<TakenKey, Shared<oneshot::Receiver<()>>> {
+        if let Some((_, is_done)) = self.keys.borrow().iter().find(|(held, _)| held == key) {
+            return Err(is_done.clone());
+        }
+        let (done, is_done) = oneshot::channel();
+        self.keys.borrow_mut().push((key.to_owned(), is_done.shared()));
+        Ok(TakenKey { memory: Rc::clone(self), key: key.to_owned(), _done: done })
+    }
+
+    /// Whether a call with the key is under way.
+    pub fn has_key(&self, key: &str) -> bool {
+        self.keys.borrow().iter().any(|(held, _)| held == key)
+    }
+}
+
+/// Work that was taken on, until this is dropped.
+pub(super) struct Underway {
+    memory: Rc<Memory>,
+    work: Work,
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.memory.work.borrow_mut().retain(|work| *work != self.work);
+    }
+}
+
+/// A key that was taken, until this is dropped; then whoever waits for it goes on.
+pub(super) struct TakenKey {
+    memory: Rc<Memory>,
+    key: String,
+    _done: oneshot::Sender<()>,
+}
+
+impl Drop for TakenKey {
+    fn drop(&mut self) {
+        self.memory.keys.borrow_mut().retain(|(key, _)| *key != self.key);
+    }
+}

@@ -1,0 +1,209 @@
+//! Follows up what somebody left who died, or could not finish.
+//!
+//! Whatever passes has a row in the ledger, kept before the world is touched. When nobody works on it any more, it is a
+//! loose end:
+//!
+//! | the row says                              | what is done                                                                |
+//! | ----------------------------------------- | --------------------------------------------------------------------------- |
+//! | a snapshot is made, the sandbox answered  | it is adopted, if the backup is whole and of that container; or else removed |
+//! | a snapshot is made                        | its backup is looked for in R2 by its mark, and removed: now, and later once more |
+//! | a snapshot is deleted                     | what is in R2 is deleted                                                    |
+//! | a sandbox is made                         | it is destroyed                                                             |
+//! | a sandbox is destroyed                    | it is looked at again, since a restore may still have gone on in it         |
+//! | a call has no answer                      | the call can be made again                                                  |
+//! | a container may be another than it was    | it is measured whether it is older                                          |
+//! | word for another workspace                | it is passed on                                                             |
+
+use futures_util::FutureExt;
+
+use super::failures::{During, from_sandbox, from_storage};
+use super::memory::Work;
+use super::planted::{Bug, planted};
+use super::retry::retry;
+use super::undo::{delete_marked, destroy};
+use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, snapshot};
+use crate::model::record::{Derivation, DerivationState, LooseEnd, Making, Sighting, SnapshotRecord, Stage};
+use crate::model::{BackupHandle, BackupId, Error, Mark, Result, SandboxId, SnapshotId, Status, Timestamp};
+use crate::ports::{BackupStore, Clock, Ledger, Ports, Sandboxes};
+
+/// How long after it was looked for in vain a backup is looked for again, in milliseconds. Whatever comes still later is
+/// left to the sweep.
+const LOOKED_FOR_AGAIN_MILLIS: [i64; 3] = [60_000, 10 * 60_000, 60 * 60_000];
+
+/// How long after a sandbox was seen to be down it is looked at again, in milliseconds: a restore that its maker has left
+/// may start it after that.
+const LOOKED_AT_AGAIN_MILLIS: [i64; 2] = [10 * 60_000, 60 * 60_000];
+
+/// How long after it was destroyed a sandbox is looked at again, and after a failure anything, in milliseconds; doubled
+/// with each.
+const AGAIN_MILLIS: i64 = 60_000;
+
+/// How far clocks may differ, in milliseconds.
+const SKEW_MILLIS: i64 = 60_000;
+
+/// Follows up what a former object left, once. Calls that come meanwhile wait for it: the answer to one of them may be among
+/// it.
+pub(super) async fn recovered<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) {
+    let known = this.memory.recovery.borrow().clone();
+    let recovery = known.unwrap_or_else(|| {
+        let own = this.clone();
+        // What fails is left to the alarm.
+        let recovery = async move { drop(follow_up(&own, None).await) }.boxed_local().shared();
+        *this.memory.recovery.borrow_mut() = Some(recovery.clone());
+        recovery
+    });
+    recovery.await;
+}
+
+/// Follows up every loose end that is due by then; all of them, where no time is given.
+pub(super) async fn follow_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, by: Option<Timestamp>) -> Result<()> {
+    let is_due = |loose: LooseEnd| by.is_none_or(|by| loose.due <= by);
+    let ledger = this.ports.ledger()?;
+    let mut outcome = Ok(());
+    for snapshot in ledger.unfinished()?.into_iter().filter(|snapshot| snapshot.loose().is_some_and(is_due)) {
+        outcome = outcome.and(follow_up_snapshot(this, snapshot).await);
+    }
+    for derivation in ledger.unsettled()?.into_iter().filter(|derivation| derivation.loose().is_some_and(is_due)) {
+        outcome = outcome.and(follow_up_sandbox(this, &derivation.sandbox_id).await);
+    }
+    for release in ledger.releases()?.into_iter().filter(|release| is_due(release.loose)) {
+        outcome = outcome.and(hold::pass_on(this, release).await);
+    }
+    for request in ledger.unanswered()?.into_iter().filter(|request| !this.memory.has_key(&request.key)) {
+        ledger.forget_request(&request.key)?;
+    }
+    outcome.and(doubt::follow_up(this).await)
+}
+
+async fn follow_up_snapshot<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: SnapshotRecord) -> Result<()> {
+    match &snapshot.stage {
+        Stage::Deleting { .. } => delete::finish(this, &snapshot.snapshot_id).await,
+        Stage::Making(_) => follow_up_capture(this, &snapshot.snapshot_id).await,
+        Stage::Ready { .. } | Stage::Deleted { .. } => Ok(()),
+    }
+}
+
+async fn follow_up_capture<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SnapshotId) -> Result<()> {
+    let Some(_underway) = this.memory.take(Work::Snapshot(id.clone())) else { return Ok(()) };
+    let ledger = this.ports.ledger()?;
+    // It may have been finished since it was found to be due.
+    let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
+    let mark = capture.mark(&this.id);
+    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
+    let found = match making.backup.clone() {
+        Some(backup) if !making.discarded => match adopt(this, &capture, backup, &mark).await {
+            Ok(Adopted::Yes) => return Ok(()),
+            Ok(Adopted::No(id)) => delete_marked(this, &id, &mark).await,
+            Err(error) => Err(error),
+        },
+        Some(backup) => delete_marked(this, backup.id(), &mark).await,
+        None => remove_wherever(this, &mark, capture.began_at).await,
+    };
+    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
+    let again = match &found {
+        Ok(true) => None,
+        Ok(false) if making.backup.is_some() => None,
+        // A look before its time does not count, however often workers die.
+        Ok(false) if making.loose.due > this.ports.clock().now() => return this.wake_by(making.loose.due),
+        Ok(false) => LOOKED_FOR_AGAIN_MILLIS.get(making.loose.tries as usize).copied(),
+        Err(_) => Some(AGAIN_MILLIS << making.loose.tries.min(6)),
+    };
+    match again {
+        None => ledger.forget_snapshot(&capture.snapshot_id)?,
+        Some(millis) => {
+            let loose = later(this, making.loose, millis)?;
+            making.loose = loose;
+            label::note(this, &mut capture)?;
+            ledger.put_snapshot(&capture)?;
+        }
+    }
+    found.map(drop)
+}
+
+enum Adopted {
+    Yes,
+    /// The backup must not be used.
+    No(BackupId),
+}
+
+/// Takes a capture as made, if its backup is whole, and of the container that was seen before.
+async fn adopt<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    capture: &SnapshotRecord,
+    backup: BackupHandle,
+    mark: &Mark,
+) -> Result<Adopted> {
+    let Stage::Making(Making { sighting, .. }) = &capture.stage else { return Err(Error::defect()) };
+    let now = Sighting { since: this.ports.clock().now(), ..*sighting };
+    let sighting = if planted(Bug::AdoptedUncompared) { &now } else { sighting };
+    match snapshot::confirm(this, &backup, mark, &capture.dir, sighting).await {
+        Ok(found) => snapshot::finish(this, capture.clone(), backup, found).map(|_| Adopted::Yes),
+        Err(error) if error.retryable() => Err(error),
+        Err(_) => Ok(Adopted::No(backup.id().clone())),
+    }
+}
+
+/// Looks for backups with a mark in the whole bucket, and deletes them. Says whether there were any.
+async fn remove_wherever<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    mark: &Mark,
+    began_at: Timestamp,
+) -> Result<bool> {
+    let failed = |failure| from_storage(failure, "looking for what is left of a snapshot");
+    let backups = this.ports.backups()?;
+    let mut removed = false;
+    let mut cursor: Option<String> = None;
+    loop {
+        let listing =
+            retry(&*this.ports, &Abort::never(), async || backups.list(cursor.as_deref()).await.map_err(failed))
+                .await?;
+        for listed in listing.backups {
+            if listed.uploaded_at >= began_at.plus_millis(-SKEW_MILLIS) {
+                removed |= delete_marked(this, &listed.id, mark).await?;
+            }
+        }
+        cursor = listing.cursor;
+        if cursor.is_none() {
+            return Ok(removed);
+        }
+    }
+}
+
+async fn follow_up_sandbox<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Result<()> {
+    let Some(_underway) = this.memory.take(Work::Sandbox(id.clone())) else { return Ok(()) };
+    let ledger = this.ports.ledger()?;
+    let Some(derivation) = ledger.derivation(id)? else { return Ok(()) };
+    let loose = match derivation.state {
+        DerivationState::Ready { .. } => return Ok(()),
+        DerivationState::Pending(_) if planted(Bug::PendingNotFollowedUp) => return Ok(()),
+        DerivationState::Pending(_) => {
+            restore::end(this, &derivation)?;
+            return destroy(this, id).await;
+        }
+        // A restore that was begun may still start it.
+        DerivationState::Ending(loose) if loose.due > this.ports.clock().now() && !planted(Bug::LookedAtTooEarly) => {
+            return this.wake_by(loose.due);
+        }
+        DerivationState::Ending(loose) => loose,
+    };
+    let state = this.ports.sandboxes()?.state(id).await.map_err(|failure| from_sandbox(failure, id, During::Look));
+    let is_down = state.is_ok_and(|state| state.status == Status::Down);
+    let destroyed = if is_down { Ok(()) } else { destroy(this, id).await };
+    let again = match (is_down, &destroyed) {
+        (true, _) => LOOKED_AT_AGAIN_MILLIS.get(loose.tries as usize).copied(),
+        (false, Ok(())) => Some(AGAIN_MILLIS),
+        (false, Err(_)) => Some(10 * AGAIN_MILLIS),
+    };
+    let Some(millis) = again else { return ledger.forget_derivation(id) };
+    let looked = later(this, loose, millis)?;
+    // Only what stays down is gone.
+    let loose = if is_down { looked } else { LooseEnd { tries: 0, ..looked } };
+    ledger.put_derivation(&Derivation { state: DerivationState::Ending(loose), ..derivation })?;
+    destroyed
+}
+
+fn later<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, loose: LooseEnd, millis: i64) -> Result<LooseEnd> {
+    let due = this.ports.clock().now().plus_millis(millis);
+    this.wake_by(due)?;
+    Ok(LooseEnd { due, tries: loose.tries + 1 })
+}

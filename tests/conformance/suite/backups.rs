@@ -1,0 +1,171 @@
+//! The bucket that backups are in.
+
+use std::collections::BTreeMap;
+
+use sandbox_snapshotter::model::{BackupId, Timestamp};
+use sandbox_snapshotter::ports::{BackupStore, Clock};
+
+use super::Case;
+use super::world::{World, backup};
+
+/// Far more than anything here takes, in milliseconds.
+const A_WHILE: i64 = 120_000;
+
+pub fn cases<W: World>() -> Vec<Case<W>> {
+    vec![
+        case!(async what_was_never_stored_is_definitely_not_there),
+        case!(async a_backup_has_metadata_that_agree_with_its_archive),
+        case!(async an_archive_keeps_its_size_and_its_checksum),
+        case!(async the_head_of_an_archive_is_as_long_as_asked_or_as_there_is),
+        case!(async the_two_objects_of_a_backup_are_told_apart),
+        case!(async a_listing_has_each_backup_once),
+        case!(async a_backup_without_metadata_is_not_listed),
+        case!(async a_deleted_backup_is_gone_and_others_stay),
+        case!(async deleting_again_is_fine),
+        case!(async half_a_backup_is_deleted_too),
+    ]
+}
+
+async fn what_was_never_stored_is_definitely_not_there(world: &impl World) {
+    let backups = world.backups();
+    let id = BackupId::parse("6b1f0c1e-ffff-4fff-8fff-ffffffffffff").unwrap();
+    assert_eq!(backups.metadata(&id).await, Ok(None));
+    assert_eq!(backups.archive(&id).await, Ok(None));
+    assert_eq!(backups.archive_head(&id, 4).await, Ok(None));
+    assert_eq!(backups.delete(&id).await, Ok(()));
+}
+
+async fn a_backup_has_metadata_that_agree_with_its_archive(world: &impl World) {
+    let handle = backup(world, "agent", "content").await;
+    let backups = world.backups();
+    let metadata = backups.metadata(handle.id()).await.unwrap().unwrap();
+    assert_eq!(metadata.id, *handle.id());
+    assert_eq!(metadata.dir, "/workspace");
+    assert_eq!(metadata.name.as_deref(), Some("agent"));
+    assert_eq!(metadata.usable_until().millis_since(metadata.created_at), 3540 * 1000);
+    assert_recent(world, metadata.created_at);
+    let archive = backups.archive(handle.id()).await.unwrap().unwrap();
+    assert_eq!(metadata.size_bytes, archive.size_bytes);
+    assert!(archive.size_bytes > 0);
+}
+
+async fn an_archive_keeps_its_size_and_its_checksum(world: &impl World) {
+    let (handle, other) = (backup(world, "agent", "content").await, backup(world, "other", "other content").await);
+    let backups = world.backups();
+    let archive = backups.archive(handle.id()).await.unwrap().unwrap();
+    assert_eq!(backups.archive(handle.id()).await.unwrap().as_ref(), Some(&archive));
+    let other = backups.archive(other.id()).await.unwrap().unwrap();
+    let Some(checksum) = archive.checksum else { return };
+    let digits = checksum.strip_prefix("md5:").expect("it says how it was made");
+    assert!(digits.len() == 32 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), "{checksum}");
+    assert_ne!(Some(checksum), other.checksum, "what differs has another checksum");
+}
+
+async fn the_head_of_an_archive_is_as_long_as_asked_or_as_there_is(world: &impl World) {
+    let handle = backup(world, "agent", "content").await;
+    let backups = world.backups();
+    let head = async |length| backups.archive_head(handle.id(), length).await.unwrap().unwrap();
+    let whole = head(u32::MAX).await;
+    assert_eq!(whole.len() as u64, backups.archive(handle.id()).await.unwrap().unwrap().size_bytes);
+    for length in [1, 4, 96] {
+        assert_eq!(head(length).await, whole[..length as usize]);
+    }
+}
+
+async fn the_two_objects_of_a_backup_are_told_apart(world: &impl World) {
+    let (first, second) = (backup(world, "agent", "1").await, backup(world, "agent", "2").await);
+    let backups = world.backups();
+    world.loses(&archive_key(world, first.id())).await;
+    assert_eq!(backups.archive(first.id()).await, Ok(None));
+    assert_eq!(backups.archive_head(first.id(), 4).await, Ok(None));
+    assert!(backups.metadata(first.id()).await.unwrap().is_some());
+    world.loses(&metadata_key(world, second.id())).await;
+    assert_eq!(backups.metadata(second.id()).await, Ok(None));
+    assert!(backups.archive(second.id()).await.unwrap().is_some());
+}
+
+async fn a_listing_has_each_backup_once(world: &impl World) {
+    let handles = [backup(world, "agent", "1").await, backup(world, "agent", "2").await, backup(world, "b", "3").await];
+    let listed = listed(world).await;
+    for handle in handles {
+        let uploads = listed.get(handle.id()).map(Vec::as_slice);
+        let Some([uploaded_at]) = uploads else { panic!("{handle:?} is listed as {uploads:?}") };
+        assert_recent(world, *uploaded_at);
+    }
+}
+
+async fn a_backup_without_metadata_is_not_listed(world: &impl World) {
+    let (bare, whole) = (backup(world, "agent", "1").await, backup(world, "agent", "2").await);
+    world.loses(&metadata_key(world, bare.id())).await;
+    let listed = listed(world).await;
+    assert!(!listed.contains_key(bare.id()));
+    assert!(listed.contains_key(whole.id()));
+    world.loses(&archive_key(world, whole.id())).await;
+    assert!(self::listed(world).await.contains_key(whole.id()), "without an archive it still is");
+}
+
+async fn a_deleted_backup_is_gone_and_others_stay(world: &impl World) {
+    let (gone, other) = (backup(world, "agent", "1").await, backup(world, "agent", "2").await);
+    let backups = world.backups();
+    backups.delete(gone.id()).await.unwrap();
+    assert_eq!(backups.metadata(gone.id()).await, Ok(None));
+    assert_eq!(backups.archive(gone.id()).await, Ok(None));
+    assert!(!listed(world).await.contains_key(gone.id()));
+    assert!(backups.metadata(other.id()).await.unwrap().is_some());
+    assert!(backups.archive(other.id()).await.unwrap().is_some());
+}
+
+async fn deleting_again_is_fine(world: &impl World) {
+    let handle = backup(world, "agent", "content").await;
+    let backups = world.backups();
+    assert_eq!(backups.delete(handle.id()).await, Ok(()));
+    assert_eq!(backups.delete(handle.id()).await, Ok(()));
+}
+
+async fn half_a_backup_is_deleted_too(world: &impl World) {
+    let (first, second) = (backup(world, "agent", "1").await, backup(world, "agent", "2").await);
+    let backups = world.backups();
+    world.loses(&metadata_key(world, first.id())).await;
+    world.loses(&archive_key(world, second.id())).await;
+    for handle in [first, second] {
+        backups.delete(handle.id()).await.unwrap();
+        assert_eq!(backups.archive(handle.id()).await, Ok(None));
+        assert_eq!(backups.metadata(handle.id()).await, Ok(None));
+    }
+}
+
+/// When each backup that is listed was uploaded, as often as it is listed.
+async fn listed(world: &impl World) -> BTreeMap<BackupId, Vec<Timestamp>> {
+    let backups = world.backups();
+    let mut listed: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = backups.list(cursor.as_deref()).await.unwrap();
+        for backup in page.backups {
+            listed.entry(backup.id).or_default().push(backup.uploaded_at);
+        }
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return listed;
+        }
+    }
+}
+
+fn archive_key(world: &impl World, id: &BackupId) -> String {
+    object(world, id, |key| !key.ends_with("/meta.json"))
+}
+
+fn metadata_key(world: &impl World, id: &BackupId) -> String {
+    object(world, id, |key| key.ends_with("/meta.json"))
+}
+
+fn object(world: &impl World, id: &BackupId, wanted: impl Fn(&str) -> bool) -> String {
+    let keys = world.backups().objects(id);
+    assert_eq!(keys.len(), 2, "{keys:?}");
+    keys.into_iter().find(|key| wanted(key)).unwrap()
+}
+
+fn assert_recent(world: &impl World, time: Timestamp) {
+    let age = world.clock().now().millis_since(time);
+    assert!((0..A_WHILE).contains(&age), "{age} ms ago");
+}

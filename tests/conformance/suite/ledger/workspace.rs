@@ -1,0 +1,63 @@
+//! The workspace itself, and its alarm.
+
+use sandbox_snapshotter::model::Timestamp;
+use sandbox_snapshotter::model::record::WorkspaceRecord;
+use sandbox_snapshotter::ports::Ledger;
+
+use super::rows::{label, minute, sandbox, snapshot_id, workspace};
+use crate::suite::Case;
+
+pub fn cases<L: Ledger>() -> Vec<Case<L>> {
+    vec![
+        case!(a_new_one_holds_nothing),
+        case!(removing_what_is_not_there_is_fine),
+        case!(the_workspace_is_kept_whole_and_replaced_whole),
+        case!(the_alarm_is_set_moved_and_taken_away),
+    ]
+}
+
+fn a_new_one_holds_nothing(ledger: &impl Ledger) {
+    assert_eq!(ledger.workspace().unwrap(), None);
+    assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), None);
+    assert_eq!(ledger.labelled(&label("a")).unwrap(), None);
+    assert_eq!(ledger.page(None, None, 10).unwrap(), []);
+    assert_eq!(ledger.page(None, Some("a"), 10).unwrap(), []);
+    assert_eq!(ledger.unfinished().unwrap(), []);
+    assert_eq!(ledger.expiring(Timestamp::LAST, 10).unwrap(), []);
+    assert_eq!(ledger.derivation(&sandbox("a")).unwrap(), None);
+    assert_eq!(ledger.derived_from(&snapshot_id(1)).unwrap(), []);
+    assert_eq!(ledger.derivations().unwrap(), []);
+    assert_eq!(ledger.unsettled().unwrap(), []);
+    assert_eq!(ledger.request("a").unwrap(), None);
+    assert_eq!(ledger.unanswered().unwrap(), []);
+    assert_eq!(ledger.releases().unwrap(), []);
+    assert_eq!(ledger.alarm().unwrap(), None);
+}
+
+fn removing_what_is_not_there_is_fine(ledger: &impl Ledger) {
+    ledger.forget_snapshot(&snapshot_id(1)).unwrap();
+    ledger.forget_derivation(&sandbox("a")).unwrap();
+    ledger.forget_request("a").unwrap();
+    ledger.forget_release(&snapshot_id(1)).unwrap();
+    assert!(!ledger.forget_deleted(Timestamp::LAST).unwrap());
+    assert!(!ledger.forget_answered(Timestamp::LAST).unwrap());
+    ledger.set_alarm(None).unwrap();
+}
+
+fn the_workspace_is_kept_whole_and_replaced_whole(ledger: &impl Ledger) {
+    ledger.set_alarm(Some(minute(1))).unwrap();
+    assert_eq!(ledger.workspace().unwrap(), None, "an alarm is no workspace");
+    ledger.put_workspace(&workspace()).unwrap();
+    assert_eq!(ledger.workspace().unwrap(), Some(workspace()));
+    let other = WorkspaceRecord { parent: None, keys: Vec::new(), ..workspace() };
+    ledger.put_workspace(&other).unwrap();
+    assert_eq!(ledger.workspace().unwrap(), Some(other));
+    assert_eq!(ledger.alarm().unwrap(), Some(minute(1)), "a workspace leaves the alarm as it is");
+}
+
+fn the_alarm_is_set_moved_and_taken_away(ledger: &impl Ledger) {
+    for at in [Some(minute(60)), Some(minute(30)), None, None, Some(Timestamp::LAST), Some(minute(90))] {
+        ledger.set_alarm(at).unwrap();
+        assert_eq!(ledger.alarm().unwrap(), at);
+    }
+}

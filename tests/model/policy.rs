@@ -1,0 +1,409 @@
+//! How long snapshots are kept: the rules of a policy, their order, and what holds of every plan.
+
+use std::num::NonZeroU32;
+
+use proptest::prelude::*;
+use sandbox_snapshotter::model::policy::{Candidate, DEFAULT_EXPIRATION, Decision, KeepLast, MAX_EXPIRATION, Policy};
+use sandbox_snapshotter::model::{Code, Label, SandboxId, SnapshotId, Timestamp};
+use serde_json::{Value, json};
+
+use super::support::{cases, refusal, sandbox};
+
+const SECOND: i64 = 1000;
+const HOUR: i64 = 3600 * SECOND;
+const DAY: i64 = 24 * HOUR;
+
+/// Friday, 2026-11-20, 12:00 UTC.
+const NOON: i64 = 1_795_176_000_000;
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(NOON)
+}
+
+/// A good snapshot that was taken so long ago.
+fn taken(label: &str, millis_ago: i64) -> Candidate {
+    let mut random = [0; 32];
+    random.iter_mut().zip(label.bytes()).for_each(|(place, byte)| *place = byte);
+    Candidate {
+        snapshot_id: SnapshotId::draw(&random).unwrap(),
+        label: Label::parse(label).unwrap(),
+        created_at: now().plus_millis(-millis_ago),
+        last_used_at: now().plus_millis(-millis_ago),
+        expiration_seconds: None,
+        pinned: false,
+        good: true,
+        holders: Vec::new(),
+    }
+}
+
+fn policy(value: Value) -> Policy {
+    let policy: Policy = serde_json::from_value(value).unwrap();
+    policy.check().unwrap();
+    policy
+}
+
+/// The labels of what a policy keeps.
+fn kept(value: Value, candidates: &[Candidate]) -> Vec<String> {
+    let plan = policy(value).plan(candidates, now());
+    plan.into_iter().filter(|decision| decision.keep).map(|decision| decision.label.to_string()).collect()
+}
+
+/// What a policy decides about the last of the candidates.
+fn last_of(value: Value, candidates: &[Candidate]) -> Decision {
+    policy(value).plan(candidates, now()).pop().unwrap()
+}
+
+fn newest() -> Candidate {
+    taken("newest", 0)
+}
+
+#[test]
+fn without_a_word_everything_is_kept_for_thirty_days_from_its_last_use() {
+    assert_eq!(policy(json!({})), Policy::default());
+    assert_eq!(DEFAULT_EXPIRATION, 30 * 24 * 3600);
+    let mut used = taken("used", 40 * DAY);
+    used.last_used_at = now().plus_millis(-29 * DAY);
+    let candidates = [newest(), taken("young", 30 * DAY - 1), taken("old", 30 * DAY), used];
+    assert_eq!(kept(json!({}), &candidates), ["newest", "young", "used"]);
+}
+
+#[test]
+fn a_decision_tells_why_and_until_when() {
+    let decision = last_of(json!({ "expirationSeconds": 7200 }), &[newest(), taken("an hour old", HOUR)]);
+    let end = now().plus_millis(HOUR);
+    assert_eq!((decision.keep, decision.expires_at), (true, Some(end)));
+    assert_eq!(decision.reasons, [format!("it expires at {end}")]);
+    let over = last_of(json!({ "expirationSeconds": 3600 }), &[newest(), taken("an hour old", HOUR)]);
+    assert_eq!((over.keep, over.expires_at), (false, None));
+    assert_eq!(over.reasons, ["3600 seconds have passed since its last use at 2026-11-20T11:00:00.000Z"]);
+}
+
+#[test]
+fn zero_seconds_are_for_ever() {
+    let decision = last_of(json!({ "expirationSeconds": 0 }), &[newest(), taken("ancient", 50_000 * DAY)]);
+    assert_eq!((decision.keep, decision.expires_at), (true, None));
+    assert_eq!(decision.reasons, ["it does not expire"]);
+}
+
+#[test]
+fn the_newest_that_can_be_restored_stays_and_the_damaged_ones_before_it_need_not() {
+    let damaged = Candidate { good: false, ..taken("damaged", 2 * DAY) };
+    let candidates = [damaged, taken("good", 3 * DAY), taken("older", 4 * DAY)];
+    assert_eq!(kept(json!({ "expirationSeconds": 60 }), &candidates), ["good"]);
+    let plan = policy(json!({ "expirationSeconds": 60 })).plan(&candidates, now());
+    assert_eq!(plan[1].reasons, ["the newest snapshot that can be restored"]);
+}
+
+#[test]
+fn where_none_can_be_restored_none_is_the_newest_good_one() {
+    let damaged = Candidate { good: false, ..taken("damaged", 2 * DAY) };
+    assert!(kept(json!({ "expirationSeconds": 60 }), &[damaged]).is_empty());
+}
+
+#[test]
+fn what_is_pinned_or_held_stays_with_every_reason_and_without_an_end() {
+    let mut candidate = taken("needed", 300 * DAY);
+    candidate.pinned = true;
+    candidate.holders = vec![sandbox("agent-1"), sandbox("agent-2")];
+    candidate.expiration_seconds = Some(60);
+    let decision = last_of(json!({ "keepLast": { "count": 1 }, "expirationSeconds": 60 }), &[newest(), candidate]);
+    assert_eq!((decision.keep, decision.expires_at), (true, None));
+    assert_eq!(decision.reasons, ["pinned", "held by \"agent-1\"", "held by \"agent-2\""]);
+}
+
+#[test]
+fn its_own_expiration_ends_a_snapshot_before_days_and_weeks_count_it() {
+    let own = Candidate { expiration_seconds: Some(60), ..taken("own", 2 * DAY) };
+    assert_eq!(kept(json!({ "keepDaily": 7, "keepWeekly": 7 }), &[newest(), own]), ["newest"]);
+}
+
+#[test]
+fn its_own_expiration_takes_the_place_of_the_policys() {
+    let longer = Candidate { expiration_seconds: Some(0), ..taken("longer", 300 * DAY) };
+    let shorter = Candidate { expiration_seconds: Some(60), ..taken("shorter", HOUR) };
+    assert_eq!(kept(json!({}), &[newest(), shorter, longer]), ["newest", "longer"]);
+}
+
+#[test]
+fn its_own_expiration_does_not_keep_a_snapshot_that_is_counted_out() {
+    let own = Candidate { expiration_seconds: Some(0), ..taken("for ever", HOUR) };
+    assert_eq!(kept(json!({ "keepLast": { "count": 1 } }), &[newest(), own]), ["newest"]);
+}
+
+#[test]
+fn a_daily_snapshot_with_an_expiration_of_its_own_tells_when_it_ends() {
+    let own = Candidate { expiration_seconds: Some(100_000), ..taken("own", DAY) };
+    let decision = last_of(json!({ "keepDaily": 7 }), &[newest(), own]);
+    assert_eq!(decision.expires_at, Some(now().plus_millis(100_000 * SECOND - DAY)));
+    let daily = last_of(json!({ "keepDaily": 7 }), &[newest(), taken("daily", DAY)]);
+    assert_eq!(daily.expires_at, None, "that is not a matter of time");
+}
+
+#[test]
+fn the_newest_few_stay_and_the_others_go() {
+    let candidates: Vec<_> = ["a", "b", "c", "d"]
+        .iter()
+        .enumerate()
+        .map(|(n, label)| taken(label, i64::try_from(n).unwrap() * HOUR))
+        .collect();
+    assert_eq!(kept(json!({ "keepLast": { "count": 2 } }), &candidates), ["a", "b"]);
+    let plan = policy(json!({ "keepLast": { "count": 2 } })).plan(&candidates, now());
+    assert_eq!(plan[1].reasons[0], "among the newest 2");
+    assert_eq!(plan[2].reasons, ["not among the newest 2"]);
+}
+
+#[test]
+fn a_count_larger_than_there_are_keeps_all() {
+    assert_eq!(kept(json!({ "keepLast": { "count": 10_000 } }), &[newest(), taken("b", HOUR)]), ["newest", "b"]);
+}
+
+#[test]
+fn damaged_snapshots_take_nobodys_place_among_the_newest() {
+    let damaged = Candidate { good: false, ..taken("damaged", HOUR) };
+    let candidates = [newest(), damaged, taken("b", 2 * HOUR), taken("c", 3 * HOUR)];
+    assert_eq!(kept(json!({ "keepLast": { "count": 2 } }), &candidates), ["newest", "damaged", "b"]);
+}
+
+#[test]
+fn pinned_snapshots_are_counted_too() {
+    let pinned = Candidate { pinned: true, ..taken("pinned", HOUR) };
+    let candidates = [newest(), pinned, taken("b", 2 * HOUR)];
+    assert_eq!(kept(json!({ "keepLast": { "count": 2 } }), &candidates), ["newest", "pinned"]);
+}
+
+#[test]
+fn the_newest_few_may_have_an_expiration_of_their_own() {
+    let rule = json!({ "keepLast": { "count": 2, "expirationSeconds": 3600 }, "expirationSeconds": 0 });
+    let candidates = [newest(), taken("b", 2 * HOUR)];
+    assert_eq!(kept(rule, &candidates), ["newest"]);
+}
+
+#[test]
+fn what_is_counted_out_may_stay_until_it_expires() {
+    let rule = json!({
+        "keepLast": { "count": 1, "expirationSeconds": 0, "deleteEvicted": false }, "expirationSeconds": 7200,
+    });
+    let candidates = [newest(), taken("an hour old", HOUR), taken("two hours old", 2 * HOUR)];
+    assert_eq!(kept(rule.clone(), &candidates), ["newest", "an hour old"]);
+    assert_eq!(last_of(rule, &candidates[..2]).expires_at, Some(now().plus_millis(HOUR)));
+}
+
+#[test]
+fn the_newest_of_each_day_stays_whatever_the_count_and_the_time() {
+    let candidates = [
+        newest(),
+        taken("today", HOUR),
+        taken("yesterday late", DAY),
+        taken("yesterday early", DAY + HOUR),
+        taken("nine days ago", 9 * DAY),
+        taken("ten days ago", 10 * DAY),
+    ];
+    let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 3, "expirationSeconds": 60 });
+    assert_eq!(kept(rule.clone(), &candidates), ["newest", "yesterday late", "nine days ago"]);
+    let plan = policy(rule).plan(&candidates, now());
+    assert_eq!(plan[2].reasons, ["the newest of its day, of the last 3 days"]);
+}
+
+#[test]
+fn days_begin_at_midnight_in_utc() {
+    let candidates = [taken("00:00", 12 * HOUR), taken("23:59", 12 * HOUR + 1)];
+    let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 2 });
+    assert_eq!(kept(rule, &candidates), ["00:00", "23:59"]);
+}
+
+#[test]
+fn weeks_begin_on_monday() {
+    // The day of the clock is a Friday: Monday is four days before.
+    let candidates = [newest(), taken("monday", 4 * DAY), taken("sunday", 5 * DAY), taken("monday before", 11 * DAY)];
+    let rule = json!({ "keepLast": { "count": 1 }, "keepWeekly": 2 });
+    assert_eq!(kept(rule, &candidates), ["newest", "sunday"]);
+}
+
+#[test]
+fn a_snapshot_may_stay_for_its_day_and_its_week() {
+    let rule = json!({ "keepDaily": 2, "keepWeekly": 2 });
+    let decision = last_of(rule, &[newest(), taken("last week", 6 * DAY)]);
+    assert_eq!(
+        decision.reasons,
+        ["the newest of its day, of the last 2 days", "the newest of its week, of the last 2 weeks"]
+    );
+}
+
+#[test]
+fn damaged_snapshots_stand_for_no_day() {
+    let damaged = Candidate { good: false, ..taken("damaged", DAY) };
+    let candidates = [newest(), damaged, taken("whole", DAY + HOUR)];
+    let rule = json!({ "keepDaily": 2, "expirationSeconds": 60 });
+    assert_eq!(kept(rule, &candidates), ["newest", "whole"]);
+}
+
+#[test]
+fn a_snapshot_that_was_just_taken_expires_as_one_of_the_newest() {
+    let rule = policy(json!({ "keepLast": { "count": 1, "expirationSeconds": 60 }, "expirationSeconds": 0 }));
+    assert_eq!(rule.expires_at(&newest()), Some(now().plus_millis(60 * SECOND)));
+    let own = Candidate { expiration_seconds: Some(0), ..newest() };
+    assert_eq!(rule.expires_at(&own), None);
+}
+
+#[test]
+fn only_a_policy_without_counts_is_about_time_only() {
+    assert!(policy(json!({})).is_about_time_only());
+    for counting in [json!({ "keepLast": { "count": 1 } }), json!({ "keepDaily": 1 }), json!({ "keepWeekly": 1 })] {
+        assert!(!policy(counting).is_about_time_only());
+    }
+}
+
+#[test]
+fn numbers_beyond_any_use_are_refused() {
+    for (policy, what) in [
+        (Policy { keep_daily: 10_001, ..Policy::default() }, "counts more"),
+        (Policy { keep_weekly: u32::MAX, ..Policy::default() }, "counts more"),
+        (Policy { expiration_seconds: MAX_EXPIRATION + 1, ..Policy::default() }, "lasts longer"),
+        (Policy { keep_last: Some(keep_last(10_001, None, true)), ..Policy::default() }, "counts more"),
+        (Policy { keep_last: Some(keep_last(1, Some(u64::MAX), true)), ..Policy::default() }, "lasts longer"),
+    ] {
+        let error = refusal(policy.check());
+        assert_eq!(error.code(), Code::InvalidArgument);
+        assert!(error.message().contains(what), "{error}");
+    }
+}
+
+fn keep_last(count: u32, expiration_seconds: Option<u64>, delete_evicted: bool) -> KeepLast {
+    KeepLast { count: NonZeroU32::new(count).unwrap(), expiration_seconds, delete_evicted }
+}
+
+/// Every policy in which the newest few are kept at least as long as the others.
+fn any_policy() -> impl Strategy<Value = Policy> {
+    let seconds = prop_oneof![Just(0), 60..40 * 24 * 3600_u64];
+    let longer = prop_oneof![Just(None), Just(Some(0_u64))];
+    let rule = (1..6_u32, longer, any::<bool>()).prop_map(|(count, seconds, evict)| keep_last(count, seconds, evict));
+    (prop::option::of(rule), seconds, 0..4_u32, 0..4_u32).prop_map(
+        |(keep_last, expiration_seconds, keep_daily, keep_weekly)| Policy {
+            keep_last,
+            expiration_seconds,
+            keep_daily,
+            keep_weekly,
+        },
+    )
+}
+
+fn any_candidate() -> impl Strategy<Value = Candidate> {
+    let holders = prop_oneof![4 => Just(Vec::<SandboxId>::new()), 1 => Just(vec![sandbox("agent-1")])];
+    let own = prop_oneof![3 => Just(None), 1 => Just(Some(0)), 1 => (60..40 * 24 * 3600_u64).prop_map(Some)];
+    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.8));
+    (0..60 * DAY, 0..30 * DAY, own, flags, holders).prop_map(|(ago, used, own, (pinned, good), holders)| Candidate {
+        last_used_at: now().plus_millis(-(ago - used).max(0)),
+        expiration_seconds: own,
+        pinned,
+        good,
+        holders,
+        ..taken("one of many", ago)
+    })
+}
+
+/// Snapshots of a workspace, the newest first, each with an id of its own.
+fn any_candidates() -> impl Strategy<Value = Vec<Candidate>> {
+    prop::collection::vec(any_candidate(), 0..20).prop_map(|mut candidates| {
+        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.created_at));
+        for (number, candidate) in candidates.iter_mut().enumerate() {
+            let mut random = [0; 32];
+            random[0] = u8::try_from(number).unwrap();
+            candidate.snapshot_id = SnapshotId::draw(&random).unwrap();
+        }
+        candidates
+    })
+}
+
+fn still_there(candidates: &[Candidate], plan: &[Decision]) -> Vec<Candidate> {
+    candidates.iter().zip(plan).filter(|(_, decision)| decision.keep).map(|(candidate, _)| candidate.clone()).collect()
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn every_snapshot_is_decided_about_once_in_order_and_with_a_reason(
+        policy in any_policy(), candidates in any_candidates(),
+    ) {
+        let plan = policy.plan(&candidates, now());
+        prop_assert_eq!(plan.len(), candidates.len());
+        for (candidate, decision) in candidates.iter().zip(&plan) {
+            prop_assert_eq!(&candidate.snapshot_id, &decision.snapshot_id);
+            prop_assert!(!decision.reasons.is_empty());
+            prop_assert!(decision.keep || decision.expires_at.is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_pinned_held_or_the_last_good_one_never_goes(policy in any_policy(), candidates in any_candidates()) {
+        let plan = policy.plan(&candidates, now());
+        let newest_good = candidates.iter().position(|candidate| candidate.good);
+        for (index, (candidate, decision)) in candidates.iter().zip(&plan).enumerate() {
+            if candidate.pinned || !candidate.holders.is_empty() || newest_good == Some(index) {
+                prop_assert!(decision.keep, "{:?}", decision);
+            }
+        }
+    }
+
+    #[test]
+    fn planning_again_over_what_stays_lets_nothing_more_go(policy in any_policy(), candidates in any_candidates()) {
+        let rest = still_there(&candidates, &policy.plan(&candidates, now()));
+        let again = policy.plan(&rest, now());
+        prop_assert!(again.iter().all(|decision| decision.keep), "{:?}", again);
+    }
+
+    #[test]
+    fn an_end_that_is_told_is_the_end(policy in any_policy(), candidates in any_candidates()) {
+        for (index, decision) in policy.plan(&candidates, now()).into_iter().enumerate() {
+            if let Some(end) = decision.expires_at {
+                prop_assert!(end > now());
+                prop_assert!(policy.plan(&candidates, end.plus_millis(-1))[index].keep);
+                prop_assert!(!policy.plan(&candidates, end)[index].keep);
+            }
+        }
+    }
+
+    #[test]
+    fn what_never_ends_by_time_is_still_there_in_a_hundred_years(
+        policy in any_policy(), candidates in any_candidates(),
+    ) {
+        let plan = policy.plan(&candidates, now());
+        let later = policy.plan(&candidates, now().plus_millis(100 * 365 * DAY));
+        for (decision, later) in plan.iter().zip(later) {
+            prop_assert!(!decision.keep || decision.expires_at.is_some() || later.keep, "{:?}", later);
+        }
+    }
+
+    #[test]
+    fn a_longer_expiration_lets_nothing_more_go(policy in any_policy(), candidates in any_candidates()) {
+        let longer = Policy { expiration_seconds: 0, ..policy.clone() };
+        for (decision, longer) in policy.plan(&candidates, now()).iter().zip(longer.plan(&candidates, now())) {
+            prop_assert!(!decision.keep || longer.keep);
+        }
+    }
+
+    #[test]
+    fn a_larger_count_lets_nothing_more_go(policy in any_policy(), candidates in any_candidates()) {
+        let more = |rule: KeepLast| KeepLast { count: rule.count.saturating_add(1), ..rule };
+        let larger = Policy { keep_last: policy.keep_last.map(more), ..policy.clone() };
+        for (decision, larger) in policy.plan(&candidates, now()).iter().zip(larger.plan(&candidates, now())) {
+            prop_assert!(!decision.keep || larger.keep);
+        }
+    }
+
+    #[test]
+    fn of_what_nobody_needs_no_more_than_the_count_stay(
+        count in 1..6_u32, candidates in any_candidates(),
+    ) {
+        let policy = Policy { keep_last: Some(keep_last(count, None, true)), ..Policy::default() };
+        let rest = still_there(&candidates, &policy.plan(&candidates, now()));
+        let counted = rest.iter().filter(|it| it.good && !it.pinned && it.holders.is_empty());
+        prop_assert!(counted.count() <= count as usize);
+    }
+
+    #[test]
+    fn a_policy_passes_through_json_as_it_is(policy in any_policy()) {
+        let text = serde_json::to_string(&policy).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Policy>(&text).unwrap(), policy);
+    }
+}

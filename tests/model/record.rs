@@ -1,0 +1,276 @@
+//! The rows of a ledger are read by every later release: what was written once keeps its meaning.
+
+use std::fmt::Debug;
+
+use sandbox_snapshotter::model::policy::Policy;
+use sandbox_snapshotter::model::record::{
+    Derivation, DerivationState, LooseEnd, Release, RequestRecord, SnapshotRecord, SnapshotState, Stage,
+    WorkspaceRecord,
+};
+use sandbox_snapshotter::model::{BackupId, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::support::{key, sandbox};
+
+const TIME: &str = "2026-11-20T05:00:00.000Z";
+const LATER: &str = "2026-11-20T05:01:00.000Z";
+
+/// Makes sure that a row is read as one, and written as it was.
+#[track_caller]
+fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(sample: &Value) -> T {
+    let row: T = serde_json::from_value(sample.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&row).unwrap(), *sample);
+    row
+}
+
+fn workspace() -> Value {
+    json!({
+        "sandboxId": "agent-42-restored-k3f9x2ab",
+        "rootId": "agent-42",
+        "parent": {
+            "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "lineage": "restored", "needed": true,
+        },
+        "policy": {
+            "keepLast": { "count": 3, "expirationSeconds": 0, "deleteEvicted": false },
+            "expirationSeconds": 3600, "keepDaily": 7, "keepWeekly": 4,
+        },
+        "keys": [
+            { "number": 2, "secret": "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI" },
+            { "number": 1, "secret": "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE" },
+        ],
+        "seal": { "number": 0, "secret": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
+    })
+}
+
+fn stored() -> Value {
+    json!({
+        "backup": { "id": "6b1f0c1e-0000-4000-8000-000000000001", "dir": "/workspace", "localBucket": true },
+        "createdAt": TIME,
+        "sizeBytes": 4121,
+        "checksum": "md5:00000000000000000123456789abcdef",
+        "usableUntil": "2126-10-27T04:59:00.000Z",
+        "imported": false,
+        "checkedAt": LATER,
+        "damage": "The backup is not whole.",
+        "damageWithin": "The archive does not begin as a squashfs archive does.",
+    })
+}
+
+fn snapshot(stage: Value) -> Value {
+    let mut row = json!({
+        "snapshotId": "snap-abcdefghij012345",
+        "label": "before",
+        "dir": "/workspace",
+        "excludes": ["*.log"],
+        "gitignore": true,
+        "compression": { "format": "zstd", "threads": 2 },
+        "beganAt": TIME,
+        "lastUsedAt": LATER,
+        "expirationSeconds": 3600,
+        "expiresAt": "2026-11-20T06:01:00.000Z",
+        "pinned": true,
+    });
+    row["stage"] = stage;
+    row
+}
+
+fn loose() -> Value {
+    json!({ "due": LATER, "tries": 2 })
+}
+
+/// A sample of each stage.
+fn stages() -> [(SnapshotState, Value); 4] {
+    let end = json!({ "at": LATER, "reason": "deleted by a caller" });
+    let making = json!({
+        "sighting": { "since": TIME, "lastChange": 1_795_150_800_000.5 },
+        "takesLabel": "latest",
+        "backup": { "id": "b1", "dir": "/workspace" },
+        "discarded": true,
+        "key": "k",
+        "loose": loose(),
+    });
+    [
+        (SnapshotState::Making, json!({ "making": making })),
+        (SnapshotState::Ready, json!({ "ready": { "stored": stored() } })),
+        (SnapshotState::Deleting, json!({ "deleting": { "stored": stored(), "end": end, "loose": loose() } })),
+        (SnapshotState::Deleted, json!({ "deleted": { "stored": stored(), "end": end } })),
+    ]
+}
+
+#[test]
+fn a_workspace_is_kept() {
+    let row: WorkspaceRecord = round_trip(&workspace());
+    assert_eq!((row.keys, row.seal), (vec![key(2), key(1)], Some(key(0))));
+    assert!(row.parent.unwrap().needed);
+}
+
+#[test]
+fn a_workspace_of_which_little_is_known_is_kept() {
+    let row: WorkspaceRecord =
+        serde_json::from_value(json!({ "sandboxId": "agent-42", "rootId": "agent-42" })).unwrap();
+    assert_eq!((row.parent, row.policy, row.keys.len()), (None, Policy::default(), 0));
+    assert_eq!((row.seal, row.doubt), (None, None));
+}
+
+#[test]
+fn a_snapshot_is_kept_in_each_stage() {
+    for (state, stage) in stages() {
+        let row: SnapshotRecord = round_trip(&snapshot(stage));
+        assert_eq!((row.state(), row.state().as_str()), (state, json!(state).as_str().unwrap()));
+    }
+}
+
+#[test]
+fn a_snapshot_of_which_little_was_asked_is_kept() {
+    let making = json!({ "sighting": { "since": TIME, "lastChange": 0.0 }, "loose": loose() });
+    let mut least = snapshot(json!({ "making": making }));
+    for field in ["excludes", "gitignore", "compression", "expirationSeconds", "expiresAt", "pinned"] {
+        least.as_object_mut().unwrap().remove(field);
+    }
+    let row: SnapshotRecord = serde_json::from_value(least).unwrap();
+    assert!(row.excludes.is_empty() && !row.pinned && row.expires_at.is_none());
+}
+
+#[test]
+fn a_backup_of_which_no_damage_is_known_is_kept() {
+    for damages in [&["damage"][..], &["damageWithin"], &["damage", "damageWithin"]] {
+        let mut least = stages()[1].1.clone();
+        let stored = least["ready"]["stored"].as_object_mut().unwrap();
+        stored.retain(|field, _| !damages.contains(&field.as_str()));
+        let row: SnapshotRecord = round_trip(&snapshot(least));
+        assert_eq!(row.stored().unwrap().known_damage().is_none(), damages.len() == 2, "{damages:?}");
+    }
+}
+
+#[test]
+fn a_backup_of_an_earlier_release_is_whole_as_far_as_is_known() {
+    let mut earlier = stages()[1].1.clone();
+    let stored = earlier["ready"]["stored"].as_object_mut().unwrap();
+    for field in ["checksum", "imported", "damage", "damageWithin"] {
+        stored.remove(field);
+    }
+    let row = row(earlier);
+    let stored = row.stored().unwrap();
+    assert_eq!((stored.known_damage(), stored.imported, &stored.checksum), (None, false, &None));
+}
+
+#[test]
+fn what_is_wrong_with_a_backup_is_said_before_what_is_wrong_within() {
+    let known = |damages: &[&str]| {
+        let mut ready = stages()[1].1.clone();
+        let stored = ready["ready"]["stored"].as_object_mut().unwrap();
+        stored.retain(|field, _| !field.starts_with("damage") || damages.contains(&field.as_str()));
+        row(ready).stored().unwrap().known_damage().map(str::to_owned)
+    };
+    assert_eq!(known(&["damage", "damageWithin"]).unwrap(), "The backup is not whole.");
+    assert_eq!(known(&["damageWithin"]).unwrap(), "The archive does not begin as a squashfs archive does.");
+    assert_eq!(known(&[]), None);
+}
+
+#[test]
+fn a_field_that_a_later_release_adds_does_not_hide_a_row() {
+    let mut later = snapshot(stages()[1].1.clone());
+    later["addedLater"] = json!(1);
+    later["stage"]["ready"]["stored"]["addedLater"] = json!(1);
+    serde_json::from_value::<SnapshotRecord>(later).unwrap();
+}
+
+#[test]
+fn a_derivation_is_kept_in_each_state() {
+    for (state, holds) in [
+        (json!({ "pending": loose() }), true),
+        (json!({ "ready": { "holds": true } }), true),
+        (json!({ "ready": { "holds": false } }), false),
+        (json!({ "ending": loose() }), false),
+    ] {
+        let row: Derivation = round_trip(&json!({
+            "sandboxId": "agent-42-branch-k3f9x2ab", "snapshotId": "snap-abcdefghij012345", "lineage": "branch",
+            "beganAt": TIME, "state": state,
+        }));
+        assert_eq!(row.holds(), holds, "{state}");
+        assert_eq!(row.loose().is_some(), !matches!(row.state, DerivationState::Ready { .. }), "{state}");
+    }
+}
+
+#[test]
+fn a_call_is_kept_with_and_without_its_answer() {
+    let asked = json!({ "key": "k", "payload": "00ff", "at": TIME });
+    assert_eq!(round_trip::<RequestRecord>(&asked).answer, None);
+    let mut answered = asked;
+    answered["answer"] = json!({ "providerId": "cloudflare-sandbox" });
+    assert!(round_trip::<RequestRecord>(&answered).answer.is_some());
+}
+
+#[test]
+fn word_for_another_workspace_is_kept() {
+    let row: Release =
+        round_trip(&json!({ "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "loose": loose() }));
+    assert_eq!(row.loose, LooseEnd { due: at(LATER), tries: 2 });
+}
+
+fn at(time: &str) -> Timestamp {
+    time.to_owned().try_into().unwrap()
+}
+
+fn row(stage: Value) -> SnapshotRecord {
+    serde_json::from_value(snapshot(stage)).unwrap()
+}
+
+#[test]
+fn a_snapshot_is_as_old_as_its_backup_and_before_as_its_capture() {
+    let [(_, making), (_, mut ready), ..] = stages();
+    ready["ready"]["stored"]["createdAt"] = json!(LATER);
+    assert_eq!((row(making).created_at(), row(ready).created_at()), (at(TIME), at(LATER)));
+}
+
+#[test]
+fn while_it_is_made_any_backup_may_be_its_own_and_when_it_is_gone_none() {
+    let other = BackupId::parse("other").unwrap();
+    let own = BackupId::parse("6b1f0c1e-0000-4000-8000-000000000001").unwrap();
+    let owns = stages().map(|(_, stage)| (row(stage.clone()).may_own(&own), row(stage).may_own(&other)));
+    assert_eq!(owns, [(true, true), (true, false), (true, false), (false, false)]);
+}
+
+#[test]
+fn only_what_passes_has_to_be_looked_after() {
+    let loose = stages().map(|(_, stage)| row(stage).loose().is_some());
+    assert_eq!(loose, [true, false, true, false]);
+}
+
+#[test]
+fn only_what_is_ready_whole_and_restored_by_the_sdk_is_good() {
+    let good = |change: fn(&mut Value), now: &str| {
+        let mut ready = stages()[1].1.clone();
+        let stored = &mut ready["ready"]["stored"];
+        stored.as_object_mut().unwrap().retain(|field, _| !field.starts_with("damage"));
+        change(stored);
+        row(ready).candidate(Vec::new(), at(now)).good
+    };
+    assert!(good(|_| {}, LATER));
+    assert!(!good(|stored| stored["damage"] = json!("gone"), LATER));
+    assert!(!good(|stored| stored["damageWithin"] = json!("no archive"), LATER));
+    assert!(!good(|stored| stored["usableUntil"] = json!(TIME), LATER));
+    for (state, stage) in stages() {
+        assert!(state == SnapshotState::Ready || !row(stage).candidate(Vec::new(), at(LATER)).good, "{state:?}");
+    }
+}
+
+#[test]
+fn a_ref_is_signed_by_the_newest_key_of_its_workspace() {
+    let kept: WorkspaceRecord = serde_json::from_value(workspace()).unwrap();
+    let [(_, making), (_, ready), ..] = stages();
+    let signed = row(ready.clone()).to_ref(&kept).unwrap();
+    assert!(signed.is_signed_by(&[key(2)]) && !signed.is_signed_by(&[key(1)]));
+    assert_eq!((signed.origin_id(), signed.root_id()), (&sandbox("agent-42-restored-k3f9x2ab"), &sandbox("agent-42")));
+    assert_eq!(row(making).to_ref(&kept), None);
+    assert_eq!(row(ready).to_ref(&WorkspaceRecord { keys: Vec::new(), ..kept }), None);
+}
+
+#[test]
+fn a_stage_that_nobody_knows_is_not_read_as_another() {
+    for stage in [json!({ "archived": { "stored": stored() } }), json!({ "stored": stored() }), json!("ready")] {
+        assert!(serde_json::from_value::<Stage>(stage.clone()).is_err(), "{stage}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Signatures of refs, and the keys that make them.
+
+use base64ct::{Base64UrlUnpadded, Encoding};
+use proptest::prelude::*;
+use sandbox_snapshotter::model::{SigningKey, SnapshotRef};
+use serde_json::json;
+
+use super::support::{cases, key, whole_ref};
+
+fn reference() -> SnapshotRef {
+    SnapshotRef::decode(&whole_ref()).unwrap()
+}
+
+fn signed_by(number: u32) -> SnapshotRef {
+    let it = reference();
+    SnapshotRef::sign(
+        it.snapshot_id().clone(),
+        it.origin_id().clone(),
+        it.root_id().clone(),
+        it.backup().clone(),
+        it.created_at(),
+        &key(number),
+    )
+}
+
+#[test]
+fn a_ref_that_was_signed_once_is_accepted_by_every_release() {
+    assert!(reference().is_signed_by(&[key(1)]));
+    assert_eq!(signed_by(1), reference());
+}
+
+#[test]
+fn a_signature_is_the_number_of_the_key_and_a_word() {
+    let signature = key(7).sign(b"message");
+    let (number, tag) = signature.split_once('.').unwrap();
+    assert_eq!((number, tag.len()), ("7", 43));
+    assert!(tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{tag}");
+}
+
+#[test]
+fn a_ref_is_accepted_by_any_of_the_keys_and_by_no_other() {
+    let it = signed_by(1);
+    assert!(it.is_signed_by(&[key(2), key(1)]));
+    assert!(!it.is_signed_by(&[key(3), key(2)]));
+    assert!(!it.is_signed_by(&[]));
+}
+
+#[test]
+fn the_number_of_a_key_alone_is_nothing() {
+    let same_number = SigningKey::new(1, [9; 32]);
+    assert!(!signed_by(1).is_signed_by(&[same_number]));
+}
+
+#[test]
+fn the_same_secret_under_another_number_is_another_key() {
+    let renumbered = SigningKey::new(2, [1; 32]);
+    assert!(!renumbered.signed(b"message", &key(1).sign(b"message")));
+}
+
+#[test]
+fn there_is_one_way_to_write_a_signature() {
+    let right = key(1).sign(b"message");
+    let tag = right.strip_prefix("1.").unwrap();
+    let wrong = [
+        String::new(),
+        tag.to_owned(),
+        format!("01.{tag}"),
+        format!("+1.{tag}"),
+        format!("1.{tag}="),
+        format!("1.{tag}."),
+        format!(" {right}"),
+        format!("1.{}", &tag[1..]),
+        right.replace('.', ":"),
+        "1.".to_owned(),
+        ".".to_owned(),
+    ];
+    for signature in wrong {
+        assert!(!key(1).signed(b"message", &signature), "{signature:?}");
+    }
+    assert!(key(1).signed(b"message", &right));
+}
+
+#[test]
+fn a_key_is_kept_and_read_again() {
+    let kept = serde_json::to_value(key(3)).unwrap();
+    assert_eq!(serde_json::from_value::<SigningKey>(kept).unwrap(), key(3));
+}
+
+#[test]
+fn what_is_no_key_is_not_read() {
+    let secret = serde_json::to_value(key(3)).unwrap()["secret"].clone();
+    for value in [
+        json!(null),
+        json!({ "number": 3 }),
+        json!({ "number": 3, "secret": "" }),
+        json!({ "number": 3, "secret": "AAAA" }),
+        json!({ "number": -3, "secret": secret }),
+        json!({ "number": 3, "secret": secret, "more": 1 }),
+    ] {
+        assert!(serde_json::from_value::<SigningKey>(value.clone()).is_err(), "{value}");
+    }
+}
+
+#[test]
+fn the_secret_of_a_key_is_never_shown() {
+    let shown = format!("{:?}", key(3));
+    assert_eq!(shown, "SigningKey(3, …)");
+}
+
+#[test]
+fn a_signature_is_the_tag_of_its_message() {
+    let tag = Base64UrlUnpadded::encode_string(&key(7).tag(b"message"));
+    assert_eq!(key(7).sign(b"message"), format!("7.{tag}"));
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn every_message_and_every_secret_has_a_tag_of_its_own(
+        one: (Vec<u8>, [u8; 32]), other: (Vec<u8>, [u8; 32]), number: u32,
+    ) {
+        let tag = |(message, secret): &(Vec<u8>, [u8; 32])| SigningKey::new(number, *secret).tag(message);
+        prop_assert_eq!(tag(&one) == tag(&other), one == other);
+        prop_assert_eq!(SigningKey::new(0, one.1).tag(&one.0), tag(&one));
+    }
+
+    #[test]
+    fn every_message_has_a_signature_of_its_own(secret: [u8; 32], one: Vec<u8>, other: Vec<u8>) {
+        let key = SigningKey::new(1, secret);
+        let signature = key.sign(&one);
+        prop_assert!(key.signed(&one, &signature));
+        prop_assert_eq!(key.signed(&other, &signature), one == other);
+    }
+
+    #[test]
+    fn any_text_can_be_looked_at_as_a_signature(text in any::<String>()) {
+        prop_assert!(!key(1).signed(b"message", &text));
+    }
+
+    #[test]
+    fn a_signature_with_another_character_is_none(place in 0..45_usize, letter in prop::char::range('!', '~')) {
+        let right = key(1).sign(b"message");
+        let mut letters: Vec<char> = right.chars().collect();
+        letters[place] = letter;
+        let text: String = letters.into_iter().collect();
+        prop_assert_eq!(key(1).signed(b"message", &text), text == right);
+    }
+}

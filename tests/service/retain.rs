@@ -1,0 +1,375 @@
+//! Retention: the policy of a workspace lets snapshots go; alarms do the work.
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::backup::MAX_TTL;
+use sandbox_snapshotter::model::{Code, SnapshotRef};
+use serde_json::{Value, json};
+
+use super::support::{Checked, DAY, HOUR, MINUTE, Method, Stage, by_label, by_ref};
+
+/// Gives the workspace of `agent-42` a policy.
+fn set(stage: &Stage, policy: &Value) -> Value {
+    stage.run(Operation::SetRetention, &json!({ "sandboxId": "agent-42", "policy": policy })).unwrap()
+}
+
+/// A workspace with a policy, and snapshots with these labels, a minute apart.
+fn with_policy(policy: &Value, labels: &[&str]) -> Stage {
+    let stage = Stage::with_sandbox();
+    set(&stage, policy);
+    for label in labels {
+        stage.captures("agent-42", label);
+        stage.passes(MINUTE);
+    }
+    stage
+}
+
+/// The labels of the snapshots that are there, the newest first.
+fn left(stage: &Stage) -> Vec<String> {
+    let page = stage.run(Operation::List, &json!({ "sandboxId": "agent-42", "check": false })).unwrap();
+    page["snapshots"].as_array().unwrap().iter().map(|row| row["label"].as_str().unwrap().to_owned()).collect()
+}
+
+fn expires_at(stage: &Stage, snapshot: &SnapshotRef) -> Option<Value> {
+    stage.run(Operation::Get, &by_ref(snapshot)).unwrap().get("expiresAt").cloned()
+}
+
+/// What a report says of the snapshots that it lets go.
+fn let_go(report: &Value) -> Vec<&str> {
+    let decisions = report["decisions"].as_array().unwrap().iter();
+    decisions.filter(|decision| decision["keep"] == false).map(|decision| decision["label"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_workspace_begins_with_thirty_days() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let report = stage.run(Operation::Retention, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(report["policy"], json!({ "expirationSeconds": 30 * 24 * 3600, "keepDaily": 0, "keepWeekly": 0 }));
+    assert_eq!(expires_at(&stage, &snapshot), Some(json!(snapshot.created_at().plus_millis(30 * DAY))));
+}
+
+#[test]
+fn a_snapshot_goes_when_its_time_is_over_and_another_one_is_there() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["old"]);
+    stage.passes(30 * MINUTE);
+    stage.captures("agent-42", "new");
+    stage.passes(28 * MINUTE);
+    assert_eq!(left(&stage), ["new", "old"]);
+    stage.passes(2 * MINUTE);
+    assert_eq!(left(&stage), ["new"]);
+    assert_eq!(stage.world.stored().len(), 1);
+    stage.assert_settled();
+}
+
+#[test]
+fn the_last_good_snapshot_stays_however_old_it_is() {
+    let stage = with_policy(&json!({ "expirationSeconds": 60 }), &["only"]);
+    stage.passes(400 * DAY);
+    assert_eq!(left(&stage), ["only"]);
+    stage.run(Operation::Restore, &by_label("only")).unwrap();
+}
+
+#[test]
+fn what_has_expired_goes_as_soon_as_there_is_a_newer_one() {
+    let stage = with_policy(&json!({ "expirationSeconds": 60 }), &["only"]);
+    stage.passes(400 * DAY);
+    stage.world.writes("agent-42", "/workspace/b", "b");
+    stage.captures("agent-42", "new");
+    stage.passes(MINUTE);
+    assert_eq!(left(&stage), ["new"]);
+}
+
+#[test]
+fn a_newer_one_that_cannot_be_restored_is_no_reason_to_let_the_last_good_one_go() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["good", "damaged"]);
+    let damaged = stage.run(Operation::Get, &by_label("damaged")).unwrap()["ref"]["ref"]["backup"]["id"].clone();
+    stage.world.spoil(|backup| {
+        if json!(backup.metadata.as_ref().unwrap().id) == damaged {
+            backup.archive = None;
+        }
+    });
+    stage.run(Operation::Verify, &by_label("damaged")).unwrap();
+    stage.passes(DAY);
+    assert_eq!(left(&stage), ["good"]);
+    stage.run(Operation::Restore, &by_label("good")).unwrap();
+}
+
+#[test]
+fn a_restore_is_a_use_from_which_the_time_counts_anew() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["used", "newest"]);
+    stage.passes(50 * MINUTE);
+    let holder = stage.run(Operation::Restore, &by_label("used")).unwrap();
+    stage.captures(holder["ref"]["sandboxId"].as_str().unwrap(), "its own");
+    stage.world.finish_background();
+    stage.passes(30 * MINUTE);
+    assert_eq!(left(&stage), ["newest", "used"]);
+    stage.passes(HOUR);
+    assert_eq!(left(&stage), ["newest"]);
+}
+
+#[test]
+fn what_a_restored_sandbox_needs_stays() {
+    let stage = with_policy(&json!({ "expirationSeconds": 60, "keepLast": { "count": 1 } }), &["held"]);
+    stage.run(Operation::Restore, &by_label("held")).unwrap();
+    stage.captures("agent-42", "newest");
+    stage.passes(30 * DAY);
+    assert_eq!(left(&stage), ["newest", "held"]);
+}
+
+#[test]
+fn what_is_being_restored_stays() {
+    let stage = with_policy(&json!({}), &["wanted", "newest"]);
+    let gate = stage.world.before(Method::RestoreBackup).held();
+    let restoring = stage.begin(Operation::Restore, &by_label("wanted"));
+    assert!(gate.is_reached());
+    let report = set(&stage, &json!({ "keepLast": { "count": 1 } }));
+    assert_eq!(let_go(&report), [""; 0]);
+    gate.open();
+    restoring.answer().unwrap();
+    assert_eq!(left(&stage), ["newest", "wanted"]);
+}
+
+#[test]
+fn what_is_being_made_is_neither_counted_nor_let_go() {
+    let stage = with_policy(&json!({}), &["one", "two"]);
+    let gate = stage.world.before(Method::CreateBackup).nth(3).held();
+    let capture = stage.begin(Operation::Snapshot, &by_label("three"));
+    set(&stage, &json!({ "keepLast": { "count": 2 } }));
+    assert_eq!(left(&stage), ["three", "two", "one"]);
+    gate.open();
+    capture.answer().unwrap();
+    stage.passes(MINUTE);
+    assert_eq!(left(&stage), ["three", "two"]);
+}
+
+#[test]
+fn more_than_the_newest_few_go_at_the_next_alarm() {
+    let stage = with_policy(&json!({ "keepLast": { "count": 2 } }), &["one", "two", "three", "four"]);
+    assert_eq!(left(&stage), ["four", "three"]);
+    assert_eq!(stage.world.stored().len(), 2);
+    stage.assert_settled();
+}
+
+#[test]
+fn damaged_snapshots_take_no_place_among_the_newest() {
+    let stage = with_policy(&json!({}), &["good", "damaged"]);
+    stage.world.spoil(|backup| {
+        if backup.metadata.as_ref().unwrap().id.as_str().ends_with('2') {
+            backup.archive = None;
+        }
+    });
+    stage.run(Operation::Verify, &by_label("damaged")).unwrap();
+    set(&stage, &json!({ "keepLast": { "count": 1 } }));
+    assert!(left(&stage).contains(&"good".to_owned()), "{:?}", left(&stage));
+}
+
+#[test]
+fn what_is_counted_out_may_stay_until_it_expires() {
+    let policy = json!({ "keepLast": { "count": 1, "deleteEvicted": false }, "expirationSeconds": 3600 });
+    let stage = with_policy(&policy, &["one", "two"]);
+    assert_eq!(left(&stage), ["two", "one"]);
+    stage.passes(2 * HOUR);
+    assert_eq!(left(&stage), ["two"]);
+}
+
+#[test]
+fn what_is_counted_out_goes_by_the_expiration_of_the_policy_and_no_longer_by_that_of_the_newest() {
+    let policy = json!({ "keepLast": { "count": 1, "expirationSeconds": 0, "deleteEvicted": false }, "expirationSeconds": 3600 });
+    let stage = with_policy(&policy, &["one", "two"]);
+    stage.passes(3 * HOUR);
+    assert_eq!(left(&stage), ["two"]);
+}
+
+#[test]
+fn the_newest_of_each_day_and_week_stay() {
+    let stage = Stage::with_sandbox();
+    set(&stage, &json!({ "keepLast": { "count": 1 }, "keepDaily": 2, "keepWeekly": 2 }));
+    for day in 1..=15 {
+        stage.captures("agent-42", &format!("day {day} early"));
+        stage.passes(HOUR);
+        stage.captures("agent-42", &format!("day {day} late"));
+        stage.passes(23 * HOUR);
+    }
+    // The 20th of November 2026, the first day, is a Friday: the last day of a week that counts is day 10, a Sunday.
+    assert_eq!(left(&stage), ["day 15 late", "day 14 late", "day 10 late"]);
+}
+
+#[test]
+fn its_own_expiration_goes_before_the_policys() {
+    let stage = Stage::with_sandbox();
+    for (label, seconds) in [("short", json!(60)), ("for ever", json!(0)), ("as the policy says", json!(null))] {
+        let arguments = json!({ "sandboxId": "agent-42", "label": label, "expirationSeconds": seconds });
+        stage.run(Operation::Snapshot, &arguments).unwrap();
+    }
+    stage.captures("agent-42", "newest");
+    stage.passes(HOUR);
+    assert_eq!(left(&stage), ["newest", "as the policy says", "for ever"]);
+    stage.passes(31 * DAY);
+    stage.captures("agent-42", "still newer");
+    stage.passes(HOUR);
+    assert_eq!(left(&stage), ["still newer", "for ever"]);
+}
+
+#[test]
+fn a_policy_without_an_end_keeps_everything() {
+    let stage = with_policy(&json!({ "expirationSeconds": 0 }), &["one", "two", "three"]);
+    stage.passes(10 * 365 * DAY);
+    assert_eq!(left(&stage), ["three", "two", "one"]);
+}
+
+#[test]
+fn the_sdks_own_time_to_live_is_never_in_the_way() {
+    let stage = with_policy(&json!({ "expirationSeconds": 0 }), &["kept"]);
+    assert!(stage.world.options_asked().iter().all(|options| options.ttl == MAX_TTL));
+    stage.passes(50 * 365 * DAY);
+    stage.run(Operation::Restore, &by_label("kept")).unwrap();
+}
+
+#[test]
+fn a_new_policy_is_applied_at_once() {
+    let stage = with_policy(&json!({ "expirationSeconds": 0 }), &["one", "two", "three"]);
+    let report = set(&stage, &json!({ "keepLast": { "count": 1 } }));
+    assert_eq!((let_go(&report), &report["letGo"], &report["dryRun"]), (vec!["two", "one"], &json!(2), &json!(false)));
+    assert_eq!(left(&stage), ["three"]);
+    assert_eq!(stage.world.stored().len(), 1);
+}
+
+#[test]
+fn a_shorter_time_holds_for_snapshots_that_are_there() {
+    let stage = with_policy(&json!({ "expirationSeconds": 0 }), &["one", "two"]);
+    set(&stage, &json!({ "expirationSeconds": 3600 }));
+    stage.passes(2 * HOUR);
+    assert_eq!(left(&stage), ["two"]);
+}
+
+#[test]
+fn a_longer_time_holds_for_snapshots_that_are_there() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["one", "two"]);
+    set(&stage, &json!({ "expirationSeconds": 0 }));
+    stage.passes(30 * DAY);
+    assert_eq!(left(&stage), ["two", "one"]);
+}
+
+#[test]
+fn a_policy_can_be_set_before_there_is_anything() {
+    let stage = Stage::empty();
+    let report = set(&stage, &json!({ "keepLast": { "count": 3 } }));
+    assert_eq!((&report["decisions"], &report["letGo"]), (&json!([]), &json!(0)));
+}
+
+#[test]
+fn a_policy_outlives_the_worker() {
+    let stage = with_policy(&json!({ "keepLast": { "count": 1 } }), &["one"]);
+    stage.restart();
+    stage.captures("agent-42", "two");
+    stage.passes(HOUR);
+    assert_eq!(left(&stage), ["two"]);
+}
+
+#[test]
+fn a_dry_run_tells_what_would_go_and_touches_nothing() {
+    let stage = with_policy(&json!({}), &["one", "two", "three"]);
+    let alarm = stage.alarm_due("agent-42");
+    let dry = json!({ "sandboxId": "agent-42", "policy": { "keepLast": { "count": 1 } }, "dryRun": true });
+    let report = stage.run(Operation::SetRetention, &dry).unwrap();
+    assert_eq!((let_go(&report), &report["dryRun"]), (vec!["two", "one"], &json!(true)));
+    assert_eq!(stage.alarm_due("agent-42"), alarm);
+    stage.passes(HOUR);
+    assert_eq!(left(&stage), ["three", "two", "one"]);
+    let report = stage.run(Operation::Retention, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(report["policy"].get("keepLast"), None, "the policy is the one before");
+}
+
+#[test]
+fn every_decision_has_a_reason() {
+    let stage = with_policy(&json!({}), &["held", "pinned", "counted out", "newest"]);
+    let holder = stage.run(Operation::Restore, &by_label("held")).unwrap();
+    stage.run(Operation::Pin, &by_label("pinned")).unwrap();
+    let dry = json!({ "sandboxId": "agent-42", "policy": { "keepLast": { "count": 1 } }, "dryRun": true });
+    let report = stage.run(Operation::SetRetention, &dry).unwrap();
+    let told: Vec<_> =
+        report["decisions"].as_array().unwrap().iter().map(|it| (&it["label"], &it["reasons"])).collect();
+    assert_eq!(
+        json!(told),
+        json!([
+            ["newest", ["the newest snapshot that can be restored"]],
+            ["counted out", ["not among the newest 1"]],
+            ["pinned", ["pinned"]],
+            ["held", [format!("held by {}", holder["ref"]["sandboxId"])]],
+        ])
+    );
+}
+
+#[test]
+fn the_reason_is_kept_with_what_went() {
+    let stage = with_policy(&json!({}), &["one", "two"]);
+    let one = stage.run(Operation::Get, &by_label("one")).unwrap()["ref"].clone();
+    set(&stage, &json!({ "keepLast": { "count": 1 } }));
+    let manifest = stage.run(Operation::Manifest, &json!({ "ref": one })).unwrap();
+    assert_eq!(manifest["ended"]["reason"], "not among the newest 1");
+    let error = stage.run(Operation::Restore, &json!({ "ref": one })).fails_as(Code::SnapshotNotFound);
+    assert!(error.message().contains("not among the newest 1"), "{error}");
+}
+
+#[test]
+fn applying_lets_go_what_is_due_and_answers_it() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["one", "two"]);
+    stage.world.pass(2 * HOUR);
+    let dry = json!({ "sandboxId": "agent-42", "dryRun": true });
+    assert_eq!(let_go(&stage.run(Operation::ApplyRetention, &dry).unwrap()), ["one"]);
+    assert_eq!(left(&stage), ["two", "one"]);
+    let report = stage.run(Operation::ApplyRetention, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(let_go(&report), ["one"]);
+    assert_eq!(left(&stage), ["two"]);
+    let again = stage.run(Operation::ApplyRetention, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(let_go(&again), [""; 0]);
+}
+
+#[test]
+fn what_r2_fails_to_delete_is_gone_all_the_same_and_deleted_within_the_hour() {
+    let stage = with_policy(&json!({}), &["one", "two", "three"]);
+    stage.world.before(Method::Delete).first(6).fails_in_passing();
+    let report = set(&stage, &json!({ "keepLast": { "count": 1 } }));
+    assert_eq!(report["letGo"], 2);
+    stage.run(Operation::Restore, &by_label("three")).unwrap();
+    stage.passes(HOUR);
+    assert_eq!((left(&stage), stage.world.stored().len()), (vec!["three".to_owned()], 1));
+    stage.assert_settled();
+}
+
+#[test]
+fn however_many_are_overdue_all_of_them_go_within_the_hour() {
+    let stage = Stage::with_sandbox();
+    set(&stage, &json!({ "expirationSeconds": 7 * 24 * 3600 }));
+    for number in 0..1200 {
+        stage.captures("agent-42", &format!("number {number}"));
+    }
+    stage.world.pass(8 * DAY);
+    stage.passes(HOUR);
+    assert_eq!(left(&stage), ["number 1199"]);
+    assert_eq!(stage.world.stored().len(), 1);
+}
+
+#[test]
+fn what_has_expired_and_is_kept_does_not_keep_others_from_going() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["older", "newest"]);
+    let arguments = json!({ "sandboxId": "agent-42", "label": "good for long", "expirationSeconds": 7200 });
+    stage.run(Operation::Snapshot, &arguments).unwrap();
+    stage.world.spoil(|backup| {
+        if backup.metadata.as_ref().unwrap().id.as_str().ends_with('3') {
+            backup.archive = None;
+        }
+    });
+    stage.run(Operation::Verify, &by_label("good for long")).unwrap();
+    stage.passes(3 * HOUR);
+    assert_eq!(left(&stage), ["newest"], "the damaged one has gone, and the last good one has not");
+}
+
+#[test]
+fn a_policy_that_makes_no_sense_is_refused_and_changes_nothing() {
+    let stage = with_policy(&json!({}), &["one", "two"]);
+    for policy in [json!({ "keepLast": { "count": 0 } }), json!({ "keepDaily": 10_001 }), json!({ "keep": 1 })] {
+        let arguments = json!({ "sandboxId": "agent-42", "policy": policy });
+        stage.run(Operation::SetRetention, &arguments).fails_as(Code::InvalidArgument);
+    }
+    assert_eq!(left(&stage), ["two", "one"]);
+}

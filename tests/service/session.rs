@@ -1,0 +1,160 @@
+//! A caller who names its session stays within the lineage of that.
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::{Code, SnapshotRef};
+use serde_json::{Value, json};
+
+use super::support::{Checked, Method, Stage, by_id, by_label, by_ref};
+
+/// The operations on one snapshot that take a session.
+const ON_A_SNAPSHOT: [Operation; 9] = [
+    Operation::Get,
+    Operation::Manifest,
+    Operation::Verify,
+    Operation::Label,
+    Operation::Pin,
+    Operation::Unpin,
+    Operation::Restore,
+    Operation::Branch,
+    Operation::Delete,
+];
+
+/// The operations on a whole workspace that do.
+const ON_A_WORKSPACE: [Operation; 3] = [Operation::List, Operation::Lineage, Operation::Retention];
+
+/// The arguments of an operation, in the session of a sandbox.
+fn within(operation: Operation, snapshot: &SnapshotRef, session: &str) -> Value {
+    let mut arguments =
+        if ON_A_WORKSPACE.contains(&operation) { json!({ "sandboxId": "agent-42" }) } else { by_ref(snapshot) };
+    if operation == Operation::Label {
+        arguments["newLabel"] = json!("another");
+    }
+    if operation == Operation::Delete {
+        arguments["force"] = json!(true);
+    }
+    arguments["session"] = json!(session);
+    arguments
+}
+
+fn every() -> impl Iterator<Item = Operation> {
+    ON_A_SNAPSHOT.into_iter().chain(ON_A_WORKSPACE)
+}
+
+#[test]
+fn another_lineage_is_refused_and_nothing_is_touched() {
+    for operation in every() {
+        let (stage, snapshot) = Stage::with_snapshot();
+        let error = stage.run(operation, &within(operation, &snapshot, "agent-7")).fails_as(Code::CrossSession);
+        assert!(error.message().contains("agent-7") && error.message().contains("agent-42"), "{error}");
+        assert!(stage.world.calls().iter().all(|(method, _)| *method == Method::Root), "{operation:?}");
+        stage.run(Operation::Restore, &by_ref(&snapshot)).unwrap();
+    }
+}
+
+#[test]
+fn another_lineage_is_allowed_where_the_caller_says_so() {
+    for operation in every() {
+        let (stage, snapshot) = Stage::with_snapshot();
+        let mut arguments = within(operation, &snapshot, "agent-7");
+        arguments["allowCrossSession"] = json!(true);
+        stage.run(operation, &arguments).unwrap();
+        assert_eq!(stage.world.count(Method::Root), 0, "{operation:?}");
+    }
+}
+
+#[test]
+fn saying_that_it_is_not_allowed_is_the_same_as_saying_nothing() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let mut arguments = within(Operation::Get, &snapshot, "agent-7");
+    arguments["allowCrossSession"] = json!(false);
+    stage.run(Operation::Get, &arguments).fails_as(Code::CrossSession);
+}
+
+#[test]
+fn its_own_lineage_is_allowed_from_every_sandbox_of_it() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let restored = stage.restore(&snapshot).unwrap().sandbox_id().to_string();
+    let own = stage.captures(&restored, "own");
+    let grandchild = stage.branch(&own).unwrap().sandbox_id().to_string();
+    for session in ["agent-42", &restored, &grandchild] {
+        for operation in every() {
+            if operation != Operation::Delete {
+                stage.run(operation, &within(operation, &snapshot, session)).unwrap();
+            }
+        }
+        stage.run(Operation::Get, &within(Operation::Get, &own, session)).unwrap();
+    }
+}
+
+#[test]
+fn a_sandbox_may_use_its_sisters_snapshot() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let sisters = [(); 2].map(|()| stage.branch(&snapshot).unwrap().sandbox_id().to_string());
+    let own = stage.captures(&sisters[0], "own");
+    stage.run(Operation::Restore, &within(Operation::Restore, &own, &sisters[1])).unwrap();
+}
+
+#[test]
+fn however_the_snapshot_is_named_another_lineage_is_refused() {
+    let stage = Stage::with_sandbox();
+    let snapshot = stage.captures("agent-42", "before");
+    for mut selection in [by_ref(&snapshot), by_id(&snapshot), by_label("before")] {
+        selection["session"] = json!("agent-7");
+        stage.run(Operation::Restore, &selection).fails_as(Code::CrossSession);
+    }
+}
+
+#[test]
+fn whether_a_snapshot_of_another_lineage_exists_is_not_told() {
+    let stage = Stage::with_sandbox();
+    stage.captures("agent-42", "before");
+    for label in ["before", "never"] {
+        let mut selection = by_label(label);
+        selection["session"] = json!("agent-7");
+        stage.run(Operation::Get, &selection).fails_as(Code::CrossSession);
+    }
+}
+
+#[test]
+fn an_altered_ref_is_no_way_around() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let mut arguments = within(Operation::Restore, &snapshot, "agent-7");
+    arguments["ref"]["ref"]["rootId"] = json!("agent-7");
+    stage.run(Operation::Restore, &arguments).fails_as(Code::RefMismatch);
+}
+
+/// A sandbox whose id has no room for a suffix, and one that was restored from it: its root can't be read off its id.
+fn with_cut_id() -> (Stage, SnapshotRef, String) {
+    let long = "x".repeat(60);
+    let stage = Stage::empty();
+    stage.runs(&long);
+    let snapshot = stage.captures(&long, "before");
+    let restored = stage.restore(&snapshot).unwrap().sandbox_id().to_string();
+    assert!(!restored.starts_with(&long));
+    stage.world.forget_calls();
+    (stage, snapshot, restored)
+}
+
+#[test]
+fn an_id_that_was_cut_asks_its_workspace_for_its_root() {
+    let (stage, snapshot, restored) = with_cut_id();
+    stage.run(Operation::Get, &within(Operation::Get, &snapshot, &restored)).unwrap();
+    assert_eq!(stage.world.calls_about(&restored), [Method::Root]);
+}
+
+#[test]
+fn a_workspace_that_cannot_be_asked_is_no_permission() {
+    let (stage, snapshot, restored) = with_cut_id();
+    stage.world.before(Method::Root).fails_in_passing();
+    let error = stage.run(Operation::Get, &within(Operation::Get, &snapshot, &restored)).expect_err("no answer");
+    assert_eq!(error.code(), Code::LedgerUnavailable);
+    assert!(error.retryable());
+}
+
+#[test]
+fn an_operation_that_does_not_take_a_session_says_so() {
+    let stage = Stage::with_sandbox();
+    let arguments = json!({ "sandboxId": "agent-42", "session": "agent-42" });
+    stage.run(Operation::Snapshot, &arguments).fails_as(Code::InvalidArgument);
+    stage.run(Operation::ApplyRetention, &arguments).fails_as(Code::InvalidArgument);
+}

@@ -1,0 +1,126 @@
+//! What the callers of one schedule know: what they were told, and what they asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sandbox_snapshotter::model::{
+    BackupHandle, BackupId, Label, Lineage, RestoreRequest, SandboxId, SnapshotId, SnapshotRef, SnapshotRequest,
+};
+use serde_json::Value;
+
+/// What the callers know, all of them together.
+#[derive(Default)]
+pub struct Book {
+    /// The sandboxes that the application started itself.
+    pub roots: Vec<SandboxId>,
+    /// The sandboxes of others, which happen to have minted ids.
+    pub others: BTreeSet<SandboxId>,
+    /// The sandboxes that somebody got, with the first sandbox of their lineage.
+    pub got: BTreeMap<SandboxId, SandboxId>,
+    /// The key that each of them was first given for, where it had one.
+    pub given_for: BTreeMap<SandboxId, Option<String>>,
+    /// The snapshot that each of them was made from.
+    pub parents: BTreeMap<SandboxId, SnapshotId>,
+    /// The sandboxes that were ever captured.
+    pub captured: BTreeSet<SandboxId>,
+    /// The snapshots that were let go.
+    pub let_go: BTreeSet<SnapshotId>,
+    /// The snapshots that were imported again after they had been let go.
+    pub came_back: BTreeSet<SnapshotId>,
+    /// The snapshots that were reported as made.
+    pub snapshots: Vec<Known>,
+    /// The calls with a key.
+    pub keyed: BTreeMap<String, Keyed>,
+    /// The snapshots that somebody asked to delete, and whether that was ever forced.
+    pub deletes: BTreeMap<SnapshotId, bool>,
+    /// The snapshots that somebody asked to pin or unpin.
+    pub pins: BTreeMap<SnapshotId, Pins>,
+    /// How many answers to restores were lost for good, by the workspace.
+    pub lost_restores: BTreeMap<SandboxId, usize>,
+    /// The sandboxes that somebody asked to wake.
+    pub woken: BTreeSet<SandboxId>,
+    /// The backups that somebody damaged.
+    pub spoiled: BTreeSet<BackupId>,
+    /// The backups that the application made itself, and the sandbox.
+    pub own: Vec<(SandboxId, BackupHandle)>,
+}
+
+/// A snapshot that was reported as made.
+#[derive(Clone)]
+pub struct Known {
+    /// The snapshot.
+    pub id: SnapshotId,
+    /// The sandbox that it was taken of.
+    pub origin: SandboxId,
+    /// Its ref.
+    pub r#ref: SnapshotRef,
+    /// Its label, when it was made.
+    pub label: Label,
+}
+
+/// What was asked about the pin of a snapshot.
+#[derive(Clone, Copy, Default)]
+pub struct Pins {
+    /// Whether it was ever reported as pinned.
+    pub pinned: bool,
+    /// Whether anybody ever asked to unpin it.
+    pub unpins: bool,
+}
+
+/// A call with a key.
+#[derive(Clone)]
+pub struct Keyed {
+    /// The call.
+    pub call: Call,
+    /// When it was first made.
+    pub asked_at: i64,
+    /// The answer, once there was one.
+    pub answer: Option<Value>,
+    /// When an answer to it was last lost; 0 where none was.
+    pub lost_at: i64,
+    /// Whether it came to an end that the caller knows.
+    pub is_settled: bool,
+}
+
+/// A call that can have a key.
+#[derive(Clone)]
+pub enum Call {
+    /// `snapshot`
+    Snapshot(SnapshotRequest),
+    /// `restore` or `branch`
+    Derive(RestoreRequest, Lineage),
+}
+
+impl Call {
+    /// The workspace that it is made to.
+    pub fn workspace(&self) -> &SandboxId {
+        match self {
+            Self::Snapshot(request) => &request.sandbox_id,
+            Self::Derive(request, _) => request.selection.selector.origin_id(),
+        }
+    }
+
+    /// Its key.
+    pub fn key(&self) -> Option<&String> {
+        match self {
+            Self::Snapshot(request) => request.idempotency_key.as_ref(),
+            Self::Derive(request, _) => request.idempotency_key.as_ref(),
+        }
+    }
+}
+
+impl Book {
+    /// The sandboxes that callers can work with.
+    pub fn sandboxes(&self) -> Vec<SandboxId> {
+        self.roots.iter().chain(self.got.keys()).cloned().collect()
+    }
+
+    /// The first sandbox of the lineage of one.
+    pub fn root(&self, id: &SandboxId) -> SandboxId {
+        self.got.get(id).unwrap_or(id).clone()
+    }
+
+    /// A snapshot that was reported as made.
+    pub fn known(&self, id: &SnapshotId) -> Option<&Known> {
+        self.snapshots.iter().find(|known| known.id == *id)
+    }
+}

@@ -1,0 +1,99 @@
+//! What a seed decides.
+
+use std::cell::Cell;
+
+/// Numbers that look random and follow from a seed (splitmix64).
+pub struct Chance(Cell<u64>);
+
+impl Chance {
+    /// The numbers of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(Cell::new(seed))
+    }
+
+    /// The next one.
+    pub fn next(&self) -> u64 {
+        self.0.set(self.0.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let mixed = (self.0.get() ^ (self.0.get() >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `count`, which is not 0.
+    #[allow(clippy::cast_possible_truncation)] // It is a count.
+    pub fn below(&self, count: usize) -> usize {
+        (self.next() % count as u64) as usize
+    }
+
+    /// Milliseconds, up to so many.
+    #[allow(clippy::cast_possible_wrap)] // They are few.
+    pub fn millis(&self, up_to: u32) -> i64 {
+        (self.next() % (u64::from(up_to) + 1)) as i64
+    }
+
+    /// Whether something happens that happens once in so many times.
+    pub fn one_in(&self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// Whether something happens that happens so often in 10 000 times.
+    pub fn happens(&self, in_10_000: u32) -> bool {
+        in_10_000 > 0 && self.next() % 10_000 < u64::from(in_10_000)
+    }
+
+    /// One of several.
+    pub fn pick<T: Clone>(&self, several: &[T]) -> Option<T> {
+        if several.is_empty() { None } else { several.get(self.below(several.len())).cloned() }
+    }
+}
+
+/// How rough the world is in one schedule. All but the counts are in 10 000 times.
+#[derive(Clone, Debug)]
+pub struct Weather {
+    /// A call fails before it has any effect.
+    pub fails: u32,
+    /// The answer to a call is lost.
+    pub lost: u32,
+    /// A call takes long.
+    pub slow: u32,
+    /// An object in memory dies where its tasks could go on.
+    pub crash: u32,
+    /// A call is delivered twice.
+    pub twice: u32,
+    /// A container dies when it is used.
+    pub dies: u32,
+    /// A minted id is somebody's already.
+    pub taken: u32,
+    /// How many sandboxes an application has.
+    pub roots: usize,
+    /// How many callers there are.
+    pub callers: usize,
+    /// How many calls each makes.
+    pub calls: usize,
+    /// How many backups a page of the bucket shows.
+    pub page: usize,
+    /// How often each operation is called, against the others.
+    pub weights: Vec<usize>,
+}
+
+impl Weather {
+    /// Draws the weather for `operations` operations: calm in some schedules, rough in others, and never all at once.
+    pub fn draw(chance: &Chance, operations: usize) -> Self {
+        let calm = chance.one_in(6);
+        let draw = |levels: [u32; 5]| if calm { 0 } else { levels[chance.below(5)] };
+        Self {
+            fails: draw([0, 0, 50, 300, 1200]),
+            lost: draw([0, 0, 50, 300, 1200]),
+            slow: draw([0, 100, 500, 1000, 3000]),
+            crash: draw([0, 0, 50, 200, 600]),
+            twice: draw([0, 0, 200, 500, 1000]),
+            dies: draw([0, 0, 0, 100, 500]),
+            taken: if chance.one_in(4) { 2500 } else { 0 },
+            roots: 1 + chance.below(3),
+            callers: 1 + chance.below(4),
+            calls: 6 + chance.below(if chance.one_in(4) { 60 } else { 24 }),
+            page: 1 + chance.below(8),
+            weights: (0..operations).map(|_| [0, 1, 2, 5][chance.below(4)]).collect(),
+        }
+    }
+}

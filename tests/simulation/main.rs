@@ -1,0 +1,185 @@
+//! The simulation: the whole service over simulated sandboxes, buckets and ledgers. Every schedule follows from its seed:
+//! which calls are made, in which order everything happens, what fails, and where an object dies with all that it has in
+//! memory. Afterwards recovery runs, and what must always hold is checked.
+//!
+//! `npm run simulate -- --schedules 1000 --seed 1` runs the schedules of the seeds 1 to 1000.
+//! `npm run simulate -- --schedules 1 --seed 77 --trace` shows what happens in one.
+//! `npm run simulate -- --planted` shows that planted bugs are found.
+// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod book;
+mod callers;
+mod chance;
+mod executor;
+#[path = "../support/ledger.rs"]
+mod memory;
+mod planted;
+mod rules;
+mod schedule;
+mod world;
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use schedule::Outcome;
+
+/// How many schedules `cargo test` runs.
+const FEW: u64 = 1000;
+
+/// What was asked for.
+struct Arguments {
+    /// Absent under `cargo test`.
+    schedules: Option<u64>,
+    seed: u64,
+    traced: bool,
+    stats: bool,
+    planted: bool,
+    /// The name of a test that was asked for.
+    filter: Option<String>,
+}
+
+impl Arguments {
+    fn read() -> Result<Self, String> {
+        let mut read = Self { schedules: None, seed: 1, traced: false, stats: false, planted: false, filter: None };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            let mut number = || {
+                let text = arguments.next().unwrap_or_default().replace('_', "");
+                text.parse().map_err(|_| format!("{argument} takes a number, not {text:?}."))
+            };
+            match argument.as_str() {
+                "--schedules" => read.schedules = Some(number()?),
+                "--seed" => read.seed = number()?,
+                "--trace" => read.traced = true,
+                "--stats" => read.stats = true,
+                "--planted" => read.planted = true,
+                // What is left is meant for libtest.
+                _ if argument.starts_with('-') => {}
+                _ => read.filter = Some(argument),
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            eprintln!("{problem}");
+            return ExitCode::from(2);
+        }
+    };
+    if arguments.planted {
+        return planted::find_all(arguments.seed);
+    }
+    if arguments.filter.as_ref().is_some_and(|filter| !"simulation".contains(filter)) {
+        println!("\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 1 filtered out");
+        return ExitCode::SUCCESS;
+    }
+    let schedules = arguments.schedules.unwrap_or(FEW);
+    let began = Instant::now();
+    let found = run(schedules, &arguments);
+    let seconds = began.elapsed().as_secs_f64();
+    for (seed, violations) in &found.violations {
+        println!("--schedules 1 --seed {seed}: {}", violations.join("; "));
+    }
+    if arguments.stats {
+        for (what, count) in &found.counts {
+            println!("{:>10} {what} in 1000 schedules", count * 1000 / schedules.max(1));
+        }
+        println!("{seconds:>10.1} seconds");
+    }
+    let failed = found.violations.len();
+    println!("{schedules} schedules, {failed} violations");
+    if arguments.schedules.is_none() {
+        let (word, passed) = if failed == 0 { ("ok", 1) } else { ("FAILED", 0) };
+        println!(
+            "\ntest result: {word}. {passed} passed; {} failed; 0 ignored; 0 measured; 0 filtered out",
+            1 - passed
+        );
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What many schedules came to.
+#[derive(Default)]
+struct Found {
+    violations: BTreeMap<u64, Vec<String>>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl Found {
+    fn add(&mut self, other: Self) {
+        self.violations.extend(other.violations);
+        for (what, count) in other.counts {
+            *self.counts.entry(what).or_default() += count;
+        }
+    }
+}
+
+/// Runs the schedules of as many seeds.
+fn run(schedules: u64, arguments: &Arguments) -> Found {
+    let threads = if arguments.traced { 1 } else { processors() };
+    let next = AtomicU64::new(0);
+    on_threads(threads, || {
+        let mut found = Found::default();
+        while let Some(seed) = take(&next, schedules, arguments.seed) {
+            let Outcome { violations, counts } = schedule::run(seed, arguments.traced);
+            let violations = (!violations.is_empty()).then_some((seed, violations));
+            found.add(Found { violations: violations.into_iter().collect(), counts });
+        }
+        found
+    })
+}
+
+/// Runs schedules until a rule is violated that is not violated without the planted bug: how many there were until then, the
+/// seed, and what was violated first.
+#[cfg(feature = "planted")]
+fn first_violation(most: u64, seed: u64, plant: impl Fn(bool) + Sync) -> Option<(u64, u64, String)> {
+    let next = AtomicU64::new(0);
+    let found = on_threads(processors(), || {
+        let mut found = Found::default();
+        while let Some(seed) = take(&next, most, seed) {
+            let violations = |planted| {
+                plant(planted);
+                schedule::run(seed, false).violations
+            };
+            let (violations, is_new) = (violations(true), || violations(false).is_empty());
+            if !violations.is_empty() && is_new() {
+                next.store(most, Ordering::Relaxed);
+                found.violations.insert(seed, violations);
+            }
+        }
+        found
+    });
+    let (first, violations) = found.violations.into_iter().next()?;
+    Some((first - seed + 1, first, violations.into_iter().next()?))
+}
+
+/// The next seed, if there is one.
+fn take(next: &AtomicU64, schedules: u64, seed: u64) -> Option<u64> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    (index < schedules).then(|| seed.wrapping_add(index))
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Does the same work on several threads.
+fn on_threads(threads: usize, work: impl Fn() -> Found + Sync) -> Found {
+    let mut all = Found::default();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
+        for worker in workers {
+            all.add(worker.join().expect("a schedule panicked"));
+        }
+    });
+    all
+}

@@ -1,0 +1,228 @@
+//! What is checked when everything has come to rest: nothing fails any more, and recovery and sweep have run.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::record::{DerivationState, SnapshotRecord, SnapshotState, Stage};
+use sandbox_snapshotter::model::request::{Cursor, ListRequest, Session};
+use sandbox_snapshotter::model::{RestoreRequest, SandboxId, Selection, Selector, SnapshotId, Timestamp, WorkspaceRef};
+use sandbox_snapshotter::ports::Ledger;
+use sandbox_snapshotter::service::{Abort, Snapshotter as _};
+
+use super::{answers, retention, whole};
+use crate::world::{Snapshotter, World};
+
+/// How long what is to go may still be there, in milliseconds.
+const AN_HOUR: i64 = 3600 * 1000;
+
+/// How many snapshots of a workspace are restored.
+const RESTORED: usize = 3;
+
+/// Checks what is at rest.
+pub fn at_rest(world: &Rc<World>) {
+    let ids: Vec<SandboxId> = world.ledgers.borrow().keys().cloned().collect();
+    for id in &ids {
+        nothing_passes(world, id);
+        snapshots(world, id);
+        holds(world, id);
+    }
+    known(world);
+    bucket(world);
+    sandboxes(world);
+}
+
+/// Rule 4: no row is in a passing state.
+fn nothing_passes(world: &Rc<World>, id: &SandboxId) {
+    let ledger = world.ledger(id);
+    let rule = "rule 4, no row is in a passing state";
+    for row in ledger.unfinished().unwrap() {
+        world.violated(rule, &format_args!("{} is {}", row.snapshot_id, row.state().as_str()));
+    }
+    for row in ledger.unsettled().unwrap() {
+        world.violated(rule, &format_args!("{} is {:?}", row.sandbox_id, row.state));
+    }
+    for request in ledger.unanswered().unwrap() {
+        world.violated(rule, &format_args!("the call {} has no answer", request.key));
+    }
+    if let Some(doubt) = ledger.workspace().unwrap().and_then(|workspace| workspace.doubt) {
+        world.violated(rule, &format_args!("the container of {id} is doubted since {}", doubt.since));
+    }
+    for release in ledger.releases().unwrap() {
+        world.violated(rule, &format_args!("{} was not passed on", release.snapshot_id));
+    }
+}
+
+/// Rules 1 and 6: the snapshots that are there can be restored, and are those that the policy keeps.
+fn snapshots(world: &Rc<World>, id: &SandboxId) {
+    let ledger = world.ledger(id);
+    let policy = ledger.workspace().unwrap().map(|workspace| workspace.policy).unwrap_or_default();
+    let rows = retention::rows(world, id, world.now() - AN_HOUR);
+    let mut labels: Vec<String> = Vec::new();
+    for row in ledger.all() {
+        let name = &row.snapshot_id;
+        labels.push(row.label.to_string());
+        let Stage::Ready { stored } = &row.stage else { continue };
+        let is_spoiled = world.book.borrow().spoiled.contains(stored.backup.id());
+        if !is_spoiled && !whole(world, stored) && !stored.imported {
+            world.violated("rule 1, what was made can be restored", &format_args!("{name} is not whole in R2"));
+        }
+        // What can't be restored goes when there is something else to do.
+        let is_good = rows.iter().any(|row| row.id == *name && row.is_good);
+        if is_good && retention::stays(&rows, name, &policy, world.now() - AN_HOUR).is_none() {
+            world.violated("rule 6, retention lets go what the policy says", &format_args!("{name} is still there"));
+        }
+    }
+    labels.sort_unstable();
+    if labels.windows(2).any(|pair| pair[0] == pair[1]) {
+        world.violated("rule 9, labels are unique", &format_args!("{labels:?}"));
+    }
+}
+
+/// Rule 6: who needs a snapshot is known where that snapshot is.
+fn holds(world: &Rc<World>, id: &SandboxId) {
+    for row in world.ledger(id).derivations().unwrap() {
+        let DerivationState::Ready { holds } = row.state else { continue };
+        let parent = world.ledger(&row.sandbox_id).workspace().unwrap().and_then(|workspace| workspace.parent);
+        let is_needed = parent.as_ref().is_some_and(|parent| parent.needed);
+        if parent.is_none_or(|parent| parent.snapshot_id != row.snapshot_id) {
+            world.violated("rule 8, a sandbox knows its lineage", &format_args!("{} does not", row.sandbox_id));
+        } else if holds != is_needed {
+            let what = format_args!("{} needs {}: {is_needed}, and holds: {holds}", row.sandbox_id, row.snapshot_id);
+            world.violated("rule 6, holds are given up in the end", &what);
+        }
+    }
+}
+
+/// Rule 1: what was reported as made is known, unless it was let go. Rule 6: what was pinned is pinned.
+fn known(world: &Rc<World>) {
+    let all = world.book.borrow().snapshots.clone();
+    for known in all {
+        let row = world.ledger(&known.origin).snapshot(&known.id).unwrap();
+        let is_ready = row.as_ref().is_some_and(|row| row.state() == SnapshotState::Ready);
+        let was_let_go = world.book.borrow().let_go.contains(&known.id);
+        if !is_ready && !was_let_go {
+            world.violated("rule 1, what was made is known", &format_args!("{} is not", known.id));
+        }
+        let pins = world.book.borrow().pins.get(&known.id).copied().unwrap_or_default();
+        let came_back = world.book.borrow().came_back.contains(&known.id);
+        if is_ready && !came_back && pins.pinned && !pins.unpins && row.is_some_and(|row| !row.pinned) {
+            world.violated("rule 6, what is pinned stays pinned", &format_args!("{}", known.id));
+        }
+    }
+}
+
+/// Rule 4: a ledger owns whatever carries the product's mark. Rule 9: the rest is the application's.
+pub fn bucket(world: &Rc<World>) {
+    for (id, backup) in &*world.bucket.borrow() {
+        let Some(mark) = backup.mark() else { continue };
+        let row = world.ledger(&mark.origin_id).snapshot(&mark.snapshot_id).unwrap();
+        if !row.is_some_and(|row| row.state() == SnapshotState::Ready && row.may_own(id)) {
+            world.violated("rule 4, nothing is left in R2", &format_args!("{id} of {}", mark.snapshot_id));
+        }
+    }
+    let book = world.book.borrow();
+    for (_, handle) in &book.own {
+        let is_there = world.bucket.borrow().get(handle.id()).is_some_and(crate::world::Backup::is_whole);
+        if !is_there && !book.spoiled.contains(handle.id()) {
+            world.violated("rule 9, what has no mark is the application's", &format_args!("{} is gone", handle.id()));
+        }
+    }
+}
+
+/// Rule 4: no minted sandbox runs that nobody got, apart from those whose answers were lost for good.
+fn sandboxes(world: &Rc<World>) {
+    let book = world.book.borrow();
+    let mut lost = book.lost_restores.clone();
+    let mut made: BTreeMap<SandboxId, SandboxId> = BTreeMap::new();
+    for (origin, ledger) in &*world.ledgers.borrow() {
+        made.extend(ledger.derivations().unwrap().into_iter().map(|row| (row.sandbox_id, origin.clone())));
+    }
+    for (id, sandbox) in &*world.sandboxes.borrow() {
+        let is_somebodys = book.roots.contains(id) || book.got.contains_key(id) || book.others.contains(id);
+        if sandbox.container.is_none() || is_somebodys {
+            continue;
+        }
+        let left = made.get(id).and_then(|origin| lost.get_mut(origin));
+        match left {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => world.violated("rule 4, no sandbox runs that nobody got", &format_args!("{id}")),
+        }
+    }
+}
+
+/// Rules 1 and 9: every list is complete, and what is there is restored. Calls the service.
+pub async fn is_usable(world: Rc<World>) {
+    let ids: Vec<SandboxId> = world.ledgers.borrow().keys().cloned().collect();
+    for id in ids {
+        let rows = world.ledger(&id).all();
+        if rows.is_empty() {
+            continue;
+        }
+        let listed = list(&world, &id).await;
+        let expected: Vec<SnapshotId> = rows.iter().map(|row| row.snapshot_id.clone()).collect();
+        if listed.as_ref() != Some(&expected) {
+            world.violated("rule 1, lists are complete", &format_args!("{id}: {listed:?}, not {expected:?}"));
+        }
+        for row in rows.iter().take(RESTORED) {
+            restore(&world, &id, row).await;
+        }
+    }
+}
+
+/// Everything that a workspace lists, by pages.
+async fn list(world: &Rc<World>, id: &SandboxId) -> Option<Vec<SnapshotId>> {
+    let mut listed = Vec::new();
+    let mut cursor = None;
+    loop {
+        let request = ListRequest {
+            sandbox_id: id.clone(),
+            cursor,
+            limit: 3,
+            label_prefix: None,
+            check: true,
+            session: Session::NONE,
+        };
+        let page = world.ask(id, |workspace: Snapshotter| async move { workspace.list(request).await }).await;
+        let page = page.ok()?.ok()?;
+        listed.extend(page.snapshots.into_iter().map(|summary| summary.snapshot_id));
+        let Some(next) = page.cursor else { return Some(listed) };
+        cursor = Some(Cursor::parse(&next).unwrap());
+    }
+}
+
+async fn restore(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord) {
+    let Stage::Ready { stored } = &row.stage else { return };
+    let is_usable = stored.usable_until > Timestamp::from_millis(world.now());
+    if !is_usable || world.book.borrow().spoiled.contains(stored.backup.id()) {
+        return;
+    }
+    let name = row.snapshot_id.clone();
+    let selector = Selector::Id { sandbox_id: id.clone(), snapshot_id: name.clone() };
+    let selection = Selection { selector, session: Session::NONE };
+    let request = RestoreRequest { selection: selection.clone(), idempotency_key: None };
+    let restored = world
+        .ask(id, |workspace: Snapshotter| async move {
+            let verified = workspace.verify(selection).await;
+            (verified, workspace.restore(request, Abort::never()).await)
+        })
+        .await;
+    let Ok((verified, restored)) = restored else {
+        return world.violated("rule 3, calls are answered", &format_args!("the restore of {name} is not"));
+    };
+    // It may have expired meanwhile.
+    if world.book.borrow().let_go.contains(&name) {
+        return;
+    }
+    if !verified.as_ref().is_ok_and(|verified| verified.ok) {
+        world.violated("rule 1, what was made can be restored", &format_args!("{name}: {verified:?}"));
+    }
+    match restored {
+        Ok(workspace) => holds_the_files(world, id, &workspace),
+        Err(error) => world.violated("rule 1, what was made can be restored", &format_args!("{name}: {error}")),
+    }
+}
+
+fn holds_the_files(world: &Rc<World>, origin: &SandboxId, workspace: &WorkspaceRef) {
+    world.count("restored in the end");
+    answers::holds_the_files(world, origin, workspace.sandbox_id());
+}

@@ -1,0 +1,82 @@
+//! What a policy says of each snapshot, worked out once more and in another way than the product does.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::policy::Policy;
+use sandbox_snapshotter::model::record::{SnapshotRecord, Stage};
+use sandbox_snapshotter::model::{SandboxId, SnapshotId};
+
+use crate::world::World;
+
+const DAY: i64 = 24 * 3600 * 1000;
+
+/// Monday, 1969-12-29.
+const MONDAY: i64 = -3 * DAY;
+
+/// A snapshot that a policy decides about.
+pub struct Row {
+    /// Which it is.
+    pub id: SnapshotId,
+    created_at: i64,
+    used_at: i64,
+    own_seconds: Option<u64>,
+    /// Whether it can be restored.
+    pub is_good: bool,
+    stays: bool,
+}
+
+/// The snapshots that are there, or are let go at this moment; the newest first.
+pub fn rows(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Row> {
+    let ledger = world.ledger(id);
+    let rows = ledger.all();
+    let is_there = |row: &&SnapshotRecord| match &row.stage {
+        Stage::Ready { .. } => true,
+        Stage::Deleting { end, .. } => end.at.as_millis() == now,
+        _ => false,
+    };
+    let row = |row: &SnapshotRecord| Row {
+        id: row.snapshot_id.clone(),
+        created_at: row.created_at().as_millis(),
+        used_at: row.last_used_at.as_millis(),
+        own_seconds: row.expiration_seconds,
+        is_good: row
+            .stored()
+            .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),
+        stays: row.pinned || super::is_held(world, &ledger, &row.snapshot_id),
+    };
+    rows.iter().filter(is_there).map(row).collect()
+}
+
+/// Why a snapshot stays; `None` when it goes.
+pub fn stays(rows: &[Row], id: &SnapshotId, policy: &Policy, now: i64) -> Option<&'static str> {
+    let at = rows.iter().position(|row| row.id == *id)?;
+    let (newer, row) = (&rows[..at], &rows[at]);
+    let good_before = newer.iter().filter(|row| row.is_good).count();
+    if row.stays {
+        return Some("it is held or pinned");
+    }
+    if row.is_good && good_before == 0 {
+        return Some("it is the newest good one");
+    }
+    let rule = policy.keep_last;
+    let is_counted = rule.is_none_or(|rule| good_before < rule.count.get() as usize);
+    let counted_seconds = rule.and_then(|rule| rule.expiration_seconds).filter(|_| is_counted);
+    let seconds = row.own_seconds.or(counted_seconds).unwrap_or(policy.expiration_seconds);
+    let is_over = seconds > 0 && row.used_at + i64::try_from(seconds * 1000).unwrap() <= now;
+    if row.own_seconds.is_some() && is_over {
+        return None;
+    }
+    let first_of = |length: i64, count: u32| {
+        let bucket = |row: &Row| (row.created_at - MONDAY).div_euclid(length);
+        let newer: BTreeSet<i64> = newer.iter().filter(|row| row.is_good).map(bucket).collect();
+        row.is_good && newer.len() < count as usize && !newer.contains(&bucket(row))
+    };
+    if first_of(DAY, policy.keep_daily) || first_of(7 * DAY, policy.keep_weekly) {
+        return Some("it is the newest of its day or week");
+    }
+    if rule.is_some_and(|rule| rule.delete_evicted) && !is_counted {
+        return None;
+    }
+    if is_over { None } else { Some("it is counted, and its time is not over") }
+}

@@ -1,0 +1,162 @@
+//! R2, with the backups of the product and those of applications.
+
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::record::SnapshotState;
+use sandbox_snapshotter::model::{
+    Archive, BackupHandle, BackupId, BackupMetadata, Failure, Listed, Listing, Mark, SandboxId, Timestamp,
+};
+use sandbox_snapshotter::ports::{BackupStore, Ledger};
+use serde_json::json;
+
+use super::desk::Outside;
+use super::sandboxes::Files;
+use super::{Service, World};
+
+/// The two objects of a backup.
+#[derive(Clone)]
+pub struct Backup {
+    /// `meta.json`
+    pub metadata: Option<BackupMetadata>,
+    /// `data.sqsh`
+    pub archive: Option<Archive>,
+}
+
+impl Backup {
+    /// Whose it is.
+    pub fn mark(&self) -> Option<Mark> {
+        Mark::parse(self.metadata.as_ref()?.name.as_deref()?)
+    }
+
+    /// Whether both objects are there.
+    pub fn is_whole(&self) -> bool {
+        self.metadata.is_some() && self.archive.is_some()
+    }
+}
+
+/// What a backup was made of.
+#[derive(Clone)]
+pub struct Truth {
+    /// The sandbox.
+    pub sandbox: SandboxId,
+    /// The files that its container had.
+    pub files: Files,
+    /// When the container was started.
+    pub started_at: i64,
+    /// Whether nobody but the service had anything to do with the container.
+    pub is_accident: bool,
+    /// When it was captured.
+    pub captured_at: i64,
+}
+
+impl World {
+    /// Stores a backup, and answers its handle.
+    #[allow(clippy::cast_precision_loss)] // A time to live of the SDK is a number of JavaScript.
+    pub fn store(&self, truth: Truth, name: Option<&str>, dir: &str, ttl: u64) -> BackupHandle {
+        let id = format!("{:016x}-{:04}", self.chance.next(), self.truths.borrow().len());
+        let id = BackupId::parse(&id).unwrap();
+        let size_bytes = 4096 + 100 * truth.files.len() as u64;
+        let checksum = (!self.chance.one_in(4)).then(|| format!("md5:{:?}", truth.files));
+        let metadata = BackupMetadata {
+            id: id.clone(),
+            dir: dir.to_owned(),
+            name: name.map(ToOwned::to_owned),
+            size_bytes,
+            ttl: ttl as f64,
+            created_at: Timestamp::from_millis(self.now()),
+        };
+        let backup = Backup { metadata: Some(metadata), archive: Some(Archive { size_bytes, checksum }) };
+        self.trace(&format_args!("stored {id} {name:?} {:?}", truth.files));
+        self.bucket.borrow_mut().insert(id.clone(), backup);
+        self.truths.borrow_mut().insert(id.clone(), truth);
+        serde_json::from_value(json!({ "id": id, "dir": dir })).unwrap()
+    }
+
+    /// What the SDK restores of a backup, or its reason not to.
+    pub(super) fn fetch(&self, id: &BackupId) -> Result<Files, Failure> {
+        let missing = || Failure::new("BackupNotFoundError", "Backup not found").with_code("BACKUP_NOT_FOUND");
+        let bucket = self.bucket.borrow();
+        let metadata = bucket.get(id).and_then(|backup| backup.metadata.as_ref()).ok_or_else(missing)?;
+        if metadata.is_expired(Timestamp::from_millis(self.now())) {
+            return Err(Failure::new("BackupExpiredError", "Backup has expired").with_code("BACKUP_EXPIRED"));
+        }
+        bucket.get(id).and_then(|backup| backup.archive.as_ref()).ok_or_else(missing)?;
+        Ok(self.truths.borrow()[id].files.clone())
+    }
+
+    /// Deletes a backup, unless that is never right.
+    fn remove(&self, id: &BackupId) {
+        let Some(backup) = self.bucket.borrow_mut().remove(id) else { return };
+        self.trace(&format_args!("deleted {id}"));
+        self.count("backups deleted");
+        if backup.metadata.is_none() {
+            return;
+        }
+        let Some(mark) = backup.mark() else {
+            return self.violated("rule 9, what has no mark is the application's", &format_args!("{id} was deleted"));
+        };
+        let ledger = self.ledgers.borrow().get(&mark.origin_id).cloned();
+        let row = ledger.and_then(|ledger| ledger.snapshot(&mark.snapshot_id).unwrap());
+        if row.is_some_and(|row| {
+            row.state() == SnapshotState::Ready && row.stored().is_some_and(|stored| stored.backup.id() == id)
+        }) {
+            let what = format_args!("the backup of {} was deleted", mark.snapshot_id);
+            self.violated("rule 1, what was made can be restored", &what);
+        }
+    }
+}
+
+impl BackupStore for Outside {
+    async fn metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
+        let get = || Ok(self.bucket.borrow().get(id).and_then(|backup| backup.metadata.clone()));
+        self.look(Service::Bucket, get).await
+    }
+
+    async fn archive(&self, id: &BackupId) -> Result<Option<Archive>, Failure> {
+        let get = || Ok(self.bucket.borrow().get(id).and_then(|backup| backup.archive.clone()));
+        self.look(Service::Bucket, get).await
+    }
+
+    async fn archive_head(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
+        let get = || {
+            let bucket = self.bucket.borrow();
+            let archive = bucket.get(id).and_then(|backup| backup.archive.as_ref());
+            Ok(archive.map(|archive| {
+                let mut head = vec![0; length as usize];
+                head[..4].copy_from_slice(b"hsqs");
+                head[40..48].copy_from_slice(&archive.size_bytes.to_le_bytes());
+                head
+            }))
+        };
+        self.look(Service::Bucket, get).await
+    }
+
+    fn objects(&self, id: &BackupId) -> Vec<String> {
+        vec![format!("{id}/archive"), format!("{id}/metadata")]
+    }
+
+    async fn list(&self, cursor: Option<&str>) -> Result<Listing, Failure> {
+        let get = || {
+            let bucket = self.bucket.borrow();
+            let listed = bucket.iter().filter_map(|(id, backup)| {
+                let uploaded_at = backup.metadata.as_ref()?.created_at;
+                Some(Listed { id: id.clone(), uploaded_at })
+            });
+            let mut behind = listed.filter(|listed| cursor.is_none_or(|cursor| listed.id.as_str() > cursor));
+            let backups: Vec<_> = behind.by_ref().take(self.weather.page).collect();
+            let cursor = behind.next().and(backups.last()).map(|last| last.id.to_string());
+            Ok(Listing { backups, cursor })
+        };
+        self.look(Service::Bucket, get).await
+    }
+
+    async fn delete(&self, id: &BackupId) -> Result<(), Failure> {
+        let id = id.clone();
+        let delete = async move |world: Rc<World>| {
+            world.moment().await;
+            world.remove(&id);
+            Ok(())
+        };
+        self.change(Service::Bucket, delete).await
+    }
+}

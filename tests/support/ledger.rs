@@ -1,0 +1,181 @@
+//! The ledger in memory.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use sandbox_snapshotter::model::record::{
+    Derivation, Release, RequestRecord, SnapshotRecord, SnapshotState, Stage, WorkspaceRecord,
+};
+use sandbox_snapshotter::model::request::Cursor;
+use sandbox_snapshotter::model::{Code, Error, Label, Result, SandboxId, SnapshotId, Timestamp};
+use sandbox_snapshotter::ports::Ledger;
+
+/// A ledger that ends with its test. It does what the one over SQL does, and both pass the same conformance suite.
+#[derive(Default)]
+pub struct MemoryLedger {
+    workspace: RefCell<Option<WorkspaceRecord>>,
+    snapshots: RefCell<BTreeMap<SnapshotId, SnapshotRecord>>,
+    derivations: RefCell<BTreeMap<SandboxId, Derivation>>,
+    requests: RefCell<BTreeMap<String, RequestRecord>>,
+    releases: RefCell<BTreeMap<SnapshotId, Release>>,
+    alarm: Cell<Option<Timestamp>>,
+}
+
+impl MemoryLedger {
+    /// Those of the snapshots that are wanted, in the order of their ids.
+    fn snapshots(&self, wanted: impl Fn(&SnapshotRecord) -> bool) -> Vec<SnapshotRecord> {
+        self.snapshots.borrow().values().filter(|snapshot| wanted(snapshot)).cloned().collect()
+    }
+}
+
+impl Ledger for MemoryLedger {
+    fn workspace(&self) -> Result<Option<WorkspaceRecord>> {
+        Ok(self.workspace.borrow().clone())
+    }
+
+    fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
+        self.workspace.replace(Some(workspace.clone()));
+        Ok(())
+    }
+
+    fn snapshot(&self, id: &SnapshotId) -> Result<Option<SnapshotRecord>> {
+        Ok(self.snapshots.borrow().get(id).cloned())
+    }
+
+    fn labelled(&self, label: &Label) -> Result<Option<SnapshotRecord>> {
+        let snapshots = self.snapshots.borrow();
+        Ok(snapshots.values().find(|snapshot| has_label(snapshot, label)).cloned())
+    }
+
+    fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()> {
+        let mut snapshots = self.snapshots.borrow_mut();
+        let is_other = |other: &&SnapshotRecord| other.snapshot_id != snapshot.snapshot_id;
+        if has_label(snapshot, &snapshot.label)
+            && snapshots.values().filter(is_other).any(|other| has_label(other, &snapshot.label))
+        {
+            let message = format!("Two snapshots have the label {:?}.", snapshot.label.as_str());
+            return Err(Error::new(Code::LedgerUnavailable, message, "Look the label up before."));
+        }
+        snapshots.insert(snapshot.snapshot_id.clone(), snapshot.clone());
+        Ok(())
+    }
+
+    fn forget_snapshot(&self, id: &SnapshotId) -> Result<()> {
+        self.snapshots.borrow_mut().remove(id);
+        Ok(())
+    }
+
+    fn page(&self, after: Option<&Cursor>, prefix: Option<&str>, limit: u32) -> Result<Vec<SnapshotRecord>> {
+        let snapshots = self.snapshots.borrow();
+        let place = |snapshot: &SnapshotRecord| (snapshot.created_at(), snapshot.snapshot_id.clone());
+        let after = after.map(|after| (after.created_at, after.snapshot_id.clone()));
+        let mut page: Vec<_> = snapshots
+            .values()
+            .filter(|snapshot| snapshot.state() != SnapshotState::Deleted)
+            .filter(|snapshot| prefix.is_none_or(|prefix| snapshot.label.as_str().starts_with(prefix)))
+            .filter(|snapshot| after.as_ref().is_none_or(|after| place(snapshot) < *after))
+            .collect();
+        page.sort_by_cached_key(|snapshot| Reverse(place(snapshot)));
+        Ok(page.into_iter().take(limit as usize).cloned().collect())
+    }
+
+    fn unfinished(&self) -> Result<Vec<SnapshotRecord>> {
+        Ok(self.snapshots(|snapshot| matches!(snapshot.state(), SnapshotState::Making | SnapshotState::Deleting)))
+    }
+
+    fn expiring(&self, until: Timestamp, limit: u32) -> Result<Vec<SnapshotRecord>> {
+        let mut expiring = self.snapshots(|snapshot| {
+            snapshot.state() == SnapshotState::Ready && snapshot.expires_at.is_some_and(|at| at <= until)
+        });
+        expiring.sort_by_key(|snapshot| snapshot.expires_at);
+        expiring.truncate(limit as usize);
+        Ok(expiring)
+    }
+
+    fn forget_deleted(&self, before: Timestamp) -> Result<bool> {
+        let mut snapshots = self.snapshots.borrow_mut();
+        snapshots.retain(|_, snapshot| !matches!(&snapshot.stage, Stage::Deleted { end, .. } if end.at < before));
+        Ok(snapshots.values().any(|snapshot| snapshot.state() == SnapshotState::Deleted))
+    }
+
+    fn derivation(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>> {
+        Ok(self.derivations.borrow().get(sandbox_id).cloned())
+    }
+
+    fn derived_from(&self, id: &SnapshotId) -> Result<Vec<Derivation>> {
+        let derivations = self.derivations.borrow();
+        Ok(derivations.values().filter(|derivation| derivation.snapshot_id == *id).cloned().collect())
+    }
+
+    fn unsettled(&self) -> Result<Vec<Derivation>> {
+        let derivations = self.derivations.borrow();
+        Ok(derivations.values().filter(|derivation| derivation.loose().is_some()).cloned().collect())
+    }
+
+    fn derivations(&self) -> Result<Vec<Derivation>> {
+        Ok(self.derivations.borrow().values().cloned().collect())
+    }
+
+    fn put_derivation(&self, derivation: &Derivation) -> Result<()> {
+        self.derivations.borrow_mut().insert(derivation.sandbox_id.clone(), derivation.clone());
+        Ok(())
+    }
+
+    fn forget_derivation(&self, sandbox_id: &SandboxId) -> Result<()> {
+        self.derivations.borrow_mut().remove(sandbox_id);
+        Ok(())
+    }
+
+    fn request(&self, key: &str) -> Result<Option<RequestRecord>> {
+        Ok(self.requests.borrow().get(key).cloned())
+    }
+
+    fn put_request(&self, request: &RequestRecord) -> Result<()> {
+        self.requests.borrow_mut().insert(request.key.clone(), request.clone());
+        Ok(())
+    }
+
+    fn forget_request(&self, key: &str) -> Result<()> {
+        self.requests.borrow_mut().remove(key);
+        Ok(())
+    }
+
+    fn unanswered(&self) -> Result<Vec<RequestRecord>> {
+        let requests = self.requests.borrow();
+        Ok(requests.values().filter(|request| request.answer.is_none()).cloned().collect())
+    }
+
+    fn forget_answered(&self, before: Timestamp) -> Result<bool> {
+        let mut requests = self.requests.borrow_mut();
+        requests.retain(|_, request| request.answer.is_none() || request.at >= before);
+        Ok(requests.values().any(|request| request.answer.is_some()))
+    }
+
+    fn releases(&self) -> Result<Vec<Release>> {
+        Ok(self.releases.borrow().values().cloned().collect())
+    }
+
+    fn put_release(&self, release: &Release) -> Result<()> {
+        self.releases.borrow_mut().insert(release.snapshot_id.clone(), release.clone());
+        Ok(())
+    }
+
+    fn forget_release(&self, id: &SnapshotId) -> Result<()> {
+        self.releases.borrow_mut().remove(id);
+        Ok(())
+    }
+
+    fn alarm(&self) -> Result<Option<Timestamp>> {
+        Ok(self.alarm.get())
+    }
+
+    fn set_alarm(&self, at: Option<Timestamp>) -> Result<()> {
+        self.alarm.set(at);
+        Ok(())
+    }
+}
+
+fn has_label(snapshot: &SnapshotRecord, label: &Label) -> bool {
+    snapshot.label == *label && snapshot.state() != SnapshotState::Deleted
+}
