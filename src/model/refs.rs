@@ -87,7 +87,7 @@ impl SnapshotRef {
     /// [`Code::ForeignRef`] for another provider's, [`Code::UnsupportedRefVersion`] for another schema version,
     /// [`Code::InvalidRef`] for whatever else is not exactly a ref.
     pub fn decode(value: &Value) -> Result<Self> {
-        let invalid = |why: &str| Error::new(Code::InvalidRef, format!("The snapshot ref {why}."), REMEDIATION);
+        let invalid = |why: &str| Error::new(Code::InvalidRef, format!("The snapshot ref {why}"), REMEDIATION);
         let Value::Object(fields) = value else {
             return Err(invalid("is not an object"));
         };

@@ -22,7 +22,7 @@ use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::undo::{delete_marked, destroy};
 use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, snapshot};
-use crate::model::record::{Derivation, DerivationState, LooseEnd, Making, Sighting, SnapshotRecord, Stage};
+use crate::model::record::{Derivation, DerivationState, LooseEnd, Making, SnapshotRecord, Stage};
 use crate::model::{BackupHandle, BackupId, Error, Mark, Result, SandboxId, SnapshotId, Status, Timestamp};
 use crate::ports::{BackupStore, Clock, Ledger, Ports, Sandboxes};
 
@@ -134,9 +134,11 @@ async fn adopt<P: Ports>(
     mark: &Mark,
 ) -> Result<Adopted> {
     let Stage::Making(Making { sighting, .. }) = &capture.stage else { return Err(Error::defect()) };
-    let now = Sighting { since: this.ports.clock().now(), ..*sighting };
-    let sighting = if planted(Bug::AdoptedUncompared) { &now } else { sighting };
-    match snapshot::confirm(this, &backup, mark, &capture.dir, sighting).await {
+    let mut sighting = *sighting;
+    if planted(Bug::AdoptedUncompared) {
+        sighting.since = this.ports.clock().now();
+    }
+    match snapshot::confirm(this, &backup, mark, &capture.dir, &sighting).await {
         Ok(found) => snapshot::finish(this, capture.clone(), backup, found).map(|_| Adopted::Yes),
         Err(error) if error.retryable() => Err(error),
         Err(_) => Ok(Adopted::No(backup.id().clone())),

@@ -61,7 +61,10 @@ pub(super) async fn restore<P: Ports>(
             if planted(Bug::DestroyedOnce) {
                 this.ports.ledger()?.forget_derivation(minted)?;
             }
-            Err(kept.map_or_else(|unkept| error.clone().and(unkept.message()), |()| error.clone()))
+            Err(match kept {
+                Ok(()) => error,
+                Err(unkept) => error.and(unkept.message()),
+            })
         }
     }
 }

@@ -38,6 +38,16 @@ fn what_a_snapshot_call_says_beside_the_ref_may_stay_there() {
 }
 
 #[test]
+fn what_is_wrong_inside_of_a_ref_is_told_in_one_sentence() {
+    for field in ["snapshotId", "originId", "backup"] {
+        let mut value = whole();
+        value["ref"][field] = json!("-");
+        let error = refusal(SnapshotRef::decode(&value));
+        assert!(error.message().ends_with('.') && !error.message().ends_with(".."), "{error}");
+    }
+}
+
+#[test]
 fn a_ref_without_a_signature_is_told_as_one_of_an_earlier_version() {
     let mut value = whole();
     value["ref"].as_object_mut().unwrap().remove("signature");

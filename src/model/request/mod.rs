@@ -28,7 +28,7 @@ const MAX_KEY: usize = 128;
 const MIN_EXPIRATION: u64 = 60;
 
 fn invalid(what: &str, remediation: &str) -> Error {
-    Error::new(Code::InvalidArgument, format!("{what}."), remediation)
+    Error::new(Code::InvalidArgument, what, remediation)
 }
 
 fn idempotency_key(key: Option<String>) -> Result<Option<String>> {
