@@ -1,5 +1,7 @@
 /** What one sandbox does: commands, sessions, files, processes. Through workerd and the published class. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startWorld, type TestSandbox, type TestWorld } from './testing.ts';
 
@@ -51,6 +53,32 @@ test('directory and variables of one call end with it', async () => {
   assert.equal(await stdout('pwd; echo "$COLOUR${NEW-unset}"'), '/workspace\nredunset\n');
   assert.equal((await box.call('exec', '(exit 3)', options)).exitCode, 3);
   assert.equal((await box.call('exec', 'echo never', { cwd: '/none' })).exitCode, 1);
+});
+
+test('commands know the version of the image', async () => {
+  const path = join(import.meta.dirname, '..', 'node_modules', '@cloudflare', 'sandbox', 'package.json');
+  const { version } = JSON.parse(readFileSync(path, 'utf8'));
+  const loose = world.sandbox('box', { enableDefaultSession: false });
+  for (const sandbox of [box, loose]) {
+    assert.equal(await stdout('echo "$SANDBOX_VERSION"', {}, sandbox), `${version}\n`);
+  }
+});
+
+test('variables that are set are there in every command from then on', async () => {
+  const [fresh, loose] = [undefined, { enableDefaultSession: false }].map((o) => world.sandbox('fresh', o));
+  await fresh!.call('setEnvVars', { KEPT: "it's\n$kept", CHANGED: '1' });
+  assert.ok(!world.engine.running().includes(await fresh!.id()), 'that starts nothing');
+  const seen = () =>
+    Promise.all([fresh, loose].map((one) => stdout('echo "$KEPT $CHANGED ${GONE-unset}"', {}, one)));
+  assert.deepEqual(await seen(), Array(2).fill("it's\n$kept 1 unset\n"));
+  await fresh!.call('setEnvVars', { CHANGED: '2', GONE: 'here' });
+  assert.deepEqual(await seen(), Array(2).fill("it's\n$kept 2 here\n"));
+  assert.equal(await stdout('echo "$CHANGED"', { env: { CHANGED: '3' } }, loose), '3\n');
+  await fresh!.call('setEnvVars', { GONE: null });
+  assert.equal(await stdout('echo "$CHANGED ${GONE-unset}"', {}, fresh), '2 unset\n');
+  const { id } = await fresh!.call('startProcess', 'echo "$KEPT $CHANGED ${GONE-unset}"');
+  await fresh!.call('streamProcessLogs', id);
+  assert.equal((await fresh!.call('getProcessLogs', id)).stdout, "it's\n$kept 2 unset\n");
 });
 
 test('neither redirections nor syntax errors break a session', async () => {

@@ -14,8 +14,8 @@ before(async () => {
 });
 after(() => local.close());
 
-async function ask<T>(agent: string, method: string, argument: unknown): Promise<T> {
-  const init = { method: 'POST', body: JSON.stringify(argument) };
+async function ask<T>(agent: string, method: string, ...list: unknown[]): Promise<T> {
+  const init = { method: 'POST', body: JSON.stringify(list) };
   const response = await local.miniflare.dispatchFetch(`http://agent/${agent}/${method}`, init);
   return (await response.json()) as T;
 }

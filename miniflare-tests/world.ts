@@ -8,6 +8,7 @@ import { SNAPSHOTTER, startLocal, type Local, type LocalWorker } from '../script
 import type { EngineOptions } from '../local-engine/index.ts';
 import type { Page, SnapshotRef, Summary, WorkspaceRef } from '../examples/agent/src/snapshotter.ts';
 import type { Answer, Step, Thrown } from './caller/steps.ts';
+import { Named } from './workspaces/named.ts';
 
 const CALLER = fileURLToPath(new URL('./caller/wrangler.toml', import.meta.url));
 const CALLER_WITH_SANDBOXES = fileURLToPath(new URL('./caller/with-sandboxes.toml', import.meta.url));
@@ -173,6 +174,11 @@ export class World implements AsyncDisposable {
     await this.rpc('elapse', { sandboxId, seconds });
   }
 
+  /** A workspace by its name, whether it is there or not. */
+  workspace(name: string, tenant?: string): Named {
+    return new Named(this, name, tenant);
+  }
+
   /** Has the cron trigger fire. */
   async cron() {
     const worker = await this.#local.miniflare.getWorker('sandbox-snapshotter');
@@ -220,6 +226,15 @@ export class World implements AsyncDisposable {
   /** Kills the container of a sandbox, as a crash would. */
   async kill(id: string) {
     await this.#local.engine.kill(await this.hex(id));
+  }
+
+  /** Has a sandbox fall asleep, as it does when nobody uses it for long. */
+  async sleep(id: string) {
+    const hex = await this.hex(id);
+    await this.sandbox(id, 'setSleepAfter', '1s');
+    // The SDK looks every three minutes whether that time is over; here at once.
+    await this.sandbox(id, 'scheduleNextAlarm', 0);
+    await until(() => !this.running().includes(hex));
   }
 
   /** The Durable Object's id of a sandbox. */

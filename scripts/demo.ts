@@ -1,7 +1,9 @@
-// `npm run demo`: an agent tries something risky in its sandbox, goes back, and explores two ways from there.
+// `npm run demo`: an agent tries something risky in its sandbox, goes back, and explores two ways from there. Then it leaves
+// a workspace that has a name, and comes back to it.
 
 import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
 import type { Attempt, Output } from '../examples/agent/src/answers.ts';
+import type { Stopped } from '../examples/agent/src/workspaces.ts';
 
 const SHOW = 'for f in *; do echo "$f: $(cat "$f")"; done';
 
@@ -32,9 +34,17 @@ for (const branch of await ask<Output[]>('explore', ways)) show(branch);
 say('Where it came from, nothing has changed.');
 show(await ask('run', SHOW));
 
+say('It works in a workspace that has a name, and leaves it: the sandbox ends.');
+show(await ask('work', 'notebook', `echo 'to be continued' >ideas.txt; ${SHOW}`));
+const { lastSnapshot } = await ask<Stopped>('leave', 'notebook');
+if (lastSnapshot === undefined) throw new Error('The workspace was left without a snapshot.');
+
+say('It comes back, by the name: its work is there again.');
+show(await ask('work', 'notebook', SHOW));
+
 /** Asks the agent's Durable Object. */
-async function ask<T = Output>(method: string, argument: unknown): Promise<T> {
-  const init = { method: 'POST', body: JSON.stringify(argument) };
+async function ask<T = Output>(method: string, ...list: unknown[]): Promise<T> {
+  const init = { method: 'POST', body: JSON.stringify(list) };
   const response = await local.miniflare.dispatchFetch(`http://agent/demo/${method}`, init);
   if (!response.ok) throw new Error(`${method}: ${await response.text()}`);
   return (await response.json()) as T;
@@ -52,8 +62,12 @@ function show({ sandboxId, stdout }: Output) {
 /** Prints what the snapshotter logs of an operation. */
 function report(line: string) {
   if (!line.startsWith('{"')) return;
-  const { event, outcome, durationMs, snapshotId, sandboxId, originId, message } = JSON.parse(line);
-  if (outcome === 'success') {
+  const { event, outcome, durationMs, snapshotId, sandboxId, originId, message, ...rest } = JSON.parse(line);
+  if (event === 'workspace.transition') {
+    console.log(`  · ${rest.name} is ${rest.to}: ${rest.cause}`);
+  } else if (rest.state) {
+    console.log(`  · ${event} ${rest.name}: ${durationMs} ms`);
+  } else if (outcome === 'success') {
     const what = snapshotId ? `${snapshotId} of ${originId}` : `into ${sandboxId}`;
     console.log(`  · ${event} ${what}: ${durationMs} ms`);
   } else if (message && event) {

@@ -11,7 +11,7 @@ interface Count {
   failed: number;
 }
 
-const suites = globSync(['local-engine/*.test.ts', 'miniflare-tests/*.test.ts'], { cwd: at() });
+const suites = globSync(['local-engine/*.test.ts', 'miniflare-tests/**/*.test.ts'], { cwd: at() });
 const counts = [
   await count(
     'cargo',

@@ -1,7 +1,7 @@
 // The module that wrangler deploys: what callers can reach, and the classes of the Durable Objects.
 // Every method of the default export can be called over a service binding, so it has the intended ones only.
 
-import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
+import { DurableObject, RpcTarget, WorkerEntrypoint } from 'cloudflare:workers';
 
 import * as rust from '../build/index.js';
 import module from '../build/index_bg.wasm';
@@ -15,25 +15,51 @@ export default class Snapshotter extends WorkerEntrypoint {
     return rust.fetch(request, this.env, this.ctx);
   }
 
+  get workspaces() {
+    return new Workspaces(this.env, this.ctx);
+  }
+
   scheduled() {
     return rust.scheduled(this.env, this.ctx);
   }
 }
 
-for (const operation of rust.operations()) {
-  Snapshotter.prototype[operation] = function (options) {
-    return rust.call(operation, options, this.env, this.ctx);
-  };
+// The operations on named workspaces: `env.SNAPSHOTTER.workspaces.start({ name })`.
+class Workspaces extends RpcTarget {
+  #env;
+  #ctx;
+
+  constructor(env, ctx) {
+    super();
+    this.#env = env;
+    this.#ctx = ctx;
+  }
+
+  static method(operation) {
+    return function (options) {
+      return rust.call(operation, options, this.#env, this.#ctx);
+    };
+  }
 }
 
-// Does the work for one sandbox, guards it, and keeps its ledger. It is there for the methods above; whoever else of the
-// account binds it has no more rights than they give.
-export class Workspace extends DurableObject {
-  #workspace;
+for (const operation of rust.operations()) {
+  const [method, group] = operation.split('/').reverse();
+  if (group === undefined) {
+    Snapshotter.prototype[method] = function (options) {
+      return rust.call(operation, options, this.env, this.ctx);
+    };
+  } else {
+    Workspaces.prototype[method] = Workspaces.method(operation);
+  }
+}
+
+// A Durable Object whose work is done in Rust.
+class Keeper extends DurableObject {
+  #keeper;
 
   constructor(ctx, env) {
     super(ctx, env);
-    this.#workspace = this.#open();
+    this.#keeper = this.constructor.make(ctx, env);
   }
 
   perform(...call) {
@@ -51,15 +77,33 @@ export class Workspace extends DurableObject {
   #call(method, list) {
     rust.touch();
     try {
-      return this.#workspace[method](...list);
+      return this.#keeper[method](...list);
     } catch {
       // The module was reset after a trap, and the old one's object with it: nothing was done yet.
-      this.#workspace = this.#open();
-      return this.#workspace[method](...list);
+      this.#keeper = this.constructor.make(this.ctx, this.env);
+      return this.#keeper[method](...list);
     }
   }
+}
 
-  #open() {
-    return new rust.Workspace(this.ctx.id.name, this.ctx, this.env);
+// Does the work for one sandbox, guards it, and keeps its ledger. It is there for the methods above, as are the other
+// classes; whoever else of the account binds them has no more rights than they give.
+export class Workspace extends Keeper {
+  static make(ctx, env) {
+    return new rust.Workspace(ctx.id.name, ctx, env);
+  }
+}
+
+// Keeps one named workspace, over the Workspace objects of the sandboxes that it has had.
+export class NamedWorkspace extends Keeper {
+  static make(ctx, env) {
+    return new rust.NamedWorkspace(ctx.id.name, ctx, env);
+  }
+}
+
+// Lists the named workspaces of one tenant.
+export class Directory extends Keeper {
+  static make(ctx) {
+    return new rust.Directory(ctx);
   }
 }

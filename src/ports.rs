@@ -3,17 +3,28 @@
 //! Each trait has one implementation over Cloudflare (`cloudflare`) and one in memory (`tests/service/support`).
 //! None of the futures need to be `Send`: a Worker is one thread.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::model::answer::Description;
-use crate::model::record::{Derivation, Parent, Release, RequestRecord, SnapshotRecord, WorkspaceRecord};
-use crate::model::request::Cursor;
+use crate::model::named::answer::{Entry, HookRun};
+use crate::model::named::record::Origin;
+use crate::model::named::settings::Hook;
+use crate::model::named::standing::{
+    Condition, Dependencies, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
+    Standing, Survey,
+};
+use crate::model::named::{Address, NamedRecord, Stamp, Tenant, Transition, WorkspaceName};
+use crate::model::record::{Derivation, Parent, Release, RequestRecord, SnapshotRecord, Stored, WorkspaceRecord};
+use crate::model::request::{CreateRequest, Cursor, NamesRequest};
 use crate::model::{
-    Archive, BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Failure, Label, Listing, Probe, Result,
-    SandboxId, SandboxState, SnapshotId, Timestamp,
+    Archive, BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Failure, Label, Listing, Policy, Probe,
+    Result, SandboxId, SandboxState, Selection, SnapshotId, SnapshotRequest, Taken, Timestamp,
 };
 
 /// All that the service needs, in one place.
@@ -26,6 +37,10 @@ pub trait Ports: 'static {
     type Ledger: Ledger;
     /// The other workspaces.
     type Workspaces: Workspaces;
+    /// What is kept of a named workspace.
+    type Home: Home;
+    /// The other named workspaces.
+    type Names: Names;
     /// The clock.
     type Clock: Clock;
     /// The randomness.
@@ -41,6 +56,10 @@ pub trait Ports: 'static {
     fn ledger(&self) -> Result<&Self::Ledger>;
     /// The other workspaces, or [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
     fn workspaces(&self) -> Result<&Self::Workspaces>;
+    /// What is kept of a named workspace, in whose object this is.
+    fn home(&self) -> Result<&Self::Home>;
+    /// The other named workspaces, or [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
+    fn names(&self) -> Result<&Self::Names>;
     /// The clock.
     fn clock(&self) -> &Self::Clock;
     /// The randomness.
@@ -75,6 +94,45 @@ pub trait Sandboxes {
 
     /// Ends the container and everything in it. A sandbox without one is left as it is.
     fn destroy(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
+
+    /// Says how long the container may be idle before it goes to sleep, in seconds; `None` is for ever. Starts nothing.
+    fn keep_awake(&self, id: &SandboxId, seconds: Option<u64>) -> impl Future<Output = Result<(), Failure>>;
+
+    /// Sets environment variables of everything that runs in the container from now on, or takes them away. Starts nothing.
+    fn set_env(
+        &self,
+        id: &SandboxId,
+        env: &BTreeMap<String, Option<String>>,
+    ) -> impl Future<Output = Result<(), Failure>>;
+
+    /// Puts a stamp on the container that carries the stamp `from`, or none. `false`, and nothing is done, when it carries
+    /// another one: it is not the container that is meant. One that isn't running is started.
+    fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> impl Future<Output = Result<bool, Failure>>;
+
+    /// What is in the container: its image, and the directory, of which every file is read. A container that isn't running
+    /// is started, and a directory that isn't there is made.
+    fn survey(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Survey, Failure>>;
+
+    /// SHA-256 of files, in hexadecimal, by their paths as given: absolute, or in the directory. Empty where there is none.
+    fn hashes(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        files: &[String],
+    ) -> impl Future<Output = Result<BTreeMap<String, String>, Failure>>;
+
+    /// Whether anything in the directory was changed since this was asked last, or since the stamp was put on the container.
+    fn stirred(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>>;
+
+    /// Runs a command in the directory, in the container that carries the stamp; `None` when another one runs.
+    fn run_hook(
+        &self,
+        id: &SandboxId,
+        stamp: &Stamp,
+        dir: &Directory,
+        name: &str,
+        hook: &Hook,
+    ) -> impl Future<Output = Result<Option<HookRun>, Failure>>;
 }
 
 /// The bucket that the SDK keeps backups in.
@@ -168,12 +226,14 @@ pub trait Ledger {
 
 /// The workspaces of other sandboxes.
 pub trait Workspaces {
-    /// Tells the workspace of a minted id where its sandbox comes from; `false` when that id is somebody's already.
+    /// Tells the workspace of a minted id where its sandbox comes from, and what it stands for; `false` when that id is
+    /// somebody else's already.
     fn claim(
         &self,
         id: &SandboxId,
         root_id: &SandboxId,
-        parent: &Parent,
+        parent: Option<&Parent>,
+        standing: Option<&Standing>,
     ) -> impl Future<Output = Result<bool, Failure>>;
 
     /// Tells the workspace of `id` that `holder` does not need a snapshot of it any more.
@@ -198,6 +258,95 @@ pub trait Workspaces {
         backups: &[(BackupId, SnapshotId)],
         dry_run: bool,
     ) -> impl Future<Output = Result<usize, Failure>>;
+
+    /// What is in R2 of a snapshot of `id` that `holder` was made from, which counts as a use of it.
+    fn lend(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> impl Future<Output = Result<Loan>>;
+
+    /// The snapshot that is meant, if it is there to be used, and not another tenant's.
+    fn find(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<LastSnapshot>>;
+
+    /// The newest snapshot that the sandbox `id` could be started from.
+    fn newest(&self, id: &SandboxId) -> impl Future<Output = Result<Option<LastSnapshot>>>;
+
+    /// Has a snapshot taken.
+    fn capture(&self, request: &SnapshotRequest) -> impl Future<Output = Result<Taken>>;
+
+    /// Gives the workspace of `id` another policy.
+    fn set_policy(&self, id: &SandboxId, policy: &Policy) -> impl Future<Output = Result<()>>;
+
+    /// Notes that a sandbox is going to be made from a snapshot of `id`, and needs it from now on. `false` when the id of the
+    /// new sandbox is somebody's already. Asked again with the same id, it is the same answer.
+    fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> impl Future<Output = Result<bool>>;
+
+    /// What has become of the sandbox `id`, which stands for a name. Starts nothing.
+    fn look(&self, id: &SandboxId) -> impl Future<Output = Result<Condition>>;
+
+    /// Whether anything has changed in the files of the sandbox `id` since this was asked last.
+    fn stirred(&self, id: &SandboxId) -> impl Future<Output = Result<bool>>;
+
+    /// Gives the sandbox `id` its files, where they are not in place.
+    fn resume(&self, id: &SandboxId, request: &ResumeRequest) -> impl Future<Output = Result<Resumed>>;
+
+    /// Ends the sandbox `id`.
+    fn halt(&self, id: &SandboxId, request: &HaltRequest) -> impl Future<Output = Result<Halted>>;
+
+    /// Notes that the sandbox `id` is nobody's any more: it is ended, and its snapshots go as soon as nobody needs them. One
+    /// that does not stand for `address` is left as it is.
+    fn retire(&self, id: &SandboxId, address: &Address) -> impl Future<Output = Result<Retired>>;
+}
+
+/// A snapshot that another workspace may restore.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Loan {
+    /// What is in R2.
+    pub stored: Stored,
+    /// What it depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Dependencies>,
+}
+
+/// The durable storage of one named workspace, and its alarm. As [`Ledger`], it answers at once.
+pub trait Home {
+    /// What is kept; `None` where there never was a workspace of the name.
+    fn named(&self) -> Result<Option<NamedRecord>>;
+    /// Keeps it.
+    fn put_named(&self, record: &NamedRecord) -> Result<()>;
+    /// Writes a line about a transition where operators look.
+    fn log(&self, address: &Address, transition: &Transition);
+    /// When the workspace is called by its alarm; the time at which it went off, until it is set again.
+    fn alarm(&self) -> Result<Option<Timestamp>>;
+    /// Sets the alarm, or takes it away.
+    fn set_alarm(&self, at: Option<Timestamp>) -> Result<()>;
+}
+
+/// The other named workspaces of this Worker, and the Directory that lists them.
+pub trait Names {
+    /// Tells the tenant's Directory what has become of a workspace.
+    fn note(&self, tenant: &Tenant, entry: &Entry) -> impl Future<Output = Result<(), Failure>>;
+
+    /// A page of what the Directory knows, as JSON: [`Entries`](crate::model::named::answer::Entries).
+    fn list(&self, request: &NamesRequest) -> impl Future<Output = Result<Value>>;
+
+    /// The snapshot with which another workspace begins where this one is now; it is taken, where the workspace is active.
+    /// With a key the same call gets the same answer.
+    fn source(&self, address: &Address, key: Option<&str>) -> impl Future<Output = Result<Origin>>;
+
+    /// Makes another workspace; answers JSON: [`Started`](crate::model::named::answer::Started).
+    fn create(&self, request: &CreateRequest) -> impl Future<Output = Result<Value>>;
+}
+
+/// The durable storage of one Directory. As [`Ledger`], it answers at once.
+pub trait Index {
+    /// What is known of a workspace; also of one that is gone, for a while.
+    fn entry(&self, name: &WorkspaceName) -> Result<Option<Entry>>;
+    /// Keeps it.
+    fn put_entry(&self, entry: &Entry) -> Result<()>;
+    /// Removes those that are gone and were last heard of before then.
+    fn forget_gone(&self, before: Timestamp) -> Result<()>;
+    /// Those that are not gone, in the order of their names, from behind `after` on, at most `limit` of them, with names that
+    /// begin with `prefix`.
+    fn entries(&self, after: Option<&WorkspaceName>, prefix: Option<&str>, limit: u32) -> Result<Vec<Entry>>;
 }
 
 /// The time.

@@ -24,6 +24,7 @@ const SOCKET = '/opt/local-engine/io/s';
 type Message = 'stop' | { call: number; error?: string };
 
 const { LOCAL_ENGINE_ENV = '[]', LOCAL_ENGINE_ASK, ...env } = process.env;
+env['SANDBOX_VERSION'] = VERSION; // The image has it.
 for (const pair of JSON.parse(LOCAL_ENGINE_ENV) as string[]) {
   const at = pair.indexOf('=');
   if (at > 0) env[pair.slice(0, at)] = pair.slice(at + 1);

@@ -44,8 +44,13 @@ export function processes(sessions: Sessions): Api {
     entry.log.flatMap((event) => (event.type === type ? event.data : [])).join('');
 
   return {
-    startProcess(command: string, sessionId: string, options: ExecuteOptions & { processId?: string } = {}) {
+    async startProcess(
+      command: string,
+      sessionId: string,
+      options: ExecuteOptions & { processId?: string } = {},
+    ) {
       const id = options.processId ?? `proc_${randomUUID()}`;
+      const env = await sessions.environmentOf(sessionId, options.env);
       return new Promise((resolve, reject) => {
         const entry = { log: [], listeners: new Set() } as unknown as Entry;
         const output = textOutput((type, data) => {
@@ -54,7 +59,7 @@ export function processes(sessions: Sessions): Api {
         });
         const ended = run('bash', ['-c', command], {
           cwd: options.cwd ?? sessions.cwd(sessionId),
-          env: sessions.environment(options.env),
+          env,
           timeoutMs: options.timeoutMs,
           onOutput: output.add,
           onStart(pid) {

@@ -35,6 +35,17 @@ export class Sessions {
     return { ...this.#env, ...extra };
   }
 
+  /** The environment that the commands of a session have now, where there is such a session. */
+  async environmentOf(id: string, extra?: ExecuteOptions['env']): Promise<NodeJS.ProcessEnv> {
+    const env = this.environment(extra);
+    const shell = this.#shells.get(id);
+    if (!shell) return env;
+    const { stdout } = await shell.run('env -0', {});
+    const pairs = `${stdout}`.split('\0').filter((pair) => pair.includes('='));
+    const own = pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]);
+    return { ...Object.fromEntries(own), ...extra };
+  }
+
   /** The directory that relative paths of a session's calls start from. */
   cwd(sessionId: string): string {
     return this.#shells.get(sessionId)?.cwd ?? START;

@@ -80,7 +80,9 @@ export class Caller extends DurableObject<Env> {
   #rpc(method: string, options: unknown, signal: boolean | undefined): Promise<unknown> {
     const argument = signal ? { ...(options as object), signal: this.#abort.signal } : options;
     // A stub's methods know their stub only when they are called on it.
-    return (this.env.SNAPSHOTTER as Methods)[method]!(argument);
+    const [name, group] = method.split('/').reverse() as [string, string?];
+    if (group === undefined) return (this.env.SNAPSHOTTER as Methods)[name]!(argument);
+    return (this.env.SNAPSHOTTER as unknown as Record<string, Methods>)[group]![name]!(argument);
   }
 }
 

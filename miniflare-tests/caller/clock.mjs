@@ -1,10 +1,10 @@
 // The snapshotter's Worker, whose clock the tests can put forward: alarms that are due then come at once. And whose objects
-// can be looked into, and ended. The sandboxes must be another Worker's, which goes by the true time; the snapshotter sees
-// their containers older by as much as its clock was put forward.
+// can be looked into, and ended, and whose Directories can be down. The sandboxes must be another Worker's, which goes by
+// the true time; the snapshotter sees their containers older by as much as its clock was put forward.
 
-import Snapshotter, { Workspace as Real } from '../../src/entry.mjs';
+import Snapshotter, { NamedWorkspace as RealNamed, Workspace as Real } from '../../src/entry.mjs';
 
-export { ContainerProxy, Sandbox } from '../../src/entry.mjs';
+export { ContainerProxy, Directory, Sandbox } from '../../src/entry.mjs';
 
 const now = Date.now;
 let ahead = 0;
@@ -14,7 +14,12 @@ const PASSING = `
   SELECT 'snapshot ' || record AS what FROM snapshots WHERE state IN ('making', 'deleting')
   UNION ALL SELECT 'sandbox ' || record FROM derivations WHERE settled = 0
   UNION ALL SELECT 'call ' || record FROM requests WHERE answered = 0
-  UNION ALL SELECT 'word ' || record FROM releases`;
+  UNION ALL SELECT 'word ' || record FROM releases
+  UNION ALL SELECT 'container ' || record FROM workspace WHERE record ->> '$.standing.filling' IS NOT NULL`;
+
+const PASSING_NAMED = `
+  SELECT 'named ' || record AS what FROM home WHERE record ->> '$.state' IN ('provisioning', 'stopping', 'restoring')
+    OR record ->> '$.chores' != '[]' OR record ->> '$.listed' < record ->> '$.version'`;
 
 /** An object whose methods `replace` may replace. */
 function replacing(object, replace) {
@@ -36,50 +41,88 @@ const aged = (call) =>
     },
   });
 
-export class Workspace extends Real {
+/** A Directory that answers nothing while it is said to be down. */
+let down = false;
+const unsure = (call) =>
+  replacing(call(), {
+    receive: (run) => {
+      if (down) throw new Error('the Directory is down');
+      return run();
+    },
+  });
+
+/** An object whose alarm goes by the clock, and that can be ended. `table` knows when it is due. */
+const clocked = (Class, table, passing) =>
+  class extends Class {
+    /** When its alarm is due, by its table: the runtime knows of none while one is going off. */
+    due() {
+      return this.ctx.storage.sql.exec(`SELECT alarm_at AS at FROM ${table}`).toArray()[0]?.at ?? null;
+    }
+
+    ring() {
+      return this.alarm();
+    }
+
+    passing() {
+      return [...this.ctx.storage.sql.exec(passing)].map(({ what }) => what);
+    }
+
+    alarmAt() {
+      return this.ctx.storage.getAlarm();
+    }
+
+    end() {
+      this.ctx.abort('ended by a test');
+    }
+
+    async endInAlarm() {
+      void this.alarm();
+      await this.ctx.storage.sync();
+      this.end();
+    }
+  };
+
+export class Workspace extends clocked(Real, 'workspace', PASSING) {
   constructor(ctx, env) {
     super(ctx, { ...env, Sandbox: replacing(env.Sandbox, { get: aged, getByName: aged }) });
   }
+}
 
-  async elapse(seconds) {
-    const end = Date.now() + seconds * 1000;
-    for (;;) {
-      // By the ledger: the runtime knows of none while one is going off.
-      const [due] = this.ctx.storage.sql.exec('SELECT alarm_at AS at FROM workspace');
-      if (!due?.at || due.at > end) break;
-      ahead += Math.max(0, due.at - Date.now());
-      await this.alarm();
-    }
-    ahead += end - Date.now();
+export class NamedWorkspace extends clocked(RealNamed, 'home', PASSING_NAMED) {
+  constructor(ctx, env) {
+    super(ctx, { ...env, Directory: replacing(env.Directory, { get: unsure, getByName: unsure }) });
   }
 
-  passing() {
-    return [...this.ctx.storage.sql.exec(PASSING)].map(({ what }) => what);
-  }
-
-  alarmAt() {
-    return this.ctx.storage.getAlarm();
-  }
-
-  end() {
-    this.ctx.abort('ended by a test');
-  }
-
-  async endInAlarm() {
-    void this.alarm();
-    await this.ctx.storage.sync();
-    this.end();
+  /** Every sandbox that its record knows. */
+  sandboxIds() {
+    const [row] = this.ctx.storage.sql.exec('SELECT record FROM home').toArray();
+    const { sandboxId, former, chores } = JSON.parse(row?.record ?? '{"former":[],"chores":[]}');
+    return [...new Set([...(sandboxId ? [sandboxId] : []), ...former, ...chores.flatMap(Object.values)])];
   }
 }
 
 export default class extends Snapshotter {
-  #workspace({ sandboxId }) {
-    return this.env.Workspace.getByName(sandboxId);
+  constructor(ctx, env) {
+    super(ctx, { ...env, Directory: replacing(env.Directory, { get: unsure, getByName: unsure }) });
   }
 
-  /** Lets time pass; the workspace of the sandbox lives through it from alarm to alarm. */
-  elapse(options) {
-    return this.#workspace(options).elapse(options.seconds);
+  #objects({ sandboxId, sandboxIds = sandboxId === undefined ? [] : [sandboxId], name, tenant = 'default' }) {
+    const named = name === undefined ? [] : [this.env.NamedWorkspace.getByName(`${tenant}/${name}`)];
+    return [...named, ...sandboxIds.map((id) => this.env.Workspace.getByName(id))];
+  }
+
+  /** Lets time pass; the objects live through it from alarm to alarm. */
+  async elapse({ seconds, ...options }) {
+    const end = Date.now() + seconds * 1000;
+    for (;;) {
+      const objects = this.#objects(options);
+      const times = await Promise.all(objects.map((object) => object.due()));
+      const next = Math.min(...times.map((at) => at ?? Infinity));
+      if (next > end) break;
+      ahead += Math.max(0, next - Date.now());
+      await objects[times.indexOf(next)].ring();
+    }
+    ahead += Math.max(0, end - Date.now());
   }
 
   /** Goes back to the true time. */
@@ -87,22 +130,33 @@ export default class extends Snapshotter {
     ahead = 0;
   }
 
-  /** The rows of the sandbox's ledger that are in a passing state. */
-  passing(options) {
-    return this.#workspace(options).passing();
+  /** Ends the Directories, in a manner of speaking, or has them be there again. */
+  directoryIsDown(options) {
+    down = options.down;
   }
 
-  /** Ends the object of the sandbox's workspace, as a deployment does: the next call starts another one. */
+  /** The rows of the objects that are in a passing state. */
+  async passing(options) {
+    const rows = await Promise.all(this.#objects(options).map((object) => object.passing()));
+    return rows.flat();
+  }
+
+  /** Every sandbox that the record of a named workspace knows. */
+  sandboxIds(options) {
+    return this.#objects(options)[0].sandboxIds();
+  }
+
+  /** Ends the object, as a deployment does: the next call starts another one. */
   async end(options) {
-    await this.#workspace(options).end();
+    await this.#objects(options)[0].end();
   }
 
   alarmAt(options) {
-    return this.#workspace(options).alarmAt();
+    return this.#objects(options)[0].alarmAt();
   }
 
   /** Ends the object in the middle of its alarm. */
   async endInAlarm(options) {
-    await this.#workspace(options).endInAlarm();
+    await this.#objects(options)[0].endInAlarm();
   }
 }

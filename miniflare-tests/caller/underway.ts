@@ -1,4 +1,5 @@
 // The caller, which knows how many backups its sandboxes are making or applying: that goes on when nobody waits for it.
+// And its sandboxes tell how long they stay awake.
 
 import { Sandbox as Published } from '@cloudflare/sandbox';
 
@@ -24,6 +25,15 @@ export class Sandbox extends Published {
 
   override restoreBackup(...backup: Parameters<Published['restoreBackup']>) {
     return counted(super.restoreBackup(...backup));
+  }
+
+  /** After how many seconds without a call it falls asleep, as the SDK has it stored; or that it does not. */
+  async awake() {
+    const [sleepAfter, keepAlive] = await Promise.all([
+      this.ctx.storage.get('sleepAfter'),
+      this.ctx.storage.get('keepAliveEnabled'),
+    ]);
+    return keepAlive ? 'always' : sleepAfter;
   }
 }
 

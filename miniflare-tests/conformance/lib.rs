@@ -1,7 +1,8 @@
 //! Runs the conformance suite over the ports of a real Worker, in workerd.
 //!
 //! - `suite`: the cases that ports in memory pass too
-//! - `storage`, `bucket`: those about SQLite and R2 alone
+//! - `storage`, `homes`, `bucket`: those about SQLite and R2 alone
+//! - `hooks`: those about processes
 //! - `real`: the world that they are played in
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -9,11 +10,15 @@
 #[path = "../../tests/conformance/suite/mod.rs"]
 mod suite;
 mod bucket;
+mod homes;
+mod hooks;
 mod real;
 mod storage;
 
 use std::panic;
 
+use sandbox_snapshotter::cloudflare::home::SqlHome;
+use sandbox_snapshotter::cloudflare::index::SqlIndex;
 use sandbox_snapshotter::cloudflare::ledger::SqlLedger;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
@@ -21,7 +26,7 @@ use worker::Env;
 
 use self::real::Real;
 use self::storage::Object;
-use self::suite::{Case, backups, ledger, runtime, sandboxes, workspaces};
+use self::suite::{Case, backups, home, index, ledger, runtime, sandboxes, workspaces};
 
 #[wasm_bindgen]
 extern "C" {
@@ -36,7 +41,11 @@ pub fn cases() -> String {
     json!({
         "ledger": names(&ledger::cases::<SqlLedger>()),
         "storage": names(&storage::cases()),
+        "home": names(&home::cases::<SqlHome>()),
+        "index": names(&index::cases::<SqlIndex>()),
+        "homes": names(&homes::cases()),
         "sandboxes": names(&sandboxes::cases::<Real>()),
+        "hooks": names(&hooks::cases()),
         "backups": names(&backups::cases::<Real>()),
         "workspaces": names(&workspaces::cases::<Real>()),
         "bucket": names(&bucket::cases()),
@@ -52,7 +61,11 @@ pub async fn run(subject: String, name: String, ctx: JsValue, env: Env) {
     match subject.as_str() {
         "ledger" => play(&ledger::cases(), &name, &SqlLedger::open(&ctx).unwrap()).await,
         "storage" => play(&storage::cases(), &name, &Object(ctx)).await,
+        "home" => play(&home::cases(), &name, &SqlHome::open(&ctx).unwrap()).await,
+        "index" => play(&index::cases(), &name, &SqlIndex::open(&ctx).unwrap()).await,
+        "homes" => play(&homes::cases(), &name, &Object(ctx)).await,
         "sandboxes" => play(&sandboxes::cases(), &name, &Real::new(env, ctx)).await,
+        "hooks" => play(&hooks::cases(), &name, &Real::new(env, ctx)).await,
         "backups" => play(&backups::cases(), &name, &Real::new(env, ctx)).await,
         "workspaces" => play(&workspaces::cases(), &name, &Real::new(env, ctx)).await,
         "bucket" => play(&bucket::cases(), &name, &Real::new(env, ctx)).await,

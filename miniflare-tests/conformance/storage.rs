@@ -161,12 +161,12 @@ impl Object {
         State::from(self.0.clone().unchecked_into::<DurableObjectState>()).storage()
     }
 
-    async fn alarm(&self) -> Option<i64> {
+    pub async fn alarm(&self) -> Option<i64> {
         self.storage().get_alarm().await.unwrap()
     }
 
     /// Runs statements, and answers the rows of the last one.
-    fn run(&self, statements: &str) -> Vec<Value> {
+    pub fn run(&self, statements: &str) -> Vec<Value> {
         self.storage().sql().exec(statements, None).unwrap().to_array().unwrap()
     }
 
@@ -182,7 +182,7 @@ impl Object {
     }
 
     /// Every table, and every row.
-    fn contents(&self) -> Vec<Value> {
+    pub fn contents(&self) -> Vec<Value> {
         let schema = self.run("SELECT type, name, sql FROM sqlite_schema ORDER BY name");
         let tables = schema.iter().filter(|row| row["type"] == "table").filter_map(|row| row["name"].as_str());
         let rows = tables

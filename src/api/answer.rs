@@ -1,17 +1,18 @@
 //! One call from its arrival to its log line.
 
 use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 
-use super::operations::{Operation, sweep, workspace_of};
+use super::operations::{Operation, Target, list, sweep, target_of};
+use crate::cloudflare::Deployment;
 use crate::cloudflare::runtime::{WaitUntil, WorkerClock, WorkerEntropy, abort_of};
-use crate::cloudflare::{Deployment, WorkspaceObjects};
 use crate::model::{Error, Result};
-use crate::ports::{Clock, Entropy};
+use crate::ports::{Clock, Entropy, Ports};
 use crate::service::Abort;
 
 /// What a caller wants.
@@ -40,14 +41,21 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
         let deployment = Deployment::open(env, ctx.clone())?;
         deployment.ready()?;
         let Call { arguments, signal } = call?;
-        let Some(workspace) = workspace_of(operation, &arguments)? else {
-            return sweep(&**deployment.platform(), &arguments).await;
-        };
+        let target = target_of(operation, &arguments)?;
         let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
         abort.check()?;
-        let workspaces = WorkspaceObjects::open(env)?;
+        let platform = Rc::clone(deployment.platform());
+        let work = async move {
+            match target {
+                Target::Sandbox(id) => platform.workspaces()?.perform(&id, operation.name(), &arguments, &signal).await,
+                Target::Named(address) => {
+                    platform.names()?.perform(&address, operation.name(), &arguments, &signal).await
+                }
+                Target::Directory(request) => list(&*platform, &request).await,
+                Target::Bucket(request) => sweep(&*platform, request).await,
+            }
+        };
         // A caller who hangs up takes this event with it, unless something goes on: the workspace has to be told.
-        let work = async move { workspaces.perform(&workspace, operation.name(), &arguments, &signal).await };
         abort.ends_wait_for(work, &WaitUntil::of(ctx)).await
     };
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
@@ -85,7 +93,7 @@ fn begin(event: &str, correlation_id: &str) -> Map<String, Value> {
 }
 
 fn add_answer(line: &mut Map<String, Value>, answer: &Value) {
-    for id in ["snapshotId", "originId", "sandboxId", "rootId"] {
+    for id in ["tenant", "name", "state", "snapshotId", "originId", "sandboxId", "rootId"] {
         if let Some(value) = answer.pointer(&format!("/ref/{id}")).or_else(|| answer.get(id)) {
             line.insert(id.into(), value.clone());
         }

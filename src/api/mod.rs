@@ -3,7 +3,9 @@
 //! - [`operations`]: the operations by name, from JSON to JSON
 //! - [`rpc`]: the functions that `entry.mjs` calls
 //! - [`http`]: the routes under `/v1`
-//! - [`workspace`]: the Workspace object, which does the work
+//! - [`workspace`]: the Workspace object, which does the work for a sandbox
+//! - [`named`]: the object of a named workspace, and the Directory
+//! - [`objects`]: what these have in common
 //! - `answer`: one call from its arrival to its log line
 //! - `auth`: the bearer token
 //! - `problem`: errors as `application/problem+json`
@@ -13,6 +15,8 @@ mod answer;
 mod auth;
 mod exception;
 pub mod http;
+pub mod named;
+pub mod objects;
 pub mod operations;
 mod problem;
 pub mod rpc;

@@ -3,12 +3,15 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::model::named::Address;
 use crate::model::request::{
-    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, ListRequest, PolicyRequest, SweepRequest,
+    ApplyRetentionRequest, CreateRequest, DeleteRequest, ForkRequest, GetOrCreateRequest, ImportRequest, LabelRequest,
+    ListRequest, NameRequest, NamesRequest, PolicyRequest, StartRequest, StopRequest, SweepRequest, UpdateRequest,
     WorkspaceRequest,
 };
 use crate::model::{Code, Error, RestoreRequest, Result, SandboxId, Selection, SnapshotRequest, json};
-use crate::ports::Ports;
+use crate::ports::{Names, Ports};
+use crate::service::named::NamedWorkspace;
 use crate::service::{self, Abort, CloudflareSandboxSnapshotter, Snapshotter};
 
 /// The largest arguments of an operation, in bytes of JSON. A ref is under 1 kB.
@@ -17,7 +20,8 @@ pub(super) const MAX_ARGUMENTS: usize = 64 * 1024;
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal;)+) => {
         /// Something that callers can ask for. `snapshot…` stands for `{ref}`, `{sandboxId, snapshotId}` or
-        /// `{sandboxId, label}`, each with `session?` and `allowCrossSession?`.
+        /// `{sandboxId, label}`, each with `session?` and `allowCrossSession?`; `settings…` for `{persistent?, retention?,
+        /// hooks?, expiry?, dependsOn?, env?}`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operation { $($(#[doc = $doc])+ $name,)+ }
 
@@ -25,7 +29,7 @@ macro_rules! operations {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// The name: of the RPC method, and of the route under `/v1`.
+            /// The name: of the RPC method, and of the route under `/v1`. A slash in it is a dot for RPC.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
@@ -71,6 +75,24 @@ operations! {
     RotateKey = "rotateKey";
     /// `{dryRun?, graceSeconds?}` → counts
     Sweep = "sweep";
+    /// `{name, tenant?, sourceWorkspace? | sourceSnapshot?, dir?, settings…, idempotencyKey?}` → a workspace that is up
+    CreateWorkspace = "workspaces/create";
+    /// The fields of `create` and of `start` → a workspace that is up
+    GetOrCreateWorkspace = "workspaces/getOrCreate";
+    /// `{name, tenant?}` → a workspace
+    GetWorkspaceByName = "workspaces/getByName";
+    /// `{tenant?, cursor?, limit?, prefix?}` → `{workspaces, cursor?}`
+    ListWorkspaces = "workspaces/list";
+    /// `{name, tenant?, fingerprint?, onDiverged?, allowEmpty?, acceptStale?, expect?}` → a workspace that is up
+    StartWorkspace = "workspaces/start";
+    /// `{name, tenant?}` → a workspace, with its `lastSnapshot`
+    StopWorkspace = "workspaces/stop";
+    /// `{name, tenant?, newName?, count?, copyEnv?, idempotencyKey?}` → `{snapshotId, originId, forks}`
+    ForkWorkspace = "workspaces/fork";
+    /// `{name, tenant?, currentSnapshotId?, acceptStale?, settings…}` → a workspace
+    UpdateWorkspace = "workspaces/update";
+    /// `{name, tenant?}` → `{name, removed, removedSnapshots, kept, pending}`
+    DeleteWorkspace = "workspaces/delete";
 }
 
 impl Operation {
@@ -80,38 +102,55 @@ impl Operation {
     }
 }
 
-/// The sandbox whose workspace carries an operation out: the one that is captured, or was. `None` for what is about the
-/// whole bucket.
+/// Who carries an operation out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// The workspace of a sandbox: of the one that is captured, or was.
+    Sandbox(SandboxId),
+    /// A named workspace.
+    Named(Address),
+    /// A tenant's Directory.
+    Directory(NamesRequest),
+    /// The entrypoint: it is about the whole bucket.
+    Bucket(SweepRequest),
+}
+
+/// Who carries an operation out.
 ///
 /// # Errors
 /// Those of the arguments, which are all checked.
-pub fn workspace_of(operation: Operation, arguments: &Value) -> Result<Option<SandboxId>> {
-    let id = match operation {
-        Operation::Snapshot => SnapshotRequest::decode(arguments)?.sandbox_id,
-        Operation::Restore | Operation::Branch => {
-            RestoreRequest::decode(arguments)?.selection.selector.origin_id().clone()
-        }
+pub fn target_of(operation: Operation, arguments: &Value) -> Result<Target> {
+    let origin = |selection: Selection| selection.selector.origin_id().clone();
+    Ok(match operation {
+        Operation::Snapshot => Target::Sandbox(SnapshotRequest::decode(arguments)?.sandbox_id),
+        Operation::Restore | Operation::Branch => Target::Sandbox(origin(RestoreRequest::decode(arguments)?.selection)),
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
-            Selection::decode(arguments)?.selector.origin_id().clone()
+            Target::Sandbox(origin(Selection::decode(arguments)?))
         }
-        Operation::Label => LabelRequest::decode(arguments)?.selection.selector.origin_id().clone(),
-        Operation::Delete => DeleteRequest::decode(arguments)?.selection.selector.origin_id().clone(),
-        Operation::List => ListRequest::decode(arguments)?.sandbox_id,
-        Operation::Import => ImportRequest::decode(arguments)?.sandbox_id,
+        Operation::Label => Target::Sandbox(origin(LabelRequest::decode(arguments)?.selection)),
+        Operation::Delete => Target::Sandbox(origin(DeleteRequest::decode(arguments)?.selection)),
+        Operation::List => Target::Sandbox(ListRequest::decode(arguments)?.sandbox_id),
+        Operation::Import => Target::Sandbox(ImportRequest::decode(arguments)?.sandbox_id),
         Operation::Lineage | Operation::Retention | Operation::RotateKey => {
-            WorkspaceRequest::decode(arguments)?.sandbox_id
+            Target::Sandbox(WorkspaceRequest::decode(arguments)?.sandbox_id)
         }
-        Operation::SetRetention => PolicyRequest::decode(arguments)?.sandbox_id,
-        Operation::ApplyRetention => ApplyRetentionRequest::decode(arguments)?.sandbox_id,
-        Operation::Sweep => {
-            SweepRequest::decode(arguments)?;
-            return Ok(None);
+        Operation::SetRetention => Target::Sandbox(PolicyRequest::decode(arguments)?.sandbox_id),
+        Operation::ApplyRetention => Target::Sandbox(ApplyRetentionRequest::decode(arguments)?.sandbox_id),
+        Operation::Sweep => Target::Bucket(SweepRequest::decode(arguments)?),
+        Operation::CreateWorkspace => Target::Named(CreateRequest::decode(arguments)?.address),
+        Operation::GetOrCreateWorkspace => Target::Named(GetOrCreateRequest::decode(arguments)?.create.address),
+        Operation::GetWorkspaceByName | Operation::DeleteWorkspace => {
+            Target::Named(NameRequest::decode(arguments)?.address)
         }
-    };
-    Ok(Some(id))
+        Operation::ListWorkspaces => Target::Directory(NamesRequest::decode(arguments)?),
+        Operation::StartWorkspace => Target::Named(StartRequest::decode(arguments)?.address),
+        Operation::StopWorkspace => Target::Named(StopRequest::decode(arguments)?.address),
+        Operation::ForkWorkspace => Target::Named(ForkRequest::decode(arguments)?.address),
+        Operation::UpdateWorkspace => Target::Named(UpdateRequest::decode(arguments)?.address),
+    })
 }
 
-/// Carries an operation on one workspace out. The deployment is checked before the arguments: on one that can't take
+/// Carries an operation on the snapshots of one sandbox out. The deployment is checked before the arguments: on one that can't take
 /// snapshots, that is the first thing to be told.
 pub async fn run<P: Ports>(
     snapshotter: &CloudflareSandboxSnapshotter<P>,
@@ -144,13 +183,40 @@ pub async fn run<P: Ports>(
             WorkspaceRequest::decode(arguments)?;
             to_json(&snapshotter.rotate_key().await?)
         }
-        Operation::Sweep => Err(Error::defect()),
+        _ => Err(Error::defect()),
+    }
+}
+
+/// Carries an operation on one named workspace out.
+pub async fn run_named<P: Ports>(
+    named: &NamedWorkspace<P>,
+    operation: Operation,
+    arguments: &Value,
+    abort: Abort,
+) -> Result<Value> {
+    match operation {
+        Operation::CreateWorkspace => to_json(&named.create(CreateRequest::decode(arguments)?, abort).await?),
+        Operation::GetOrCreateWorkspace => {
+            to_json(&named.get_or_create(GetOrCreateRequest::decode(arguments)?, abort).await?)
+        }
+        Operation::GetWorkspaceByName => to_json(&named.describe()?),
+        Operation::StartWorkspace => to_json(&named.start(StartRequest::decode(arguments)?, abort).await?),
+        Operation::StopWorkspace => to_json(&named.stop(abort).await?),
+        Operation::ForkWorkspace => to_json(&named.fork(ForkRequest::decode(arguments)?, abort).await?),
+        Operation::UpdateWorkspace => to_json(&named.update(UpdateRequest::decode(arguments)?, abort).await?),
+        Operation::DeleteWorkspace => to_json(&named.delete(abort).await?),
+        _ => Err(Error::defect()),
     }
 }
 
 /// Sweeps the bucket.
-pub async fn sweep<P: Ports>(ports: &P, arguments: &Value) -> Result<Value> {
-    to_json(&service::sweep(ports, SweepRequest::decode(arguments)?).await?)
+pub async fn sweep<P: Ports>(ports: &P, request: SweepRequest) -> Result<Value> {
+    to_json(&service::sweep(ports, request).await?)
+}
+
+/// Lists named workspaces.
+pub async fn list<P: Ports>(ports: &P, request: &NamesRequest) -> Result<Value> {
+    ports.names()?.list(request).await
 }
 
 /// What the cron trigger asks for.
@@ -167,7 +233,8 @@ pub(super) fn too_large() -> Error {
     )
 }
 
-fn to_json(answer: &impl Serialize) -> Result<Value> {
+/// An answer as JSON.
+pub(super) fn to_json(answer: &impl Serialize) -> Result<Value> {
     json::write(answer).map_err(|error| {
         Error::new(Code::Internal, format!("The answer can't be written as JSON: {error}."), "Report it.")
     })

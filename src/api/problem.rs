@@ -27,12 +27,13 @@ fn status(code: Code) -> u16 {
         | Code::InvalidSandboxId
         | Code::InvalidDirectory
         | Code::InvalidLabel
+        | Code::InvalidWorkspaceName
         | Code::InvalidRef
         | Code::ForeignRef
         | Code::UnsupportedRefVersion => 400,
         Code::Unauthorized => 401,
         Code::RefMismatch | Code::CrossSession => 403,
-        Code::BackupNotFound | Code::SnapshotNotFound | Code::RouteNotFound => 404,
+        Code::BackupNotFound | Code::SnapshotNotFound | Code::WorkspaceNotFound | Code::RouteNotFound => 404,
         Code::MethodNotAllowed => 405,
         Code::Aborted => 408,
         Code::SandboxNotRunning
@@ -41,6 +42,10 @@ fn status(code: Code) -> u16 {
         | Code::BackupIncomplete
         | Code::SnapshotHeld
         | Code::LabelTaken
+        | Code::NameTaken
+        | Code::WorkspaceDiverged
+        | Code::NothingRestorable
+        | Code::SnapshotStale
         | Code::IdempotencyConflict => 409,
         Code::BackupExpired => 410,
         Code::PayloadTooLarge => 413,
@@ -51,14 +56,15 @@ fn status(code: Code) -> u16 {
         | Code::ConfigInvalid
         | Code::BackupConfigInvalid
         | Code::Internal => 500,
-        Code::SandboxUnsupported | Code::LedgerTooNew => 501,
-        Code::SandboxFailed | Code::BackupFailed | Code::RestoreFailed => 502,
+        Code::SandboxUnsupported | Code::LedgerTooNew | Code::Unsupported => 501,
+        Code::SandboxFailed | Code::BackupFailed | Code::RestoreFailed | Code::HookFailed => 502,
         Code::ApiTokenMissing
         | Code::SandboxStarting
         | Code::SandboxUnavailable
         | Code::SandboxBusy
         | Code::SnapshotBusy
         | Code::LedgerUnavailable
+        | Code::DirectoryUnavailable
         | Code::WorkspaceUnavailable
         | Code::OperationInterrupted
         | Code::StorageUnavailable => 503,

@@ -4,27 +4,20 @@ use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
-use futures_util::FutureExt;
 use js_sys::Promise;
-use js_sys::futures::future_to_promise;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
-use super::answer::refused;
-use super::exception::exception;
-use super::operations::{Operation, run, workspace_of};
+use super::objects::{alarm, answer, unexpected};
+use super::operations::{Operation, Target, run, target_of, to_json};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::Platform;
 use crate::cloudflare::runtime::abort_of;
-use crate::cloudflare::workspaces::{Message, Outcome};
-use crate::model::{self, Code, Error, Result, SandboxId};
+use crate::cloudflare::workspaces::Message;
+use crate::model::{self, Result, SandboxId, Selection};
 use crate::ports::{Ledger, Ports};
 use crate::service::{Abort, CloudflareSandboxSnapshotter};
-
-/// Resets this module where that is due after a trap, so that no pointer into the old one is used.
-#[wasm_bindgen]
-pub fn touch() {}
 
 /// The Rust side of the Durable Object class `Workspace`. It lives as long as the object is in memory, and so does what its
 /// snapshotter knows to be under way.
@@ -57,7 +50,7 @@ impl Workspace {
             let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
             let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
             let snapshotter = inner.snapshotter(&id)?;
-            if workspace_of(operation, &arguments)?.is_none_or(|workspace| workspace.as_str() != id) {
+            if target_of(operation, &arguments)? != Target::Sandbox(SandboxId::parse(&id)?) {
                 return Err(unexpected("another sandbox's operation"));
             }
             let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
@@ -73,36 +66,37 @@ impl Workspace {
             let message: Message = model::json::parse(&message).map_err(|_| unexpected("no message"))?;
             let snapshotter = inner.snapshotter(&id)?;
             Ok(match message {
-                Message::Claim { root_id, parent } => json!(snapshotter.claim(&root_id, &parent)?),
+                Message::Claim { root_id, parent, standing } => {
+                    json!(snapshotter.claim(&root_id, parent.as_ref(), standing.as_ref())?)
+                }
                 Message::Release { snapshot_id, holder } => json!(snapshotter.release(&snapshot_id, &holder)?),
                 Message::Root => json!(snapshotter.root()?),
                 Message::Describe => json!(snapshotter.describe()?),
                 Message::Sweep { backups, dry_run } => json!(snapshotter.sweep(&backups, dry_run).await?),
+                Message::Lend { snapshot_id, holder } => to_json(&snapshotter.lend(&snapshot_id, &holder).await?)?,
+                Message::Find { selection, tenant } => {
+                    to_json(&snapshotter.find(Selection::decode(&selection)?, &tenant).await?)?
+                }
+                Message::Newest => to_json(&snapshotter.newest().await?)?,
+                Message::Reserve(request) => json!(snapshotter.reserve(&request).await?),
+                Message::Look => to_json(&snapshotter.look().await?)?,
+                Message::Stirred => json!(snapshotter.stirred().await?),
+                Message::Resume(request) => to_json(&snapshotter.resume(*request).await?)?,
+                Message::Halt(request) => to_json(&snapshotter.halt(request).await?)?,
+                Message::Retire { address } => to_json(&snapshotter.retire(address).await?)?,
             })
         })
     }
 
-    /// What the alarm calls. What could not be done is logged, and done by a later alarm; it throws only where none could
-    /// be set.
+    /// What the alarm calls.
     pub fn alarm(&self) -> Promise {
         let inner = Rc::clone(&self.inner);
-        future_to_promise(AssertUnwindSafe(async move {
-            let outcome = match inner.known() {
-                Ok(Some(snapshotter)) => snapshotter.alarm().await,
-                Ok(None) => Ok(()),
-                Err(error) => Err(error),
-            };
-            match outcome {
-                Err(error) if matches!(error.code(), Code::LedgerUnavailable | Code::Internal) => {
-                    Err(exception(&error, &refused("alarm", &error)))
-                }
-                Err(error) => {
-                    refused("alarm", &error);
-                    Ok(JsValue::UNDEFINED)
-                }
-                Ok(()) => Ok(JsValue::UNDEFINED),
+        alarm(async move {
+            match inner.known()? {
+                Some(snapshotter) => snapshotter.alarm().await,
+                None => Ok(()),
             }
-        }))
+        })
     }
 }
 
@@ -136,24 +130,4 @@ impl Inner {
         };
         id.map(|id| self.snapshotter(&id)).transpose()
     }
-}
-
-/// An [`Outcome`] as JSON.
-fn answer(work: impl Future<Output = Result<Value>> + 'static) -> Promise {
-    future_to_promise(AssertUnwindSafe(async move {
-        let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
-        let outcome = match outcome {
-            Ok(answer) => Outcome::Answer(answer),
-            Err(error) => Outcome::Error(error),
-        };
-        model::json::print(&outcome).map(JsValue::from).map_err(JsValue::from)
-    }))
-}
-
-fn unexpected(what: &str) -> Error {
-    Error::new(
-        Code::Internal,
-        format!("The workspace was given {what}."),
-        "Call the entrypoint of this Worker, and nothing behind it.",
-    )
 }

@@ -7,12 +7,16 @@ use wasm_bindgen::JsValue;
 use worker::Env;
 
 use super::backups::R2Backups;
+use super::home::SqlHome;
 use super::ledger::SqlLedger;
+use super::names::NamedObjects;
 use super::runtime::{WaitUntil, WorkerClock, WorkerEntropy};
 use super::sandboxes::Stubs;
 use super::workspaces::WorkspaceObjects;
+use crate::model::named::Address;
 use crate::model::{Code, Directory, Error, Result, SandboxId};
 use crate::ports::Ports;
+use crate::service::named::NamedWorkspace;
 use crate::service::{CloudflareSandboxSnapshotter, Config};
 
 /// This Worker, as it is configured, while it handles one event.
@@ -28,15 +32,25 @@ impl Deployment {
     /// # Errors
     /// [`Code::ConfigInvalid`]. A binding that is missing is an error of the operation that needs it.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::with(env, ctx, |_| Err(Error::defect()))
+        Self::with(env, ctx, |_| Err(Error::defect()), |_| Err(Error::defect()))
     }
 
     /// As [`open`](Self::open), in a Workspace object with the state `ctx`, where the ledger is.
     pub fn open_workspace(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::with(env, ctx, SqlLedger::open)
+        Self::with(env, ctx, SqlLedger::open, |_| Err(Error::defect()))
     }
 
-    fn with(env: &Env, ctx: JsValue, ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>) -> Result<Self> {
+    /// As [`open`](Self::open), in the object of a named workspace with the state `ctx`, where its record is.
+    pub fn open_named(env: &Env, ctx: JsValue) -> Result<Self> {
+        Self::with(env, ctx, |_| Err(Error::defect()), SqlHome::open)
+    }
+
+    fn with(
+        env: &Env,
+        ctx: JsValue,
+        ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>,
+        home: impl FnOnce(&JsValue) -> Result<SqlHome>,
+    ) -> Result<Self> {
         let sandbox_binding = var(env, "SANDBOX_BINDING")?.unwrap_or_else(|| "Sandbox".into());
         let r2_binding = var(env, "BACKUP_R2_BINDING")?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         let config = Config { default_dir: default_dir(env)?, local_bucket: local_bucket(env)? };
@@ -45,6 +59,8 @@ impl Deployment {
             backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| no_bucket(&r2_binding)),
             ledger: ledger(&ctx),
             workspaces: WorkspaceObjects::open(env),
+            home: home(&ctx),
+            names: NamedObjects::open(env),
             background: WaitUntil::of(ctx),
         };
         Ok(Self { platform: Rc::new(platform), config: Rc::new(config) })
@@ -58,6 +74,11 @@ impl Deployment {
     /// The service for one sandbox.
     pub fn snapshotter(&self, id: SandboxId) -> CloudflareSandboxSnapshotter<Platform> {
         CloudflareSandboxSnapshotter::new(id, Rc::clone(&self.platform), Rc::clone(&self.config))
+    }
+
+    /// The service for one named workspace.
+    pub fn named(&self, address: Address) -> NamedWorkspace<Platform> {
+        NamedWorkspace::new(address, Rc::clone(&self.platform), Rc::clone(&self.config))
     }
 
     /// Whether both bindings are there.
@@ -82,6 +103,8 @@ pub struct Platform {
     backups: Result<R2Backups>,
     ledger: Result<SqlLedger>,
     workspaces: Result<WorkspaceObjects>,
+    home: Result<SqlHome>,
+    names: Result<NamedObjects>,
     background: WaitUntil,
 }
 
@@ -90,6 +113,8 @@ impl Ports for Platform {
     type Backups = R2Backups;
     type Ledger = SqlLedger;
     type Workspaces = WorkspaceObjects;
+    type Home = SqlHome;
+    type Names = NamedObjects;
     type Clock = WorkerClock;
     type Entropy = WorkerEntropy;
     type Background = WaitUntil;
@@ -108,6 +133,14 @@ impl Ports for Platform {
 
     fn workspaces(&self) -> Result<&WorkspaceObjects> {
         self.workspaces.as_ref().map_err(Clone::clone)
+    }
+
+    fn home(&self) -> Result<&SqlHome> {
+        self.home.as_ref().map_err(Clone::clone)
+    }
+
+    fn names(&self) -> Result<&NamedObjects> {
+        self.names.as_ref().map_err(Clone::clone)
     }
 
     fn clock(&self) -> &WorkerClock {

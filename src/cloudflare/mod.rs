@@ -1,20 +1,27 @@
 //! The service's ports over the real world.
 //!
 //! - [`deployment`]: what the bindings and vars of this Worker say
-//! - [`sandboxes`]: Durable Object stubs of the sandboxes
+//! - [`sandboxes`]: Durable Object stubs of the sandboxes; `scripts`: the commands that are run inside of them
 //! - [`backups`]: the R2 bucket
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
+//! - [`home`]: those of a named workspace's; [`index`]: those of a Directory; `sql`: what they have in common
 //! - [`runtime`]: clock, randomness, work in the background, abort signals
 //! - [`stub`]: calls a Durable Object's methods
+//! - [`names`]: the objects of named workspaces and the Directories, seen from there too
 //! - [`workspaces`]: the Workspace objects, seen from the entrypoint and from each other
 //! - [`value`]: JSON values on either side of the border to JavaScript
 //! - `thrown`: reads what JavaScript throws
 
 pub mod backups;
 pub mod deployment;
+pub mod home;
+pub mod index;
 pub mod ledger;
+pub mod names;
 pub mod runtime;
 pub mod sandboxes;
+mod scripts;
+mod sql;
 pub mod stub;
 mod thrown;
 pub mod value;

@@ -2,32 +2,35 @@
 //!
 //! What `getSandbox` of the SDK does for an id, done here: the stub by name, and `configure` with the name.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use worker::ObjectNamespace;
 
-use super::stub;
 use super::thrown::failure;
 use super::value::from_js;
-use crate::model::{
-    self, BackupHandle, BackupOptions, Directory, Failure, Place, Probe, SandboxId, SandboxState, Status,
-};
-
+use super::{scripts, stub};
+use crate::model::named::Stamp;
+use crate::model::named::answer::HookRun;
+use crate::model::named::settings::Hook;
+use crate::model::named::standing::Survey;
+use crate::model::{self, BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId, SandboxState, Status};
 use crate::ports::Sandboxes;
 
 /// The SDK's session id for commands outside of any session: they wait for no other command, and leave the
 /// sandbox's sessions as they are.
 const NO_SESSION: &str = "__DISABLE_SESSION__";
 
-/// How often the clock of `/proc/1/stat` ticks in a second (`USER_HZ`), on every processor that containers run on.
-const TICKS: f64 = 100.0;
-
 /// How long a command of ours may take, in milliseconds.
 const COMMAND_MILLIS: u32 = 10_000;
 
-/// The note that a container took the place of another one unasked. Outside of every directory that can be captured.
-const NOTE: &str = "/run/sandbox-snapshotter.took-place";
+/// How long one may take that looks at every file of a directory.
+const WALK_MILLIS: u32 = 60_000;
+
+/// How much longer a hook may take than its time limit says, so that it is killed for that.
+const HOOK_MARGIN_MILLIS: u32 = 20_000;
 
 /// The sandboxes of a Durable Object namespace.
 pub struct Stubs {
@@ -46,16 +49,14 @@ impl Stubs {
         let answer = from_js(&answer).map_err(|error| failure(&error))?;
         model::json::read(&answer).map_err(|error| Failure::unexpected(method, error))
     }
-}
 
-impl Stubs {
-    /// Runs a command outside of any session, and answers what it printed.
-    async fn run(&self, id: &SandboxId, command: &str) -> Result<String, Failure> {
+    /// Runs a command outside of any session, and answers what it printed. Variables that were set are set for it too.
+    async fn run(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
         #[derive(Deserialize)]
         struct Output {
             stdout: String,
         }
-        let options = json!({ "origin": "internal", "timeout": COMMAND_MILLIS });
+        let options = json!({ "origin": "internal", "timeout": millis });
         let arguments = [json!(command), json!(NO_SESSION), options];
         self.call(id, "execWithSessionToken", &arguments).await.map(|output: Output| output.stdout)
     }
@@ -85,15 +86,14 @@ impl Sandboxes for Stubs {
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
-        let stdout = self.run(id, &probe_command(dir)).await?;
-        read_probe(&stdout).ok_or_else(|| Failure::unexpected("the probe", format!("{stdout:?}")))
+        let stdout = self.run(id, &scripts::probe(dir), COMMAND_MILLIS).await?;
+        scripts::read_probe(&stdout).ok_or_else(|| Failure::unexpected("the probe", format!("{stdout:?}")))
     }
 
     async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
-        let command = if note { format!(": >{NOTE} && echo done") } else { format!("rm -f {NOTE} && echo done") };
-        match self.run(id, &command).await?.trim() {
+        match self.run(id, &scripts::note(note), COMMAND_MILLIS).await?.trim() {
             "done" => Ok(()),
-            _ => Err(Failure::unexpected("the sandbox", format!("{NOTE} can't be changed"))),
+            _ => Err(Failure::unexpected("the sandbox", "the note can't be changed")),
         }
     }
 
@@ -118,65 +118,64 @@ impl Sandboxes for Stubs {
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
         self.call::<Option<Map<String, Value>>>(id, "destroy", &[]).await.map(drop)
     }
-}
 
-/// Prints `<uptime of the system in s> <start of PID 1 in ticks> <what dir is> <1 if the note is there>`. With the
-/// shell's own means where that can be: every program that is started takes a millisecond of each snapshot.
-fn probe_command(dir: &Directory) -> String {
-    let dir = dir.as_str().replace('\'', r"'\''");
-    format!(
-        r#"d='{dir}'; read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${{stat##*) }}; start=${{20}}
-if [ -e {NOTE} ]; then note=1; else note=0; fi
-if [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
-elif [ ! -d "$d" ]; then if [ -L "$d" ]; then place=link; else place=other; fi
-elif ! cd -L -- "$d"; then place=other
-else
-  named=$PWD; cd -P .
-  if [ "$named" != "$PWD" ]; then place=link
-  elif [ -n "$(find . -maxdepth 0 -empty)" ]; then place=empty
-  else place=full; fi
-fi
-echo "$up $start $place $note""#
-    )
-}
-
-fn read_probe(stdout: &str) -> Option<Probe> {
-    let fields: Vec<&str> = stdout.split_whitespace().collect();
-    let [uptime, start, place, note] = fields.as_slice() else { return None };
-    let number = |text: &str| text.parse::<f64>().ok();
-    #[allow(clippy::cast_possible_truncation)] // It saturates.
-    let age_millis = ((number(uptime)? - number(start)? / TICKS) * 1000.0) as i64;
-    let place = match *place {
-        "full" => Place::Full,
-        "empty" => Place::Empty,
-        "missing" => Place::Missing,
-        "link" => Place::Link,
-        "other" => Place::NotDirectory,
-        _ => return None,
-    };
-    Some(Probe { age_millis, place, took_place: *note == "1" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_probe_tells_the_age_of_the_container_from_its_first_process() {
-        let probe = Probe { age_millis: 100_500, place: Place::Full, took_place: false };
-        assert_eq!(read_probe("1000.50 90000 full 0\n"), Some(probe));
+    async fn keep_awake(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
+        let configuration = match seconds {
+            Some(seconds) => json!({ "sleepAfter": seconds, "keepAlive": false }),
+            None => json!({ "keepAlive": true }),
+        };
+        self.call::<Option<Map<String, Value>>>(id, "configure", &[configuration]).await.map(drop)
     }
 
-    #[test]
-    fn a_probe_that_prints_something_else_tells_nothing() {
-        for stdout in ["", "1000.50", "1000.50 x full 0", "1000.50 90000 odd 0", "sh: not found"] {
-            assert_eq!(read_probe(stdout), None, "{stdout:?}");
+    async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
+        self.call::<Option<Map<String, Value>>>(id, "setEnvVars", &[json!(env)]).await.map(drop)
+    }
+
+    async fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> Result<bool, Failure> {
+        match self.run(id, &scripts::stamp(from, to), COMMAND_MILLIS).await?.trim() {
+            "done" => Ok(true),
+            "other" => Ok(false),
+            _ => Err(Failure::unexpected("the sandbox", "the stamp can't be changed")),
         }
     }
 
-    #[test]
-    fn a_directory_with_quotes_stays_one_word_of_the_probe() {
-        let command = probe_command(&Directory::parse("/workspace/it's $(here)").unwrap());
-        assert!(command.contains(r"'/workspace/it'\''s $(here)'"), "{command}");
+    async fn survey(&self, id: &SandboxId, dir: &Directory) -> Result<Survey, Failure> {
+        let stdout = self.run(id, &scripts::survey(dir), WALK_MILLIS).await?;
+        scripts::read_survey(&stdout).ok_or_else(|| Failure::unexpected("the survey", format!("{stdout:?}")))
+    }
+
+    async fn hashes(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        if files.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let stdout = self.run(id, &scripts::hashes(dir, files), WALK_MILLIS).await?;
+        let unexpected = || Failure::unexpected("the sandbox", format!("{stdout:?} of hashes"));
+        scripts::read_hashes(&stdout, files).ok_or_else(unexpected)
+    }
+
+    async fn stirred(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
+        match self.run(id, &scripts::stirred(dir), WALK_MILLIS).await?.trim() {
+            "stirred" => Ok(true),
+            "still" => Ok(false),
+            other => Err(Failure::unexpected("the sandbox", format!("{other:?}"))),
+        }
+    }
+
+    async fn run_hook(
+        &self,
+        id: &SandboxId,
+        stamp: &Stamp,
+        dir: &Directory,
+        name: &str,
+        hook: &Hook,
+    ) -> Result<Option<HookRun>, Failure> {
+        let millis = hook.timeout_seconds.saturating_mul(1000).saturating_add(HOOK_MARGIN_MILLIS);
+        let stdout = self.run(id, &scripts::hook(stamp, dir, hook), millis).await?;
+        scripts::read_hook(&stdout, name)
     }
 }

@@ -7,15 +7,21 @@
 use js_sys::Array;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
 use worker::{Env, ObjectNamespace};
 
 use super::stub;
 use crate::model::answer::Description;
+use crate::model::named::standing::{
+    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+};
+use crate::model::named::{Address, Tenant};
 use crate::model::record::Parent;
-use crate::model::{BackupId, Code, Error, Failure, Result, SandboxId, SnapshotId, json};
-use crate::ports::Workspaces;
+use crate::model::{
+    BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, Taken, json,
+};
+use crate::ports::{Loan, Workspaces};
 
 const BINDING: &str = "Workspace";
 
@@ -37,51 +43,93 @@ pub enum Outcome {
 impl WorkspaceObjects {
     /// Those in the namespace that is bound as `Workspace`.
     pub fn open(env: &Env) -> Result<Self> {
-        let namespace = env.durable_object(BINDING).map_err(|_| {
-            Error::new(
-                Code::WorkspaceBindingMissing,
-                format!("This Worker's own Durable Objects are not bound to it as {BINDING:?}. Nothing was touched."),
-                format!(
-                    "Add to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{BINDING}\"\n\
-                     class_name = \"{BINDING}\"\n\n[[migrations]]\ntag = \"<a new one>\"\nnew_sqlite_classes = [\"{BINDING}\"]"
-                ),
-            )
-        })?;
-        Ok(Self { namespace })
+        Ok(Self { namespace: namespace(env, BINDING)? })
     }
 
     /// Has the Workspace object of `id` carry an operation out. `signal` is an `AbortSignal`, or undefined. It is a failure
     /// of the operation when the object can't be reached.
     pub async fn perform(&self, id: &SandboxId, operation: &str, arguments: &Value, signal: &JsValue) -> Result<Value> {
-        let failed = |failure: Failure| {
-            Error::new(
-                Code::WorkspaceUnavailable,
-                format!("The workspace of the sandbox {:?} could not be reached: {}", id.as_str(), failure.message),
-                "Whether the operation was carried out is not known. Look before you try again.",
-            )
-            .caused_by(failure)
-        };
         let list = Array::of4(&id.as_str().into(), &operation.into(), &arguments.to_string().into(), signal);
-        match self.call(id, "perform", &list).await.map_err(failed)? {
-            Outcome::Answer(answer) => Ok(answer),
-            Outcome::Error(error) => Err(error),
-        }
+        let outcome = call(&self.namespace, id.as_str(), "perform", &list).await;
+        outcome.map_err(|failure| unreachable(failure, &of_sandbox(id)))?.answer()
+    }
+
+    /// Has the Workspace object of `id` carry an operation out, for another object of this Worker.
+    async fn ask<T: DeserializeOwned>(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Result<T> {
+        json::read(&self.perform(id, operation, arguments, &JsValue::UNDEFINED).await?).map_err(misunderstood)
+    }
+
+    /// Tells the Workspace object of `id` something whose errors are for callers.
+    async fn order<T: DeserializeOwned>(&self, id: &SandboxId, message: &Message) -> Result<T> {
+        let message = json::print(message).map_err(misunderstood)?;
+        let list = Array::of2(&id.as_str().into(), &message.into());
+        let outcome = call(&self.namespace, id.as_str(), "receive", &list).await;
+        json::read(&outcome.map_err(|failure| unreachable(failure, &of_sandbox(id)))?.answer()?).map_err(misunderstood)
     }
 
     async fn tell<T: DeserializeOwned>(&self, id: &SandboxId, message: &Message) -> Result<T, Failure> {
         let unexpected = |error: String| Failure::unexpected("the workspace", error);
         let message = json::print(message).map_err(unexpected)?;
-        match self.call(id, "receive", &Array::of2(&id.as_str().into(), &message.into())).await? {
+        let list = Array::of2(&id.as_str().into(), &message.into());
+        match call(&self.namespace, id.as_str(), "receive", &list).await? {
             Outcome::Answer(answer) => json::read(&answer).map_err(unexpected),
             Outcome::Error(error) => Err(Failure::new(error.code().as_str(), error.message())),
         }
     }
+}
 
-    async fn call(&self, id: &SandboxId, method: &str, arguments: &Array) -> Result<Outcome, Failure> {
-        let answer = stub::call(&self.namespace, id.as_str(), method, arguments).await?;
-        json::parse(&answer.as_string().unwrap_or_default())
-            .map_err(|error| Failure::unexpected("the workspace", error))
+impl Outcome {
+    /// The answer, or the error.
+    pub fn answer(self) -> Result<Value> {
+        match self {
+            Self::Answer(answer) => Ok(answer),
+            Self::Error(error) => Err(error),
+        }
     }
+}
+
+/// A namespace of this Worker's own objects.
+pub(super) fn namespace(env: &Env, binding: &str) -> Result<ObjectNamespace> {
+    env.durable_object(binding).map_err(|_| {
+        Error::new(
+            Code::WorkspaceBindingMissing,
+            format!("This Worker's own Durable Objects are not bound to it as {binding:?}. Nothing was touched."),
+            format!(
+                "Add to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{binding}\"\n\
+                 class_name = \"{binding}\"\n\n[[migrations]]\ntag = \"<a new one>\"\nnew_sqlite_classes = [\"{binding}\"]"
+            ),
+        )
+    })
+}
+
+/// Calls an object of this Worker.
+pub(super) async fn call(
+    namespace: &ObjectNamespace,
+    name: &str,
+    method: &str,
+    arguments: &Array,
+) -> Result<Outcome, Failure> {
+    let answer = stub::call(namespace, name, method, arguments).await?;
+    json::parse(&answer.as_string().unwrap_or_default()).map_err(|error| Failure::unexpected("the workspace", error))
+}
+
+/// The error of a call to an object that could not be reached, or was cut off.
+pub(super) fn unreachable(failure: Failure, what: &str) -> Error {
+    Error::new(
+        Code::WorkspaceUnavailable,
+        format!("{what} could not be reached: {}", failure.message),
+        "Whether the operation was carried out is not known. Look before you try again.",
+    )
+    .caused_by(failure)
+}
+
+fn of_sandbox(id: &SandboxId) -> String {
+    format!("The workspace of the sandbox {:?}", id.as_str())
+}
+
+#[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.
+fn misunderstood(error: String) -> Error {
+    Error::new(Code::Internal, format!("Objects of this Worker do not understand each other: {error}."), "Report it.")
 }
 
 /// What one Workspace object tells another.
@@ -93,7 +141,9 @@ pub enum Message {
         /// The first sandbox of the lineage.
         root_id: SandboxId,
         /// What the sandbox is made from.
-        parent: Parent,
+        parent: Option<Parent>,
+        /// What it stands for.
+        standing: Option<Standing>,
     },
     /// [`Workspaces::release`]
     Release {
@@ -113,11 +163,49 @@ pub enum Message {
         /// Whether they are only counted.
         dry_run: bool,
     },
+    /// [`Workspaces::lend`]
+    Lend {
+        /// The snapshot.
+        snapshot_id: SnapshotId,
+        /// The sandbox that was made from it.
+        holder: SandboxId,
+    },
+    /// [`Workspaces::find`]
+    Find {
+        /// The snapshot, as operations on snapshots name it.
+        selection: Value,
+        /// Who asks.
+        tenant: Tenant,
+    },
+    /// [`Workspaces::newest`]
+    Newest,
+    /// [`Workspaces::reserve`]
+    Reserve(ReserveRequest),
+    /// [`Workspaces::look`]
+    Look,
+    /// [`Workspaces::stirred`]
+    Stirred,
+    /// [`Workspaces::resume`]
+    Resume(Box<ResumeRequest>),
+    /// [`Workspaces::halt`]
+    Halt(HaltRequest),
+    /// [`Workspaces::retire`]
+    Retire {
+        /// What it stands for.
+        address: Address,
+    },
 }
 
 impl Workspaces for WorkspaceObjects {
-    async fn claim(&self, id: &SandboxId, root_id: &SandboxId, parent: &Parent) -> Result<bool, Failure> {
-        self.tell(id, &Message::Claim { root_id: root_id.clone(), parent: parent.clone() }).await
+    async fn claim(
+        &self,
+        id: &SandboxId,
+        root_id: &SandboxId,
+        parent: Option<&Parent>,
+        standing: Option<&Standing>,
+    ) -> Result<bool, Failure> {
+        let (parent, standing) = (parent.cloned(), standing.cloned());
+        self.tell(id, &Message::Claim { root_id: root_id.clone(), parent, standing }).await
     }
 
     async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<(), Failure> {
@@ -134,5 +222,56 @@ impl Workspaces for WorkspaceObjects {
 
     async fn sweep(&self, id: &SandboxId, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize, Failure> {
         self.tell(id, &Message::Sweep { backups: backups.to_vec(), dry_run }).await
+    }
+
+    async fn lend(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<Loan> {
+        self.order(id, &Message::Lend { snapshot_id: snapshot_id.clone(), holder: holder.clone() }).await
+    }
+
+    async fn find(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+        let id = selection.selector.origin_id();
+        let selection = json::write(selection).map_err(misunderstood)?;
+        self.order(id, &Message::Find { selection, tenant: tenant.clone() }).await
+    }
+
+    async fn newest(&self, id: &SandboxId) -> Result<Option<LastSnapshot>> {
+        self.order(id, &Message::Newest).await
+    }
+
+    async fn capture(&self, request: &SnapshotRequest) -> Result<Taken> {
+        let mut arguments = json::write(request).map_err(misunderstood)?;
+        if let (Value::Object(arguments), Some(key)) = (&mut arguments, &request.idempotency_key) {
+            arguments.insert("idempotencyKey".into(), key.as_str().into());
+        }
+        self.ask(&request.sandbox_id, "snapshot", &arguments).await
+    }
+
+    async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {
+        let arguments = json!({ "sandboxId": id, "policy": policy });
+        self.ask(id, "setRetention", &arguments).await.map(|_: Value| ())
+    }
+
+    async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {
+        self.order(id, &Message::Reserve(request.clone())).await
+    }
+
+    async fn look(&self, id: &SandboxId) -> Result<Condition> {
+        self.order(id, &Message::Look).await
+    }
+
+    async fn stirred(&self, id: &SandboxId) -> Result<bool> {
+        self.order(id, &Message::Stirred).await
+    }
+
+    async fn resume(&self, id: &SandboxId, request: &ResumeRequest) -> Result<Resumed> {
+        self.order(id, &Message::Resume(Box::new(request.clone()))).await
+    }
+
+    async fn halt(&self, id: &SandboxId, request: &HaltRequest) -> Result<Halted> {
+        self.order(id, &Message::Halt(request.clone())).await
+    }
+
+    async fn retire(&self, id: &SandboxId, address: &Address) -> Result<Retired> {
+        self.order(id, &Message::Retire { address: address.clone() }).await
     }
 }

@@ -98,6 +98,24 @@ codes! {
     SnapshotBusy = "SNAPSHOT_BUSY", Transient;
     /// Another snapshot of the workspace has the label.
     LabelTaken = "LABEL_TAKEN", Conflict;
+    /// The name or the tenant is not one that a workspace can have.
+    InvalidWorkspaceName = "INVALID_WORKSPACE_NAME", Permanent;
+    /// The tenant has no workspace of that name (any more).
+    WorkspaceNotFound = "WORKSPACE_NOT_FOUND", NotFound;
+    /// The tenant has a workspace of that name already.
+    NameTaken = "NAME_TAKEN", Conflict;
+    /// The sandbox woke by itself without its files, and others were written since.
+    WorkspaceDiverged = "WORKSPACE_DIVERGED", Conflict;
+    /// There is no snapshot that the workspace could be started from.
+    NothingRestorable = "NOTHING_RESTORABLE", Conflict;
+    /// What the snapshot depends on is not what it was.
+    SnapshotStale = "SNAPSHOT_STALE", Conflict;
+    /// A command that runs at the start or the stop of a workspace failed.
+    HookFailed = "HOOK_FAILED", Permanent;
+    /// What was asked for can't be done on this platform.
+    Unsupported = "UNSUPPORTED", Unsupported;
+    /// The list of workspaces can't be read now.
+    DirectoryUnavailable = "DIRECTORY_UNAVAILABLE", Transient;
     /// The idempotency key was used for another call.
     IdempotencyConflict = "IDEMPOTENCY_CONFLICT", Conflict;
     /// The workspace's storage did not take or give what it was asked for.
@@ -164,6 +182,11 @@ impl Code {
                 | Self::InvalidRef
                 | Self::ForeignRef
                 | Self::SnapshotNotFound
+                | Self::InvalidWorkspaceName
+                | Self::WorkspaceNotFound
+                | Self::NameTaken
+                | Self::SnapshotStale
+                | Self::HookFailed
                 | Self::LabelTaken
                 | Self::IdempotencyConflict
                 | Self::RouteNotFound

@@ -184,7 +184,7 @@ pub(crate) fn is_minted(text: &str) -> bool {
 
 /// `length` characters of the alphabet. Bytes from 252 up are passed over: 252 is the largest multiple of 36
 /// in a byte, and using the rest would favour the first letters.
-fn draw(random: &[u8], length: usize) -> Option<String> {
+pub(crate) fn draw(random: &[u8], length: usize) -> Option<String> {
     let text: String = random
         .iter()
         .filter(|byte| **byte < 252)

@@ -47,6 +47,13 @@ pub fn mint(origin: &SandboxId, lineage: Lineage, short: &ShortId) -> Result<San
     }
 }
 
+/// How the sandbox of a minted id came from a snapshot; `None` for an id that was not minted.
+pub fn lineage_of(id: &SandboxId) -> Option<Lineage> {
+    let (rest, _) = id.as_str().rsplit_once('-')?;
+    parent(id.as_str())?;
+    Lineage::ALL.into_iter().find(|lineage| rest.ends_with(lineage.word()))
+}
+
 /// The root of a lineage as far as the id's shape tells: the id without its restored and branch suffixes.
 pub fn root_of(id: &SandboxId) -> SandboxId {
     let mut stem = id.as_str();

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::named::standing::{Dependencies, Standing};
 use super::policy::{Candidate, Policy};
 use super::{
     BackupHandle, BackupId, Compression, Directory, Label, Lineage, Mark, SandboxId, SandboxState, SigningKey,
@@ -34,6 +35,12 @@ pub struct WorkspaceRecord {
     /// Doubt about the container, until it is settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
+    /// What is to be known of a sandbox that stands for a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+    /// Since when its snapshots are kept for others only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retired_at: Option<Timestamp>,
 }
 
 /// Something was done that may have started a container in the place of one that had ended.
@@ -91,6 +98,12 @@ pub struct SnapshotRecord {
     /// Whether it stays whatever the policy says.
     #[serde(default)]
     pub pinned: bool,
+    /// Whether its files are not the workspace's own: it is never started from them unasked.
+    #[serde(default)]
+    pub aside: bool,
+    /// What it depends on, as it was when it was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Dependencies>,
     /// How far it is.
     pub stage: Stage,
 }
@@ -285,6 +298,12 @@ impl SnapshotRecord {
         }
     }
 
+    /// Whether a workspace whose files are in `dir` can be started from it.
+    pub fn is_whole(&self, dir: &Directory) -> bool {
+        let is_all = self.excludes.is_empty() && self.gitignore != Some(true);
+        self.dir == *dir && is_all && !self.aside
+    }
+
     /// The mark that its backup carries in R2.
     pub fn mark(&self, origin_id: &SandboxId) -> Mark {
         Mark { snapshot_id: self.snapshot_id.clone(), origin_id: origin_id.clone() }
@@ -303,9 +322,10 @@ impl SnapshotRecord {
         ))
     }
 
-    /// What retention looks at.
-    pub fn candidate(&self, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
-        let usable = |stored: &Stored| stored.known_damage().is_none() && stored.usable_until > now;
+    /// What retention looks at. Of a sandbox that stands for a name, only those are good that it can be started from.
+    pub fn candidate(&self, standing: Option<&Standing>, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
+        let is_whole = standing.is_none_or(|standing| self.is_whole(&standing.dir));
+        let usable = |stored: &Stored| is_whole && stored.known_damage().is_none() && stored.usable_until > now;
         Candidate {
             snapshot_id: self.snapshot_id.clone(),
             label: self.label.clone(),

@@ -1,5 +1,7 @@
 //! What a sandbox says about itself.
 
+use super::named::Stamp;
+
 /// The state of a sandbox's container (`getState` of the SDK).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SandboxState {
@@ -22,7 +24,7 @@ pub enum Status {
 }
 
 /// What is seen inside of a running container.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
     /// How long the container has been running, in milliseconds.
     pub age_millis: i64,
@@ -30,6 +32,8 @@ pub struct Probe {
     pub place: Place,
     /// Whether the note is there that this container took the place of another one unasked.
     pub took_place: bool,
+    /// Whose files are in the container, where it was made somebody's place of work.
+    pub stamp: Option<Stamp>,
 }
 
 /// What is found at the path of a directory.

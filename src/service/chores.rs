@@ -1,6 +1,7 @@
 //! What the alarm of a workspace does. It is set to the earliest time at which there is something to do.
 
 use super::delete::REMEMBERED_MILLIS;
+use super::lifecycle::settle;
 use super::once::KEPT_MILLIS;
 use super::planted::{Bug, planted};
 use super::{CloudflareSandboxSnapshotter, doubt, recover, retain};
@@ -58,7 +59,12 @@ fn next<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, now: Timestamp) -> Res
     let sandboxes = unsettled.iter().filter_map(Derivation::loose);
     let words = releases.iter().map(|release: &Release| release.loose);
     // What is overdue now could not be done, or is somebody's work.
-    let due = snapshots.chain(sandboxes).chain(words).map(|loose| loose.due).chain(doubt::due(this)?);
+    let due = snapshots
+        .chain(sandboxes)
+        .chain(words)
+        .map(|loose| loose.due)
+        .chain(doubt::due(this)?)
+        .chain(settle::due(this)?);
     Ok(due.map(|due| due.max(now.plus_millis(SOON_MILLIS))).min())
 }
 

@@ -37,15 +37,30 @@ pub(super) enum Age {
 /// # Errors
 /// [`Code::SandboxNotRunning`], [`Code::SandboxStarting`] while it is not up yet, [`Code::SandboxReplaced`] when its
 /// container ended and another one runs, [`Code::InvalidDirectory`] when there is no such directory. `doubt` answers how
-/// old a container has to be, and is asked before one may be started.
+/// old a container has to be, and is asked before one may be started. Of a sandbox that `stands` for a name, the container
+/// counts that carries the stamp, however old it is.
 pub(super) async fn sight<P: Ports>(
     ports: &P,
     id: &SandboxId,
     dir: &Directory,
+    stands: bool,
     doubt: impl FnOnce() -> Result<Timestamp>,
 ) -> Result<Sighting> {
     let since = ports.clock().now();
     let sighting = Sighting::of(up(id, state(ports, id).await?)?, since);
+    if stands {
+        let probe = retry(ports, &Abort::never(), async || {
+            let probe = ports.sandboxes()?.probe(id, dir).await;
+            probe.map_err(|failure| from_sandbox(failure, id, During::Look))
+        })
+        .await?;
+        if !probe.stamp.is_some_and(|stamp| stamp.is_ready()) {
+            return Err(replaced(id, "slept, and woke without the workspace's files"));
+        }
+        can_be_captured(dir, probe.place)?;
+        up(id, state(ports, id).await?)?;
+        return Ok(sighting);
+    }
     let probe = match age(ports, id, dir, doubt()?.min(since)).await? {
         Age::Older(probe) => probe,
         Age::Younger => return Err(took_its_place(ports, id).await),

@@ -16,6 +16,10 @@ pub(super) enum During {
     Restore,
     /// `destroy`.
     Destroy,
+    /// Making it ready for somebody.
+    Start,
+    /// A command that runs in it.
+    Hook,
 }
 
 /// The error for what a sandbox threw.
@@ -26,6 +30,8 @@ pub(super) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Backup => "backing up",
         During::Restore => "restoring into",
         During::Destroy => "destroying",
+        During::Start => "starting",
+        During::Hook => "running a hook in",
     };
     let message = format!("{} while {doing} the sandbox {:?}: {}", what(code), id.as_str(), failure.message);
     Error::new(code, message, remedy(code)).caused_by(failure)
@@ -68,7 +74,7 @@ fn code_of(failure: &Failure, during: During) -> Code {
     let otherwise = match during {
         During::Backup => Code::BackupFailed,
         During::Restore => Code::RestoreFailed,
-        During::Look | During::Destroy => Code::SandboxFailed,
+        During::Look | During::Destroy | During::Start | During::Hook => Code::SandboxFailed,
     };
     match sdk_code(failure) {
         Some("INVALID_BACKUP_CONFIG" | "VALIDATION_FAILED") => Code::BackupConfigInvalid,

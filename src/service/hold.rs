@@ -6,7 +6,7 @@ use super::CloudflareSandboxSnapshotter;
 use super::memory::Work;
 use super::planted::{Bug, planted};
 use crate::model::record::{Derivation, DerivationState, LooseEnd, Release, SnapshotState, WorkspaceRecord};
-use crate::model::{Result, SandboxId, SnapshotId};
+use crate::model::{Result, SandboxId, SnapshotId, lineage_of};
 use crate::ports::{Background, Clock, Ledger, Ports, Workspaces};
 
 /// How long after a failure word is passed on again, in milliseconds; doubled with each.
@@ -62,7 +62,18 @@ pub(super) fn released<P: Ports>(
     holder: &SandboxId,
 ) -> Result<()> {
     let ledger = this.ports.ledger()?;
-    let Some(derivation) = ledger.derivation(holder)? else { return Ok(()) };
+    let Some(derivation) = ledger.derivation(holder)? else {
+        // Whoever is about to note that it needs the snapshot comes too late.
+        return lineage_of(holder).map_or(Ok(()), |lineage| {
+            ledger.put_derivation(&Derivation {
+                sandbox_id: holder.clone(),
+                snapshot_id: snapshot_id.clone(),
+                lineage,
+                began_at: this.ports.clock().now(),
+                state: DerivationState::Ready { holds: false },
+            })
+        });
+    };
     if derivation.snapshot_id != *snapshot_id
         || derivation.state != (DerivationState::Ready { holds: true })
         || planted(Bug::ReleaseIgnored)
@@ -79,7 +90,8 @@ pub(super) fn reconsider<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snaps
         && snapshot.state() == SnapshotState::Ready
     {
         this.keep(&this.workspace()?, snapshot)?;
-        if !this.workspace()?.policy.is_about_time_only() {
+        let workspace = this.workspace()?;
+        if workspace.retired_at.is_some() || !workspace.policy.is_about_time_only() {
             this.wake_by(this.ports.clock().now())?;
         }
     }

@@ -63,6 +63,9 @@ pub(super) async fn import<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, req
                 expiration_seconds: request.expiration_seconds,
                 expires_at: None,
                 pinned: false,
+                // Its files are not the workspace's own until somebody goes back to it.
+                aside: true,
+                dependencies: None,
                 stage: Stage::Ready { stored },
             };
             if let Some(taken) = takes {

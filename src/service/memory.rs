@@ -9,6 +9,7 @@ use std::rc::Rc;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared};
+use futures_util::lock::Mutex;
 
 use super::guard::Guard;
 use crate::model::{SandboxId, SnapshotId};
@@ -20,6 +21,8 @@ pub(super) struct Memory {
     pub guard: Rc<Guard>,
     /// What follows up what a former object left, from its first call on.
     pub recovery: RefCell<Option<Shared<LocalBoxFuture<'static, ()>>>>,
+    /// Held by who starts or ends the sandbox of a name.
+    pub lifecycle: Mutex<()>,
     /// Held by everyone who looks into the sandbox, or captures it.
     pub looking: Rc<()>,
     work: RefCell<Vec<Work>>,

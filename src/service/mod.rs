@@ -10,6 +10,10 @@
 //! - `delete`, `retain`: how it goes
 //! - `keys`: the keys that sign refs
 //!
+//! - [`lifecycle`]: a sandbox that stands for a name is made, ended, and given its files again
+//!
+//! Operations on one named workspace, in an object of its own: [`named`]; and the list of them: [`directory`].
+//!
 //! What holds them together:
 //! - `workspace`: the workspace's own row, and its alarm
 //! - `select`, `session`: which snapshot is meant, and whether the caller may mean it
@@ -35,6 +39,7 @@ pub mod abort;
 mod chores;
 mod container;
 mod delete;
+pub mod directory;
 mod doubt;
 mod failures;
 mod guard;
@@ -42,10 +47,12 @@ mod hold;
 mod import;
 mod keys;
 mod label;
+mod lifecycle;
 mod lineage;
 mod list;
 mod manifest;
 mod memory;
+pub mod named;
 mod once;
 mod pin;
 #[doc(hidden)]
@@ -67,12 +74,17 @@ use std::rc::Rc;
 
 pub use abort::Abort;
 use guard::Guard;
+use lifecycle::Sight;
 use memory::Memory;
 pub use sweep::sweep;
 
 use crate::model::answer::{
     Deletion, Description, KeyRotation, Manifest, Page, Retention, Summary, Tree, Verification,
 };
+use crate::model::named::standing::{
+    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+};
+use crate::model::named::{Address, Tenant};
 use crate::model::record::Parent;
 use crate::model::request::{
     ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, ListRequest, PolicyRequest, WorkspaceRequest,
@@ -81,7 +93,7 @@ use crate::model::{
     BackupId, Code, Directory, Error, Lineage, RestoreRequest, Result, SandboxId, Selection, ShortId, SigningKey,
     SnapshotId, SnapshotRequest, Taken, WorkspaceRef,
 };
-use crate::ports::{Entropy, Ledger, Ports};
+use crate::ports::{Entropy, Ledger, Loan, Ports};
 
 /// Captures the state of workspaces as refs, and makes new workspaces from them.
 ///
@@ -249,9 +261,73 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         chores::alarm(self).await
     }
 
-    /// Notes where this sandbox comes from; `false` when the id is somebody's already.
-    pub fn claim(&self, root_id: &SandboxId, parent: &Parent) -> Result<bool> {
-        workspace::claim(self, root_id, parent)
+    /// What a snapshot is, by whatever names it; for another object of this Worker.
+    pub async fn find(&self, selection: Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+        self.begin().await?;
+        lifecycle::source::is_of(self, tenant)?;
+        let found = select::select(self, &selection).await?.snapshot;
+        select::ready(&found)?;
+        lifecycle::source::remembered(&found, &self.id).ok_or_else(Error::defect)
+    }
+
+    /// The newest snapshot that the sandbox could be started from.
+    pub async fn newest(&self) -> Result<Option<LastSnapshot>> {
+        self.begin().await?;
+        lifecycle::source::newest(self)
+    }
+
+    /// Lends a snapshot to a sandbox that was made from it.
+    pub async fn lend(&self, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<Loan> {
+        self.begin().await?;
+        lifecycle::source::lend(self, snapshot_id, holder).await
+    }
+
+    /// Notes that a sandbox is going to be made from a snapshot; `false` when its id is somebody's already.
+    pub async fn reserve(&self, request: &ReserveRequest) -> Result<bool> {
+        self.begin().await?;
+        lifecycle::reserve::reserve(self, request).await
+    }
+
+    /// What has become of a sandbox that stands for a name. Starts nothing.
+    pub async fn look(&self) -> Result<Condition> {
+        self.begin().await?;
+        Ok(match lifecycle::look(self).await? {
+            Sight::Alive(_) => Condition::Alive,
+            Sight::Asleep => Condition::Asleep,
+            Sight::Unfinished | Sight::Woken | Sight::Diverged { .. } => Condition::Woken,
+        })
+    }
+
+    /// Whether anything has changed in the files of a sandbox that stands for a name, since this was asked last.
+    pub async fn stirred(&self) -> Result<bool> {
+        self.begin().await?;
+        // Whoever ends the sandbox asks the same, and must hear of every change.
+        let _turn = self.memory.lifecycle.lock().await;
+        lifecycle::capture::stirred(self).await
+    }
+
+    /// Gives a sandbox that stands for a name its files, where they are not in place.
+    pub async fn resume(&self, request: ResumeRequest) -> Result<Resumed> {
+        self.begin().await?;
+        let resumed = lifecycle::to_the_end(self, lifecycle::resume::resume(self.clone(), request)).await?;
+        Ok(Resumed { root_id: Some(self.root()?), ..resumed })
+    }
+
+    /// Ends a sandbox that stands for a name.
+    pub async fn halt(&self, request: HaltRequest) -> Result<Halted> {
+        self.begin().await?;
+        lifecycle::to_the_end(self, lifecycle::halt::halt(self.clone(), request)).await
+    }
+
+    /// Ends a sandbox that is nobody's any more, and lets go of its snapshots as soon as nobody needs them.
+    pub async fn retire(&self, address: Address) -> Result<Retired> {
+        self.begin().await?;
+        lifecycle::to_the_end(self, lifecycle::retire::retire(self.clone(), address)).await
+    }
+
+    /// Notes where this sandbox comes from, and what it stands for; `false` when the id is somebody else's already.
+    pub fn claim(&self, root_id: &SandboxId, parent: Option<&Parent>, standing: Option<&Standing>) -> Result<bool> {
+        workspace::claim(self, root_id, parent, standing)
     }
 
     /// Notes that `holder` does not need a snapshot any more.
@@ -294,25 +370,26 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort.ends_wait_for(work, self.ports.background()).await
     }
 
-    fn draw<T>(&self, from_bytes: impl Fn(&[u8]) -> Option<T>) -> Result<T> {
-        for _ in 0..4 {
-            if let Some(drawn) = from_bytes(&self.ports.entropy().bytes()?) {
-                return Ok(drawn);
-            }
-        }
-        Err(Error::new(
-            Code::Internal,
-            "The platform's randomness is not random.",
-            "Try again; report it if it happens again.",
-        ))
-    }
-
     fn draw_short_id(&self) -> Result<ShortId> {
-        self.draw(ShortId::draw)
+        draw(&*self.ports, ShortId::draw)
     }
 
     fn mint_snapshot_id(&self, seal: &SigningKey) -> Result<SnapshotId> {
         let ledger = self.ports.ledger()?;
-        self.draw(|random| SnapshotId::mint(random, seal).filter(|id| matches!(ledger.snapshot(id), Ok(None))))
+        draw(&*self.ports, |random| SnapshotId::mint(random, seal).filter(|id| matches!(ledger.snapshot(id), Ok(None))))
     }
+}
+
+/// What is made of random bytes, of which a few may not be usable.
+fn draw<P: Ports, T>(ports: &P, from_bytes: impl Fn(&[u8]) -> Option<T>) -> Result<T> {
+    for _ in 0..4 {
+        if let Some(drawn) = from_bytes(&ports.entropy().bytes()?) {
+            return Ok(drawn);
+        }
+    }
+    Err(Error::new(
+        Code::Internal,
+        "The platform's randomness is not random.",
+        "Try again; report it if it happens again.",
+    ))
 }

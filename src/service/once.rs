@@ -94,7 +94,8 @@ fn fingerprint(operation: &str, request: &impl Serialize) -> Result<String> {
     Ok(Base64UrlUnpadded::encode_string(&Sha256::digest(format!("{operation} {request}"))))
 }
 
-fn conflict(key: &str) -> Error {
+/// The error of a call with a key that was used for another one.
+pub(super) fn conflict(key: &str) -> Error {
     Error::new(
         Code::IdempotencyConflict,
         format!("The idempotency key {key:?} was used for another call on this workspace."),

@@ -79,6 +79,58 @@ bugs! {
     ExpirationNotReconsidered,
     /// It is not kept that a look or a capture may have started a container.
     DoubtNotKept,
+    /// Any container that runs is taken for the workspace's.
+    StampNotChecked,
+    /// A sandbox is filled before it is looked at.
+    FilledUnseen,
+    /// A sandbox is ended although it could not be captured.
+    EndedUncaptured,
+    /// What is changed during a capture is not captured again.
+    CapturedOnce,
+    /// What was written since a sandbox woke by itself is overwritten unasked.
+    DivergedOverwritten,
+    /// What somebody began to keep is taken for what somebody began to fill.
+    KeptIsUnfinished,
+    /// What is kept is not looked at again.
+    KeptUnseen,
+    /// A workspace is started from files that were put aside.
+    AsideStartedFrom,
+    /// A workspace is started from an older snapshot, where the newest is damaged.
+    DamagedPassedOver,
+    /// It is not kept that a sandbox was handed out.
+    OpenedNotKept,
+    /// A snapshot of a part of the files gives up what the workspace was made from.
+    PartGivesUpHold,
+    /// A sandbox is captured while it is filled.
+    CapturedHalfFilled,
+    /// What nobody finished to fill is not ended.
+    UnfinishedNotEnded,
+    /// A workspace that is deleted lets go what others hold.
+    RetiredIgnoresHolders,
+    /// A sandbox that was retired before it was claimed can still be claimed.
+    RetiredStillClaimed,
+    /// A reservation that is asked for again is refused.
+    ReservedOnce,
+    /// A reservation is noted although the sandbox was retired meanwhile.
+    ReservedTooLate,
+    /// A sandbox is claimed for a name whosever it is.
+    ClaimedFromOthers,
+    /// A snapshot is found for another tenant.
+    TenantNotChecked,
+    /// A name points to its new sandbox before that is up.
+    PointedTooEarly,
+    /// The sandbox that a name had before goes on running.
+    FormerNotQuieted,
+    /// Only the last sandbox of a deleted workspace is retired.
+    FormerNotRetired,
+    /// What could not be done is not tried again.
+    ChoreForgotten,
+    /// A state in which somebody died stays as it is.
+    PassingNotEnded,
+    /// A sandbox that was being made when somebody died is left alone.
+    RecoveredUnquieted,
+    /// The same fork is made anew each time.
+    ForkNotKept,
 }
 
 #[cfg(feature = "planted")]

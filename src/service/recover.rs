@@ -12,11 +12,13 @@
 //! | a sandbox is destroyed                    | it is looked at again, since a restore may still have gone on in it         |
 //! | a call has no answer                      | the call can be made again                                                  |
 //! | a container may be another than it was    | it is measured whether it is older                                          |
+//! | a sandbox that stands for a name is filled | it is ended, unless it was finished                                        |
 //! | word for another workspace                | it is passed on                                                             |
 
 use futures_util::FutureExt;
 
 use super::failures::{During, from_sandbox, from_storage};
+use super::lifecycle::settle;
 use super::memory::Work;
 use super::planted::{Bug, planted};
 use super::retry::retry;
@@ -72,6 +74,7 @@ pub(super) async fn follow_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, 
     for request in ledger.unanswered()?.into_iter().filter(|request| !this.memory.has_key(&request.key)) {
         ledger.forget_request(&request.key)?;
     }
+    outcome = outcome.and(settle::follow_up(this, by).await);
     outcome.and(doubt::follow_up(this).await)
 }
 

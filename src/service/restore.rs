@@ -19,7 +19,7 @@ use crate::model::{
 use crate::ports::{Clock, Ledger, Ports, Sandboxes, Workspaces};
 
 /// The size in bytes of the archive of an empty directory, or of a little more. A larger one has something in it.
-const EMPTY_ARCHIVE: u64 = 4096;
+pub(super) const EMPTY_ARCHIVE: u64 = 4096;
 
 /// When a sandbox that nobody works on is followed up, in milliseconds.
 const FOLLOWED_UP_MILLIS: i64 = 60_000;
@@ -92,7 +92,7 @@ async fn claim<P: Ports>(
         // The claim comes first: what is not known to be ours must never be destroyed by recovery. One that nothing comes of
         // uses up an id, and nothing else.
         let claimed = retry(&*this.ports, &Abort::never(), async || {
-            let claimed = this.ports.workspaces()?.claim(&minted, &workspace.root_id, &parent).await;
+            let claimed = this.ports.workspaces()?.claim(&minted, &workspace.root_id, Some(&parent), None).await;
             claimed.map_err(|failure| from_workspace(failure, &minted))
         })
         .await?;
@@ -185,7 +185,7 @@ async fn apply<P: Ports>(
     .await
 }
 
-fn lost(minted: &SandboxId) -> Error {
+pub(super) fn lost(minted: &SandboxId) -> Error {
     Error::new(
         Code::RestoreFailed,
         format!("The sandbox {:?} reported the restore as done, but the files are not there.", minted.as_str()),

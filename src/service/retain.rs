@@ -7,6 +7,7 @@ use futures_util::{StreamExt, stream};
 
 use super::CloudflareSandboxSnapshotter;
 use super::delete::{finish, let_go};
+use super::lifecycle::retire;
 use crate::model::Result;
 use crate::model::answer::Retention;
 use crate::model::policy::{Candidate, Decision, Policy};
@@ -25,7 +26,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) fn wake_by_policy(&self, workspace: &WorkspaceRecord) -> Result<()> {
         let now = self.ports.clock().now();
         // The newest one stays even when it has expired, until there is a newer one.
-        if !workspace.policy.is_about_time_only() || !self.ports.ledger()?.expiring(now, 1)?.is_empty() {
+        let counts = workspace.retired_at.is_some() || !workspace.policy.is_about_time_only();
+        if counts || !self.ports.ledger()?.expiring(now, 1)?.is_empty() {
             self.wake_by(now)?;
         }
         Ok(())
@@ -69,6 +71,11 @@ pub(super) async fn apply<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, dry_
 
 /// What the alarm does: as [`apply`], looking only at what is due where the policy allows that.
 pub(super) async fn pass<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    if this.workspace()?.retired_at.is_some() {
+        let (gone, _) = retire::let_go(this)?;
+        stream::iter(gone).for_each_concurrent(AT_ONCE, async |id| drop(finish(this, &id).await)).await;
+        return Ok(());
+    }
     let policy = this.workspace()?.policy;
     if !policy.is_about_time_only() {
         return apply(this, false).await.map(drop);
@@ -110,7 +117,7 @@ fn report(policy: Policy, decide: impl FnOnce(&Policy) -> Result<Vec<Decision>>,
 }
 
 /// Every snapshot that is ready, the newest first.
-fn ready<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Vec<SnapshotRecord>> {
+pub(super) fn ready<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Vec<SnapshotRecord>> {
     let mut all = Vec::new();
     let mut cursor: Option<Cursor> = None;
     loop {
@@ -127,12 +134,13 @@ fn ready<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Vec<Snapsho
 fn newest_good<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<SnapshotRecord>> {
     const FEW: u32 = 10;
     let now = this.ports.clock().now();
+    let standing = this.workspace()?.standing;
     let mut cursor: Option<Cursor> = None;
     loop {
         let page = this.ports.ledger()?.page(cursor.as_ref(), None, FEW)?;
         let is_last = page.len() < FEW as usize;
         cursor = page.last().map(|row| Cursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
-        let good = page.into_iter().find(|row| row.candidate(Vec::new(), now).good);
+        let good = page.into_iter().find(|row| row.candidate(standing.as_ref(), Vec::new(), now).good);
         if good.is_some() || is_last {
             return Ok(good);
         }
@@ -145,7 +153,10 @@ fn decide<P: Ports>(
     snapshots: &[SnapshotRecord],
 ) -> Result<Vec<Decision>> {
     let now = this.ports.clock().now();
-    let candidate = |snapshot: &SnapshotRecord| Ok(snapshot.candidate(this.holders(&snapshot.snapshot_id)?, now));
+    let standing = this.workspace()?.standing;
+    let candidate = |snapshot: &SnapshotRecord| {
+        Ok(snapshot.candidate(standing.as_ref(), this.holders(&snapshot.snapshot_id)?, now))
+    };
     let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<Candidate>>>()?;
     #[cfg(feature = "planted")]
     let (policy, candidates) = super::planted::spoiled(policy, candidates);

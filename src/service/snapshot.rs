@@ -3,6 +3,8 @@
 //! The row of the snapshot is kept before the sandbox is touched, with what is needed to follow it up, and what the sandbox
 //! answers as soon as that is known. So whenever its worker dies, the capture is found again (`recover`).
 
+use std::collections::BTreeMap;
+
 use super::container;
 use super::doubt::Looking;
 use super::failures::{During, from_sandbox, is_definite};
@@ -10,8 +12,9 @@ use super::memory::{Underway, Work};
 use super::planted::{Bug, planted};
 use super::stored::{Found, look_up};
 use super::undo::discard_backup;
-use super::{Abort, CloudflareSandboxSnapshotter, doubt, hold, label, once};
+use super::{Abort, CloudflareSandboxSnapshotter, doubt, hold, label, lifecycle, once};
 use crate::model::backup::MAX_TTL;
+use crate::model::named::standing::Dependencies;
 use crate::model::record::{LooseEnd, Making, Sighting, SnapshotRecord, Stage};
 use crate::model::{
     BackupHandle, BackupOptions, Capture, Code, Directory, Error, Mark, Result, SandboxId, SnapshotRef,
@@ -42,11 +45,15 @@ pub(super) async fn snapshot<P: Ports>(
     abort.check()?;
     label::choose(&this, request.label.as_ref(), request.replace, this.ports.clock().now())?;
 
+    can_be_captured(&this, &request)?;
     let looking = Looking::begin(&this);
-    let sighting = sight(&this, &request, &dir, &abort).await?;
+    let Seen { sighting, is_own } = sight(&this, &request, &dir, &abort).await?;
     abort.check()?;
+    let dependencies = if is_own { dependencies(&this).await? } else { None };
+    can_be_captured(&this, &request)?;
 
-    let (intention, _underway) = intend(&this, &request, dir, sighting)?;
+    let aside = request.aside || !is_own;
+    let (intention, _underway) = intend(&this, &request, Begun { dir, sighting, dependencies, aside })?;
     let mark = intention.mark(&origin);
     let options = BackupOptions {
         dir: intention.dir.clone(),
@@ -81,9 +88,9 @@ pub(super) async fn snapshot<P: Ports>(
 fn intend<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: &SnapshotRequest,
-    dir: Directory,
-    sighting: Sighting,
+    begun: Begun,
 ) -> Result<(SnapshotRecord, Underway)> {
+    let Begun { dir, sighting, dependencies, aside } = begun;
     let (_, seal) = this.founded()?;
     let now = this.ports.clock().now();
     let (label, takes_label) = label::choose(this, request.label.as_ref(), request.replace, now)?;
@@ -102,6 +109,8 @@ fn intend<P: Ports>(
         expiration_seconds: request.expiration_seconds,
         expires_at: None,
         pinned: false,
+        aside,
+        dependencies,
         stage: Stage::Making(Making {
             sighting,
             takes_label,
@@ -152,7 +161,13 @@ pub(super) fn finish<P: Ports>(
     }
     let snapshot = this.keep(&workspace, intention)?;
     this.wake_by_policy(&workspace)?;
-    hold::give_up(this, &mut workspace)?;
+    if workspace
+        .standing
+        .as_ref()
+        .is_none_or(|standing| snapshot.is_whole(&standing.dir) || planted(Bug::PartGivesUpHold))
+    {
+        hold::give_up(this, &mut workspace)?;
+    }
     let capture = Capture { label: snapshot.label.clone(), size_bytes, began_at: snapshot.began_at, shared: false };
     let made = Made { snapshot: snapshot.to_ref(&workspace).ok_or_else(Error::defect)?, capture };
     if let Some(asked) = key.map(|key| this.ports.ledger()?.request(&key)).transpose()?.flatten() {
@@ -196,20 +211,69 @@ fn give_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, intention: &Snapsho
     }
 }
 
+/// What is going to be captured.
+struct Begun {
+    dir: Directory,
+    sighting: Sighting,
+    dependencies: Option<Dependencies>,
+    aside: bool,
+}
+
+/// A container that can be captured.
+struct Seen {
+    sighting: Sighting,
+    /// Whether its files are the workspace's, as far as that can be told.
+    is_own: bool,
+}
+
 async fn sight<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: &SnapshotRequest,
     dir: &Directory,
     abort: &Abort,
-) -> Result<Sighting> {
-    match container::sight(&*this.ports, &request.sandbox_id, dir, || doubt::begin(this)).await {
+) -> Result<Seen> {
+    let stands = this.workspace()?.standing.is_some();
+    match container::sight(&*this.ports, &request.sandbox_id, dir, stands, || doubt::begin(this)).await {
+        // Nobody would end it again.
+        Err(error) if stands && error.code() == Code::SandboxNotRunning => Err(Error::new(
+            error.code(),
+            error.message(),
+            "Start the workspace that it stands for, and take the snapshot then.",
+        )),
         Err(error) if request.wake && is_about_the_container(&error) => {
             let sighting = container::wake(&*this.ports, &request.sandbox_id, dir, abort).await?;
             doubt::trust_from_now(this)?;
-            Ok(sighting)
+            Ok(Seen { sighting, is_own: !stands })
         }
-        seen => seen,
+        Ok(sighting) => Ok(Seen { sighting, is_own: true }),
+        Err(error) => Err(error),
     }
+}
+
+/// What a snapshot of a sandbox that stands for a name depends on.
+async fn dependencies<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Dependencies>> {
+    let Some(standing) = this.workspace()?.standing else { return Ok(None) };
+    let mut files = BTreeMap::new();
+    if !standing.files.is_empty() {
+        let hashes = this.ports.sandboxes()?.hashes(&this.id, &standing.dir, &standing.files).await;
+        files = hashes.map_err(|failure| from_sandbox(failure, &this.id, During::Look))?;
+    }
+    Ok(Some(Dependencies { files, fingerprint: standing.fingerprint, image: standing.image }))
+}
+
+/// Nothing is captured of a sandbox that is being filled, or is nobody's any more.
+fn can_be_captured<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &SnapshotRequest) -> Result<()> {
+    lifecycle::is_not_retired(this)?;
+    let is_filled = this.workspace()?.standing.is_some_and(|standing| standing.filling.is_some());
+    // Whoever puts files aside has seen that they are somebody's work.
+    if is_filled && !request.aside && !planted(Bug::CapturedHalfFilled) {
+        return Err(Error::new(
+            Code::SandboxStarting,
+            format!("The sandbox {:?} is being started for its workspace, or that was not finished.", this.id.as_str()),
+            "Start the workspace, and try again when that is done.",
+        ));
+    }
+    Ok(())
 }
 
 fn is_about_the_container(error: &Error) -> bool {

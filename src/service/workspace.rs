@@ -1,6 +1,8 @@
 //! The workspace's own row, and its alarm.
 
 use super::CloudflareSandboxSnapshotter;
+use super::planted::{Bug, planted};
+use crate::model::named::standing::Standing;
 use crate::model::record::{Parent, SnapshotRecord, WorkspaceRecord};
 use crate::model::{Policy, Result, SandboxId, SigningKey, Timestamp, root_of};
 use crate::ports::{Clock, Entropy, Ledger, Ports};
@@ -17,6 +19,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             keys: Vec::new(),
             seal: None,
             doubt: None,
+            standing: None,
+            retired_at: None,
         }))
     }
 
@@ -51,7 +55,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Works out when a snapshot expires, keeps it, and sees to it that somebody looks then.
     pub(super) fn keep(&self, workspace: &WorkspaceRecord, mut snapshot: SnapshotRecord) -> Result<SnapshotRecord> {
         let ledger = self.ports.ledger()?;
-        let candidate = snapshot.candidate(self.holders(&snapshot.snapshot_id)?, self.ports.clock().now());
+        let candidate = snapshot.candidate(
+            workspace.standing.as_ref(),
+            self.holders(&snapshot.snapshot_id)?,
+            self.ports.clock().now(),
+        );
         let stays = candidate.pinned || !candidate.holders.is_empty();
         snapshot.expires_at = workspace.policy.expires_at(&candidate).filter(|_| !stays);
         ledger.put_snapshot(&snapshot)?;
@@ -62,17 +70,29 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 }
 
-/// Notes where a minted sandbox comes from, unless anything is known of that id.
+/// Notes where a minted sandbox comes from, and what it stands for, unless anything else is known of that id.
 pub(super) fn claim<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     root_id: &SandboxId,
-    parent: &Parent,
+    parent: Option<&Parent>,
+    standing: Option<&Standing>,
 ) -> Result<bool> {
     let ledger = this.ports.ledger()?;
-    if ledger.workspace()?.is_some() {
-        return Ok(false);
+    if let Some(known) = ledger.workspace()? {
+        // Whoever has the name is asking again.
+        let is_theirs = known.retired_at.is_none()
+            && known.standing.is_some_and(|known| Some(&known.address) == standing.map(|own| &own.address));
+        if planted(Bug::ClaimedFromOthers) {
+            return Ok(true);
+        }
+        return Ok(is_theirs && known.retired_at.is_none() && known.parent.as_ref() == parent);
     }
-    let workspace = WorkspaceRecord { root_id: root_id.clone(), parent: Some(parent.clone()), ..this.workspace()? };
+    let workspace = WorkspaceRecord {
+        root_id: root_id.clone(),
+        parent: parent.cloned(),
+        standing: standing.cloned(),
+        ..this.workspace()?
+    };
     ledger.put_workspace(&workspace)?;
     Ok(true)
 }

@@ -13,12 +13,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use futures_executor::block_on;
 
 use self::in_memory::InMemory;
-use self::suite::{Case, backups, ledger, runtime, sandboxes, workspaces};
-use self::support::MemoryLedger;
+use self::suite::{Case, backups, home, index, ledger, runtime, sandboxes, workspaces};
+use self::support::{MemoryHome, MemoryIndex, MemoryLedger};
 
 #[test]
 fn the_ledger_in_memory() {
     conforms::<MemoryLedger>(&ledger::cases());
+}
+
+#[test]
+fn the_home_of_a_named_workspace_in_memory() {
+    conforms::<MemoryHome>(&home::cases());
+}
+
+#[test]
+fn the_index_in_memory() {
+    conforms::<MemoryIndex>(&index::cases());
 }
 
 #[test]

@@ -51,6 +51,7 @@ fn these_codes_may_pass_and_no_others() {
     let passing: Vec<_> = Code::ALL.iter().filter(|code| code.retryable()).map(|code| code.as_str()).collect();
     let expected = [
         "SNAPSHOT_BUSY",
+        "DIRECTORY_UNAVAILABLE",
         "LEDGER_UNAVAILABLE",
         "SANDBOX_STARTING",
         "SANDBOX_UNAVAILABLE",
@@ -75,6 +76,11 @@ fn the_messages_of_these_codes_quote_what_the_caller_sent() {
         "FOREIGN_REF",
         "SNAPSHOT_NOT_FOUND",
         "LABEL_TAKEN",
+        "INVALID_WORKSPACE_NAME",
+        "WORKSPACE_NOT_FOUND",
+        "NAME_TAKEN",
+        "SNAPSHOT_STALE",
+        "HOOK_FAILED",
         "IDEMPOTENCY_CONFLICT",
         "ROUTE_NOT_FOUND",
         "METHOD_NOT_ALLOWED",

@@ -7,6 +7,7 @@ mod errors;
 mod ids;
 mod mark;
 mod mint;
+mod named;
 mod operations;
 mod policy;
 mod record;

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use sandbox_snapshotter::model::named::standing::Standing;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::{
     Derivation, DerivationState, LooseEnd, Release, RequestRecord, SnapshotRecord, SnapshotState, Stage,
@@ -41,6 +42,18 @@ fn workspace() -> Value {
             { "number": 1, "secret": "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE" },
         ],
         "seal": { "number": 0, "secret": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
+        "doubt": { "since": TIME, "due": LATER },
+        "standing": {
+            "address": { "tenant": "default", "name": "work" },
+            "dir": "/workspace",
+            "filling": { "due": LATER, "tries": 1 },
+            "openedAt": TIME,
+            "image": "0.12.10 0123",
+            "baseline": "ab",
+            "files": ["package-lock.json"],
+            "fingerprint": "main@1",
+        },
+        "retiredAt": LATER,
     })
 }
 
@@ -71,6 +84,10 @@ fn snapshot(stage: Value) -> Value {
         "expirationSeconds": 3600,
         "expiresAt": "2026-11-20T06:01:00.000Z",
         "pinned": true,
+        "aside": true,
+        "dependencies": {
+            "files": { "package-lock.json": "ab", "/etc/hosts": "" }, "fingerprint": "main@1", "image": "0.12.10 0123",
+        },
     });
     row["stage"] = stage;
     row
@@ -112,6 +129,7 @@ fn a_workspace_of_which_little_is_known_is_kept() {
         serde_json::from_value(json!({ "sandboxId": "agent-42", "rootId": "agent-42" })).unwrap();
     assert_eq!((row.parent, row.policy, row.keys.len()), (None, Policy::default(), 0));
     assert_eq!((row.seal, row.doubt), (None, None));
+    assert_eq!((row.standing, row.retired_at), (None, None));
 }
 
 #[test]
@@ -126,11 +144,14 @@ fn a_snapshot_is_kept_in_each_stage() {
 fn a_snapshot_of_which_little_was_asked_is_kept() {
     let making = json!({ "sighting": { "since": TIME, "lastChange": 0.0 }, "loose": loose() });
     let mut least = snapshot(json!({ "making": making }));
-    for field in ["excludes", "gitignore", "compression", "expirationSeconds", "expiresAt", "pinned"] {
+    for field in
+        ["excludes", "gitignore", "compression", "expirationSeconds", "expiresAt", "pinned", "aside", "dependencies"]
+    {
         least.as_object_mut().unwrap().remove(field);
     }
     let row: SnapshotRecord = serde_json::from_value(least).unwrap();
     assert!(row.excludes.is_empty() && !row.pinned && row.expires_at.is_none());
+    assert!(!row.aside && row.dependencies.is_none());
 }
 
 #[test]
@@ -246,14 +267,42 @@ fn only_what_is_ready_whole_and_restored_by_the_sdk_is_good() {
         let stored = &mut ready["ready"]["stored"];
         stored.as_object_mut().unwrap().retain(|field, _| !field.starts_with("damage"));
         change(stored);
-        row(ready).candidate(Vec::new(), at(now)).good
+        row(ready).candidate(None, Vec::new(), at(now)).good
     };
     assert!(good(|_| {}, LATER));
     assert!(!good(|stored| stored["damage"] = json!("gone"), LATER));
     assert!(!good(|stored| stored["damageWithin"] = json!("no archive"), LATER));
     assert!(!good(|stored| stored["usableUntil"] = json!(TIME), LATER));
     for (state, stage) in stages() {
-        assert!(state == SnapshotState::Ready || !row(stage).candidate(Vec::new(), at(LATER)).good, "{state:?}");
+        assert!(state == SnapshotState::Ready || !row(stage).candidate(None, Vec::new(), at(LATER)).good, "{state:?}");
+    }
+}
+
+#[test]
+fn of_a_sandbox_that_stands_for_a_name_only_what_is_whole_is_good() {
+    let standing = serde_json::from_value(json!({ "address": { "tenant": "t", "name": "n" }, "dir": "/workspace" }));
+    let standing: Standing = standing.unwrap();
+    let good = |changed: Value| {
+        let mut whole = snapshot(stages()[1].1.clone());
+        let fields = whole.as_object_mut().unwrap();
+        fields.retain(|field, _| !["excludes", "gitignore", "aside"].contains(&field.as_str()));
+        fields.extend(changed.as_object().unwrap().clone());
+        let stored = whole["stage"]["ready"]["stored"].as_object_mut().unwrap();
+        stored.retain(|field, _| !field.starts_with("damage"));
+        let row: SnapshotRecord = serde_json::from_value(whole).unwrap();
+        assert!(row.candidate(None, Vec::new(), at(LATER)).good, "it can be restored");
+        assert_eq!(row.is_whole(&standing.dir), row.candidate(Some(&standing), Vec::new(), at(LATER)).good);
+        row.is_whole(&standing.dir)
+    };
+    assert!(good(json!({})));
+    assert!(good(json!({ "gitignore": false })));
+    for partial in [
+        json!({ "excludes": ["*.log"] }),
+        json!({ "gitignore": true }),
+        json!({ "aside": true }),
+        json!({ "dir": "/home" }),
+    ] {
+        assert!(!good(partial.clone()), "{partial}");
     }
 }
 

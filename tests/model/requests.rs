@@ -64,6 +64,7 @@ fn every_option_is_read() {
         wake: true,
         fresh: true,
         idempotency_key: Some("k".into()),
+        aside: false,
     };
     assert_eq!(request, expected);
 }

@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::service::Snapshotter;
 use serde_json::{Value, json};
 
-use super::support::{Checked, Method, Stage};
+use super::support::{Checked, Method, Stage, WORK};
 
 /// The operations that a Workspace object carries out.
 fn on_one_workspace() -> impl Iterator<Item = Operation> {
@@ -70,6 +70,21 @@ fn a_sweep_without_its_bindings_touches_nothing() {
         let (stage, _) = Stage::with_snapshot();
         stage.world.lacks(&[code]);
         stage.run(Operation::Sweep, &json!({})).fails_as(code);
+        assert!(stage.world.calls().is_empty(), "{code}: {:?}", stage.world.calls());
+    }
+}
+
+#[test]
+fn without_its_bindings_or_its_storage_nothing_is_done_with_a_name() {
+    for code in [Code::WorkspaceBindingMissing, Code::LedgerTooNew] {
+        let stage = Stage::with_work();
+        stage.world.lacks(&[code]);
+        stage.creates("other", &json!({})).fails_as(code);
+        stage.starts(WORK, &json!({})).fails_as(code);
+        stage.stops(WORK).fails_as(code);
+        stage.forks(WORK, &json!({})).fails_as(code);
+        stage.updates(WORK, &json!({ "persistent": false })).fails_as(code);
+        stage.deletes(WORK).fails_as(code);
         assert!(stage.world.calls().is_empty(), "{code}: {:?}", stage.world.calls());
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sandbox_snapshotter::model::named::Address;
+use sandbox_snapshotter::model::request::{CreateRequest, ForkRequest};
 use sandbox_snapshotter::model::{
     BackupHandle, BackupId, Label, Lineage, RestoreRequest, SandboxId, SnapshotId, SnapshotRef, SnapshotRequest,
 };
@@ -40,6 +42,14 @@ pub struct Book {
     pub woken: BTreeSet<SandboxId>,
     /// The backups that somebody damaged.
     pub spoiled: BTreeSet<BackupId>,
+    /// The sandboxes that were handed out as named workspaces.
+    pub named: BTreeMap<SandboxId, Address>,
+    /// The calls about named workspaces that have a key.
+    pub keyed_names: BTreeMap<String, KeyedName>,
+    /// When somebody last asked to delete a named workspace.
+    pub name_deletes: BTreeMap<Address, i64>,
+    /// What was asked for about the files of sandboxes that stand for names.
+    pub wishes: BTreeMap<SandboxId, Wishes>,
     /// The backups that the application made itself, and the sandbox.
     pub own: Vec<(SandboxId, BackupHandle)>,
 }
@@ -64,6 +74,40 @@ pub struct Pins {
     pub pinned: bool,
     /// Whether anybody ever asked to unpin it.
     pub unpins: bool,
+}
+
+/// What was asked for about the files of a sandbox that stands for a name.
+#[derive(Clone, Copy, Default)]
+pub struct Wishes {
+    /// Whether it may begin anew.
+    pub allow_empty: bool,
+    /// When somebody last asked to discard what was written since it woke by itself.
+    pub discarded_at: Option<i64>,
+    /// When somebody last asked to end it without a snapshot.
+    pub unsaved_at: Option<i64>,
+}
+
+/// A call about a named workspace with a key.
+#[derive(Clone)]
+pub struct KeyedName {
+    /// The call.
+    pub call: NameCall,
+    /// When it was first made.
+    pub asked_at: i64,
+    /// What was answered: when the workspace was made, or the snapshot and the names of the forks.
+    pub answer: Option<String>,
+    /// Whether its last answer was lost.
+    pub is_lost: bool,
+}
+
+/// A call about a named workspace that can have a key.
+#[allow(clippy::large_enum_variant)] // They are few.
+#[derive(Clone)]
+pub enum NameCall {
+    /// `create`
+    Create(CreateRequest),
+    /// `fork`
+    Fork(ForkRequest),
 }
 
 /// A call with a key.
@@ -111,7 +155,8 @@ impl Call {
 impl Book {
     /// The sandboxes that callers can work with.
     pub fn sandboxes(&self) -> Vec<SandboxId> {
-        self.roots.iter().chain(self.got.keys()).cloned().collect()
+        let named = self.named.keys().filter(|id| !self.got.contains_key(id));
+        self.roots.iter().chain(self.got.keys()).chain(named).cloned().collect()
     }
 
     /// The first sandbox of the lineage of one.

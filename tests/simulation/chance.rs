@@ -64,6 +64,8 @@ pub struct Weather {
     pub dies: u32,
     /// A minted id is somebody's already.
     pub taken: u32,
+    /// Whether the image of sandboxes brings a file.
+    pub image_has_files: bool,
     /// How many sandboxes an application has.
     pub roots: usize,
     /// How many callers there are.
@@ -77,10 +79,16 @@ pub struct Weather {
 }
 
 impl Weather {
-    /// Draws the weather for `operations` operations: calm in some schedules, rough in others, and never all at once.
-    pub fn draw(chance: &Chance, operations: usize) -> Self {
+    /// Draws the weather for `operations` operations, of which those at the end are `of_names`: calm in some schedules, rough in others, and never all at once.
+    pub fn draw(chance: &Chance, operations: usize, of_names: usize) -> Self {
         let calm = chance.one_in(6);
         let draw = |levels: [u32; 5]| if calm { 0 } else { levels[chance.below(5)] };
+        let has_names = chance.one_in(2);
+        let weight = |index: usize| match (has_names, index >= operations - of_names) {
+            (false, true) => 0,
+            (true, false) => [0, 0, 0, 1, 2][chance.below(5)],
+            _ => [0, 1, 2, 5][chance.below(4)],
+        };
         Self {
             fails: draw([0, 0, 50, 300, 1200]),
             lost: draw([0, 0, 50, 300, 1200]),
@@ -89,11 +97,12 @@ impl Weather {
             twice: draw([0, 0, 200, 500, 1000]),
             dies: draw([0, 0, 0, 100, 500]),
             taken: if chance.one_in(4) { 2500 } else { 0 },
+            image_has_files: chance.one_in(3),
             roots: 1 + chance.below(3),
             callers: 1 + chance.below(4),
             calls: 6 + chance.below(if chance.one_in(4) { 60 } else { 24 }),
             page: 1 + chance.below(8),
-            weights: (0..operations).map(|_| [0, 1, 2, 5][chance.below(4)]).collect(),
+            weights: (0..operations).map(weight).collect(),
         }
     }
 }

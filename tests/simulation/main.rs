@@ -12,6 +12,8 @@ mod book;
 mod callers;
 mod chance;
 mod executor;
+#[path = "../support/index.rs"]
+mod index;
 #[path = "../support/ledger.rs"]
 mod memory;
 mod planted;

@@ -11,7 +11,7 @@ use sandbox_snapshotter::model::request::SweepRequest;
 use sandbox_snapshotter::service::sweep;
 
 use crate::callers;
-use crate::rules::aftermath;
+use crate::rules::{aftermath, rest};
 use crate::world::{Desk, Truth, World};
 
 const HOUR: i64 = 3600 * 1000;
@@ -33,7 +33,7 @@ pub struct Outcome {
 
 /// Runs the schedule of a seed, and shows its events where that is wanted.
 pub fn run(seed: u64, traced: bool) -> Outcome {
-    let world = World::new(seed, callers::COUNT, traced);
+    let world = World::new(seed, (callers::COUNT, callers::OF_NAMES), traced);
     world.trace(&format_args!("{:?}", world.weather));
     furnish(&world);
     let callers = (0..world.weather.callers).map(|_| callers::caller(Rc::clone(&world)).boxed_local());
@@ -61,6 +61,7 @@ fn furnish(world: &Rc<World>) {
             files: [(9, 9)].into(),
             started_at: world.now(),
             is_accident: false,
+            stamp: None,
             captured_at: world.now(),
         };
         let name = world.chance.pick(&[None, Some("mine"), Some("snapshotter/1 mine")]).unwrap();
@@ -102,14 +103,16 @@ fn come_to_rest(world: &Rc<World>) {
     }
     world.run_for(2 * HOUR);
     aftermath::at_rest(world);
+    rest::at_rest(world);
     if world.violations.borrow().is_empty() {
         to_the_end(world, vec![aftermath::is_usable(Rc::clone(world)).boxed_local()]);
+        to_the_end(world, vec![rest::can_be_started(Rc::clone(world)).boxed_local()]);
     }
 }
 
 async fn sweep_all(world: Rc<World>) {
     let request = SweepRequest { dry_run: false, grace_seconds: SweepRequest::GRACE };
-    if let Err(error) = sweep(&Desk::new(&world, None, 0), request).await {
+    if let Err(error) = sweep(&Desk::new(&world, None, None, 0), request).await {
         world.violated("rule 4, the bucket can be swept", &format_args!("{error}"));
     }
 }

@@ -5,6 +5,7 @@ import { DurableObject } from 'cloudflare:workers';
 
 import type { Attempt, Output } from './answers.ts';
 import type { Snapshotter } from './snapshotter.ts';
+import type { Stopped } from './workspaces.ts';
 
 interface Env {
   Agent: DurableObjectNamespace<Agent>;
@@ -48,6 +49,17 @@ export class Agent extends DurableObject<Env> {
     );
   }
 
+  /** Runs a command in the workspace of a name, which is made, or gets its files again, where that is needed. */
+  async work(name: string, command: string): Promise<Output> {
+    const { sandboxId } = await this.env.SNAPSHOTTER.workspaces.getOrCreate({ name });
+    return this.runIn(sandboxId, command);
+  }
+
+  /** Leaves the workspace of a name: its files are kept, and its sandbox ends. */
+  async leave(name: string): Promise<Stopped> {
+    return this.env.SNAPSHOTTER.workspaces.stop({ name });
+  }
+
   private async runIn(sandboxId: string, command: string): Promise<Output> {
     try {
       const { exitCode, stdout, stderr } = await getSandbox(this.env.Sandbox, sandboxId).exec(command);
@@ -59,18 +71,22 @@ export class Agent extends DurableObject<Env> {
   }
 }
 
-/** `POST /<agent>/run`, `/attempt` and `/explore`, with the argument as JSON; `GET /<agent>` is its sandbox. */
+/** `POST /<agent>/<method>`, with the arguments as a list in JSON; `GET /<agent>` is its sandbox. */
 export default {
   async fetch(request, env): Promise<Response> {
     const [name = '', method] = new URL(request.url).pathname.slice(1).split('/');
     const agent = env.Agent.getByName(name);
     switch (method) {
       case 'run':
-        return Response.json(await agent.run(await request.json()));
+        return Response.json(await agent.run(...(await request.json<[string]>())));
       case 'attempt':
-        return Response.json(await agent.attempt(await request.json()));
+        return Response.json(await agent.attempt(...(await request.json<[string]>())));
       case 'explore':
-        return Response.json(await agent.explore(await request.json()));
+        return Response.json(await agent.explore(...(await request.json<[string[]]>())));
+      case 'work':
+        return Response.json(await agent.work(...(await request.json<[string, string]>())));
+      case 'leave':
+        return Response.json(await agent.leave(...(await request.json<[string]>())));
       default:
         return Response.json(await agent.sandboxId());
     }

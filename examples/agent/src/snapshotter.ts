@@ -1,9 +1,13 @@
+import type { Workspaces } from './workspaces.ts';
+
 /**
  * What the service binding SNAPSHOTTER answers. Refs are JSON: keep them anywhere, give them back unchanged.
  *
  * Every operation takes a `signal` too, and fails with an error that has the members of {@link Problem}.
  */
 export interface Snapshotter {
+  /** Workspaces that persist by name. */
+  readonly workspaces: Workspaces;
   /** Captures a directory of a running sandbox. */
   snapshot(options: SnapshotOptions): Promise<SnapshotRef>;
   /** Makes a new sandbox, `<origin>-restored-<id>`, with the files of a snapshot. */

@@ -1,15 +1,13 @@
 //! The ledger of a workspace: the SQL storage and the alarm of its Durable Object.
 //!
 //! - `schema`: the tables and their versions
-//! - `sql`: statements, and what they throw
 
 mod schema;
-mod sql;
 
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
-use self::sql::{Database, Row, json, millis};
+use super::sql::{Database, json, millis};
 use crate::model::record::{Derivation, Release, RequestRecord, SnapshotRecord, Stage, WorkspaceRecord};
 use crate::model::request::Cursor;
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
@@ -45,15 +43,14 @@ impl SqlLedger {
     /// one of a later version is refused with [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
     pub fn open(ctx: &JsValue) -> Result<Self> {
         let database = Database::of(ctx)?;
-        schema::migrate(&database)?;
+        database.migrate(&schema::MIGRATIONS)?;
         Ok(Self { database })
     }
 
     /// How the database finds a page of snapshots, with a prefix of their labels or without.
     pub fn plan_of_page(&self, prefix: bool) -> Result<String> {
         let (statement, prefix) = if prefix { (PAGE_OF_PREFIX, Some("a")) } else { (PAGE, None) };
-        let steps = self.database.run(&format!("EXPLAIN QUERY PLAN {statement}"), &page_values(None, prefix, 1))?;
-        Ok(steps.iter().map(Row::step).collect::<Vec<_>>().join("\n"))
+        self.database.plan(statement, &page_values(None, prefix, 1))
     }
 
     /// The snapshots that the rest of the statement is about.
@@ -224,14 +221,11 @@ impl Ledger for SqlLedger {
     }
 
     fn alarm(&self) -> Result<Option<Timestamp>> {
-        let rows = self.database.run("SELECT alarm_at AS value FROM workspace", &[])?;
-        #[allow(clippy::cast_possible_truncation)] // Whole milliseconds, as they were written.
-        Ok(rows.first().and_then(Row::number).map(|millis| Timestamp::from_millis(millis as i64)))
+        self.database.alarm("workspace")
     }
 
     fn set_alarm(&self, at: Option<Timestamp>) -> Result<()> {
-        self.database.set_alarm(at)?;
-        self.write("UPDATE workspace SET alarm_at = ?", &[at.map_or(JsValue::NULL, millis)])
+        self.database.set_alarm("workspace", at)
     }
 }
 

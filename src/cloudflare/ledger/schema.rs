@@ -3,12 +3,8 @@
 //! A row is its record as JSON, next to the columns that it is looked for by. Each index is one more row to be written,
 //! and paid for, with every row that is in it: hence so many partial ones.
 
-use super::sql::{Database, Row};
-use crate::model::{Code, Error, Result};
-
-/// The `n`th brings a database of the version `n - 1` to the version `n`. What was released is never changed: a new
-/// version appends.
-const MIGRATIONS: [&[&str]; 2] = [TABLES, INDEXES_OF_STATES];
+/// The versions: see [`Database::migrate`](crate::cloudflare::sql::Database::migrate).
+pub(super) const MIGRATIONS: [&[&str]; 2] = [TABLES, INDEXES_OF_STATES];
 
 const TABLES: &[&str] = &[
     "CREATE TABLE schema (version INTEGER NOT NULL) STRICT",
@@ -56,45 +52,3 @@ const INDEXES_OF_STATES: &[&str] = &[
     "CREATE INDEX derivations_unsettled ON derivations (sandbox_id) WHERE settled = 0",
     "CREATE INDEX requests_by_age ON requests (answered, asked_at)",
 ];
-
-/// Makes the database one of this version, if it is not. One of a later version is left as it is.
-pub(super) fn migrate(database: &Database) -> Result<()> {
-    let version = version(database)?;
-    if version > MIGRATIONS.len() {
-        return Err(too_new(version));
-    }
-    if version == MIGRATIONS.len() {
-        return Ok(());
-    }
-    database.transaction(|| {
-        for statement in MIGRATIONS.iter().skip(version).copied().flatten() {
-            database.run(statement, &[])?;
-        }
-        database.run("UPDATE schema SET version = ?", &[MIGRATIONS.len().into()]).map(drop)
-    })
-}
-
-/// The version of a database; 0 of one that is empty.
-fn version(database: &Database) -> Result<usize> {
-    let number = |statement: &str| {
-        let rows = database.run(statement, &[])?;
-        Ok(rows.first().and_then(Row::number).unwrap_or_default())
-    };
-    if number("SELECT 1 AS value FROM sqlite_schema WHERE name = 'schema'")? == 0.0 {
-        return Ok(0);
-    }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It saturates.
-    number("SELECT version AS value FROM schema").map(|version| version as usize)
-}
-
-fn too_new(version: usize) -> Error {
-    Error::new(
-        Code::LedgerTooNew,
-        format!(
-            "The storage of the workspace has the version {version}, and this release of the Worker knows it up to {}. \
-             Nothing was touched.",
-            MIGRATIONS.len()
-        ),
-        "Deploy the release that wrote it, or a later one.",
-    )
-}

@@ -4,19 +4,27 @@
 //! - [`ImportRequest`]: a backup to take in
 //! - [`Selection`]: a snapshot that is there, and who asks; with what `restore`, `delete` and `label` add to it
 //! - [`ListRequest`] and the requests about a whole workspace
+//! - [`CreateRequest`] and the requests about named workspaces
 
 mod fields;
 mod import;
+mod named;
 mod select;
 mod snapshot;
 mod workspace;
 
 pub use import::ImportRequest;
+pub use named::{
+    Changes, CreateRequest, ForkRequest, GetOrCreateRequest, NameRequest, NamesRequest, Source, StartRequest,
+    StopRequest, UpdateRequest,
+};
 pub use select::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use snapshot::SnapshotRequest;
 pub use workspace::{
     ApplyRetentionRequest, Cursor, ListRequest, PolicyRequest, Session, SweepRequest, WorkspaceRequest,
 };
+
+use fields::Fields;
 
 use super::policy::MAX_EXPIRATION;
 use super::{Code, Error, Label, Result};
@@ -29,6 +37,18 @@ const MIN_EXPIRATION: u64 = 60;
 
 fn invalid(what: &str, remediation: &str) -> Error {
     Error::new(Code::InvalidArgument, what, remediation)
+}
+
+/// Refuses to be asked for memory: the platform can't keep it.
+fn no_memory(fields: &mut Fields) -> Result<()> {
+    if fields.flag("memory")? {
+        return Err(Error::new(
+            Code::Unsupported,
+            "Memory can't be captured: a snapshot keeps files, and neither processes nor what they hold. Nothing was written.",
+            "Ask without `memory`. Have your processes write what they need to a file, and start them again by an `afterStart` hook.",
+        ));
+    }
+    Ok(())
 }
 
 fn idempotency_key(key: Option<String>) -> Result<Option<String>> {

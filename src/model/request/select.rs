@@ -63,6 +63,11 @@ impl Selection {
         Self { selector: Selector::Ref { r#ref }, session: Session::NONE }
     }
 
+    /// The snapshot of an id, asked for in nobody's session.
+    pub const fn by_id(sandbox_id: SandboxId, snapshot_id: SnapshotId) -> Self {
+        Self { selector: Selector::Id { sandbox_id, snapshot_id }, session: Session::NONE }
+    }
+
     /// Decodes `{ref}`, `{sandboxId, snapshotId}` or `{sandboxId, label}`, each with `session?` and `allowCrossSession?`.
     ///
     /// # Errors

@@ -4,12 +4,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fields::Fields;
-use super::{expiration, idempotency_key, invalid, wanted_label};
+use super::{expiration, idempotency_key, invalid, no_memory, wanted_label};
 use crate::model::{Compression, Directory, Label, Result, SandboxId};
 
 /// A snapshot to take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_excessive_bools)] // The options of a call.
 pub struct SnapshotRequest {
     /// The sandbox to capture.
     pub sandbox_id: SandboxId,
@@ -34,6 +35,9 @@ pub struct SnapshotRequest {
     /// A key by which the same call can be made again, and gets the same answer.
     #[serde(skip)]
     pub idempotency_key: Option<String>,
+    /// Whether the files are not the workspace's own, so that it is never started from them unasked.
+    #[serde(skip)]
+    pub aside: bool,
 }
 
 impl SnapshotRequest {
@@ -51,6 +55,7 @@ impl SnapshotRequest {
             wake: false,
             fresh: false,
             idempotency_key: None,
+            aside: false,
         }
     }
 
@@ -74,6 +79,7 @@ impl SnapshotRequest {
         let compression = fields.object("compression")?;
         let (wake, fresh) = (fields.flag("wake")?, fields.flag("fresh")?);
         let key = fields.text("idempotencyKey")?;
+        no_memory(&mut fields)?;
         fields.end()?;
         let request = Self {
             sandbox_id: SandboxId::parse(&sandbox_id)?,
@@ -87,6 +93,7 @@ impl SnapshotRequest {
             wake,
             fresh,
             idempotency_key: idempotency_key(key)?,
+            aside: false,
         };
         if request.excludes.iter().any(|pattern| pattern.is_empty() || pattern.contains(['\0', '\n'])) {
             return Err(invalid(

@@ -1,7 +1,8 @@
 //! What every implementation of a port does, whatever it is made of.
 //!
 //! - `ledger`: the ledger of a workspace
-//! - `sandboxes`, `backups`, `workspaces`, `runtime`: what else the service needs, in a `world`
+//! - `home`: what is kept of a named workspace, `index`: the Directory that lists them
+//! - `sandboxes`, and what is `inside` of them, `backups`, `workspaces`, `runtime`: what else the service needs, in a `world`
 //!
 //! The same cases are run over the ports in memory and, in workerd, over the real ones.
 
@@ -32,6 +33,9 @@ macro_rules! case {
 }
 
 pub mod backups;
+pub mod home;
+pub mod index;
+pub mod inside;
 pub mod ledger;
 pub mod runtime;
 pub mod sandboxes;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use sandbox_snapshotter::model::{Directory, Place, Probe, SandboxId, SandboxState, Status};
 use sandbox_snapshotter::ports::{BackupStore, Clock, Sandboxes};
 
-use super::Case;
 use super::world::{World, backup, options, workspace};
+use super::{Case, inside};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
-    vec![
+    let cases = vec![
         case!(async one_that_never_ran_is_down_and_stays_so_when_it_is_asked),
         case!(async being_told_its_name_starts_nothing),
         case!(async a_probe_starts_the_container_and_tells_its_age),
@@ -22,7 +22,8 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async a_backup_that_is_not_there_is_not_restored),
         case!(async one_that_was_destroyed_is_down_and_empty),
         case!(async destroying_one_without_a_container_leaves_it_down),
-    ]
+    ];
+    cases.into_iter().chain(inside::cases()).collect()
 }
 
 async fn one_that_never_ran_is_down_and_stays_so_when_it_is_asked(world: &impl World) {
@@ -152,12 +153,12 @@ async fn destroying_one_without_a_container_leaves_it_down(world: &impl World) {
     }
 }
 
-async fn state(world: &impl World, id: &SandboxId) -> SandboxState {
+pub async fn state(world: &impl World, id: &SandboxId) -> SandboxState {
     world.sandboxes().state(id).await.unwrap()
 }
 
 /// Looks into a sandbox. While its former container still comes to its end, the SDK interrupts what it is asked.
-async fn probe(world: &impl World, id: &SandboxId, dir: &str) -> Probe {
+pub async fn probe(world: &impl World, id: &SandboxId, dir: &str) -> Probe {
     let dir = Directory::parse(dir).unwrap();
     for _ in 0..100 {
         match world.sandboxes().probe(id, &dir).await {

@@ -4,18 +4,27 @@
 //! - `sandboxes`: sandboxes whose containers come and go, with the SDK's habits
 //! - `bucket`: the backups in R2
 //! - `ledger`: the ledger of a workspace
-//! - `workers`: the Workspace objects that are alive, and how they reach each other
+//! - `home`: what is kept of a named workspace, and the Directory
+//! - `workers`: the objects of the Worker that are alive
+//! - `reach`: how they reach each other
 //! - `script`: what goes wrong, when
 //! - `stage`: the snapshotters over a world, and the usual calls
 //! - `time`: alarms, and what must be left when they have rung
 //! - `plays`: operations that can be disturbed at each of their calls
+//! - `names`: named workspaces: the usual calls
 //! - `running`: an operation that is under way
 //! - `signal`: a caller's signal
 
 mod bucket;
+#[path = "../../support/home.rs"]
+mod home;
+#[path = "../../support/index.rs"]
+mod index;
 #[path = "../../support/ledger.rs"]
 mod ledger;
+mod names;
 mod plays;
+mod reach;
 mod running;
 mod sandboxes;
 mod script;
@@ -26,9 +35,14 @@ mod workers;
 mod world;
 
 pub use bucket::archive_of;
+pub use home::MemoryHome;
+pub use index::MemoryIndex;
 pub use ledger::MemoryLedger;
-pub use plays::{Play, at_every_call};
+pub use names::{WORK, address, for_ever, on};
+pub use plays::{Play, Prepare, at_every_call, at_every_call_of};
 pub use running::Running;
+#[allow(unused_imports)] // Not every test runs hooks.
+pub use sandboxes::{HookCall, Ran};
 pub use script::{Gate, Method, Moment};
 pub use signal::Signal;
 pub use stage::{Checked, FILE, Stage, backup_id, by_id, by_label, by_ref, foreign_mark, sandbox};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{MINUTE, Method, Moment, Running, Stage, by_ref};
 
 /// An operation, on a stage that is prepared for it.
-type Prepare = fn() -> (Stage, Operation, Value);
+pub type Prepare = fn() -> (Stage, Operation, Value);
 
 pub const PLAYS: [(&str, Prepare); 9] = [
     ("snapshot", || (Stage::with_sandbox(), Operation::Snapshot, labelled())),
@@ -70,7 +70,8 @@ pub struct Play {
     /// The how manieth call it is, of any method.
     pub number: u32,
     pub moment: Moment,
-    name: &'static str,
+    /// What it is called.
+    pub name: &'static str,
 }
 
 impl Play {
@@ -91,7 +92,12 @@ impl Play {
 /// Has every play disturbed at each of its calls, before and after its effect, as long as `disturb` says that there was
 /// such a call.
 pub fn at_every_call(disturb: impl Fn(&Play) -> bool) {
-    for (name, prepare) in PLAYS {
+    at_every_call_of(&PLAYS, disturb);
+}
+
+/// As [`at_every_call`], of these plays.
+pub fn at_every_call_of(plays: &[(&'static str, Prepare)], disturb: impl Fn(&Play) -> bool) {
+    for (name, prepare) in plays {
         for moment in Moment::BOTH {
             let disturbed = (1..).take_while(|number| {
                 let (stage, operation, arguments) = prepare();

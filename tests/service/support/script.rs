@@ -19,6 +19,13 @@ pub enum Method {
     CreateBackup,
     RestoreBackup,
     Destroy,
+    KeepAwake,
+    SetEnv,
+    Stamp,
+    Survey,
+    Hashes,
+    Stirred,
+    RunHook,
     Metadata,
     Archive,
     ArchiveHead,
@@ -29,6 +36,21 @@ pub enum Method {
     Root,
     Describe,
     Sweep,
+    Lend,
+    Find,
+    Newest,
+    Capture,
+    SetPolicy,
+    Reserve,
+    Look,
+    AskStirred,
+    Resume,
+    Halt,
+    Retire,
+    Note,
+    ListNames,
+    Source,
+    Create,
     Sleep,
 }
 
@@ -115,6 +137,11 @@ impl World {
     /// Plans something for the moment at which a call has had its effect, before it is answered.
     pub fn after(&self, method: Method) -> Plan<'_> {
         Plan { world: self, method: Some(method), moment: Moment::After, which: Which::Every }
+    }
+
+    /// Plans something for either moment of a call.
+    pub fn at(&self, method: Method, moment: Moment) -> Plan<'_> {
+        Plan { moment, ..self.before(method) }
     }
 
     /// Plans something for calls of any method; they are numbered together.

@@ -4,12 +4,12 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{Operation, run, sweep, workspace_of};
+use sandbox_snapshotter::api::operations::{Operation, Target, list, run, run_named, sweep, target_of};
 use sandbox_snapshotter::model::{
     Code, Directory, Error, Mark, RestoreRequest, Result, SandboxId, SigningKey, SnapshotId, SnapshotRef,
     SnapshotRequest, WorkspaceRef,
 };
-use sandbox_snapshotter::ports::Ledger;
+use sandbox_snapshotter::ports::{Ledger, Ports};
 use sandbox_snapshotter::service::{Abort, Config, Snapshotter};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub const FILE: &str = "/workspace/notes.txt";
 /// A world, and the snapshotters in it that are alive.
 pub struct Stage {
     pub world: Rc<World>,
-    workers: Rc<Workers>,
+    pub(super) workers: Rc<Workers>,
 }
 
 impl Stage {
@@ -125,13 +125,26 @@ impl Stage {
     /// As [`begin`](Self::begin), for a caller who may wish to stop.
     pub fn begin_until(&self, operation: Operation, arguments: &Value, abort: Abort) -> Running<Result<Value>> {
         let (workers, arguments) = (Rc::clone(&self.workers), arguments.clone());
+        let target = target_of(operation, &arguments);
+        if operation.name().starts_with("workspaces/") {
+            return Running::start_in(&self.world, async move {
+                // As the entrypoint does.
+                workers.entrypoint().backups()?;
+                workers.entrypoint().sandboxes()?;
+                match target? {
+                    Target::Named(address) => run_named(&workers.named(&address), operation, &arguments, abort).await,
+                    Target::Directory(request) => list(&workers.entrypoint(), &request).await,
+                    target => panic!("{target:?}"),
+                }
+            });
+        }
         Running::start(async move {
-            if operation == Operation::Sweep {
-                return sweep(&workers.entrypoint(), &arguments).await;
+            match target {
+                Ok(Target::Bucket(request)) => sweep(&workers.entrypoint(), request).await,
+                Ok(Target::Sandbox(id)) => run(&workers.of(&id), operation, &arguments, abort).await,
+                // The deployment is asked first, and then the arguments.
+                _ => run(&workers.of(&sandbox("agent-42")), operation, &arguments, abort).await,
             }
-            let id = workspace_of(operation, &arguments).ok().flatten();
-            let snapshotter = workers.of(&id.unwrap_or_else(|| sandbox("agent-42")));
-            run(&snapshotter, operation, &arguments, abort).await
         })
     }
 

@@ -1,8 +1,9 @@
 //! Alarms, and what must be left when they have rung.
 
+use sandbox_snapshotter::model::named::{Address, NamedRecord, Stamp, State as Doing};
 use sandbox_snapshotter::model::record::Stage as State;
 use sandbox_snapshotter::model::{BackupId, Result, Timestamp};
-use sandbox_snapshotter::ports::Ledger;
+use sandbox_snapshotter::ports::{Home, Index, Ledger};
 
 use super::{Running, Stage, sandbox};
 
@@ -15,6 +16,13 @@ pub const DAY: i64 = 24 * HOUR;
 
 /// More alarms than a test can have on purpose.
 const WITHOUT_END: usize = 2000;
+
+/// Whose alarm rings.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Alarm {
+    Sandbox(String),
+    Name(Address),
+}
 
 impl Stage {
     /// When the workspace of a sandbox is called by its alarm.
@@ -33,17 +41,35 @@ impl Stage {
         outcome
     }
 
+    /// Lets time pass up to the alarm of a named workspace, which must be set, and rings it.
+    pub fn ring_named(&self, address: &Address) -> Result<()> {
+        let home = self.world.home(address);
+        let due = home.alarm().unwrap().expect("an alarm is set");
+        self.world.pass(due.millis_since(self.world.moment()).max(0));
+        home.set_alarm(None).unwrap();
+        let named = self.workers.named(address);
+        Running::start_in(&self.world, async move { named.alarm().await }).answer()
+    }
+
     /// Lets time pass, in which alarms ring as they are due. The runtime does not mind when one fails.
     pub fn passes(&self, millis: i64) {
         let end = self.world.moment().plus_millis(millis);
         for _ in 0..WITHOUT_END {
-            let due = self.world.workspaces().into_iter().filter_map(|id| Some((self.alarm_due(&id)?, id)));
-            match due.min() {
-                Some((at, id)) if at <= end => drop(self.ring(&id)),
+            match self.next_alarm() {
+                Some((at, Alarm::Sandbox(id))) if at <= end => drop(self.ring(&id)),
+                Some((at, Alarm::Name(address))) if at <= end => drop(self.ring_named(&address)),
                 _ => return self.world.pass(end.millis_since(self.world.moment()).max(0)),
             }
         }
         panic!("alarms ring without end");
+    }
+
+    fn next_alarm(&self) -> Option<(Timestamp, Alarm)> {
+        let sandboxes = self.world.workspaces().into_iter();
+        let sandboxes = sandboxes.filter_map(|id| Some((self.alarm_due(&id)?, Alarm::Sandbox(id))));
+        let names = self.world.names().into_iter();
+        let names = names.filter_map(|name| Some((self.world.home(&name).alarm().unwrap()?, Alarm::Name(name))));
+        sandboxes.chain(names).min()
     }
 
     /// The Worker dies while `work` is under way: nothing of it goes on, and only what was written is left.
@@ -70,6 +96,30 @@ impl Stage {
         for minted in self.world.running().into_iter().filter(|id| is_minted(id)) {
             let had = |id: &String| self.ledger(id).derivation(&sandbox(&minted)).unwrap().is_some();
             assert!(ids.iter().any(had), "{minted} runs, and nobody got it");
+        }
+        self.assert_names_settled();
+    }
+
+    /// Makes sure that nobody is at work on a named workspace, that nothing is left to be done for one, that its Directory
+    /// knows it, and that no container runs but those of active ones.
+    #[track_caller]
+    fn assert_names_settled(&self) {
+        let names = self.world.names();
+        let records: Vec<_> = names.iter().filter_map(|name| self.world.home(name).named().unwrap()).collect();
+        for record in &records {
+            let Address { tenant, name } = &record.address;
+            assert!(!record.state.is_passing(), "{name} is still {}", record.state);
+            assert_eq!(record.chores, [], "chores of {name}");
+            let listed = self.world.directory(tenant).entry(name).unwrap().expect("the Directory knows it");
+            assert_eq!((listed.state, listed.version), (record.state, record.version), "what is listed of {name}");
+        }
+        for id in self.world.running() {
+            // One that woke by itself, or at a look, is seen to when its workspace is started or stopped.
+            let woke = self.world.stamp_on(&id).is_none_or(|stamp| matches!(stamp, Stamp::Kept(_)));
+            let may_run = |record: &NamedRecord| record.state == Doing::Active || (record.exists() && woke);
+            let is_current = records.iter().any(|record| record.sandbox_id.as_str() == id && may_run(record));
+            let stands = self.ledger(&id).workspace().unwrap().is_some_and(|workspace| workspace.standing.is_some());
+            assert!(!stands || is_current, "{id} runs, and its workspace is not active");
         }
     }
 

@@ -1,30 +1,34 @@
-//! The Workspace objects that are alive, and how they reach each other.
+//! The Workspace objects that are alive.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
-use sandbox_snapshotter::model::answer::Description;
-use sandbox_snapshotter::model::record::Parent;
-use sandbox_snapshotter::model::{BackupId, Code, Error, Failure, Result, SandboxId, SnapshotId};
-use sandbox_snapshotter::ports::{Ports, Workspaces};
+use sandbox_snapshotter::model::named::Address;
+use sandbox_snapshotter::model::{Code, Error, Result, SandboxId};
+use sandbox_snapshotter::ports::Ports;
+use sandbox_snapshotter::service::named::NamedWorkspace;
 use sandbox_snapshotter::service::{CloudflareSandboxSnapshotter, Config};
 
-use super::{MemoryLedger, Method, World};
+use super::{MemoryHome, MemoryLedger, World};
 
 /// The snapshotter of one sandbox.
 pub type Snapshots = CloudflareSandboxSnapshotter<Workspace>;
 
-/// The snapshotters that are in memory: one for each sandbox, made when it is first needed.
+/// A named workspace.
+pub type Named = NamedWorkspace<Workspace>;
+
+/// The objects that are in memory: one for each sandbox and one for each name, made when it is first needed.
 pub struct Workers {
     world: Rc<World>,
     config: Rc<Config>,
     alive: RefCell<BTreeMap<SandboxId, Snapshots>>,
+    named: RefCell<BTreeMap<Address, Named>>,
 }
 
 impl Workers {
     pub fn new(world: Rc<World>, config: Config) -> Rc<Self> {
-        Rc::new(Self { world, config: Rc::new(config), alive: RefCell::default() })
+        Rc::new(Self { world, config: Rc::new(config), alive: RefCell::default(), named: RefCell::default() })
     }
 
     /// The snapshotter of a sandbox.
@@ -36,27 +40,48 @@ impl Workers {
         self.alive.borrow_mut().entry(id.clone()).or_insert_with(make).clone()
     }
 
-    /// What the entrypoint sees of the world: every port but a ledger.
+    /// The workspace of a name.
+    pub fn named(self: &Rc<Self>, address: &Address) -> Named {
+        let make = || {
+            let ports = Workspace { home: Some(self.world.home(address)), ..self.entrypoint() };
+            Named::new(address.clone(), Rc::new(ports), Rc::clone(&self.config))
+        };
+        self.named.borrow_mut().entry(address.clone()).or_insert_with(make).clone()
+    }
+
+    /// What the entrypoint sees of the world: every port but a ledger and a home.
     pub fn entrypoint(self: &Rc<Self>) -> Workspace {
-        Workspace { world: Rc::clone(&self.world), ledger: None, workers: Rc::downgrade(self) }
+        Workspace { world: Rc::clone(&self.world), ledger: None, home: None, workers: Rc::downgrade(self) }
     }
 
     /// Forgets all of them, as when the Worker dies.
     pub fn forget(&self) {
         self.alive.borrow_mut().clear();
+        self.named.borrow_mut().clear();
     }
 }
 
-/// The world as one sandbox's Workspace object sees it.
+/// The world as one object of the Worker sees it.
 pub struct Workspace {
-    world: Rc<World>,
+    pub(super) world: Rc<World>,
     ledger: Option<Rc<MemoryLedger>>,
+    home: Option<Rc<MemoryHome>>,
     workers: Weak<Workers>,
 }
 
 impl Workspace {
-    fn other(&self, id: &SandboxId) -> Snapshots {
-        self.workers.upgrade().expect("the stage is there as long as somebody plays").of(id)
+    /// The snapshotter of another sandbox.
+    pub(super) fn other(&self, id: &SandboxId) -> Snapshots {
+        self.workers().of(id)
+    }
+
+    /// The workspace of another name.
+    pub(super) fn other_named(&self, address: &Address) -> Named {
+        self.workers().named(address)
+    }
+
+    fn workers(&self) -> Rc<Workers> {
+        self.workers.upgrade().expect("the stage is there as long as somebody plays")
     }
 
     fn unless_lacking<T>(&self, code: Code, port: T) -> Result<T> {
@@ -70,6 +95,8 @@ impl Ports for Workspace {
     type Backups = World;
     type Ledger = MemoryLedger;
     type Workspaces = Self;
+    type Home = MemoryHome;
+    type Names = Self;
     type Clock = World;
     type Entropy = World;
     type Background = World;
@@ -91,6 +118,15 @@ impl Ports for Workspace {
         self.unless_lacking(Code::WorkspaceBindingMissing, self)
     }
 
+    fn home(&self) -> Result<&MemoryHome> {
+        let home = self.home.as_deref().ok_or_else(Error::defect)?;
+        self.unless_lacking(Code::LedgerTooNew, home)
+    }
+
+    fn names(&self) -> Result<&Self> {
+        self.unless_lacking(Code::WorkspaceBindingMissing, self)
+    }
+
     fn clock(&self) -> &World {
         &self.world
     }
@@ -102,35 +138,4 @@ impl Ports for Workspace {
     fn background(&self) -> &World {
         &self.world
     }
-}
-
-impl Workspaces for Workspace {
-    async fn claim(&self, id: &SandboxId, root_id: &SandboxId, parent: &Parent) -> Result<bool, Failure> {
-        let claim = || told(self.other(id).claim(root_id, parent));
-        self.world.call(Method::Claim, id.as_str(), claim).await
-    }
-
-    async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<(), Failure> {
-        let release = || told(self.other(id).release(snapshot_id, holder));
-        self.world.call(Method::Release, id.as_str(), release).await
-    }
-
-    async fn root(&self, id: &SandboxId) -> Result<SandboxId, Failure> {
-        self.world.call(Method::Root, id.as_str(), || told(self.other(id).root())).await
-    }
-
-    async fn describe(&self, id: &SandboxId) -> Result<Description, Failure> {
-        self.world.call(Method::Describe, id.as_str(), || told(self.other(id).describe())).await
-    }
-
-    async fn sweep(&self, id: &SandboxId, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize, Failure> {
-        let other = self.other(id);
-        let sweep = async { told(other.sweep(backups, dry_run).await) };
-        self.world.reach(Method::Sweep, id.as_str(), sweep).await
-    }
-}
-
-/// An error of another object, as it arrives.
-fn told<T>(outcome: Result<T>) -> Result<T, Failure> {
-    outcome.map_err(|error| Failure::new(error.code().as_str(), error.message()))
 }

@@ -6,14 +6,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
+use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::{BackupOptions, Code, Error, Result, SandboxId, Timestamp};
 use sandbox_snapshotter::ports::{Background, Clock, Entropy};
 use serde_json::Value;
 
 use super::bucket::Backup;
-use super::sandboxes::Sandbox;
+use super::sandboxes::{Commands, HookCall, Image, Sandbox};
 use super::script::Script;
-use super::{MemoryLedger, Method, Running};
+use super::{MemoryHome, MemoryIndex, MemoryLedger, Method, Running};
 
 /// 2026-11-20T05:00:00Z
 const START: i64 = 1_795_150_800_000;
@@ -26,8 +27,13 @@ pub struct World {
     pub(super) asked: RefCell<Vec<BackupOptions>>,
     pub(super) given: RefCell<Vec<Value>>,
     pub(super) handle_fields: RefCell<Value>,
+    pub(super) shipped: RefCell<Image>,
+    pub(super) commands: RefCell<Commands>,
+    pub(super) hooks: RefCell<Vec<HookCall>>,
     pub(super) listed_at_once: Cell<usize>,
     ledgers: RefCell<BTreeMap<SandboxId, Rc<MemoryLedger>>>,
+    homes: RefCell<BTreeMap<Address, Rc<MemoryHome>>>,
+    directories: RefCell<BTreeMap<Tenant, Rc<MemoryIndex>>>,
     calls: RefCell<Vec<(Method, String)>>,
     now: Cell<i64>,
     waits: RefCell<Vec<u64>>,
@@ -35,6 +41,7 @@ pub struct World {
     random: RefCell<VecDeque<Option<[u8; 32]>>>,
     background: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
     begun: RefCell<Vec<Running<()>>>,
+    ended: Cell<usize>,
     lacking: RefCell<Vec<Code>>,
 }
 
@@ -47,8 +54,13 @@ impl Default for World {
             asked: RefCell::default(),
             given: RefCell::default(),
             handle_fields: RefCell::default(),
+            shipped: RefCell::default(),
+            commands: RefCell::default(),
+            hooks: RefCell::default(),
             listed_at_once: Cell::new(1000),
             ledgers: RefCell::default(),
+            homes: RefCell::default(),
+            directories: RefCell::default(),
             calls: RefCell::default(),
             now: Cell::new(START),
             waits: RefCell::default(),
@@ -56,6 +68,7 @@ impl Default for World {
             random: RefCell::default(),
             background: RefCell::default(),
             begun: RefCell::default(),
+            ended: Cell::new(0),
             lacking: RefCell::default(),
         }
     }
@@ -74,6 +87,21 @@ impl World {
     /// The ledger of a sandbox's workspace, which outlives every Worker.
     pub(super) fn ledger(&self, id: &SandboxId) -> Rc<MemoryLedger> {
         Rc::clone(self.ledgers.borrow_mut().entry(id.clone()).or_default())
+    }
+
+    /// What is kept of a named workspace, which outlives every Worker.
+    pub(super) fn home(&self, address: &Address) -> Rc<MemoryHome> {
+        Rc::clone(self.homes.borrow_mut().entry(address.clone()).or_default())
+    }
+
+    /// The Directory of a tenant, which outlives every Worker.
+    pub(super) fn directory(&self, tenant: &Tenant) -> Rc<MemoryIndex> {
+        Rc::clone(self.directories.borrow_mut().entry(tenant.clone()).or_default())
+    }
+
+    /// The names of which anything may be kept.
+    pub fn names(&self) -> Vec<Address> {
+        self.homes.borrow().keys().cloned().collect()
     }
 
     /// The sandboxes that have a workspace.
@@ -121,21 +149,35 @@ impl World {
         self.waits.borrow().clone()
     }
 
-    /// Runs what was left to the background, and what comes of it, as far as it can.
-    pub fn go_on_in_background(&self) {
-        while !self.background.borrow().is_empty() {
+    /// Runs what was left to the background, and what comes of it, as far as it can. Says whether anything came of it.
+    pub fn go_on_in_background(&self) -> bool {
+        let mut is_news = false;
+        loop {
+            let before = self.progress();
             for work in self.background.take() {
-                self.begun.borrow_mut().push(Running::start(work));
+                let begun = Running::start(work);
+                self.begun.borrow_mut().push(begun);
+                is_news = true;
             }
+            let mut begun = self.begun.take();
+            let open = begun.len();
+            begun.retain_mut(|work| !work.is_done());
+            self.ended.set(self.ended.get() + open - begun.len());
+            self.begun.borrow_mut().extend(begun);
+            if self.progress() == before && self.background.borrow().is_empty() {
+                return is_news;
+            }
+            is_news |= self.progress() != before;
         }
-        let mut begun = self.begun.take();
-        begun.retain_mut(|work| !work.is_done());
-        self.begun.borrow_mut().extend(begun);
+    }
+
+    /// What changes whenever anything in the background goes on.
+    fn progress(&self) -> (usize, usize) {
+        (self.ended.get(), self.calls.borrow().len())
     }
 
     /// Runs what was left to the background, and what comes of it, to its end.
     pub fn finish_background(&self) {
-        self.go_on_in_background();
         self.go_on_in_background();
         assert!(self.begun.borrow().is_empty(), "the background waits for something that does not come");
     }

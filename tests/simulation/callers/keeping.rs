@@ -135,8 +135,8 @@ pub async fn delete(world: Rc<World>) {
     }
 }
 
-/// Sets another policy.
-pub async fn set_retention(world: Rc<World>) {
+/// Some policy.
+pub fn policy(world: &World) -> Policy {
     let chance = &world.chance;
     let seconds = [0, 60, 3600, 86_400, 7 * 86_400];
     let keep_last = chance.one_in(2).then(|| KeepLast {
@@ -144,15 +144,19 @@ pub async fn set_retention(world: Rc<World>) {
         expiration_seconds: if chance.one_in(3) { chance.pick(&seconds) } else { None },
         delete_evicted: !chance.one_in(4),
     });
-    let policy = Policy {
+    Policy {
         keep_last,
         expiration_seconds: chance.pick(&seconds).unwrap(),
         keep_daily: if chance.one_in(4) { 2 } else { 0 },
         keep_weekly: u32::from(chance.one_in(4)),
-    };
-    let id = sandbox(&world);
+    }
+}
+
+/// Sets another policy.
+pub async fn set_retention(world: Rc<World>) {
+    let (policy, id) = (policy(&world), sandbox(&world));
     world.trace(&format_args!("{policy:?}"));
-    let request = PolicyRequest { sandbox_id: id.clone(), policy, dry_run: chance.one_in(5) };
+    let request = PolicyRequest { sandbox_id: id.clone(), policy, dry_run: world.chance.one_in(5) };
     let set = async move |workspace: Snapshotter| workspace.set_retention(request).await.map(drop);
     about(&world, "another policy", &id, set).await;
 }
@@ -201,7 +205,7 @@ pub async fn sweep(world: Rc<World>) {
     let request = SweepRequest { dry_run: world.chance.one_in(4), grace_seconds };
     world.trace(&format_args!("sweeps what is older than {grace_seconds} s"));
     world.count("sweeps");
-    if let Err(error) = sweep_bucket(&Desk::new(&world, None, 0), request).await {
+    if let Err(error) = sweep_bucket(&Desk::new(&world, None, None, 0), request).await {
         answers::failed(&world, "a sweep", &error);
     }
 }

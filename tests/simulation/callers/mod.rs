@@ -4,6 +4,7 @@
 //! - here: a caller, and calls that can have a key
 //! - `taking`: snapshots, restores and branches
 //! - `keeping`: what can be done with snapshots that are there
+//! - `names`: named workspaces
 //! - `abuse`: what has to be refused
 //! - `nature`: what happens to the world without the service
 // Every operation has the same shape, whether it waits for anything or not.
@@ -11,6 +12,7 @@
 
 mod abuse;
 mod keeping;
+mod names;
 mod nature;
 mod taking;
 
@@ -43,11 +45,16 @@ operations! {
     taking: write snapshot snapshot write snapshot derive derive repeat burst;
     keeping: look list label pin delete set_retention apply_retention rotate_key import sweep;
     abuse: forge cross_sessions misuse_key;
-    nature: kill reconnect wait_a_little wait_long go_down spoil;
+    nature: kill reconnect wait_a_little wait_long go_down spoil deploy;
+    names: create get_or_create get_or_create start start stop stop work work work fork update update delete describe
+        repeat_name crowd work_on;
 }
 
 /// How many operations there are.
 pub const COUNT: usize = OPERATIONS.len();
+
+/// How many of them, at the end, are about named workspaces.
+pub const OF_NAMES: usize = 18;
 
 /// One caller, to the end of its calls.
 pub async fn caller(world: Rc<World>) {
@@ -164,6 +171,7 @@ fn told(world: &Rc<World>, call: &Call, since: i64, answer: &Answer) {
 
 /// Asks again for every answer that was lost, now that nothing fails any more.
 pub async fn ask_again(world: Rc<World>) {
+    names::ask_again(&world).await;
     let keyed = world.book.borrow().keyed.clone();
     for (key, keyed) in keyed.into_iter().filter(|(_, keyed)| !keyed.is_settled) {
         make(&world, keyed.call, Abort::never()).await;

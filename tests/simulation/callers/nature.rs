@@ -2,10 +2,8 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::SandboxId;
-
 use super::taking::sandbox;
-use crate::world::World;
+use crate::world::{SERVICES, World};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -13,11 +11,7 @@ const DAY: i64 = 24 * HOUR;
 
 /// A container ends, noticed or not, and its owner may start another one by looking into the sandbox.
 pub async fn kill(world: Rc<World>) {
-    let running: Vec<SandboxId> = {
-        let sandboxes = world.sandboxes.borrow();
-        sandboxes.iter().filter(|(_, sandbox)| sandbox.container.is_some()).map(|(id, _)| id.clone()).collect()
-    };
-    let Some(id) = world.chance.pick(&running) else { return };
+    let Some(id) = world.chance.pick(&world.running()) else { return };
     world.dies(&id, world.chance.one_in(2));
     let is_theirs = world.book.borrow().sandboxes().contains(&id);
     if is_theirs && world.chance.one_in(2) {
@@ -47,7 +41,7 @@ pub async fn wait_long(world: Rc<World>) {
 pub async fn go_down(world: Rc<World>) {
     if world.weather.fails > 0 {
         let millis = world.chance.pick(&[1000, 10_000, 3 * MINUTE, 2 * HOUR]).unwrap();
-        world.is_down_for(world.chance.below(3), millis);
+        world.is_down_for(world.chance.below(SERVICES), millis);
     }
 }
 
@@ -62,5 +56,12 @@ pub async fn spoil(world: Rc<World>) {
     world.book.borrow_mut().spoiled.insert(id.clone());
     if let Some(backup) = world.bucket.borrow_mut().get_mut(&id) {
         backup.archive = None;
+    }
+}
+
+/// The sandboxes get another image.
+pub async fn deploy(world: Rc<World>) {
+    if world.chance.one_in(3) {
+        world.deploys();
     }
 }

@@ -55,7 +55,8 @@ pub fn session(world: &World, id: &SandboxId) -> Session {
     }
 }
 
-fn abort(world: &Rc<World>) -> Abort {
+/// A wish to stop, which mostly never comes.
+pub fn abort(world: &Rc<World>) -> Abort {
     if !world.chance.one_in(12) {
         return Abort::never();
     }

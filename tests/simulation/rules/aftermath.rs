@@ -55,7 +55,9 @@ fn nothing_passes(world: &Rc<World>, id: &SandboxId) {
 /// Rules 1 and 6: the snapshots that are there can be restored, and are those that the policy keeps.
 fn snapshots(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
-    let policy = ledger.workspace().unwrap().map(|workspace| workspace.policy).unwrap_or_default();
+    let workspace = ledger.workspace().unwrap();
+    let is_retired = workspace.as_ref().is_some_and(|workspace| workspace.retired_at.is_some());
+    let policy = workspace.map(|workspace| workspace.policy).unwrap_or_default();
     let rows = retention::rows(world, id, world.now() - AN_HOUR);
     let mut labels: Vec<String> = Vec::new();
     for row in ledger.all() {
@@ -68,7 +70,7 @@ fn snapshots(world: &Rc<World>, id: &SandboxId) {
         }
         // What can't be restored goes when there is something else to do.
         let is_good = rows.iter().any(|row| row.id == *name && row.is_good);
-        if is_good && retention::stays(&rows, name, &policy, world.now() - AN_HOUR).is_none() {
+        if is_good && !is_retired && retention::stays(&rows, name, &policy, world.now() - AN_HOUR).is_none() {
             world.violated("rule 6, retention lets go what the policy says", &format_args!("{name} is still there"));
         }
     }
@@ -137,9 +139,10 @@ fn sandboxes(world: &Rc<World>) {
     for (origin, ledger) in &*world.ledgers.borrow() {
         made.extend(ledger.derivations().unwrap().into_iter().map(|row| (row.sandbox_id, origin.clone())));
     }
-    for (id, sandbox) in &*world.sandboxes.borrow() {
-        let is_somebodys = book.roots.contains(id) || book.got.contains_key(id) || book.others.contains(id);
-        if sandbox.container.is_none() || is_somebodys {
+    for id in &world.running() {
+        let is_somebodys =
+            world.stands(id) || book.roots.contains(id) || book.got.contains_key(id) || book.others.contains(id);
+        if is_somebodys {
             continue;
         }
         let left = made.get(id).and_then(|origin| lost.get_mut(origin));

@@ -2,15 +2,22 @@
 //!
 //! - here: what is checked on every change of a row
 //! - `answers`: what is checked on every answer
+//! - `lifecycle`: what is checked on every effect on a sandbox that stands for a name
+//! - `names`: what is checked on every answer about named workspaces
+//! - `rest`: what is checked of named workspaces when everything has come to rest
 //! - `retention`: what a policy says, worked out once more
 //! - `aftermath`: what is checked when everything has come to rest
 
 pub mod aftermath;
 pub mod answers;
+pub mod lifecycle;
+pub mod names;
+pub mod rest;
 pub mod retention;
 
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::record::{Derivation, DerivationState, End, SnapshotRecord, Stage, Stored};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
@@ -29,7 +36,10 @@ pub fn written(world: &Rc<World>, id: &SandboxId, before: Option<&SnapshotRecord
             if world.ledger(id).left_at() > after.began_at.as_millis() {
                 world.count("snapshots adopted");
             }
-            world.book.borrow_mut().captured.insert(id.clone());
+            let standing = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.standing);
+            if standing.is_none_or(|standing| lifecycle::is_whole(after, &standing.dir)) {
+                world.book.borrow_mut().captured.insert(id.clone());
+            }
             captured(world, id, making.sighting.since, after, stored);
         }
         (Some(Stage::Ready { stored: before }), Stage::Ready { stored }) => {
@@ -60,6 +70,10 @@ pub fn written(world: &Rc<World>, id: &SandboxId, before: Option<&SnapshotRecord
 pub fn derived(world: &Rc<World>, before: Option<&Derivation>, after: &Derivation) {
     let id = &after.sandbox_id;
     match (before.map(|before| before.state), after.state) {
+        // It is made by its own workspace.
+        (None, DerivationState::Ready { holds: true }) => {
+            world.book.borrow_mut().parents.insert(id.clone(), after.snapshot_id.clone());
+        }
         (Some(DerivationState::Pending(_)), DerivationState::Ready { .. }) => {
             world.count("sandboxes made");
             world.with(id, |sandbox, _| sandbox.is_somebodys = true);
@@ -87,12 +101,21 @@ fn captured(world: &Rc<World>, id: &SandboxId, since: Timestamp, row: &SnapshotR
     if !is_spoiled && !whole(world, stored) {
         world.violated("rule 1, what was made is whole in R2", &format_args!("{name}"));
     }
-    // What is woken is taken as it is, up to the moment at which its capture begins.
-    let since = if world.book.borrow().woken.contains(id) { row.began_at } else { since };
+    let is_half_filled = matches!(truth.stamp, Some(Stamp::Filling(_) | Stamp::Filled(_)));
+    let is_ready = matches!(truth.stamp, Some(Stamp::Ready(_)));
+    if is_half_filled || (world.stands(id) && !row.aside && !is_ready) {
+        world.violated(
+            "rule 10, only the workspace's own files are captured",
+            &format_args!("{name}: {:?}", truth.stamp),
+        );
+    }
+    // What is woken is taken as it is, up to the moment at which its capture begins; and what stands for a name is known by
+    // its stamp.
+    let since = if world.stands(id) || world.book.borrow().woken.contains(id) { row.began_at } else { since };
     if truth.started_at > since.as_millis() + RESOLUTION {
         world.violated("rule 5, a replaced container is not captured", &format_args!("{name} of {id}"));
     }
-    if truth.is_accident && !world.book.borrow().woken.contains(id) {
+    if truth.is_accident && !row.aside && !world.book.borrow().woken.contains(id) {
         world.violated("rule 5, nothing empty by accident", &format_args!("{name} of {id}"));
     }
 }
@@ -124,6 +147,9 @@ fn let_go(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord, end: &End) {
     if row.pinned || is_held {
         return world.violated("rule 6, what is held or pinned is not let go", &format_args!("{name}"));
     }
+    if ledger.workspace().unwrap().is_some_and(|workspace| workspace.retired_at.is_some()) {
+        return;
+    }
     let policy = ledger.workspace().unwrap().map(|workspace| workspace.policy).unwrap_or_default();
     // Whether those that go at the same moment count is open.
     let mut rows = retention::rows(world, id, world.now());
@@ -139,7 +165,13 @@ fn let_go(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord, end: &End) {
 /// was lost.
 pub fn is_held(world: &World, ledger: &Watched, id: &SnapshotId) -> bool {
     let book = world.book.borrow();
-    book.parents.iter().any(|(sandbox, parent)| parent == id && !book.captured.contains(sandbox))
+    let is_retired = |sandbox: &SandboxId| {
+        let ledger = world.ledgers.borrow().get(sandbox).cloned();
+        ledger.is_some_and(|own| own.workspace().unwrap().is_some_and(|workspace| workspace.retired_at.is_some()))
+    };
+    book.parents
+        .iter()
+        .any(|(sandbox, parent)| parent == id && !book.captured.contains(sandbox) && !is_retired(sandbox))
         || ledger.derived_from(id).unwrap().iter().any(|row| row.holds() && !book.parents.contains_key(&row.sandbox_id))
 }
 

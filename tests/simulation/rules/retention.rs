@@ -6,7 +6,9 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::{SnapshotRecord, Stage};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId};
+use sandbox_snapshotter::ports::Ledger;
 
+use super::lifecycle::is_whole;
 use crate::world::World;
 
 const DAY: i64 = 24 * 3600 * 1000;
@@ -29,6 +31,7 @@ pub struct Row {
 /// The snapshots that are there, or are let go at this moment; the newest first.
 pub fn rows(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Row> {
     let ledger = world.ledger(id);
+    let standing = ledger.workspace().unwrap().and_then(|workspace| workspace.standing);
     let rows = ledger.all();
     let is_there = |row: &&SnapshotRecord| match &row.stage {
         Stage::Ready { .. } => true,
@@ -40,9 +43,10 @@ pub fn rows(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Row> {
         created_at: row.created_at().as_millis(),
         used_at: row.last_used_at.as_millis(),
         own_seconds: row.expiration_seconds,
-        is_good: row
-            .stored()
-            .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),
+        is_good: standing.as_ref().is_none_or(|standing| is_whole(row, &standing.dir))
+            && row
+                .stored()
+                .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),
         stays: row.pinned || super::is_held(world, &ledger, &row.snapshot_id),
     };
     rows.iter().filter(is_there).map(row).collect()

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::{
     Archive, BackupHandle, BackupId, BackupMetadata, Failure, Listed, Listing, Mark, SandboxId, Timestamp,
@@ -45,6 +46,8 @@ pub struct Truth {
     pub started_at: i64,
     /// Whether nobody but the service had anything to do with the container.
     pub is_accident: bool,
+    /// The stamp on the container.
+    pub stamp: Option<Stamp>,
     /// When it was captured.
     pub captured_at: i64,
 }

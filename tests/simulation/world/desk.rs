@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::{Code, Error, Result, Timestamp};
 use sandbox_snapshotter::ports::{Background, Clock, Entropy, Ports};
 
 use super::workspaces::Others;
-use super::{Watched, World};
+use super::{Watched, WatchedHome, World};
 use crate::executor::Group;
 
 /// What is the same for every object: sandboxes, bucket, clock and randomness.
@@ -30,6 +30,8 @@ pub struct Desk {
     others: Others,
     /// Absent at the entrypoint.
     ledger: Option<Rc<Watched>>,
+    /// Absent where this is not the object of a name.
+    home: Option<Rc<WatchedHome>>,
     life: Life,
 }
 
@@ -41,11 +43,12 @@ pub struct Life {
 
 impl Desk {
     /// The desk of an object, or of the entrypoint.
-    pub fn new(world: &Rc<World>, ledger: Option<Rc<Watched>>, group: Group) -> Self {
+    pub fn new(world: &Rc<World>, ledger: Option<Rc<Watched>>, home: Option<Rc<WatchedHome>>, group: Group) -> Self {
         Self {
             outside: Outside(Rc::clone(world)),
             others: Others(Rc::clone(world)),
             ledger,
+            home,
             life: Life { world: Rc::clone(world), group },
         }
     }
@@ -56,6 +59,8 @@ impl Ports for Desk {
     type Backups = Outside;
     type Ledger = Watched;
     type Workspaces = Others;
+    type Home = WatchedHome;
+    type Names = Others;
     type Clock = Outside;
     type Entropy = Outside;
     type Background = Life;
@@ -73,6 +78,14 @@ impl Ports for Desk {
     }
 
     fn workspaces(&self) -> Result<&Others> {
+        Ok(&self.others)
+    }
+
+    fn home(&self) -> Result<&WatchedHome> {
+        self.home.as_deref().ok_or_else(|| Error::new(Code::Internal, "There is no home here.", "Report it."))
+    }
+
+    fn names(&self) -> Result<&Others> {
         Ok(&self.others)
     }
 

@@ -11,8 +11,9 @@ use sandbox_snapshotter::model::{Label, Result, SandboxId, SnapshotId, Timestamp
 use sandbox_snapshotter::ports::Ledger;
 
 use super::World;
+use super::objects::Place;
 use crate::memory::MemoryLedger;
-use crate::rules;
+use crate::rules::{self, lifecycle};
 
 /// The ledger of a workspace, which every change of a row is checked on.
 pub struct Watched {
@@ -81,6 +82,8 @@ impl Ledger for Watched {
     }
 
     fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
+        let before = self.inner.borrow().workspace()?;
+        self.check(|world| lifecycle::is_noted(world, before.as_ref(), workspace));
         self.inner.borrow().put_workspace(workspace)
     }
 
@@ -225,7 +228,7 @@ impl Ledger for Watched {
         self.inner.borrow().set_alarm(at)?;
         self.alarm.set(at);
         self.check(|world| match at {
-            Some(at) => world.set_alarm(&self.id, at),
+            Some(at) => world.set_alarm(Place::Sandbox(self.id.clone()), at),
             None => self.was_taken_away.set(true),
         });
         Ok(())

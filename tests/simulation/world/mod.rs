@@ -1,35 +1,45 @@
 //! Everything outside of the service, in memory.
 //!
-//! - `sandboxes`: Durable Objects and their containers, with the SDK's habits
+//! - `sandboxes`, `sdk`: Durable Objects and their containers, with the SDK's habits
 //! - `bucket`: R2
 //! - `ledger`: the ledgers, with an eye on what must never be written
-//! - `workspaces`: the objects in memory that run the service, and die
+//! - `objects`: the objects in memory that run the service, and die
+//! - `workspaces`: those of sandboxes, as others see them
+//! - `names`: those of named workspaces, and the Directories
+//! - `home`: what is kept of named workspaces, with an eye on what must never be written
 //! - `desk`: all that as the service's ports
 
 mod bucket;
 mod desk;
+mod home;
 mod ledger;
+mod names;
+mod objects;
 mod sandboxes;
+mod sdk;
 mod workspaces;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 use std::future::Future;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
+use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::{BackupId, Failure, SandboxId, SnapshotId};
 
 use crate::book::Book;
 use crate::chance::{Chance, Weather};
 use crate::executor::{Executor, Sleep};
+use crate::index::MemoryIndex;
 
 pub use bucket::{Backup, Truth};
 pub use desk::Desk;
+pub use home::WatchedHome;
 pub use ledger::Watched;
-pub use sandboxes::Sandbox;
-pub use workspaces::{Lost, Snapshotter};
+pub use objects::{Lost, Named, Snapshotter};
+pub use sandboxes::{Container, Files, OF_IMAGE, Sandbox, Source};
 
 /// How long the slowest step of a call takes, in milliseconds.
 const SLOWEST: u32 = 3000;
@@ -43,7 +53,12 @@ pub enum Service {
     Bucket = 1,
     /// The other workspaces.
     Workspaces = 2,
+    /// The Directories.
+    Directory = 3,
 }
+
+/// How many services there are.
+pub const SERVICES: usize = 4;
 
 /// The world of one schedule.
 pub struct World {
@@ -61,24 +76,30 @@ pub struct World {
     pub truths: RefCell<BTreeMap<BackupId, Truth>>,
     /// The ledgers.
     pub ledgers: RefCell<BTreeMap<SandboxId, Rc<Watched>>>,
+    /// What is kept of named workspaces.
+    pub homes: RefCell<BTreeMap<Address, Rc<WatchedHome>>>,
     /// What callers know.
     pub book: RefCell<Book>,
     /// What was violated.
     pub violations: RefCell<Vec<String>>,
     /// How often what happened.
     pub counts: RefCell<BTreeMap<&'static str, u64>>,
-    objects: RefCell<BTreeMap<SandboxId, workspaces::Object>>,
+    objects: RefCell<BTreeMap<objects::Place, objects::Object>>,
+    directories: RefCell<BTreeMap<Tenant, MemoryIndex>>,
+    busy: RefCell<BTreeMap<SandboxId, BTreeSet<(i64, u64)>>>,
+    image: Cell<u64>,
+    serial: Cell<u64>,
     groups: Cell<u32>,
     calm: Cell<bool>,
-    down: [Cell<i64>; 3],
+    down: [Cell<i64>; SERVICES],
     traced: bool,
 }
 
 impl World {
     /// A world in which nothing exists.
-    pub fn new(seed: u64, operations: usize, traced: bool) -> Rc<Self> {
+    pub fn new(seed: u64, (operations, of_names): (usize, usize), traced: bool) -> Rc<Self> {
         let chance = Chance::new(seed);
-        let weather = Weather::draw(&chance, operations);
+        let weather = Weather::draw(&chance, operations, of_names);
         Rc::new(Self {
             executor: Executor::default(),
             weather,
@@ -87,10 +108,15 @@ impl World {
             bucket: RefCell::default(),
             truths: RefCell::default(),
             ledgers: RefCell::default(),
+            homes: RefCell::default(),
             book: RefCell::default(),
             violations: RefCell::default(),
             counts: RefCell::default(),
             objects: RefCell::default(),
+            directories: RefCell::default(),
+            busy: RefCell::default(),
+            image: Cell::new(1),
+            serial: Cell::default(),
             groups: Cell::default(),
             calm: Cell::new(false),
             down: Default::default(),
@@ -101,6 +127,22 @@ impl World {
     /// Milliseconds since 1970.
     pub fn now(&self) -> i64 {
         self.executor.now()
+    }
+
+    /// A number that is larger than all before.
+    pub fn serial(&self) -> u64 {
+        self.serial.set(self.serial.get() + 1);
+        self.serial.get()
+    }
+
+    /// What the image of sandboxes is, and whether it brings a file.
+    pub fn image(&self) -> (u64, bool) {
+        (self.image.get(), self.weather.image_has_files)
+    }
+
+    /// Another image is deployed.
+    pub fn deploys(&self) {
+        self.image.set(self.image.get() + 1);
     }
 
     /// From now on nothing fails any more.
@@ -154,6 +196,9 @@ impl World {
         self.executor.clear();
         self.objects.take();
         self.ledgers.take().values().for_each(|ledger| ledger.clear());
+        self.homes.take().values().for_each(|home| home.clear());
+        self.directories.take();
+        self.busy.take();
         self.sandboxes.take();
         self.bucket.take();
         self.truths.take();
@@ -246,6 +291,8 @@ impl World {
 fn passing(service: Service) -> Failure {
     match service {
         Service::Bucket => Failure::new("R2Error", "We encountered an internal error. Please try again."),
-        Service::Sandboxes | Service::Workspaces => Failure::new("Error", "Network connection lost."),
+        Service::Sandboxes | Service::Workspaces | Service::Directory => {
+            Failure::new("Error", "Network connection lost.")
+        }
     }
 }

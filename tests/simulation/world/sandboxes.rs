@@ -1,27 +1,34 @@
 //! Sandboxes whose containers come and go, with the habits of the SDK (0.12.10).
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use futures_channel::oneshot;
-use sandbox_snapshotter::model::{
-    BackupHandle, BackupOptions, Directory, Failure, Mark, Place, Probe, SandboxId, SandboxState, Status,
-};
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::model::named::Stamp;
+use sandbox_snapshotter::model::{Failure, SandboxId, SnapshotId, Status};
+use sandbox_snapshotter::ports::Ledger;
 
-use super::desk::Outside;
-use super::{Service, Truth, World};
-
-/// How long the download of an archive takes at most, in milliseconds.
-const DOWNLOAD: u32 = 6000;
+use super::World;
 
 /// How long the start of a container takes at least, in milliseconds: on the platform it is some hundred.
 const FASTEST_START: i64 = 20;
 
-/// The files of a container: which, and what is in it.
+/// How long a container may be idle where nothing else was said, in seconds.
+const IDLE: u64 = 600;
+
+/// The one file that an image may bring.
+pub const OF_IMAGE: u8 = 200;
+
+/// The files of a container: which, and what is in it. What was written later is the larger number.
 pub type Files = BTreeMap<u8, u64>;
 
+/// A snapshot that a container is filled from, with its files; `None` where there is none.
+pub type Source = Option<(SnapshotId, Files)>;
+
+/// How long a container may be idle, in seconds; `None` for ever.
+pub type Awake = Option<u64>;
+
 /// A sandbox's Durable Object.
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Default)]
 pub struct Sandbox {
     /// Its container.
@@ -30,45 +37,126 @@ pub struct Sandbox {
     pub is_somebodys: bool,
     /// How many of its containers died.
     pub deaths: u32,
+    /// Whether a container of it was ever ready to be handed out as a workspace.
+    pub was_ready: bool,
+    /// Whether one was handed out, or worked in when it was ready.
+    pub was_opened: bool,
+    /// Whether its containers fall asleep.
+    pub sleeps: bool,
+    /// How long its container may be idle, where that was said.
+    pub awake: Option<Awake>,
     /// What it believes of its container, which may be wrong for a while.
-    believed: Option<Status>,
+    pub believed: Option<Status>,
     /// In its own milliseconds, in which nothing is ever twice at the same time.
-    last_change: i64,
+    pub last_change: i64,
     /// The operation that the next one stands behind.
     last: Option<oneshot::Receiver<()>>,
 }
 
 /// A container.
+#[allow(clippy::struct_excessive_bools)] // Each is a thing by itself.
 pub struct Container {
     /// Which of all containers it is.
-    number: u64,
+    pub number: u64,
     /// When it was started.
     pub started_at: i64,
     /// What is in it.
     pub files: Files,
     /// Whether nobody but the service had anything to do with it.
     pub is_accident: bool,
-    took_place: bool,
+    /// The note.
+    pub took_place: bool,
+    /// The stamp.
+    pub stamp: Option<Stamp>,
+    /// Whether it was ready when its workspace became active.
+    pub is_handed_out: bool,
+    /// What its image is.
+    pub image: u64,
+    /// When the application or a hook wrote what.
+    pub writes: BTreeMap<u8, i64>,
+    /// When anything was last done in it.
+    pub touched_at: i64,
+    /// Whether something was changed since somebody looked for that.
+    pub is_stirred: bool,
+    /// When somebody last looked for changes.
+    pub looked_at: i64,
+    /// When it was captured.
+    pub captures: Vec<i64>,
+    /// The snapshots that it might be filled from, when that was begun.
+    pub sources: Vec<Source>,
+    /// What it was filled from, once it was.
+    pub filled_from: Option<Source>,
 }
 
 impl Sandbox {
-    fn believe(&mut self, status: Status, now: i64) {
+    /// What it takes for true of its container from now on.
+    pub fn believe(&mut self, status: Status, now: i64) {
         self.believed = Some(status);
         self.last_change = now.max(self.last_change + 1);
+    }
+
+    /// Starts a container where there is none.
+    pub fn start(&mut self, number: u64, image: (u64, bool), now: i64) -> &mut Container {
+        if self.container.is_none() {
+            self.believe(Status::Healthy, now);
+        }
+        let (image, has_files) = image;
+        let files = if has_files && self.sleeps { Files::from([(OF_IMAGE, image)]) } else { Files::new() };
+        let new = || Container {
+            number,
+            started_at: now,
+            files,
+            is_accident: true,
+            took_place: false,
+            stamp: None,
+            is_handed_out: false,
+            image,
+            writes: BTreeMap::new(),
+            touched_at: now,
+            is_stirred: true,
+            looked_at: 0,
+            captures: Vec::new(),
+            sources: Vec::new(),
+            filled_from: None,
+        };
+        let container = self.container.get_or_insert_with(new);
+        container.touched_at = now;
+        container
+    }
+
+    /// The container is gone, if it has been idle for long enough. `is_noticed` says whether that is known.
+    fn may_sleep(&mut self, now: i64, is_noticed: bool) -> bool {
+        let Some(seconds) = self.awake.unwrap_or(Some(IDLE)) else { return false };
+        let end = |container: &Container| container.touched_at + i64::try_from(seconds * 1000).unwrap();
+        let Some(end) = self.container.as_ref().map(end).filter(|end| self.sleeps && *end < now) else { return false };
+        self.container = None;
+        self.deaths += 1;
+        if is_noticed {
+            self.believe(Status::Down, end);
+        }
+        true
     }
 }
 
 impl World {
     /// An application writes a file, which starts a container where there is none.
     pub fn writes(&self, id: &SandboxId, file: u8) {
-        let content = self.chance.next() % 1000;
+        let content = self.serial();
         self.trace(&format_args!("{id} writes {file}: {content}"));
-        let number = self.chance.next();
+        self.touches(id, Some((file, content)));
+    }
+
+    /// An application looks into its sandbox, which starts a container where there is none, and writes something or not.
+    pub fn touches(&self, id: &SandboxId, write: Option<(u8, u64)>) {
+        let (number, image) = (self.chance.next(), self.image());
         self.with(id, |sandbox, now| {
             sandbox.is_somebodys = true;
-            let container = sandbox.start(number, now);
+            let container = sandbox.start(number, image, now);
             container.is_accident = false;
-            container.files.insert(file, content);
+            if let Some((file, content)) = write {
+                container.write(file, content, now);
+            }
+            sandbox.was_opened |= container.is_handed_out;
         });
     }
 
@@ -109,14 +197,33 @@ impl World {
         self.with(id, |sandbox, _| sandbox.container.as_ref().map(|container| container.files.clone()))
     }
 
-    /// Does something with a sandbox.
+    /// Does something with a sandbox, which may have fallen asleep.
     pub fn with<T>(&self, id: &SandboxId, act: impl FnOnce(&mut Sandbox, i64) -> T) -> T {
         let now = self.now();
-        act(self.sandboxes.borrow_mut().entry(id.clone()).or_default(), now)
+        let mut sandboxes = self.sandboxes.borrow_mut();
+        let sandbox = sandboxes.entry(id.clone()).or_default();
+        let is_noticed = now % 2 == 0;
+        if sandbox.may_sleep(now, is_noticed) {
+            self.count("containers fallen asleep");
+            self.trace(&format_args!("{id} has fallen asleep"));
+        }
+        act(sandbox, now)
+    }
+
+    /// The ids of all sandboxes that have a container.
+    pub fn running(&self) -> Vec<SandboxId> {
+        let all: Vec<SandboxId> = self.sandboxes.borrow().keys().cloned().collect();
+        all.into_iter().filter(|id| self.with(id, |sandbox, _| sandbox.container.is_some())).collect()
+    }
+
+    /// Whether a sandbox stands for a name.
+    pub fn stands(&self, id: &SandboxId) -> bool {
+        let ledger = self.ledgers.borrow().get(id).cloned();
+        ledger.is_some_and(|ledger| ledger.workspace().unwrap().is_some_and(|known| known.standing.is_some()))
     }
 
     /// Starts a container where there is none, for the service; answers its number.
-    async fn started(&self, id: &SandboxId) -> u64 {
+    pub(super) async fn started(&self, id: &SandboxId) -> u64 {
         let number = self.chance.next();
         if self.with(id, |sandbox, _| sandbox.container.is_none()) {
             self.sleep(FASTEST_START + self.chance.millis(500)).await;
@@ -124,162 +231,42 @@ impl World {
         if self.strikes(self.weather.dies) {
             self.dies(id, self.chance.one_in(2));
         }
-        self.with(id, |sandbox, now| sandbox.start(number, now).number)
+        let (image, sleeps) = (self.image(), self.stands(id));
+        self.with(id, |sandbox, now| {
+            sandbox.sleeps |= sleeps;
+            sandbox.start(number, image, now).number
+        })
     }
 
     /// Operations on one sandbox wait for each other, in the order of their arrival.
-    fn stand_in_line(&self, id: &SandboxId) -> (Option<oneshot::Receiver<()>>, oneshot::Sender<()>) {
+    pub(super) fn stand_in_line(&self, id: &SandboxId) -> (Option<oneshot::Receiver<()>>, oneshot::Sender<()>) {
         let (done, is_done) = oneshot::channel();
         (self.with(id, |sandbox, _| sandbox.last.replace(is_done)), done)
     }
 
     /// Whether the container is still the one with the number.
-    fn goes_on(&self, id: &SandboxId, number: u64) -> Result<(), Failure> {
+    pub(super) fn goes_on(&self, id: &SandboxId, number: u64) -> Result<(), Failure> {
         let is_same = self.with(id, |sandbox, _| sandbox.container.as_ref().is_some_and(|own| own.number == number));
         let interrupted = Failure::new("OperationInterruptedError", "The container ended");
         if is_same { Ok(()) } else { Err(interrupted.with_code("OPERATION_INTERRUPTED")) }
     }
-}
 
-impl Sandbox {
-    fn start(&mut self, number: u64, now: i64) -> &mut Container {
-        if self.container.is_none() {
-            self.believe(Status::Healthy, now);
-        }
-        let new = || Container { number, started_at: now, files: Files::new(), is_accident: true, took_place: false };
-        self.container.get_or_insert_with(new)
+    /// Does something in the container, which is there.
+    pub(super) fn inside<T>(&self, id: &SandboxId, act: impl FnOnce(&mut Container, i64) -> T) -> T {
+        self.with(id, |sandbox, now| act(sandbox.container.as_mut().unwrap(), now))
     }
 }
 
-impl Sandboxes for Outside {
-    async fn state(&self, id: &SandboxId) -> Result<SandboxState, Failure> {
-        let look = || {
-            #[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
-            let seen = self.with(id, |sandbox, _| SandboxState {
-                status: sandbox.believed.unwrap_or(Status::Down),
-                last_change: sandbox.last_change as f64,
-            });
-            Ok(seen)
-        };
-        self.look(Service::Sandboxes, look).await
+impl Container {
+    /// Something is written by the application, or by a hook.
+    pub fn write(&mut self, file: u8, content: u64, now: i64) {
+        self.files.insert(file, content);
+        self.writes.insert(file, now);
+        self.is_stirred = true;
     }
 
-    async fn name(&self, _: &SandboxId) -> Result<(), Failure> {
-        self.look(Service::Sandboxes, || Ok(())).await
-    }
-
-    async fn probe(&self, id: &SandboxId, _: &Directory) -> Result<Probe, Failure> {
-        let id = id.clone();
-        let look = async move |world: Rc<World>| {
-            let number = world.started(&id).await;
-            world.moment().await;
-            world.goes_on(&id, number)?;
-            world.with(&id, |sandbox, now| {
-                let container = sandbox.container.as_ref().unwrap();
-                let place = if container.files.is_empty() { Place::Empty } else { Place::Full };
-                let age_millis = (now - container.started_at) / 10 * 10;
-                Ok(Probe { age_millis, place, took_place: container.took_place })
-            })
-        };
-        self.change(Service::Sandboxes, look).await
-    }
-
-    async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
-        let id = id.clone();
-        let change = async move |world: Rc<World>| {
-            let number = world.started(&id).await;
-            world.moment().await;
-            world.goes_on(&id, number)?;
-            world.with(&id, |sandbox, _| sandbox.container.as_mut().unwrap().took_place = note);
-            Ok(())
-        };
-        self.change(Service::Sandboxes, change).await
-    }
-
-    async fn create_backup(&self, id: &SandboxId, options: &BackupOptions) -> Result<BackupHandle, Failure> {
-        let (id, options) = (id.clone(), options.clone());
-        let store = |world: Rc<World>| {
-            let (before, done) = world.stand_in_line(&id);
-            async move {
-                if let Some(before) = before {
-                    before.await.ok();
-                }
-                world.moment().await;
-                let number = world.started(&id).await;
-                world.moment().await;
-                world.goes_on(&id, number)?;
-                let truth = world.with(&id, |sandbox, now| {
-                    let container = sandbox.container.as_ref().unwrap();
-                    Truth {
-                        sandbox: id.clone(),
-                        files: container.files.clone(),
-                        started_at: container.started_at,
-                        is_accident: container.is_accident,
-                        captured_at: now,
-                    }
-                });
-                world.moment().await;
-                if world.strikes(world.weather.fails / 4) {
-                    return Err(Failure::new("BackupCreateError", "mksquashfs").with_code("BACKUP_CREATE_FAILED"));
-                }
-                if Mark::parse(&options.name).is_none_or(|mark| mark.origin_id != id) {
-                    world.violated("rule 4, what is stored can be traced", &format_args!("{:?}", options.name));
-                }
-                let handle = world.store(truth, Some(&options.name), options.dir.as_str(), options.ttl);
-                drop(done);
-                Ok(handle)
-            }
-        };
-        self.change(Service::Sandboxes, store).await
-    }
-
-    async fn restore_backup(&self, id: &SandboxId, backup: &BackupHandle) -> Result<(), Failure> {
-        let (id, backup) = (id.clone(), backup.id().clone());
-        let apply = |world: Rc<World>| {
-            let (before, done) = world.stand_in_line(&id);
-            async move {
-                if let Some(before) = before {
-                    before.await.ok();
-                }
-                let files = world.fetch(&backup)?;
-                if world.chance.one_in(3) {
-                    // A large archive takes its time, before anything is started.
-                    world.sleep(world.chance.millis(DOWNLOAD)).await;
-                }
-                world.moment().await;
-                let number = world.started(&id).await;
-                world.moment().await;
-                world.goes_on(&id, number)?;
-                world.with(&id, |sandbox, _| {
-                    if sandbox.is_somebodys {
-                        world.violated("rule 2, no restore into what exists", &format_args!("{backup} into {id}"));
-                    }
-                    let container = sandbox.container.as_mut().unwrap();
-                    container.files.extend(files);
-                    container.is_accident = false;
-                });
-                world.trace(&format_args!("restored {backup} into {id}"));
-                drop(done);
-                Ok(())
-            }
-        };
-        self.change(Service::Sandboxes, apply).await
-    }
-
-    async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
-        let id = id.clone();
-        let end = async move |world: Rc<World>| {
-            world.moment().await;
-            if world.with(&id, |sandbox, _| sandbox.is_somebodys) {
-                world.violated("rule 2, nobody's sandbox is destroyed", &format_args!("{id}"));
-            }
-            world.trace(&format_args!("destroys {id}"));
-            world.with(&id, |sandbox, now| {
-                sandbox.container = None;
-                sandbox.believe(Status::Down, now);
-            });
-            Ok(())
-        };
-        self.change(Service::Sandboxes, end).await
+    /// The files that nobody but images and restores brought.
+    pub fn unwritten(&self) -> Files {
+        self.files.iter().filter(|(file, _)| !self.writes.contains_key(file)).map(|(k, v)| (*k, *v)).collect()
     }
 }

@@ -1,143 +1,33 @@
-//! The objects in memory that run the service: one per workspace, made when it is called, and gone when it dies.
+//! The workspaces of sandboxes, as other objects see them.
 
 use std::future::Future;
 use std::rc::Rc;
 
-use futures_channel::oneshot;
 use sandbox_snapshotter::model::answer::Description;
+use sandbox_snapshotter::model::named::standing::{
+    Condition, HaltRequest, Halted, LastSnapshot, OnDiverged, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+};
+use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::record::Parent;
-use sandbox_snapshotter::model::{BackupId, Directory, Failure, Result, SandboxId, SnapshotId, Timestamp, root_of};
-use sandbox_snapshotter::ports::{Ledger, Workspaces};
-use sandbox_snapshotter::service::{CloudflareSandboxSnapshotter, Config};
-use serde_json::json;
+use sandbox_snapshotter::model::request::PolicyRequest;
+use sandbox_snapshotter::model::{
+    BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, Taken,
+};
+use sandbox_snapshotter::ports::{Loan, Workspaces};
+use sandbox_snapshotter::service::{Abort, Snapshotter as _};
 
-use super::{Desk, Service, Watched, World, passing};
-use crate::executor::Group;
-
-/// The service of one workspace.
-pub type Snapshotter = CloudflareSandboxSnapshotter<Desk>;
-
-/// An object in memory.
-pub struct Object {
-    group: Group,
-    snapshotter: Snapshotter,
-}
-
-/// The answer to a call was lost: what became of the call is not known.
-#[derive(Clone, Copy, Debug)]
-pub struct Lost;
-
-impl World {
-    /// The ledger of a workspace, which outlives its objects.
-    pub fn ledger(self: &Rc<Self>, id: &SandboxId) -> Rc<Watched> {
-        let new = || Rc::new(Watched::new(self, id.clone()));
-        Rc::clone(self.ledgers.borrow_mut().entry(id.clone()).or_insert_with(new))
-    }
-
-    fn object(self: &Rc<Self>, id: &SandboxId) -> (Group, Snapshotter) {
-        if let Some(object) = self.objects.borrow().get(id) {
-            return (object.group, object.snapshotter.clone());
-        }
-        let group = self.groups.get() + 1;
-        self.groups.set(group);
-        let desk = Desk::new(self, Some(self.ledger(id)), group);
-        let config = Config { default_dir: Directory::parse("/workspace").unwrap(), local_bucket: true };
-        let snapshotter = Snapshotter::new(id.clone(), Rc::new(desk), Rc::new(config));
-        self.objects.borrow_mut().insert(id.clone(), Object { group, snapshotter: snapshotter.clone() });
-        (group, snapshotter)
-    }
-
-    /// An object dies, with everything that it had in memory; sometimes all of them do.
-    pub fn crash(&self, group: Group) {
-        self.count("crashes");
-        let all = self.chance.one_in(5);
-        let objects = self.objects.take();
-        let (dead, alive) = objects.into_iter().partition(|(_, object)| all || object.group == group);
-        self.objects.replace(alive);
-        for (id, object) in std::collections::BTreeMap::into_iter(dead) {
-            self.trace(&format_args!("CRASH of {id}"));
-            if let Some(ledger) = self.ledgers.borrow().get(&id) {
-                ledger.is_left(self.now());
-            }
-            self.executor.kill(object.group);
-        }
-    }
-
-    /// Somebody else has a sandbox of that id, and the service knows it; unless it was claimed before.
-    fn is_taken(self: &Rc<Self>, id: &SandboxId) {
-        let ledger = self.ledger(id);
-        if ledger.workspace().unwrap().is_none() {
-            let known = json!({ "sandboxId": id, "rootId": root_of(id) });
-            ledger.put_workspace(&serde_json::from_value(known).unwrap()).unwrap();
-            self.book.borrow_mut().others.insert(id.clone());
-            self.writes(id, 0);
-        }
-    }
-
-    /// Calls the object of a workspace. Its work ends with it.
-    pub async fn ask<T: 'static, F: Future<Output = T> + 'static>(
-        self: &Rc<Self>,
-        id: &SandboxId,
-        work: impl FnOnce(Snapshotter) -> F,
-    ) -> Result<T, Lost> {
-        self.moment().await;
-        if self.strikes(self.weather.fails / 2) {
-            return Err(Lost);
-        }
-        let (group, snapshotter) = self.object(id);
-        let (sender, answer) = oneshot::channel();
-        let work = work(snapshotter);
-        self.executor.spawn(group, async move {
-            sender.send(work.await).ok();
-        });
-        let answer = answer.await;
-        self.moment().await;
-        if self.strikes(self.weather.lost) {
-            return Err(Lost);
-        }
-        answer.map_err(|_| Lost)
-    }
-
-    /// The alarm of a workspace comes at that time, unless it is set anew.
-    pub fn set_alarm(self: &Rc<Self>, id: &SandboxId, at: Timestamp) {
-        let (world, id) = (Rc::clone(self), id.clone());
-        self.executor.spawn(0, async move {
-            world.sleep(at.as_millis() - world.now()).await;
-            if world.ledger(&id).alarm_at() == Some(at) {
-                world.alarm(&id).await;
-            }
-        });
-    }
-
-    /// Calls a workspace by its alarm, again if that fails. The platform does not promise that where the alarm was taken
-    /// away meanwhile.
-    async fn alarm(self: &Rc<Self>, id: &SandboxId) {
-        let ledger = self.ledger(id);
-        for attempt in 0..=6 {
-            self.trace(&format_args!("alarm of {id}"));
-            self.count("alarms");
-            ledger.comes();
-            let outcome = self.ask(id, async |snapshotter: Snapshotter| snapshotter.alarm().await).await;
-            let is_set = ledger.alarm_at().is_some();
-            match outcome {
-                Ok(Ok(())) => return,
-                Ok(Err(_)) | Err(Lost) if is_set => return,
-                Err(Lost) if ledger.was_taken_away() && self.chance.one_in(2) => return,
-                Ok(Err(_)) | Err(Lost) => self.sleep(2000 << attempt).await,
-            }
-        }
-    }
-}
+use super::{Lost, Service, Snapshotter, World, passing};
 
 /// The workspaces, as one of them sees the others.
 pub struct Others(pub Rc<World>);
 
 impl Others {
-    async fn tell<T: 'static, F: Future<Output = Result<T>> + 'static>(
+    /// Asks something that may arrive twice.
+    async fn deliver<T: 'static, F: Future<Output = Result<T>> + 'static>(
         &self,
         id: &SandboxId,
         message: impl Fn(Snapshotter) -> F + Clone + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<Result<T>, Failure> {
         let Self(world) = self;
         world.reach(Service::Workspaces).await?;
         if world.strikes(world.weather.twice) {
@@ -147,23 +37,61 @@ impl Others {
                 again.ask(&id, message).await.ok();
             });
         }
-        match world.ask(id, message).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(Failure::new(error.code().as_str(), error.message())),
-            Err(Lost) => Err(passing(Service::Workspaces)),
+        world.ask(id, message).await.map_err(|Lost| passing(Service::Workspaces))
+    }
+
+    /// Asks for something of which a failure is the platform's, as far as the service can tell.
+    async fn tell<T: 'static, F: Future<Output = Result<T>> + 'static>(
+        &self,
+        id: &SandboxId,
+        message: impl Fn(Snapshotter) -> F + Clone + 'static,
+    ) -> Result<T, Failure> {
+        let answer = self.deliver(id, message).await?;
+        answer.map_err(|error| Failure::new(error.code().as_str(), error.message()))
+    }
+
+    /// Has an operation carried out that may be carried out twice.
+    async fn repeatable<T: 'static, F: Future<Output = Result<T>> + 'static>(
+        &self,
+        id: &SandboxId,
+        message: impl Fn(Snapshotter) -> F + Clone + 'static,
+    ) -> Result<T> {
+        self.deliver(id, message).await.unwrap_or_else(|_| Err(unreachable(id)))
+    }
+
+    /// Has an operation carried out, once at most.
+    async fn once<T: 'static, F: Future<Output = Result<T>> + 'static>(
+        &self,
+        id: &SandboxId,
+        message: impl FnOnce(Snapshotter) -> F,
+    ) -> Result<T> {
+        let Self(world) = self;
+        if world.reach(Service::Workspaces).await.is_err() {
+            return Err(unreachable(id));
         }
+        world.ask(id, message).await.unwrap_or_else(|Lost| Err(unreachable(id)))
     }
 }
 
+fn unreachable(id: &SandboxId) -> Error {
+    Error::new(Code::WorkspaceUnavailable, format!("The object of {id} could not be reached."), "Try again.")
+}
+
 impl Workspaces for Others {
-    async fn claim(&self, id: &SandboxId, root_id: &SandboxId, parent: &Parent) -> Result<bool, Failure> {
+    async fn claim(
+        &self,
+        id: &SandboxId,
+        root_id: &SandboxId,
+        parent: Option<&Parent>,
+        standing: Option<&Standing>,
+    ) -> Result<bool, Failure> {
         let Self(world) = self;
         if world.strikes(world.weather.taken) {
             world.is_taken(id);
         }
-        let (root_id, parent) = (root_id.clone(), parent.clone());
+        let (root_id, parent, standing) = (root_id.clone(), parent.cloned(), standing.cloned());
         let claim = move |workspace: Snapshotter| {
-            let claimed = workspace.claim(&root_id, &parent);
+            let claimed = workspace.claim(&root_id, parent.as_ref(), standing.as_ref());
             async move { claimed }
         };
         self.tell(id, claim).await
@@ -193,5 +121,85 @@ impl Workspaces for Others {
             async move { workspace.sweep(&backups, dry_run).await }
         };
         self.tell(id, sweep).await
+    }
+
+    async fn lend(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<Loan> {
+        let (snapshot_id, holder) = (snapshot_id.clone(), holder.clone());
+        let lend = move |workspace: Snapshotter| {
+            let (snapshot_id, holder) = (snapshot_id.clone(), holder.clone());
+            async move { workspace.lend(&snapshot_id, &holder).await }
+        };
+        self.repeatable(id, lend).await
+    }
+
+    async fn find(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+        let (selection, tenant) = (selection.clone(), tenant.clone());
+        let id = selection.selector.origin_id().clone();
+        self.once(&id, |workspace| async move { workspace.find(selection, &tenant).await }).await
+    }
+
+    async fn newest(&self, id: &SandboxId) -> Result<Option<LastSnapshot>> {
+        self.once(id, |workspace| async move { workspace.newest().await }).await
+    }
+
+    async fn capture(&self, request: &SnapshotRequest) -> Result<Taken> {
+        let (id, request) = (request.sandbox_id.clone(), request.clone());
+        self.once(&id, |workspace| async move { workspace.snapshot(request, Abort::never()).await }).await
+    }
+
+    async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {
+        let request = PolicyRequest { sandbox_id: id.clone(), policy: policy.clone(), dry_run: false };
+        let set = move |workspace: Snapshotter| {
+            let request = request.clone();
+            async move { workspace.set_retention(request).await.map(drop) }
+        };
+        self.repeatable(id, set).await
+    }
+
+    async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {
+        let request = request.clone();
+        let reserve = move |workspace: Snapshotter| {
+            let request = request.clone();
+            async move { workspace.reserve(&request).await }
+        };
+        self.repeatable(id, reserve).await
+    }
+
+    async fn look(&self, id: &SandboxId) -> Result<Condition> {
+        self.repeatable(id, async |workspace: Snapshotter| workspace.look().await).await
+    }
+
+    async fn stirred(&self, id: &SandboxId) -> Result<bool> {
+        self.once(id, |workspace| async move { workspace.stirred().await }).await
+    }
+
+    async fn resume(&self, id: &SandboxId, request: &ResumeRequest) -> Result<Resumed> {
+        let request = request.clone();
+        {
+            let mut book = self.0.book.borrow_mut();
+            let wishes = book.wishes.entry(id.clone()).or_default();
+            wishes.allow_empty |= request.start.allow_empty;
+            if request.start.on_diverged == OnDiverged::Discard {
+                wishes.discarded_at = Some(self.0.now());
+            }
+        }
+        self.once(id, |workspace| async move { workspace.resume(request).await }).await
+    }
+
+    async fn halt(&self, id: &SandboxId, request: &HaltRequest) -> Result<Halted> {
+        let request = request.clone();
+        if !request.snapshot {
+            self.0.book.borrow_mut().wishes.entry(id.clone()).or_default().unsaved_at = Some(self.0.now());
+        }
+        self.once(id, |workspace| async move { workspace.halt(request).await }).await
+    }
+
+    async fn retire(&self, id: &SandboxId, address: &Address) -> Result<Retired> {
+        let address = address.clone();
+        let retire = move |workspace: Snapshotter| {
+            let address = address.clone();
+            async move { workspace.retire(address).await }
+        };
+        self.repeatable(id, retire).await
     }
 }

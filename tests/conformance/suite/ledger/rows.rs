@@ -1,7 +1,10 @@
 //! Rows of a ledger, by number: the ids and labels of snapshots sort as their numbers do, and so do their times.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use sandbox_snapshotter::model::named::Address;
+use sandbox_snapshotter::model::named::standing::{Dependencies, Standing};
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
     Derivation, DerivationState, Doubt, End, LooseEnd, Making, Parent, Release, RequestRecord, Sighting,
@@ -59,6 +62,18 @@ pub fn workspace() -> WorkspaceRecord {
             since: Timestamp::from_millis(1_795_150_800_002),
             due: Timestamp::from_millis(1_795_150_860_002),
         }),
+        standing: Some(Standing {
+            address: Address::parse("Tenant-1/it_s.a-name").unwrap(),
+            dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
+            filling: Some(LOOSE),
+            opened_at: Some(minute(1)),
+            image: Some("0.12.10 0123456789abcdef".into()),
+            baseline: Some("ab".repeat(32)),
+            files: vec!["package-lock.json".into(), "/etc/it's \"quoted\"".into()],
+            variables: vec!["A_NAME".to_owned()],
+            fingerprint: Some("commit 文件 🗂".into()),
+        }),
+        retired_at: Some(minute(2)),
     }
 }
 
@@ -109,6 +124,8 @@ fn at_stage(number: i64, stage: Stage) -> SnapshotRecord {
         expiration_seconds: None,
         expires_at: None,
         pinned: false,
+        aside: false,
+        dependencies: None,
         stage,
     }
 }
@@ -125,6 +142,12 @@ pub fn in_full(snapshot: SnapshotRecord) -> SnapshotRecord {
         expiration_seconds: Some(u64::MAX),
         expires_at: Some(Timestamp::LAST),
         pinned: true,
+        aside: true,
+        dependencies: Some(Dependencies {
+            files: BTreeMap::from([("it's".into(), "ab".repeat(32)), ("none".into(), String::new())]),
+            fingerprint: Some("commit 文件 🗂".into()),
+            image: Some("0.12.10 0123456789abcdef".into()),
+        }),
         ..snapshot
     }
 }

@@ -1,4 +1,5 @@
-//! The SQL storage of a Durable Object, as much of it as the ledger needs.
+//! The SQL storage of a Durable Object, and its alarm. Of each kind of object there are versions, whose tables follow from
+//! those of the version before.
 //!
 //! Declared here because `worker` lets through what JavaScript throws while rows are read.
 
@@ -10,7 +11,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::cloudflare::thrown::failure;
+use super::thrown::failure;
 use crate::model::{self, Code, Error, Failure, Result, Timestamp};
 
 /// The latest time that the platform takes for an alarm, in milliseconds: the end of 2188. One that was meant to come later
@@ -55,12 +56,12 @@ extern "C" {
 
 impl Row {
     /// Its column `value`; `None` where that is NULL.
-    pub(super) fn number(&self) -> Option<f64> {
+    fn number(&self) -> Option<f64> {
         self.value().as_f64()
     }
 
     /// Its column `detail`, which a query plan has.
-    pub(super) fn step(&self) -> String {
+    fn step(&self) -> String {
         self.detail().as_string().unwrap_or_default()
     }
 }
@@ -97,7 +98,7 @@ impl Database {
     }
 
     /// Does `work` as a whole or, when it fails, not at all.
-    pub(super) fn transaction(&self, work: impl Fn() -> Result<()>) -> Result<()> {
+    fn transaction(&self, work: impl Fn() -> Result<()>) -> Result<()> {
         let mut outcome = Ok(());
         let mut inner = AssertUnwindSafe((work, &mut outcome));
         let committed = self.storage.transaction_sync(&mut move || {
@@ -109,14 +110,60 @@ impl Database {
         outcome.and(committed.map_err(failed))
     }
 
+    /// Makes the tables those of the version that `migrations` lead to: the `n`th brings those of the version `n - 1` to the
+    /// version `n`. What was released is never changed: a new version appends. Tables of a later version are left as they are,
+    /// and refused with [`Code::LedgerTooNew`].
+    pub(super) fn migrate(&self, migrations: &[&[&str]]) -> Result<()> {
+        let version = self.version()?;
+        if version > migrations.len() {
+            return Err(too_new(version, migrations.len()));
+        }
+        if version == migrations.len() {
+            return Ok(());
+        }
+        self.transaction(|| {
+            for statement in migrations.iter().skip(version).copied().flatten() {
+                self.run(statement, &[])?;
+            }
+            self.run("UPDATE schema SET version = ?", &[migrations.len().into()]).map(drop)
+        })
+    }
+
+    /// The version of the tables; 0 where there are none.
+    fn version(&self) -> Result<usize> {
+        let number = |statement: &str| {
+            let rows = self.run(statement, &[])?;
+            Ok(rows.first().and_then(Row::number).unwrap_or_default())
+        };
+        if number("SELECT 1 AS value FROM sqlite_schema WHERE name = 'schema'")? == 0.0 {
+            return Ok(0);
+        }
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It saturates.
+        number("SELECT version AS value FROM schema").map(|version| version as usize)
+    }
+
+    /// How a statement is going to be carried out, a step in a line.
+    pub(super) fn plan(&self, statement: &str, values: &[JsValue]) -> Result<String> {
+        let steps = self.run(&format!("EXPLAIN QUERY PLAN {statement}"), values)?;
+        Ok(steps.iter().map(Row::step).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The alarm, by the only row of a table, which has a column `alarm_at`: the platform's own answer comes later.
+    pub(super) fn alarm(&self, table: &str) -> Result<Option<Timestamp>> {
+        let rows = self.run(&format!("SELECT alarm_at AS value FROM {table}"), &[])?;
+        #[allow(clippy::cast_possible_truncation)] // Whole milliseconds, as they were written.
+        Ok(rows.first().and_then(Row::number).map(|millis| Timestamp::from_millis(millis as i64)))
+    }
+
     /// Sets the alarm, or takes it away. What is written is kept before anything that was asked for is answered, so
     /// there is nothing to wait for.
-    pub(super) fn set_alarm(&self, at: Option<Timestamp>) -> Result<()> {
+    pub(super) fn set_alarm(&self, table: &str, at: Option<Timestamp>) -> Result<()> {
         let set = match at {
             Some(at) => self.storage.set_alarm(number(at.as_millis().clamp(1, LATEST_ALARM))),
             None => self.storage.delete_alarm(),
         };
-        set.map(drop).map_err(failed)
+        set.map(drop).map_err(failed)?;
+        self.run(&format!("UPDATE {table} SET alarm_at = ?"), &[at.map_or(JsValue::NULL, millis)]).map(drop)
     }
 }
 
@@ -147,6 +194,17 @@ fn decoded<T: DeserializeOwned>(table: &str, row: &Row) -> Result<T> {
             "Report it, with the version of this Worker.",
         )
     })
+}
+
+fn too_new(version: usize, known: usize) -> Error {
+    Error::new(
+        Code::LedgerTooNew,
+        format!(
+            "The storage of the workspace has the version {version}, and this release of the Worker knows it up to \
+             {known}. Nothing was touched."
+        ),
+        "Deploy the release that wrote it, or a later one.",
+    )
 }
 
 #[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.

@@ -1,0 +1,142 @@
+//! What holds for the storage of named workspaces and of Directories alone.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::Reflect;
+use sandbox_snapshotter::cloudflare::home::SqlHome;
+use sandbox_snapshotter::cloudflare::index::SqlIndex;
+use sandbox_snapshotter::cloudflare::ledger::SqlLedger;
+use sandbox_snapshotter::cloudflare::runtime::WorkerClock;
+use sandbox_snapshotter::model::named::answer::Entry;
+use sandbox_snapshotter::model::named::{State, Transition};
+use sandbox_snapshotter::model::{Code, Timestamp};
+use sandbox_snapshotter::ports::{Clock, Home, Index};
+use serde_json::{Value, json};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::Closure;
+
+use crate::storage::Object;
+use crate::suite::Case;
+use crate::suite::home::{address, in_full, plain, transition};
+use crate::suite::index::{entry, name};
+use crate::suite::ledger::rows::minute;
+
+pub fn cases() -> Vec<Case<Object>> {
+    vec![
+        case!(what_was_kept_is_there_when_it_is_opened_again),
+        case!(async the_platform_has_the_alarm_that_the_home_has),
+        case!(a_storage_of_a_later_version_is_refused_and_left_as_it_is),
+        case!(what_is_of_another_kind_is_refused),
+        case!(a_record_that_cant_be_read_is_named_without_what_is_in_it),
+        case!(a_transition_is_a_line_of_the_log),
+        case!(a_page_of_names_is_found_by_its_index_without_sorting),
+        case!(a_page_of_names_passes_over_what_is_gone),
+    ]
+}
+
+fn what_was_kept_is_there_when_it_is_opened_again(object: &Object) {
+    let home = object.home();
+    home.put_named(&in_full()).unwrap();
+    home.set_alarm(Some(minute(1))).unwrap();
+    let reopened = object.home();
+    assert_eq!(reopened.named().unwrap(), Some(in_full()));
+    assert_eq!(reopened.alarm().unwrap(), Some(minute(1)));
+}
+
+async fn the_platform_has_the_alarm_that_the_home_has(object: &Object) {
+    let home = object.home();
+    let soon = WorkerClock.now().plus_millis(3_600_000);
+    for at in [Some(soon), Some(soon.plus_millis(1)), None] {
+        home.set_alarm(at).unwrap();
+        assert_eq!(object.alarm().await, at.map(Timestamp::as_millis));
+    }
+    home.set_alarm(Some(Timestamp::LAST)).unwrap();
+    assert!(object.alarm().await > Some(soon.as_millis()), "it is the latest that the platform takes");
+}
+
+fn a_storage_of_a_later_version_is_refused_and_left_as_it_is(object: &Object) {
+    object.home().put_named(&plain()).unwrap();
+    object.run("UPDATE schema SET version = 2; ALTER TABLE home RENAME TO place");
+    let before = object.contents();
+    let error = SqlHome::open(&object.0).err().unwrap();
+    assert_eq!(error.code(), Code::LedgerTooNew);
+    assert!(error.message().contains("version 2") && error.message().contains("up to 1"), "{}", error.message());
+    assert_eq!(object.contents(), before);
+}
+
+fn what_is_of_another_kind_is_refused(object: &Object) {
+    SqlLedger::open(&object.0).unwrap();
+    let before = object.contents();
+    assert_eq!(SqlHome::open(&object.0).err().unwrap().code(), Code::LedgerTooNew);
+    assert_eq!(SqlIndex::open(&object.0).err().unwrap().code(), Code::LedgerTooNew);
+    assert_eq!(object.contents(), before);
+}
+
+fn a_record_that_cant_be_read_is_named_without_what_is_in_it(object: &Object) {
+    let home = object.home();
+    home.put_named(&in_full()).unwrap();
+    object.run("UPDATE home SET record = json_set(record, '$.state', 'secret')");
+    let error = home.named().unwrap_err();
+    assert_eq!(error.code(), Code::LedgerUnavailable);
+    assert!(error.message().contains("\"home\" of the table home"), "{}", error.message());
+    assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+}
+
+fn a_transition_is_a_line_of_the_log(object: &Object) {
+    let home = object.home();
+    let lines = Rc::new(RefCell::new(Vec::new()));
+    let console = Reflect::get(&js_sys::global(), &"console".into()).unwrap();
+    let before = Reflect::get(&console, &"log".into()).unwrap();
+    let kept = Rc::clone(&lines);
+    let keep = Closure::<dyn FnMut(JsValue)>::new(move |line: JsValue| {
+        kept.borrow_mut().push(line.as_string().unwrap());
+    });
+    Reflect::set(&console, &"log".into(), keep.as_ref()).unwrap();
+    home.log(&address(), &transition());
+    home.log(&address(), &Transition { from: None, to: State::Provisioning, at: minute(0), cause: "create".into() });
+    Reflect::set(&console, &"log".into(), &before).unwrap();
+    let lines: Vec<Value> = lines.borrow().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let line = json!({ "event": "workspace.transition", "tenant": "Tenant-1", "name": "it_s.a-name" });
+    let with = |more: Value| {
+        let mut line = line.as_object().unwrap().clone();
+        line.extend(more.as_object().unwrap().clone());
+        Value::Object(line)
+    };
+    assert_eq!(
+        lines,
+        [
+            with(json!({
+                "from": "active", "to": "stopping", "cause": transition().cause, "at": "2026-11-20T00:03:00.000Z",
+            })),
+            with(json!({ "from": null, "to": "provisioning", "cause": "create", "at": "2026-11-20T00:00:00.000Z" })),
+        ]
+    );
+}
+
+fn a_page_of_names_is_found_by_its_index_without_sorting(object: &Object) {
+    let index = object.index();
+    assert_eq!(index.plan_of_page().unwrap(), "SEARCH entries USING INDEX entries_listed (name>? AND name<?)");
+}
+
+fn a_page_of_names_passes_over_what_is_gone(object: &Object) {
+    let index = object.index();
+    for number in 0..1000 {
+        let state = if number % 10 == 5 { State::Active } else { State::Deleted };
+        index.put_entry(&Entry { state, ..entry(&format!("a{number:03}")) }).unwrap();
+    }
+    let listed = |after: &str, prefix| index.entries(Some(&name(after)), prefix, 2).unwrap();
+    let names = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(listed("a500", None)), ["a505", "a515"]);
+    assert_eq!(names(listed("a", Some("a99"))), ["a995"]);
+}
+
+impl Object {
+    fn home(&self) -> SqlHome {
+        SqlHome::open(&self.0).unwrap()
+    }
+
+    fn index(&self) -> SqlIndex {
+        SqlIndex::open(&self.0).unwrap()
+    }
+}

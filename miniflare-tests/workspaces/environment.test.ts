@@ -1,0 +1,118 @@
+// What comes with a sandbox beside its files: its variables, which are set again, and its memory, which nobody can keep.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { World } from '../world.ts';
+import type { Named } from './named.ts';
+
+let world: World;
+let count = 0;
+let workspace: Named;
+
+before(async () => {
+  world = await World.start();
+});
+after(() => world[Symbol.asyncDispose]());
+
+beforeEach(() => {
+  workspace = world.workspace(`agent-${++count}`);
+});
+
+describe('variables', () => {
+  const env = { KEY: 'sesame', ODD: `a b'c"d$e\nf`, EMPTY: '' };
+  const show = 'printf "%s|" "$KEY" "$ODD" "$EMPTY" "${EMPTY-unset}"';
+  const shown = `sesame|a b'c"d$e\nf|||`;
+
+  test('are set in its sandbox, and are set again by every start', async () => {
+    await workspace.create({ env });
+    assert.equal(await workspace.exec(show), shown);
+    await workspace.stop();
+    assert.equal((await workspace.start()).how, 'restored');
+    assert.equal(await workspace.exec(show), shown);
+    await workspace.wakeByItself('true');
+    await workspace.start();
+    assert.equal(await workspace.exec(show), shown);
+  });
+
+  test('are told by their names only, to anybody', async () => {
+    const answers: unknown[] = [await workspace.create({ env })];
+    answers.push(await workspace.getOrCreate(), await workspace.describe(), await workspace.stop());
+    answers.push(await workspace.start(), await workspace.fork({ copyEnv: true }));
+    answers.push(await workspace.update({ persistent: true }), await world.rpc('workspaces/list', {}));
+    assert.deepEqual((answers[0] as { envNames: string[] }).envNames, ['EMPTY', 'KEY', 'ODD']);
+    assert.ok(!JSON.stringify(answers).includes('sesame'));
+  });
+
+  test('are in no snapshot', async () => {
+    await workspace.create({ env });
+    const { lastSnapshot, sandboxId } = await workspace.stop();
+    assert.equal(await workspace.printsIn(lastSnapshot!.id, 'echo "[$KEY]"'), '[]\n');
+    const manifest = await world.rpc('manifest', { sandboxId, snapshotId: lastSnapshot!.id });
+    assert.ok(!JSON.stringify(manifest).includes('sesame'));
+  });
+
+  test('are there for commands and hooks when the sandbox’s object was restarted', async () => {
+    await workspace.create({ env, hooks: { beforeStop: { command: 'printf %s "$KEY" > hook' } } });
+    await world.crash();
+    assert.equal((await workspace.start()).how, 'alive');
+    assert.equal(await workspace.exec('echo "$KEY"'), 'sesame\n');
+    await world.crash();
+    await workspace.stop();
+    await workspace.start();
+    assert.equal(await workspace.exec('cat hook'), 'sesame');
+  });
+
+  test('that are changed are others from then on, and those that are left out are gone with the next start', async () => {
+    const show = 'echo "${KEY-unset} ${ODD-unset}"';
+    await workspace.create({ env });
+    await workspace.update({ env: { KEY: 'open' } });
+    assert.equal(await workspace.exec('echo "$KEY"'), 'open\n');
+    await workspace.stop();
+    await workspace.start();
+    assert.equal(await workspace.exec(show), 'open unset\n');
+    await workspace.stop();
+    await workspace.update({ env: {} });
+    await workspace.start();
+    assert.equal(await workspace.exec(show), 'unset unset\n');
+  });
+});
+
+describe('memory', () => {
+  /** All that a call could have changed. */
+  const everything = async () => ({
+    objects: await world.objects(),
+    running: world.running(),
+    workspaces: (await world.rpc('workspaces/list', {})).workspaces,
+    snapshots: await workspace.snapshots(),
+  });
+
+  test('is refused before anything is touched, over both transports', async () => {
+    await workspace.create();
+    await workspace.exec('echo x > file');
+    const [name, sandboxId] = [workspace.name, await workspace.sandboxId()];
+    const untouched = await everything();
+    const asked = {
+      snapshot: { sandboxId },
+      'workspaces/create': { name: 'with-memory' },
+      'workspaces/getOrCreate': { name: 'with-memory' },
+      'workspaces/stop': { name },
+      'workspaces/fork': { name, count: 2 },
+    };
+    for (const [operation, options] of Object.entries(asked)) {
+      for (const call of [world.rpc, world.http]) {
+        const error = await world.failure(call(operation, { ...options, memory: true }));
+        assert.deepEqual([error.code, error.kind], ['UNSUPPORTED', 'unsupported'], operation);
+        assert.ok(error.remediation, operation);
+      }
+    }
+    assert.deepEqual(await everything(), untouched);
+    assert.equal(await workspace.state(), 'active');
+  });
+
+  test('is not asked for by who says false', async () => {
+    await world.rpc('workspaces/create', { name: workspace.name, memory: false });
+    const { state } = await world.rpc('workspaces/stop', { name: workspace.name, memory: false });
+    assert.equal(state, 'stopped');
+  });
+});

@@ -1,0 +1,99 @@
+// The sandbox of a workspace falls asleep, and its files are gone with that: a start notices it, and brings them back.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import { World } from '../world.ts';
+
+let world: World;
+
+before(async () => {
+  world = await World.start();
+});
+after(() => world[Symbol.asyncDispose]());
+
+describe('a workspace whose sandbox has really slept', () => {
+  test('is started from its last snapshot, or not at all where there is none', async () => {
+    const [kept, lost] = [world.workspace('kept'), world.workspace('lost')];
+    for (const workspace of [kept, lost]) {
+      await workspace.create();
+      await workspace.exec('echo first > file');
+    }
+    await kept.stop();
+    await kept.start();
+    await kept.exec('echo second > file');
+    await Promise.all([kept, lost].map(async (workspace) => world.sleep(await workspace.sandboxId())));
+
+    assert.equal(await kept.state(), 'active', 'nobody has looked');
+    const { how, restoredFrom, lastSnapshot, history } = await kept.start();
+    assert.deepEqual([how, restoredFrom], ['restored', lastSnapshot?.id]);
+    assert.equal(await kept.exec('cat file'), 'first\n');
+    assert.equal(history[1]?.cause, 'its sandbox had fallen asleep');
+
+    const error = await world.failure(lost.start());
+    assert.deepEqual([error.code, error.kind], ['NOTHING_RESTORABLE', 'conflict']);
+    assert.equal(await lost.isRunning(), false);
+    const { state, problem } = await lost.describe();
+    assert.deepEqual([state, problem?.code], ['failed', 'NOTHING_RESTORABLE']);
+    assert.equal((await lost.start({ allowEmpty: true })).how, 'empty');
+    assert.equal(await lost.exec('ls -A'), '');
+    assert.equal((await lost.describe()).problem, undefined);
+  });
+});
+
+describe('a workspace whose sandbox has ended', () => {
+  test('is found so by a stop, which says what may be lost', async () => {
+    const workspace = world.workspace('ended');
+    await workspace.create();
+    await workspace.exec('echo x > file');
+    const { lastSnapshot } = await workspace.stop();
+    await workspace.start();
+    await workspace.fallAsleep();
+    const stopped = await workspace.stop();
+    assert.deepEqual([stopped.state, stopped.wasAsleep], ['stopped', true]);
+    assert.deepEqual(stopped.lastSnapshot, lastSnapshot);
+    assert.match(stopped.history[0]!.cause, /its sandbox had ended before/);
+    assert.equal((await workspace.start()).restoredFrom, lastSnapshot?.id);
+  });
+
+  test('is started from a snapshot that was taken while it ran', async () => {
+    const workspace = world.workspace('captured');
+    await workspace.create();
+    await workspace.exec('echo x > file');
+    const { ref } = await world.snapshot(await workspace.sandboxId());
+    await workspace.exec('echo y > file');
+    await workspace.fallAsleep();
+    assert.equal((await workspace.start()).restoredFrom, ref.snapshotId);
+    assert.equal(await workspace.exec('cat file'), 'x\n');
+  });
+
+  test('is not started from a snapshot of another directory, or of a part of it', async () => {
+    const workspace = world.workspace('partly');
+    await workspace.create();
+    await workspace.exec('mkdir part; echo x > part/file; echo y > /tmp/file');
+    await world.snapshot(await workspace.sandboxId(), { dir: '/workspace/part' });
+    await world.snapshot(await workspace.sandboxId(), { dir: '/tmp' });
+    await world.snapshot(await workspace.sandboxId(), { excludes: ['part'] });
+    await workspace.fallAsleep();
+    assert.equal((await world.failure(workspace.start())).code, 'NOTHING_RESTORABLE');
+  });
+
+  test('is not started from an older snapshot where the newest is damaged', async () => {
+    const workspace = world.workspace('damaged');
+    await workspace.create();
+    await workspace.exec('echo old > file');
+    const older = await workspace.stop();
+    await workspace.start();
+    await workspace.exec('echo new > file');
+    const before = await world.objects();
+    const newer = await workspace.stop();
+    for (const key of await world.objects()) if (!before.includes(key)) await world.delete(key);
+    const error = await world.failure(workspace.start());
+    assert.equal(error.code, 'BACKUP_NOT_FOUND', error.message);
+    assert.equal(await workspace.isRunning(), false);
+    assert.notEqual(older.lastSnapshot?.id, newer.lastSnapshot?.id);
+    await workspace.update({ currentSnapshotId: older.lastSnapshot?.id });
+    await workspace.start();
+    assert.equal(await workspace.exec('cat file'), 'old\n');
+  });
+});

@@ -1,0 +1,73 @@
+//! A sandbox is ended, with a snapshot of what is in it.
+//!
+//! What can't be captured is not ended.
+
+use std::collections::BTreeMap;
+
+use super::capture::{capture, save};
+use super::resume::MARGIN;
+use super::{Sight, hooks, settled_look};
+use crate::model::Result;
+use crate::model::named::standing::{HaltRequest, Halted};
+use crate::ports::{Ports, Sandboxes};
+use crate::service::failures::{During, from_sandbox};
+use crate::service::planted::{Bug, planted};
+use crate::service::retry::retry;
+use crate::service::undo::destroy;
+use crate::service::{Abort, CloudflareSandboxSnapshotter};
+
+/// Looks, and ends the sandbox where it runs.
+pub(in crate::service) async fn halt<P: Ports>(
+    this: CloudflareSandboxSnapshotter<P>,
+    request: HaltRequest,
+) -> Result<Halted> {
+    let _turn = this.memory.lifecycle.lock().await;
+    let mut halted = Halted { was_asleep: true, ..Halted::default() };
+    if this.workspace()?.standing.is_none_or(|standing| standing.address != request.address) {
+        return Ok(halted);
+    }
+    match settled_look(&this).await? {
+        Sight::Asleep => return sleeps(&this).await.map(|()| halted),
+        Sight::Unfinished | Sight::Woken => {}
+        Sight::Diverged { .. } if !request.snapshot => {}
+        Sight::Diverged { .. } => halted.saved = Some(save(&this).await?),
+        Sight::Alive(stamp) => {
+            halted.was_asleep = false;
+            let dir = this.standing()?.dir;
+            if !request.hooks.is_empty() && !request.env.is_empty() {
+                set_env(&this, &request.env).await?;
+            }
+            for (name, hook) in &request.hooks {
+                halted.hooks.push(hooks::run(&this, &stamp, &dir, name, hook).await?);
+            }
+            if request.snapshot {
+                match capture(&this).await {
+                    Ok((snapshot, unsettled)) => (halted.snapshot, halted.unsettled) = (Some(snapshot), unsettled),
+                    Err(_) if planted(Bug::EndedUncaptured) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    destroy(&this, &this.id).await.map_err(|error| match &halted.snapshot {
+        Some(snapshot) => error.and(&format!("The snapshot {} was taken.", snapshot.id)),
+        None => error,
+    })?;
+    sleeps(&this).await?;
+    Ok(halted)
+}
+
+/// Whatever wakes the sandbox from now on, it falls asleep again by itself.
+pub(super) async fn sleeps<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    retry(&*this.ports, &Abort::never(), async || {
+        let kept = this.ports.sandboxes()?.keep_awake(&this.id, Some(MARGIN)).await;
+        kept.map_err(|failure| from_sandbox(failure, &this.id, During::Destroy))
+    })
+    .await
+}
+
+async fn set_env<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, env: &BTreeMap<String, String>) -> Result<()> {
+    let env = env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+    let set = this.ports.sandboxes()?.set_env(&this.id, &env).await;
+    set.map_err(|failure| from_sandbox(failure, &this.id, During::Hook))
+}

@@ -1,0 +1,55 @@
+//! Commands that run in the sandbox.
+
+use crate::model::named::Stamp;
+use crate::model::named::answer::HookRun;
+use crate::model::named::settings::{Hook, OnFailure};
+use crate::model::{Code, Directory, Error, Result};
+use crate::ports::{Ports, Sandboxes};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::failures::{During, from_sandbox};
+
+/// Runs a hook in the container with the stamp.
+///
+/// # Errors
+/// [`Code::HookFailed`], with what it printed, where its failure is to be one; [`Code::SandboxReplaced`].
+pub(super) async fn run<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    stamp: &Stamp,
+    dir: &Directory,
+    name: &str,
+    hook: &Hook,
+) -> Result<HookRun> {
+    let ran = this.ports.sandboxes()?.run_hook(&this.id, stamp, dir, name, hook).await;
+    let run = match ran {
+        Ok(Some(run)) => run,
+        Ok(None) => return Err(another_container(this)),
+        Err(failure) => {
+            let error = from_sandbox(failure, &this.id, During::Hook);
+            let output = error.message().to_owned();
+            HookRun { hook: name.to_owned(), ok: false, exit_code: None, timed_out: false, output }
+        }
+    };
+    if run.ok || hook.on_failure == OnFailure::Warn {
+        return Ok(run);
+    }
+    let how = match (run.timed_out, run.exit_code) {
+        (true, _) => format!("took longer than {} seconds, and was killed", hook.timeout_seconds),
+        (false, Some(code)) => format!("ended with the exit code {code}"),
+        (false, None) => "did not come to its end".to_owned(),
+    };
+    let printed = if run.output.is_empty() { String::new() } else { format!(" It printed:\n{}", run.output) };
+    Err(Error::new(
+        Code::HookFailed,
+        format!("The hook `{name}` of the sandbox {:?} {how}.{printed}", this.id.as_str()),
+        "Mend the command with `update`, or let its failure be a warning: `onFailure: \"warn\"`.",
+    ))
+}
+
+/// The error of a step that found another container than the one that was being filled.
+pub(super) fn another_container<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
+    Error::new(
+        Code::OperationInterrupted,
+        format!("The container of the sandbox {:?} ended, and another one runs.", this.id.as_str()),
+        "Try again.",
+    )
+}

@@ -1,0 +1,71 @@
+//! What has become of a sandbox: whether it runs, and whether its files are in place.
+
+use crate::model::named::Stamp;
+use crate::model::{Place, Result, Status};
+use crate::ports::{Clock, Ports, Sandboxes};
+use crate::service::failures::{During, from_sandbox};
+use crate::service::planted::{Bug, planted};
+use crate::service::retry::retry;
+use crate::service::{Abort, CloudflareSandboxSnapshotter};
+
+/// What was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::service) enum Sight {
+    /// It does not run.
+    Asleep,
+    /// It runs, with its files in place, in the container of that stamp.
+    Alive(Stamp),
+    /// Somebody began to make it, and did not finish.
+    Unfinished,
+    /// It woke by itself, without its files.
+    Woken,
+    /// It woke by itself, without its files, and others were written since.
+    Diverged {
+        /// The stamp of somebody who began to keep those, and did not finish.
+        kept: Option<Stamp>,
+    },
+}
+
+/// Looks at the state first, which starts nothing, and then into the container.
+pub(in crate::service) async fn look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Sight> {
+    let failed = |failure| from_sandbox(failure, &this.id, During::Look);
+    let standing = this.standing()?;
+    retry(&*this.ports, &Abort::never(), async || {
+        let sandboxes = this.ports.sandboxes()?;
+        if sandboxes.state(&this.id).await.map_err(failed)?.status == Status::Down {
+            return Ok(Sight::Asleep);
+        }
+        let probe = sandboxes.probe(&this.id, &standing.dir).await.map_err(failed)?;
+        Ok(match probe.stamp {
+            stamp if planted(Bug::StampNotChecked) => Sight::Alive(stamp.unwrap_or(Stamp::Ready(String::new()))),
+            Some(stamp) if stamp.is_ready() => {
+                let now = this.ports.clock().now();
+                this.stand(|standing| {
+                    standing.opened_at = standing.opened_at.or(Some(now)).filter(|_| !planted(Bug::OpenedNotKept));
+                })?;
+                Sight::Alive(stamp)
+            }
+            Some(Stamp::Kept(_)) if planted(Bug::KeptIsUnfinished) => Sight::Unfinished,
+            kept @ (None | Some(Stamp::Kept(_))) => {
+                let is_empty = matches!(probe.place, Place::Empty | Place::Missing);
+                // The image may have brought something.
+                let is_woken = is_empty || {
+                    let survey = sandboxes.survey(&this.id, &standing.dir).await.map_err(failed)?;
+                    survey.listing == standing.baseline
+                };
+                if is_woken { Sight::Woken } else { Sight::Diverged { kept } }
+            }
+            Some(_) => Sight::Unfinished,
+        })
+    })
+    .await
+}
+
+/// As [`look`], for whoever starts or ends the sandbox. What is in place is not being filled any more.
+pub(super) async fn settled_look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Sight> {
+    let sight = look(this).await?;
+    if matches!(sight, Sight::Alive(_)) {
+        this.stand(|standing| standing.filling = None)?;
+    }
+    Ok(sight)
+}

@@ -1,0 +1,95 @@
+//! The sandbox of a named workspace, as its own workspace sees to it: it is made, found asleep, given its files again, and
+//! ended.
+//!
+//! - [`look`]: what has become of it
+//! - [`resume`]: it gets its files, where they are not in place
+//! - [`source`]: from what
+//! - [`stale`]: whether the world is still what it was then
+//! - [`hooks`]: commands that run in it
+//! - [`halt`]: it is ended, with a snapshot
+//! - [`capture`]: that snapshot
+//! - [`reserve`]: another one is going to be made from a snapshot of it
+//! - [`retire`]: it is not needed any more
+//! - [`settle`]: what is left of one that was being started when somebody died
+//!
+//! Only one at a time starts or ends it. The container carries a [`Stamp`](crate::model::named::Stamp) from the moment on in
+//! which somebody begins to fill it, and every step after that is done in the container with that stamp only.
+
+pub(super) mod capture;
+pub(super) mod halt;
+mod hooks;
+mod look;
+pub(super) mod reserve;
+pub(super) mod resume;
+pub(super) mod retire;
+pub(super) mod settle;
+pub(super) mod source;
+mod stale;
+
+use look::settled_look;
+pub(super) use look::{Sight, look};
+
+use std::panic::AssertUnwindSafe;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+
+use super::CloudflareSandboxSnapshotter;
+use crate::model::named::standing::Standing;
+use crate::model::{Code, Error, Result};
+use crate::ports::{Background, Ledger, Ports};
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// What is kept of a sandbox that stands for a name.
+    ///
+    /// # Errors
+    /// [`Code::WorkspaceNotFound`] when it stands for none.
+    pub(super) fn standing(&self) -> Result<Standing> {
+        self.workspace()?.standing.ok_or_else(|| {
+            Error::new(
+                Code::WorkspaceNotFound,
+                format!("The sandbox {:?} stands for no workspace with a name.", self.id.as_str()),
+                "Make a workspace with a name.",
+            )
+        })
+    }
+
+    /// Changes it.
+    pub(super) fn stand(&self, change: impl FnOnce(&mut Standing)) -> Result<()> {
+        let mut workspace = self.workspace()?;
+        let mut standing = self.standing()?;
+        change(&mut standing);
+        let standing = Some(standing);
+        if workspace.standing != standing {
+            workspace.standing = standing;
+            self.ports.ledger()?.put_workspace(&workspace)?;
+        }
+        Ok(())
+    }
+}
+
+/// Does `work` to its end, also when the caller goes away: what is half done is worth nothing.
+pub(super) async fn to_the_end<P: Ports, T: 'static>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    work: impl Future<Output = Result<T>> + 'static,
+) -> Result<T> {
+    let (sender, outcome) = oneshot::channel();
+    let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
+        // Nobody waits any more when this fails.
+        let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::defect())));
+    });
+    this.ports.background().run(work.boxed_local());
+    outcome.await.unwrap_or_else(|_| Err(Error::defect()))
+}
+
+/// Makes sure that the sandbox still stands for somebody.
+pub(super) fn is_not_retired<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    match this.workspace()?.retired_at {
+        None => Ok(()),
+        Some(at) => Err(Error::new(
+            Code::WorkspaceNotFound,
+            format!("The workspace of the sandbox {:?} was deleted at {at}.", this.id.as_str()),
+            "Make a new one.",
+        )),
+    }
+}

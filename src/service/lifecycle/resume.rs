@@ -1,0 +1,265 @@
+//! A sandbox gets its files, where they are not in place.
+//!
+//! It is looked at before anything is made. A container with its stamp is left as it is; any other one is ended, unless
+//! somebody wrote into it, and a new one is filled. Every step is bound to the stamp of that container, so none of them can
+//! happen in another one; and until the last of them nothing is captured.
+
+use std::collections::BTreeMap;
+
+use super::capture::save;
+use super::hooks::{self, another_container};
+use super::source::{Source, source};
+use super::{Sight, is_not_retired, look, settled_look, stale};
+use crate::model::named::standing::{How, OnDiverged, ResumeRequest, Resumed, Survey};
+use crate::model::named::{Settings, Stamp};
+use crate::model::record::{LooseEnd, Stored};
+use crate::model::{Code, Error, Place, Result};
+use crate::ports::{Clock, Ports, Sandboxes};
+use crate::service::failures::{During, from_sandbox};
+use crate::service::planted::{Bug, planted};
+use crate::service::restore::{EMPTY_ARCHIVE, lost};
+use crate::service::retry::retry;
+use crate::service::undo::destroy;
+use crate::service::{Abort, CloudflareSandboxSnapshotter, doubt};
+
+/// When a container that nobody fills any more is followed up, in milliseconds.
+const FOLLOWED_UP_MILLIS: i64 = 60_000;
+
+/// How much longer than the workspace its container may be idle, in seconds: the workspace is stopped first, with a snapshot.
+pub(super) const MARGIN: u64 = 600;
+
+/// Looks, and fills the container where that is needed.
+pub(in crate::service) async fn resume<P: Ports>(
+    this: CloudflareSandboxSnapshotter<P>,
+    request: ResumeRequest,
+) -> Result<Resumed> {
+    let _turn = this.memory.lifecycle.lock().await;
+    is_not_retired(&this)?;
+    if this.standing()?.address != request.address {
+        return Err(Error::defect());
+    }
+    this.founded()?;
+    let depends_on = &request.settings.depends_on;
+    this.stand(|standing| {
+        standing.files.clone_from(&depends_on.files);
+        standing.fingerprint.clone_from(&depends_on.fingerprint);
+    })?;
+    let mut saved = None;
+    // A look may start a container, which nobody would end.
+    unsettled(&this)?;
+    match if planted(Bug::FilledUnseen) { Sight::Asleep } else { settled_look(&this).await? } {
+        Sight::Alive(_) => {
+            prepare(&this, &request).await?;
+            opened(&this)?;
+            return Ok(resumed(How::Alive));
+        }
+        Sight::Asleep => {}
+        Sight::Diverged { .. } if planted(Bug::DivergedOverwritten) => destroy(&this, &this.id).await?,
+        Sight::Unfinished | Sight::Woken => destroy(&this, &this.id).await?,
+        Sight::Diverged { kept } => match request.start.on_diverged {
+            OnDiverged::Fail => {
+                this.stand(|standing| standing.filling = None)?;
+                return Err(diverged(&this));
+            }
+            OnDiverged::Keep => return keep(&this, &request, kept.as_ref()).await,
+            OnDiverged::Save => {
+                saved = Some(save(&this).await?);
+                destroy(&this, &this.id).await?;
+            }
+            OnDiverged::Discard => destroy(&this, &this.id).await?,
+        },
+    }
+    let source = source(&this, &request.settings.dir, request.start.allow_empty).await?;
+    let filled = retry(&*this.ports, &Abort::never(), async || match fill(&this, &request, &source).await {
+        Ok(filled) => Ok(filled),
+        Err(error) => Err(match destroy(&this, &this.id).await {
+            Ok(()) => error,
+            Err(undo) => error.and(undo.message()),
+        }),
+    })
+    .await?;
+    Ok(Resumed { saved, ..filled })
+}
+
+/// Takes the files that somebody wrote since the sandbox woke by itself for the workspace's.
+async fn keep<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &ResumeRequest,
+    before: Option<&Stamp>,
+) -> Result<Resumed> {
+    let nonce = this.draw_short_id()?.as_str().to_owned();
+    unsettled(this)?;
+    prepare(this, request).await?;
+    let kept = Stamp::Kept(nonce.clone());
+    stamp(this, before, &kept).await?;
+    // The container may have ended, and the stamp have started another one.
+    if look(this).await? != (Sight::Diverged { kept: Some(kept.clone()) }) && !planted(Bug::KeptUnseen) {
+        return Err(another_container(this));
+    }
+    let note = this.ports.sandboxes()?.note_took_place(&this.id, false).await;
+    note.map_err(|failure| from_sandbox(failure, &this.id, During::Look))?;
+    finish(this, request, &kept, nonce, resumed(How::Kept)).await
+}
+
+/// Makes a new container somebody's place of work.
+async fn fill<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &ResumeRequest,
+    source: &Source,
+) -> Result<Resumed> {
+    let nonce = this.draw_short_id()?.as_str().to_owned();
+    unsettled(this)?;
+    prepare(this, request).await?;
+    // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
+    drop(this.ports.sandboxes()?.probe(&this.id, &request.settings.dir).await);
+    let filling = Stamp::Filling(nonce.clone());
+    stamp(this, None, &filling).await?;
+    let survey = survey(this, request).await?;
+    this.stand(|standing| {
+        standing.image = Some(survey.image.clone());
+        standing.baseline = survey.listing;
+    })?;
+    let (stale, answer) = match source {
+        Source::Nothing => (Vec::new(), resumed(How::Empty)),
+        Source::Snapshot { snapshot_id, stored, dependencies } => {
+            let files = hashes(this, request).await?;
+            let now = stale::now(files, &request.settings, &survey.image);
+            let stale = stale::check(snapshot_id, dependencies, &now, &request.settings, &request.start)?;
+            apply(this, &filling, stored).await?;
+            (stale, Resumed { snapshot_id: Some(snapshot_id.clone()), ..resumed(How::Restored) })
+        }
+    };
+    let filled = Stamp::Filled(nonce.clone());
+    stamp(this, Some(&filling), &filled).await?;
+    finish(this, request, &filled, nonce, Resumed { stale, ..answer }).await
+}
+
+/// The sandbox is looked after when nobody works on it any more.
+fn unsettled<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    let due = this.ports.clock().now().plus_millis(FOLLOWED_UP_MILLIS);
+    this.stand(|standing| standing.filling = Some(LooseEnd { due, tries: 0 }))?;
+    this.wake_by(due)
+}
+
+/// What is told to the sandbox before its container is started.
+async fn prepare<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<()> {
+    let failed = |failure| from_sandbox(failure, &this.id, During::Start);
+    let idle = request.settings.expiry.idle_seconds;
+    let awake = (idle > 0).then(|| idle.saturating_add(MARGIN));
+    let env = environment(&request.settings, this.standing()?.variables);
+    this.stand(|standing| standing.variables = env.keys().cloned().collect())?;
+    retry(&*this.ports, &Abort::never(), async || {
+        let sandboxes = this.ports.sandboxes()?;
+        sandboxes.name(&this.id).await.map_err(failed)?;
+        sandboxes.keep_awake(&this.id, awake).await.map_err(failed)?;
+        if !env.is_empty() {
+            sandboxes.set_env(&this.id, &env).await.map_err(failed)?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// The environment: what is set, and what was set before and is not any more.
+fn environment(settings: &Settings, before: Vec<String>) -> BTreeMap<String, Option<String>> {
+    let gone = before.into_iter().map(|name| (name, None));
+    let set = settings.env.iter().map(|(name, value)| (name.clone(), Some(value.clone())));
+    gone.chain(set).collect()
+}
+
+/// Steps from one stamp to the next, in the same container.
+async fn stamp<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, from: Option<&Stamp>, to: &Stamp) -> Result<()> {
+    let failed = |failure| from_sandbox(failure, &this.id, During::Start);
+    let dir = this.standing()?.dir;
+    let is_stamped = retry(&*this.ports, &Abort::never(), async || {
+        let sandboxes = this.ports.sandboxes()?;
+        if sandboxes.stamp(&this.id, from, to).await.map_err(failed)? {
+            return Ok(true);
+        }
+        // The answer may have been lost the last time.
+        Ok(sandboxes.probe(&this.id, &dir).await.map_err(failed)?.stamp.as_ref() == Some(to))
+    })
+    .await?;
+    if is_stamped { Ok(()) } else { Err(another_container(this)) }
+}
+
+async fn survey<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<Survey> {
+    let survey = this.ports.sandboxes()?.survey(&this.id, &request.settings.dir).await;
+    survey.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
+}
+
+/// The hashes of those files that a restore does not bring.
+async fn hashes<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &ResumeRequest,
+) -> Result<BTreeMap<String, String>> {
+    let dir = &request.settings.dir;
+    let files = stale::outside(&request.settings.depends_on.files, dir);
+    if files.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let hashes = this.ports.sandboxes()?.hashes(&this.id, dir, &files).await;
+    hashes.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
+}
+
+/// Applies the backup to the container with the stamp, and looks that it arrived there.
+async fn apply<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, filling: &Stamp, stored: &Stored) -> Result<()> {
+    let failed = |failure| from_sandbox(failure, &this.id, During::Restore);
+    let sandboxes = this.ports.sandboxes()?;
+    sandboxes.restore_backup(&this.id, &stored.backup).await.map_err(failed)?;
+    let probe = sandboxes.probe(&this.id, stored.backup.dir()).await.map_err(failed)?;
+    if probe.stamp.as_ref() != Some(filling) {
+        return Err(another_container(this));
+    }
+    match probe.place {
+        Place::Full => Ok(()),
+        Place::Empty if stored.size_bytes <= EMPTY_ARCHIVE => Ok(()),
+        _ => Err(lost(&this.id)),
+    }
+}
+
+/// The files are in place: the hook runs, and then the sandbox is somebody's.
+async fn finish<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &ResumeRequest,
+    filled: &Stamp,
+    nonce: String,
+    mut answer: Resumed,
+) -> Result<Resumed> {
+    let Settings { dir, hooks, .. } = &request.settings;
+    if let Some(hook) = &hooks.after_start {
+        answer.hooks.push(hooks::run(this, filled, dir, "afterStart", hook).await?);
+    }
+    stamp(this, Some(filled), &Stamp::Ready(nonce)).await?;
+    opened(this)?;
+    Ok(answer)
+}
+
+/// The sandbox is somebody's place of work from now on.
+fn opened<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    let now = this.ports.clock().now();
+    this.stand(|standing| {
+        standing.filling = None;
+        standing.opened_at = standing.opened_at.or(Some(now)).filter(|_| !planted(Bug::OpenedNotKept));
+    })?;
+    if this.workspace()?.doubt.is_some() {
+        doubt::trust_from_now(this)?;
+    }
+    Ok(())
+}
+
+fn resumed(how: How) -> Resumed {
+    Resumed { how, snapshot_id: None, saved: None, root_id: None, stale: Vec::new(), hooks: Vec::new() }
+}
+
+fn diverged<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
+    Error::new(
+        Code::WorkspaceDiverged,
+        format!(
+            "The sandbox {:?} slept and woke by itself without its files, and others were written since. Nothing was touched.",
+            this.id.as_str()
+        ),
+        "Start it with `onDiverged`: \"save\" keeps what was written as a snapshot and restores the newest one before; \"keep\" goes on \
+         with what was written; \"discard\" restores without it.",
+    )
+}

@@ -1,0 +1,54 @@
+//! What is left of a sandbox that was being started when somebody died, or that is nobody's any more: a restore may still
+//! go on in it, and start it again. So it is looked at until it stays down.
+
+use super::halt::sleeps;
+use super::{Sight, look};
+use crate::model::record::LooseEnd;
+use crate::model::{Result, Timestamp};
+use crate::ports::{Clock, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::planted::{Bug, planted};
+use crate::service::undo::destroy;
+
+/// How long after it was seen to be down a sandbox is looked at again, in milliseconds.
+const AGAIN_MILLIS: [i64; 3] = [60_000, 10 * 60_000, 60 * 60_000];
+
+/// When somebody has to look.
+pub(in crate::service) fn due<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
+    Ok(filling(this)?.map(|loose| loose.due))
+}
+
+/// Ends what nobody finished, if it is due by then.
+pub(in crate::service) async fn follow_up<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    by: Option<Timestamp>,
+) -> Result<()> {
+    if filling(this)?.is_none_or(|loose| by.is_some_and(|by| loose.due > by)) {
+        return Ok(());
+    }
+    // Whoever is at work on it sees to it.
+    let Some(_turn) = this.memory.lifecycle.try_lock() else { return Ok(()) };
+    let is_retired = this.workspace()?.retired_at.is_some();
+    let sight = look(this).await;
+    let is_left_alone = matches!(sight, Ok(Sight::Alive(_) | Sight::Diverged { .. })) && !is_retired;
+    let (is_down, ended) = match sight {
+        Ok(Sight::Asleep) => (true, sleeps(this).await),
+        Ok(_) if is_left_alone => return this.stand(|standing| standing.filling = None),
+        Ok(_) if planted(Bug::UnfinishedNotEnded) => return this.stand(|standing| standing.filling = None),
+        Ok(_) => (false, destroy(this, &this.id).await),
+        Err(error) => (false, Err(error)),
+    };
+    let now = this.ports.clock().now();
+    let tries = filling(this)?.map_or(0, |loose| loose.tries);
+    let tries = if is_down { tries + 1 } else { 0 };
+    let again = AGAIN_MILLIS.get(tries as usize).map(|millis| now.plus_millis(*millis));
+    this.stand(|standing| standing.filling = again.map(|due| LooseEnd { due, tries }))?;
+    if let Some(due) = again {
+        this.wake_by(due)?;
+    }
+    ended
+}
+
+fn filling<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<LooseEnd>> {
+    Ok(this.workspace()?.standing.and_then(|standing| standing.filling))
+}

@@ -1,0 +1,201 @@
+//! What is done with one named workspace, in an object of its own, over the workspaces of the sandboxes that it has had.
+//!
+//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`delete`]: what callers ask for
+//! - [`expire`]: what time asks for
+//! - [`step`]: from one state to another; the record, and its alarm
+//! - [`chores`]: what is left to be done
+//!
+//! One thing at a time is done with a workspace; whoever comes meanwhile waits, and is answered by what the one before has
+//! brought about where that will do. What was begun goes on when its caller leaves.
+
+mod chores;
+mod create;
+mod delete;
+mod expire;
+mod fork;
+mod start;
+mod step;
+mod stop;
+mod update;
+
+use std::cell::{Cell, RefCell};
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::{Either, select};
+use futures_util::lock::{Mutex, MutexGuard};
+
+use super::{Abort, Config};
+use crate::model::named::answer::{DeletedWorkspace, Described, Forked, Started, Stopped};
+use crate::model::named::record::Origin;
+use crate::model::named::{Address, NamedRecord};
+use crate::model::request::{CreateRequest, ForkRequest, GetOrCreateRequest, StartRequest, UpdateRequest};
+use crate::model::{Code, Error, Result};
+use crate::ports::{Background, Home, Ports};
+
+/// One named workspace, whose record is in the [`Home`] of `ports`. There must be one of these at a time; its clones share
+/// what is under way.
+pub struct NamedWorkspace<P> {
+    address: Rc<Address>,
+    ports: Rc<P>,
+    config: Rc<Config>,
+    memory: Rc<Memory>,
+}
+
+impl<P> Clone for NamedWorkspace<P> {
+    fn clone(&self) -> Self {
+        Self {
+            address: Rc::clone(&self.address),
+            ports: Rc::clone(&self.ports),
+            config: Rc::clone(&self.config),
+            memory: Rc::clone(&self.memory),
+        }
+    }
+}
+
+/// What is known as long as the object is in memory.
+#[derive(Default)]
+struct Memory {
+    /// Held by who does something with the workspace.
+    turn: Mutex<()>,
+    /// How many things were done.
+    done: Cell<u64>,
+    /// The last start, if nothing was done since: its number, what was asked, and the answer.
+    last_start: RefCell<Option<(u64, StartRequest, Started)>>,
+}
+
+impl<P: Ports> NamedWorkspace<P> {
+    /// The workspace of that name.
+    pub fn new(address: Address, ports: Rc<P>, config: Rc<Config>) -> Self {
+        Self { address: Rc::new(address), ports, config, memory: Rc::default() }
+    }
+
+    /// Makes the workspace, with its first sandbox.
+    pub async fn create(&self, request: CreateRequest, abort: Abort) -> Result<Started> {
+        self.ready()?;
+        let this = self.clone();
+        let asked = abort.clone();
+        self.goes_on(abort, async move { create::create(&this, request, &asked).await }).await
+    }
+
+    /// Starts the workspace, or makes it where there is none.
+    pub async fn get_or_create(&self, request: GetOrCreateRequest, abort: Abort) -> Result<Started> {
+        self.ready()?;
+        let this = self.clone();
+        let asked = abort.clone();
+        self.goes_on(abort, async move { create::get_or_create(&this, request, &asked).await }).await
+    }
+
+    /// What is known of the workspace. Nothing is started, and no sandbox looked at.
+    pub fn describe(&self) -> Result<Described> {
+        self.ready()?;
+        Ok(Described::from(&self.existing()?))
+    }
+
+    /// Gives the workspace a sandbox that runs with its files in place.
+    pub async fn start(&self, request: StartRequest, abort: Abort) -> Result<Started> {
+        self.ready()?;
+        let this = self.clone();
+        let asked = abort.clone();
+        self.goes_on(abort, async move { start::start(&this, request, &asked).await }).await
+    }
+
+    /// Takes a snapshot, and ends the sandbox.
+    pub async fn stop(&self, abort: Abort) -> Result<Stopped> {
+        self.ready()?;
+        let this = self.clone();
+        let asked = abort.clone();
+        self.goes_on(abort, async move { stop::stop(&this, &asked).await }).await
+    }
+
+    /// Makes other workspaces that begin where this one is now.
+    pub async fn fork(&self, request: ForkRequest, abort: Abort) -> Result<Forked> {
+        self.ready()?;
+        let this = self.clone();
+        let asked = abort.clone();
+        self.goes_on(abort, async move { fork::fork(&this, request, &asked).await }).await
+    }
+
+    /// The snapshot with which another workspace begins where this one is now.
+    pub async fn source(&self, key: Option<String>) -> Result<Origin> {
+        self.ready()?;
+        let this = self.clone();
+        self.goes_on(Abort::never(), async move { fork::source(&this, key).await }).await
+    }
+
+    /// Changes how the workspace is kept, or goes back to an earlier snapshot of it.
+    pub async fn update(&self, request: UpdateRequest, abort: Abort) -> Result<Described> {
+        self.ready()?;
+        let this = self.clone();
+        let asked = abort.clone();
+        self.goes_on(abort, async move { update::update(&this, request, &asked).await }).await
+    }
+
+    /// Ends the workspace, removes its snapshots, and frees its name.
+    pub async fn delete(&self, abort: Abort) -> Result<DeletedWorkspace> {
+        self.ready()?;
+        let this = self.clone();
+        let asked = abort.clone();
+        self.goes_on(abort, async move { delete::delete(&this, &asked).await }).await
+    }
+
+    /// What the alarm is for: time limits, and what is left to be done.
+    pub async fn alarm(&self) -> Result<()> {
+        expire::alarm(self).await
+    }
+
+    /// What every call begins with.
+    fn ready(&self) -> Result<()> {
+        self.ports.backups()?;
+        self.ports.sandboxes()?;
+        self.ports.workspaces()?;
+        self.ports.names()?;
+        self.ports.home()?;
+        Ok(())
+    }
+
+    /// Waits for this call's turn. Whoever had it before is done, or died.
+    async fn turn(&self, abort: &Abort) -> Result<MutexGuard<'_, ()>> {
+        let turn = self.memory.turn.lock().await;
+        abort.check()?;
+        step::recover(self)?;
+        Ok(turn)
+    }
+
+    /// The workspace, if there is one.
+    fn existing(&self) -> Result<NamedRecord> {
+        let record = self.ports.home()?.named()?.filter(NamedRecord::exists);
+        record.ok_or_else(|| {
+            Error::new(
+                Code::WorkspaceNotFound,
+                format!(
+                    "The tenant {:?} has no workspace {:?}.",
+                    self.address.tenant.as_str(),
+                    self.address.name.as_str()
+                ),
+                "Make it with create() or getOrCreate(); list() shows those that there are.",
+            )
+        })
+    }
+
+    /// Does `work` to its end, also when the caller stops waiting for it.
+    async fn goes_on<T: 'static>(&self, abort: Abort, work: impl Future<Output = Result<T>> + 'static) -> Result<T> {
+        abort.check()?;
+        let (sender, outcome) = oneshot::channel();
+        let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
+            // Nobody waits any more when this fails.
+            let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::defect())));
+        });
+        self.ports.background().run(work.boxed_local());
+        match select(outcome, abort.fired().boxed_local()).await {
+            Either::Left((outcome, _)) => outcome.unwrap_or_else(|_| Err(Error::defect())),
+            Either::Right(((), _)) => Err(Error::new(
+                Code::Aborted,
+                "The caller's AbortSignal fired. What was begun with the workspace goes on; what was not is not done.",
+                "Ask getByName() what came of it.",
+            )),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A workspace is started: looked at first, and given its files where they are not in place.
+
+use super::NamedWorkspace;
+use super::create::provision;
+use crate::model::named::answer::{Described, Started};
+use crate::model::named::record::Chore;
+use crate::model::named::standing::{Condition, How, ResumeRequest, Resumed, Start};
+use crate::model::named::{NamedRecord, State};
+use crate::model::request::StartRequest;
+use crate::model::{Code, Error, Result, WorkspaceRef, root_of};
+use crate::ports::{Ports, Workspaces};
+use crate::service::Abort;
+
+/// Starts the workspace, when it is this call's turn.
+pub(super) async fn start<P: Ports>(this: &NamedWorkspace<P>, request: StartRequest, abort: &Abort) -> Result<Started> {
+    let arrived = this.memory.done.get();
+    this.existing()?;
+    let _turn = this.turn(abort).await?;
+    start_now(this, request, arrived).await
+}
+
+/// Starts the workspace, or shares the answer of a start that ended after this call had arrived.
+pub(super) async fn start_now<P: Ports>(
+    this: &NamedWorkspace<P>,
+    request: StartRequest,
+    arrived: u64,
+) -> Result<Started> {
+    let shared = this.memory.last_start.borrow().clone();
+    if let Some((done, asked, started)) = shared
+        && done > arrived
+        && done == this.memory.done.get()
+        && asked == request
+    {
+        return Ok(started);
+    }
+    if let Some(fingerprint) = request.fingerprint.clone() {
+        this.change(|record| record.settings.depends_on.fingerprint = Some(fingerprint))?;
+    }
+    let started = begin(this, &request).await;
+    let done = this.memory.done.get() + 1;
+    this.memory.done.set(done);
+    *this.memory.last_start.borrow_mut() = started.as_ref().ok().map(|started| (done, request, started.clone()));
+    started
+}
+
+async fn begin<P: Ports>(this: &NamedWorkspace<P>, request: &StartRequest) -> Result<Started> {
+    let record = this.existing()?;
+    let start = &request.start;
+    if record.started_at.is_none() {
+        // It was never made.
+        this.step(State::Provisioning, "it was started before it was made", |_| ())?;
+        let made = match provision(this).await {
+            Ok(()) => return bring_up(this, start, "it was made").await,
+            Err(error) => error,
+        };
+        fail(this, State::Failed, &made)?;
+        return Err(made);
+    }
+    let cause = match record.state {
+        State::Active => match this.ports.workspaces()?.look(&record.sandbox_id).await? {
+            Condition::Alive => {
+                let resumed = match request.fingerprint {
+                    // Its snapshots are marked with that from now on.
+                    Some(_) => this.ports.workspaces()?.resume(&record.sandbox_id, &resume(&record, start)).await?,
+                    None => Resumed::alive(),
+                };
+                let now = this.now();
+                let record = this.change(|record| {
+                    record.active_at = now;
+                    record.problem = None;
+                })?;
+                return Ok(started(&record, resumed));
+            }
+            Condition::Asleep => "its sandbox had fallen asleep",
+            Condition::Woken => "its sandbox had woken by itself, without its files",
+        },
+        _ => "it was started by a caller",
+    };
+    this.step(State::Restoring, cause, |_| ())?;
+    bring_up(this, start, "its files are in place").await
+}
+
+/// Has the sandbox get its files.
+pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, cause: &str) -> Result<Started> {
+    let record = this.existing()?;
+    match this.ports.workspaces()?.resume(&record.sandbox_id, &resume(&record, start)).await {
+        Ok(resumed) => {
+            let now = this.now();
+            let is_up = |record: &mut NamedRecord| {
+                record.started_at = Some(now);
+                record.active_at = now;
+                record.problem = None;
+                record.again_at = None;
+                record.root_id.clone_from(&resumed.root_id);
+                let quiet = Chore::Quiet(record.sandbox_id.clone());
+                record.chores.retain(|chore| *chore != quiet);
+            };
+            let record = this.step(State::Active, cause, is_up)?;
+            Ok(started(&record, resumed))
+        }
+        Err(error) => {
+            let is_new = record.state == State::Provisioning;
+            let is_unknown = error.code() == Code::WorkspaceUnavailable;
+            let can_be_tried_again = error.retryable() || error.code() == Code::SnapshotStale || is_unknown;
+            fail(this, if can_be_tried_again && !is_new { State::Stopped } else { State::Failed }, &error)?;
+            if is_unknown {
+                // It may have come up all the same.
+                this.change(|record| record.add_chore(Chore::Quiet(record.sandbox_id.clone())))?;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn resume(record: &NamedRecord, start: &Start) -> ResumeRequest {
+    let (address, settings) = (record.address.clone(), record.settings.clone());
+    ResumeRequest { address, settings, start: start.clone() }
+}
+
+fn fail<P: Ports>(this: &NamedWorkspace<P>, to: State, error: &Error) -> Result<()> {
+    let problem = this.problem(error);
+    this.step(to, &format!("it could not be started: {}", error.code()), |record| record.problem = Some(problem))?;
+    Ok(())
+}
+
+/// The answer.
+pub(super) fn started(record: &NamedRecord, resumed: Resumed) -> Started {
+    let root_id = record.root_id.clone().unwrap_or_else(|| root_of(&record.sandbox_id));
+    Started {
+        described: Described::from(record),
+        workspace: WorkspaceRef::new(record.sandbox_id.clone(), root_id),
+        how: resumed.how,
+        restored_from: resumed.snapshot_id,
+        saved: resumed.saved,
+        stale: resumed.stale,
+        hook_runs: resumed.hooks,
+    }
+}
+
+impl Resumed {
+    /// That everything was in place.
+    pub(super) fn alive() -> Self {
+        Self { how: How::Alive, snapshot_id: None, saved: None, root_id: None, stale: Vec::new(), hooks: Vec::new() }
+    }
+}

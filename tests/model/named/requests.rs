@@ -1,0 +1,299 @@
+//! What callers ask of named workspaces is read strictly.
+
+use std::fmt::Debug;
+
+use sandbox_snapshotter::api::operations::{Operation, Target, target_of};
+use sandbox_snapshotter::model::named::standing::OnDiverged;
+use sandbox_snapshotter::model::request::{
+    CreateRequest, ForkRequest, GetOrCreateRequest, NameRequest, NamesRequest, Source, StartRequest, StopRequest,
+    UpdateRequest,
+};
+use sandbox_snapshotter::model::{Code, Error, Result, SnapshotRequest};
+use serde_json::{Value, json};
+
+use crate::support::{refusal, whole_ref};
+
+/// How an operation's arguments are read.
+type Decode = fn(&Value) -> Result<String>;
+
+fn told<T: Debug>(outcome: Result<T>) -> Result<String> {
+    outcome.map(|request| format!("{request:?}"))
+}
+
+fn settings() -> Value {
+    json!({
+        "persistent": false,
+        "retention": { "keepDaily": 7 },
+        "hooks": { "afterStart": { "command": "a" } },
+        "expiry": { "idleSeconds": 60 },
+        "dependsOn": { "files": ["a"] },
+        "env": { "A": "1" },
+    })
+}
+
+fn with(base: &Value, further: &Value) -> Value {
+    let mut whole = base.clone();
+    whole.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+    whole
+}
+
+/// Each request: its name, how it is read, and arguments with every field that it takes.
+fn every() -> Vec<(&'static str, Decode, Value)> {
+    let named = json!({ "name": "work", "tenant": "team" });
+    let create =
+        with(&with(&named, &settings()), &json!({ "dir": "/workspace", "idempotencyKey": "k", "memory": false }));
+    let start = json!({ "onDiverged": "save", "allowEmpty": true, "acceptStale": true, "expect": { "a": "ab" } });
+    vec![
+        ("name", |value| told(NameRequest::decode(value)), named.clone()),
+        ("create", |value| told(CreateRequest::decode(value)), with(&create, &json!({ "sourceWorkspace": "other" }))),
+        (
+            "create from",
+            |value| told(CreateRequest::decode(value)),
+            with(&create, &json!({ "sourceSnapshot": { "ref": whole_ref() } })),
+        ),
+        ("get or create", |value| told(GetOrCreateRequest::decode(value)), with(&create, &start)),
+        (
+            "start",
+            |value| told(StartRequest::decode(value)),
+            with(&with(&named, &start), &json!({ "fingerprint": "v1" })),
+        ),
+        ("stop", |value| told(StopRequest::decode(value)), with(&named, &json!({ "memory": false }))),
+        (
+            "fork",
+            |value| told(ForkRequest::decode(value)),
+            with(
+                &named,
+                &json!({ "newName": "x", "count": 2, "copyEnv": true, "idempotencyKey": "k", "memory": false }),
+            ),
+        ),
+        (
+            "update",
+            |value| told(UpdateRequest::decode(value)),
+            with(
+                &with(&named, &settings()),
+                &json!({ "currentSnapshotId": "snap-abcdefghij012345", "acceptStale": true }),
+            ),
+        ),
+        (
+            "names",
+            |value| told(NamesRequest::decode(value)),
+            json!({ "tenant": "team", "cursor": "work", "limit": 7, "prefix": "w" }),
+        ),
+    ]
+}
+
+#[track_caller]
+fn invalid(outcome: Result<String>, about: &str) -> Error {
+    let error = outcome.expect_err(about);
+    assert_eq!(error.code(), Code::InvalidArgument, "{about}: {error}");
+    error
+}
+
+#[test]
+fn each_request_takes_all_of_its_fields() {
+    for (name, decode, whole) in every() {
+        decode(&whole).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn each_request_is_an_object() {
+    for (name, decode, whole) in every() {
+        for value in [json!(null), json!("work"), json!([]), json!([whole]), json!(1), json!(true)] {
+            invalid(decode(&value), name);
+        }
+    }
+}
+
+#[test]
+fn no_request_takes_a_field_that_nobody_knows() {
+    for (name, decode, whole) in every() {
+        for field in ["Name", "sandboxId", "new_name", "ttl", "__proto__", ""] {
+            let error = invalid(decode(&with(&whole, &json!({ field: 1 }))), name);
+            assert!(error.message().contains(field), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn no_field_takes_a_value_of_another_type() {
+    for (name, decode, whole) in every() {
+        for field in whole.as_object().unwrap().keys() {
+            for value in [json!(-1), json!(1.5), json!([1]), json!([[]])] {
+                invalid(decode(&with(&whole, &json!({ field: value }))), &format!("{name}: {field}: {value}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_field_but_the_name_may_be_left_out_or_null() {
+    for (name, decode, whole) in every() {
+        for field in whole.as_object().unwrap().keys() {
+            let mut absent = whole.clone();
+            absent.as_object_mut().unwrap().remove(field);
+            for value in [absent, with(&whole, &json!({ field: null }))] {
+                match field.as_str() {
+                    "name" => drop(invalid(decode(&value), name)),
+                    _ => drop(decode(&value).unwrap_or_else(|error| panic!("{name} without {field}: {error}"))),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_and_tenants_have_their_own_code_once_the_shape_is_right() {
+    for (name, decode, whole) in every() {
+        for field in ["name", "tenant", "newName", "sourceWorkspace"] {
+            if whole.get(field).is_some() {
+                let error = refusal(decode(&with(&whole, &json!({ field: "a/b" }))));
+                assert_eq!(error.code(), Code::InvalidWorkspaceName, "{name} {field}");
+            }
+        }
+        invalid(decode(&with(&whole, &json!({ "name": "a/b", "tenant": 1 }))), name);
+    }
+}
+
+#[test]
+fn memory_cannot_be_asked_for() {
+    for (name, decode, whole) in every().into_iter().filter(|(_, _, whole)| whole.get("memory").is_some()) {
+        let error = refusal(decode(&with(&whole, &json!({ "memory": true }))));
+        assert_eq!(error.code(), Code::Unsupported, "{name}");
+        assert!(error.message().contains("processes") && error.remediation().contains("afterStart"), "{error}");
+    }
+    let snapshot = json!({ "sandboxId": "agent-42", "memory": true });
+    assert_eq!(refusal(SnapshotRequest::decode(&snapshot)).code(), Code::Unsupported);
+    assert!(SnapshotRequest::decode(&json!({ "sandboxId": "agent-42", "memory": false })).is_ok());
+}
+
+#[test]
+fn who_names_no_tenant_is_the_default_one() {
+    assert_eq!(NameRequest::decode(&json!({ "name": "work" })).unwrap().address.to_string(), "default/work");
+    assert_eq!(NamesRequest::decode(&json!({})).unwrap().tenant.as_str(), "default");
+}
+
+#[test]
+fn a_workspace_begins_with_one_source() {
+    let snapshot = json!({ "ref": whole_ref() });
+    let both = json!({ "name": "work", "sourceWorkspace": "other", "sourceSnapshot": snapshot });
+    invalid(told(CreateRequest::decode(&both)), "both sources");
+    let source = |further: Value| CreateRequest::decode(&with(&json!({ "name": "work" }), &further)).unwrap().source;
+    assert_eq!(source(json!({})), None);
+    assert!(matches!(source(json!({ "sourceWorkspace": "other" })), Some(Source::Workspace(_))));
+    assert_eq!(source(json!({ "sourceSnapshot": snapshot })), Some(Source::Snapshot(snapshot)));
+}
+
+#[test]
+fn a_source_that_names_no_snapshot_is_refused_as_everywhere() {
+    let create =
+        |source: Value| refusal(CreateRequest::decode(&json!({ "name": "work", "sourceSnapshot": source }))).code();
+    assert_eq!(create(json!({})), Code::InvalidArgument);
+    assert_eq!(create(json!({ "ref": 1 })), Code::InvalidRef);
+    assert_eq!(create(json!({ "sandboxId": "-", "label": "x" })), Code::InvalidSandboxId);
+}
+
+#[test]
+fn what_is_passed_on_is_what_was_asked() {
+    for (name, _, whole) in every().into_iter().filter(|(name, ..)| name.starts_with("create")) {
+        let request = CreateRequest::decode(&whole).unwrap();
+        assert_eq!(CreateRequest::decode(&request.to_arguments().unwrap()).unwrap(), request, "{name}");
+    }
+}
+
+#[test]
+fn a_start_touches_nothing_that_diverged_where_nothing_is_said() {
+    let start = StartRequest::decode(&json!({ "name": "work" })).unwrap();
+    assert_eq!(
+        (start.start.on_diverged, start.start.allow_empty, start.start.accept_stale),
+        (OnDiverged::Fail, false, false)
+    );
+    for (word, choice) in [
+        ("fail", OnDiverged::Fail),
+        ("keep", OnDiverged::Keep),
+        ("save", OnDiverged::Save),
+        ("discard", OnDiverged::Discard),
+    ] {
+        let start = StartRequest::decode(&json!({ "name": "work", "onDiverged": word })).unwrap();
+        assert_eq!(start.start.on_diverged, choice);
+    }
+    invalid(told(StartRequest::decode(&json!({ "name": "work", "onDiverged": "Keep" }))), "no choice");
+}
+
+#[test]
+fn a_fingerprint_of_a_start_follows_the_rule_of_settings() {
+    for fingerprint in [String::new(), "x".repeat(257)] {
+        invalid(told(StartRequest::decode(&json!({ "name": "work", "fingerprint": fingerprint }))), "a fingerprint");
+    }
+}
+
+#[test]
+fn there_are_1_to_100_forks_and_one_where_nothing_is_said() {
+    let fork = |count: Value| ForkRequest::decode(&json!({ "name": "work", "count": count }));
+    assert_eq!(fork(json!(null)).unwrap().count, 1);
+    for count in [1, 100] {
+        assert_eq!(fork(json!(count)).unwrap().count, count);
+    }
+    for count in [json!(0), json!(101), json!(1_u64 << 32), json!((1_u64 << 32) + 1)] {
+        invalid(told(fork(count.clone())), &count.to_string());
+    }
+}
+
+#[test]
+fn secrets_are_not_copied_where_nothing_is_said() {
+    assert!(!ForkRequest::decode(&json!({ "name": "work" })).unwrap().copy_env);
+}
+
+#[test]
+fn an_update_changes_something() {
+    invalid(told(UpdateRequest::decode(&json!({ "name": "work" }))), "nothing");
+    invalid(told(UpdateRequest::decode(&json!({ "name": "work", "acceptStale": true }))), "nothing but how");
+    UpdateRequest::decode(&json!({ "name": "work", "persistent": true })).unwrap();
+}
+
+#[test]
+fn one_goes_back_to_what_can_be_a_snapshot() {
+    let back = json!({ "name": "work", "currentSnapshotId": "latest" });
+    assert_eq!(refusal(UpdateRequest::decode(&back)).code(), Code::InvalidRef);
+}
+
+#[test]
+fn a_page_has_1_to_1000_names_and_100_where_nothing_is_said() {
+    let names = |limit: Value| NamesRequest::decode(&json!({ "limit": limit }));
+    assert_eq!(names(json!(null)).unwrap().limit, 100);
+    for limit in [1, 1000] {
+        assert_eq!(names(json!(limit)).unwrap().limit, limit);
+    }
+    for limit in [json!(0), json!(1001), json!((1_u64 << 32) + 1)] {
+        invalid(told(names(limit.clone())), &limit.to_string());
+    }
+}
+
+#[test]
+fn a_cursor_is_one_that_was_answered() {
+    invalid(told(NamesRequest::decode(&json!({ "cursor": "a/b" }))), "a cursor");
+    assert_eq!(NamesRequest::decode(&json!({ "prefix": "" })).unwrap().prefix, None);
+}
+
+#[test]
+fn a_key_has_1_to_255_characters() {
+    for key in [String::new(), "a\n".into(), "x".repeat(256)] {
+        for decode in [(|value| told(CreateRequest::decode(value))) as Decode, |value| told(ForkRequest::decode(value))]
+        {
+            invalid(decode(&json!({ "name": "work", "idempotencyKey": key })), "a key");
+        }
+    }
+}
+
+#[test]
+fn each_operation_on_a_name_is_carried_out_by_its_object() {
+    let named = Operation::ALL.iter().filter(|operation| operation.name().starts_with("workspaces/"));
+    for operation in named.filter(|operation| **operation != Operation::ListWorkspaces) {
+        let arguments = match operation {
+            Operation::UpdateWorkspace => json!({ "name": "work", "persistent": true }),
+            _ => json!({ "name": "work" }),
+        };
+        let Target::Named(address) = target_of(*operation, &arguments).unwrap() else { panic!("{operation:?}") };
+        assert_eq!(address.to_string(), "default/work");
+    }
+}

@@ -1,0 +1,87 @@
+//! What is left of a sandbox that was being started when somebody died.
+
+use sandbox_snapshotter::api::operations::Operation;
+use serde_json::json;
+
+use crate::support::{FILE, HOUR, MINUTE, Method, Moment, Stage, WORK};
+
+/// The Worker died at the first call of `method` of a start of `work`.
+fn died_starting(method: Method, moment: Moment) -> Stage {
+    let stage = Stage::with_stopped_work_as(&json!({ "hooks": { "afterStart": { "command": "exit 0" } } }));
+    let gate = stage.world.at(method, moment).nth(1).held();
+    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    assert!(gate.is_reached(), "{method:?}");
+    stage.dies_during(start);
+    stage.world.goes_well();
+    stage
+}
+
+const METHODS: [Method; 7] = [
+    Method::Name,
+    Method::KeepAwake,
+    Method::Stamp,
+    Method::Survey,
+    Method::RestoreBackup,
+    Method::RunHook,
+    Method::Probe,
+];
+
+#[test]
+fn it_is_ended_by_the_alarms() {
+    for method in METHODS {
+        for moment in Moment::BOTH {
+            let stage = died_starting(method, moment);
+            stage.passes(3 * HOUR);
+            assert!(stage.world.running().is_empty(), "{method:?} {moment:?}");
+            assert_eq!(stage.state(WORK), "stopped");
+            stage.assert_settled();
+        }
+    }
+}
+
+#[test]
+fn it_can_be_started_again_at_once() {
+    for method in METHODS {
+        for moment in Moment::BOTH {
+            let stage = died_starting(method, moment);
+            stage.starts(WORK, &json!({})).unwrap();
+            assert_eq!(stage.file(WORK).unwrap(), "first", "{method:?} {moment:?}");
+            stage.passes(5 * MINUTE);
+            assert_eq!(stage.file(WORK).unwrap(), "first", "{method:?} {moment:?}");
+        }
+    }
+}
+
+#[test]
+fn a_restore_that_goes_on_after_its_worker_died_is_ended_too() {
+    for millis in [0, 30_000, 3 * MINUTE] {
+        let stage = died_starting(Method::RestoreBackup, Moment::Before);
+        stage.passes(millis);
+        let id = stage.sandbox_of(WORK);
+        stage.world.stops(&id);
+        stage.passes(1000);
+        stage.world.is_replaced(&id);
+        stage.passes(3 * HOUR);
+        assert!(stage.world.running().is_empty(), "{millis}");
+    }
+}
+
+#[test]
+fn what_somebody_wrote_into_it_since_is_not_thrown_away() {
+    let stage = died_starting(Method::Stamp, Moment::Before);
+    let id = stage.sandbox_of(WORK);
+    stage.world.writes(&id, FILE, "second");
+    stage.passes(3 * HOUR);
+    let is_there = stage.world.files(&id).is_some_and(|files| files[FILE] == "second");
+    let is_saved = stage.snapshots_of(&id).len() == 2;
+    assert!(is_there || is_saved);
+}
+
+#[test]
+fn a_sandbox_that_was_handed_out_is_left_alone() {
+    let stage = Stage::with_work();
+    stage.restart();
+    stage.passes(3 * HOUR);
+    assert_eq!((stage.state(WORK), stage.file(WORK)), ("active", Some("first".into())));
+    assert_eq!(stage.world.count(Method::Destroy), 0);
+}

@@ -1,0 +1,114 @@
+//! What a sandbox gets its files from, and who may lend it.
+
+use futures_executor::block_on;
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::named::Tenant;
+use sandbox_snapshotter::model::{Code, Selection};
+use sandbox_snapshotter::ports::Ledger;
+use serde_json::json;
+
+use crate::support::{Checked, DAY, MINUTE, Stage, WORK, by_ref, sandbox};
+
+/// A fork of `work`, which was deleted by force: what it was made from is gone.
+fn without_what_it_was_made_from() -> Stage {
+    let stage = Stage::with_work();
+    let forked = stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
+    let snapshot = json!({ "sandboxId": forked["originId"], "snapshotId": forked["snapshotId"], "force": true });
+    stage.run(Operation::Delete, &snapshot).unwrap();
+    stage.world.stops(&stage.sandbox_of("other"));
+    stage
+}
+
+#[test]
+fn one_whose_source_was_deleted_by_force_says_so() {
+    let stage = without_what_it_was_made_from();
+    let error = stage.starts("other", &json!({})).fails_as(Code::NothingRestorable);
+    assert!(error.message().contains("is gone") || error.message().contains("deleted"), "{error}");
+    assert_eq!(stage.starts("other", &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
+}
+
+#[test]
+fn a_snapshot_is_lent_to_those_only_who_were_made_from_it() {
+    let stage = Stage::with_work();
+    let forked = stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
+    let snapshot_id = serde_json::from_value(forked["snapshotId"].clone()).unwrap();
+    let origin = stage.of(&stage.sandbox_of(WORK));
+    block_on(origin.lend(&snapshot_id, &sandbox(&stage.sandbox_of("other")))).unwrap();
+    block_on(origin.lend(&snapshot_id, &sandbox("agent-7"))).fails_as(Code::SnapshotNotFound);
+}
+
+#[test]
+fn what_is_lent_was_used() {
+    let stage = Stage::with_work();
+    let forked = stage.forks(WORK, &json!({ "newName": "other", "count": 1 })).unwrap();
+    let snapshot_id = serde_json::from_value(forked["snapshotId"].clone()).unwrap();
+    let ledger = stage.ledger(&stage.sandbox_of(WORK));
+    let before = ledger.snapshot(&snapshot_id).unwrap().unwrap().last_used_at;
+    stage.world.pass(DAY);
+    stage.world.stops(&stage.sandbox_of("other"));
+    stage.starts("other", &json!({})).unwrap();
+    assert!(ledger.snapshot(&snapshot_id).unwrap().unwrap().last_used_at > before);
+}
+
+#[test]
+fn a_workspace_that_is_started_now_and_then_keeps_its_snapshot() {
+    let stage = Stage::with_stopped_work();
+    for _ in 0..4 {
+        stage.passes(20 * DAY);
+        stage.starts(WORK, &json!({})).unwrap();
+        assert_eq!(stage.file(WORK).unwrap(), "first");
+        stage.world.stops(&stage.sandbox_of(WORK));
+    }
+}
+
+#[test]
+fn a_stopped_workspace_outlives_every_expiration() {
+    let stage = Stage::with_stopped_work_as(&json!({ "retention": { "expirationSeconds": 60 } }));
+    stage.passes(400 * DAY);
+    stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!(stage.file(WORK).unwrap(), "first");
+}
+
+#[test]
+fn a_fork_that_was_never_stopped_outlives_every_expiration() {
+    let stage =
+        Stage::with_work_as(&json!({ "retention": { "expirationSeconds": 60 }, "expiry": { "idleSeconds": 0 } }));
+    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
+    stage.world.pass(MINUTE);
+    stage.stops(WORK).unwrap();
+    stage.world.stops(&stage.sandbox_of("other"));
+    stage.passes(400 * DAY);
+    stage.starts("other", &json!({})).unwrap();
+    assert_eq!(stage.file("other").unwrap(), "first");
+}
+
+#[test]
+fn the_snapshots_of_a_workspace_are_found_by_its_own_tenant_only() {
+    let stage = Stage::with_stopped_work();
+    let id = stage.sandbox_of(WORK);
+    let selection =
+        || Selection::decode(&json!({ "sandboxId": id, "snapshotId": stage.snapshots_of(&id)[0] })).unwrap();
+    let find = |tenant: &str| block_on(stage.of(&id).find(selection(), &Tenant::parse(tenant).unwrap()));
+    assert_eq!(find("default").unwrap().origin_id.as_str(), id);
+    find("other").fails_as(Code::CrossSession);
+}
+
+#[test]
+fn a_snapshot_in_which_nothing_is_left_is_not_found() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
+    let selection = Selection::decode(&by_ref(&snapshot)).unwrap();
+    block_on(stage.of("agent-42").find(selection, &Tenant::fallback())).fails_as(Code::SnapshotNotFound);
+}
+
+#[test]
+fn a_snapshot_that_its_owner_deletes_leaves_the_one_before() {
+    let stage = Stage::with_work();
+    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
+    stage.world.pass(MINUTE);
+    let second = stage.saves("other", "second");
+    let selection = json!({ "sandboxId": stage.sandbox_of("other"), "snapshotId": second });
+    stage.run(Operation::Delete, &selection).unwrap();
+    stage.starts("other", &json!({})).unwrap();
+    assert_eq!(stage.file("other").unwrap(), "first");
+}

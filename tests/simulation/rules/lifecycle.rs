@@ -1,0 +1,231 @@
+//! What must always hold of sandboxes that stand for names, checked on every effect.
+
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::named::{NamedRecord, Stamp, State};
+use sandbox_snapshotter::model::record::{SnapshotRecord, SnapshotState, WorkspaceRecord};
+use sandbox_snapshotter::model::{BackupId, Directory, SandboxId};
+use sandbox_snapshotter::ports::Ledger;
+
+use crate::world::{Container, Files, OF_IMAGE, Source, World};
+
+/// How long a wish of a caller counts, in milliseconds.
+const A_WISH: i64 = 3600 * 1000;
+
+/// How often a stop captures what goes on changing.
+const CAPTURES: usize = 3;
+
+/// The record of a named workspace changes.
+pub fn is_kept(world: &Rc<World>, before: Option<&NamedRecord>, after: &NamedRecord) {
+    let address = &after.address;
+    let from = before.map(|before| before.state);
+    let is_step = from.is_none_or(|from| from == after.state || from.may_become(after.state));
+    if !is_step || before.is_some_and(|before| before.version > after.version) {
+        world.violated("rule 16, states follow each other", &format_args!("{address}: {from:?}, {}", after.state));
+    }
+    let is_news = before.is_none_or(|before| before.state != after.state || before.sandbox_id != after.sandbox_id);
+    let was_ready = world.with(&after.sandbox_id, |sandbox, _| {
+        if let Some(container) = sandbox.container.as_mut().filter(|_| after.state == State::Active) {
+            container.is_handed_out |= matches!(container.stamp, Some(Stamp::Ready(_)));
+        }
+        sandbox.was_ready
+    });
+    if after.state == State::Active && is_news && !was_ready {
+        world.violated("rule 11, what is active was filled", &format_args!("{address}: {}", after.sandbox_id));
+    }
+}
+
+/// The row of a workspace changes.
+pub fn is_noted(world: &Rc<World>, before: Option<&WorkspaceRecord>, after: &WorkspaceRecord) {
+    let Some(before) = before else { return };
+    let id = &after.sandbox_id;
+    let address = |row: &WorkspaceRecord| row.standing.as_ref().map(|standing| standing.address.clone());
+    if address(before) != address(after) {
+        world.violated("rule 14, a sandbox stands for one name", &format_args!("{id}: {:?}", address(after)));
+    }
+    if before.retired_at.is_some() && after.retired_at.is_none() {
+        world.violated("rule 15, what is retired stays so", &format_args!("{id}"));
+    }
+}
+
+/// What a sandbox is to be filled from, worked out once more: its newest whole snapshot, or the one that it was made from.
+pub fn source(world: &Rc<World>, id: &SandboxId) -> Source {
+    let ledger = world.ledger(id);
+    let workspace = ledger.workspace().unwrap()?;
+    let dir = workspace.standing?.dir;
+    let own = ledger.all().into_iter().find(|row| row.state() == SnapshotState::Ready && is_whole(row, &dir));
+    let row = match (own, workspace.parent) {
+        (Some(row), _) => row,
+        (None, Some(parent)) => {
+            let row = world.ledger(&parent.origin_id).snapshot(&parent.snapshot_id).unwrap()?;
+            (row.state() == SnapshotState::Ready).then_some(row)?
+        }
+        (None, None) => return None,
+    };
+    let files = world.truths.borrow()[row.stored()?.backup.id()].files.clone();
+    Some((row.snapshot_id, files))
+}
+
+/// Those that are being let go, or just were: whoever began before that may still restore them.
+fn outgoing(world: &Rc<World>, id: &SandboxId) -> Vec<Source> {
+    let ledger = world.ledger(id);
+    let parent = ledger.workspace().unwrap().and_then(|workspace| workspace.parent);
+    let parents = parent.and_then(|parent| world.ledger(&parent.origin_id).snapshot(&parent.snapshot_id).unwrap());
+    let own = ledger.all().into_iter().filter(|row| row.state() == SnapshotState::Deleting);
+    let truths = world.truths.borrow();
+    let source = |row: SnapshotRecord| {
+        let files = truths[row.stored()?.backup.id()].files.clone();
+        Some((row.snapshot_id, files))
+    };
+    own.chain(parents.filter(|row| row.state() != SnapshotState::Ready)).map(source).collect()
+}
+
+/// Whether a workspace can be started from a snapshot, worked out once more.
+pub fn is_whole(row: &SnapshotRecord, dir: &Directory) -> bool {
+    row.excludes.is_empty() && row.gitignore != Some(true) && !row.aside && row.dir == *dir
+}
+
+/// A container gets a stamp.
+pub fn is_stamped(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
+    let source = source(world, id);
+    match to {
+        Stamp::Filling(_) => world.with(id, |sandbox, _| {
+            let container = sandbox.container.as_mut().unwrap();
+            container.sources.push(source);
+        }),
+        Stamp::Filled(_) => is_filled(world, id, source),
+        Stamp::Ready(_) => {
+            let baseline = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.standing?.baseline);
+            let is_empty = world.with(id, |sandbox, _| {
+                sandbox.was_ready = true;
+                let container = sandbox.container.as_mut().unwrap();
+                container.is_accident = false;
+                // Another image may bring other files, which can't be told from somebody's.
+                let listing = (!container.files.is_empty()).then(|| format!("{:?}", container.files));
+                matches!(container.stamp, Some(Stamp::Kept(_))) && listing == baseline
+            });
+            if is_empty {
+                world.violated("rule 11, what is kept was written by somebody", &format_args!("{id}"));
+            }
+        }
+        Stamp::Kept(_) => {}
+    }
+}
+
+/// The files are in place: they must be those of what it is to be filled from.
+fn is_filled(world: &Rc<World>, id: &SandboxId, source: Source) {
+    let parent = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.parent);
+    let outgoing = outgoing(world, id);
+    let allow_empty = world.book.borrow().wishes.get(id).is_some_and(|wishes| wishes.allow_empty);
+    let problem = world.with(id, |sandbox, _| {
+        let may_be_empty = allow_empty || (!sandbox.was_opened && parent.is_none());
+        let container = sandbox.container.as_mut().unwrap();
+        if container.sources.last() != Some(&source) {
+            container.sources.push(source);
+        }
+        let unwritten = container.unwritten();
+        let base: Files =
+            container.files.iter().filter(|(file, _)| **file == OF_IMAGE).map(|(k, v)| (*k, *v)).collect();
+        let is_of = |source: &&Source| match source {
+            Some((_, files)) => {
+                let is_unwritten = |file: &u8| !container.writes.contains_key(file);
+                files.iter().filter(|(file, _)| is_unwritten(file)).eq(unwritten.iter())
+            }
+            None => may_be_empty && unwritten == base,
+        };
+        container.filled_from = container.sources.iter().rev().find(is_of).cloned();
+        let is_outgoing = || outgoing.iter().flatten().any(|source| is_of(&&Some(source.clone())));
+        let is_right = container.filled_from.is_some() || is_outgoing();
+        (!is_right).then(|| format!("{id} has {:?}, and not one of {:?}", container.files, container.sources))
+    });
+    if let Some(problem) = problem {
+        world.violated("rule 11, a start gives the newest files", &format_args!("{problem}"));
+    }
+}
+
+/// A backup is applied to a sandbox.
+pub fn is_restored_into(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
+    if !world.stands(id) {
+        if world.with(id, |sandbox, _| sandbox.is_somebodys) {
+            world.violated("rule 2, no restore into what exists", &format_args!("{backup} into {id}"));
+        }
+        return;
+    }
+    let since = world.busy_since(id);
+    let problem = world.with(id, |sandbox, _| {
+        let container = sandbox.container.as_ref().unwrap();
+        match &container.stamp {
+            Some(Stamp::Filling(_)) => None,
+            Some(stamp @ (Stamp::Filled(_) | Stamp::Ready(_))) => Some(format!("{backup} into {id}, which is {stamp}")),
+            Some(Stamp::Kept(_)) | None => {
+                let overwritten = container.writes.iter().find(|(_, at)| **at < since);
+                overwritten.map(|(file, _)| format!("{backup} into {id}, where {file} was written"))
+            }
+        }
+    });
+    if let Some(problem) = problem {
+        world.violated("rule 2, no restore into what exists", &format_args!("{problem}"));
+    }
+}
+
+/// A sandbox is ended by the service: nothing that somebody wrote may be lost unasked.
+pub fn is_ended(world: &Rc<World>, id: &SandboxId) {
+    if !world.stands(id) {
+        if world.with(id, |sandbox, _| sandbox.is_somebodys) {
+            world.violated("rule 2, nobody's sandbox is destroyed", &format_args!("{id}"));
+        }
+        return;
+    }
+    let ledger = world.ledger(id);
+    if ledger.workspace().unwrap().is_some_and(|workspace| workspace.retired_at.is_some()) {
+        return;
+    }
+    let wishes = world.book.borrow().wishes.get(id).copied().unwrap_or_default();
+    let is_wished = |at: Option<i64>| at.is_some_and(|at| world.now() - at < A_WISH);
+    if is_wished(wishes.unsaved_at) {
+        return;
+    }
+    let since = world.busy_since(id);
+    let deleted = world.book.borrow().deletes.clone();
+    let is_saved = |file: u8, content: u64, is_own: bool| {
+        // What a caller had deleted is not lost either.
+        let gone = deleted.keys().filter_map(|id| ledger.snapshot(id).unwrap());
+        ledger.all().into_iter().chain(gone).any(|row| {
+            let is_good = if is_own { !row.aside && row.excludes.is_empty() } else { true };
+            let is_there = row.state() == SnapshotState::Ready || deleted.contains_key(&row.snapshot_id);
+            is_good
+                && is_there
+                && row.stored().is_some_and(|stored| {
+                    let truths = world.truths.borrow();
+                    truths[stored.backup.id()].files.get(&file) == Some(&content)
+                })
+        })
+    };
+    let lost = world.with(id, |sandbox, _| {
+        let container = sandbox.container.as_ref()?;
+        let is_own = match &container.stamp {
+            Some(Stamp::Ready(_)) => true,
+            None | Some(Stamp::Kept(_)) => false,
+            Some(Stamp::Filling(_) | Stamp::Filled(_)) => return None,
+        };
+        if !is_own && is_wished(wishes.discarded_at) {
+            return None;
+        }
+        // What is written into it before it is handed out, while it is started or ended, is at the writer's own risk.
+        let is_at_risk = |at: i64| at >= since && !container.is_handed_out;
+        let captures = container.captures.iter().filter(|at| **at >= since).count();
+        let is_excused = |at: i64| captures >= CAPTURES || is_at_risk(at) || (is_own && at >= container.looked_at);
+        let lost = container
+            .writes
+            .iter()
+            .find(|(file, at)| !is_excused(**at) && !is_saved(**file, container.files[*file], is_own));
+        lost.map(|(file, at)| format!("{file} in {id}, {} ms ago, {}", world.now() - at, describe(container)))
+    });
+    if let Some(lost) = lost {
+        world.violated("rule 10, nothing that was written is lost", &format_args!("{lost}"));
+    }
+}
+
+fn describe(container: &Container) -> String {
+    format!("{:?} with {:?}, looked at {}", container.stamp, container.files, container.looked_at)
+}

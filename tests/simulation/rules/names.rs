@@ -1,0 +1,153 @@
+//! What is checked on every answer about named workspaces.
+
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::named::answer::Forked;
+use sandbox_snapshotter::model::named::standing::How;
+use sandbox_snapshotter::model::named::{Address, Stamp, State};
+use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
+use sandbox_snapshotter::ports::Ledger;
+use serde::{Deserialize, Serialize};
+
+use crate::world::{Files, World};
+
+/// How long an answer is surely kept for its key, in milliseconds.
+pub const KEPT: i64 = 40 * 3600 * 1000;
+
+/// What is in a sandbox at some time.
+#[derive(Clone)]
+pub struct Present {
+    /// The sandbox.
+    pub id: SandboxId,
+    number: u64,
+    at: i64,
+    files: Files,
+}
+
+/// What is in the workspace now, if it is active with its files in place.
+pub fn present(world: &Rc<World>, address: &Address) -> Option<Present> {
+    let record = world.home(address).record().filter(|record| record.state == State::Active)?;
+    let id = record.sandbox_id;
+    world.with(&id.clone(), |sandbox, at| {
+        let container = sandbox.container.as_ref()?;
+        let is_ready = matches!(container.stamp, Some(Stamp::Ready(_)));
+        is_ready.then(|| Present { id, number: container.number, at, files: container.files.clone() })
+    })
+}
+
+/// What is looked at of an answer to a start.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    name: String,
+    tenant: String,
+    sandbox_id: SandboxId,
+    #[serde(default)]
+    started_at: Option<Timestamp>,
+    workspace: WorkspaceRef,
+    how: How,
+    #[serde(default)]
+    restored_from: Option<SnapshotId>,
+}
+
+/// A workspace was answered as started.
+pub fn started(world: &Rc<World>, address: &Address, asked_at: i64, started: &impl Serialize) {
+    let started: Told = serde_json::from_value(serde_json::to_value(started).unwrap()).unwrap();
+    if started.name != address.name.as_str() || started.tenant != address.tenant.as_str() {
+        world.violated("rule 14, one name is nothing to another", &format_args!("{address}: {:?}", started.name));
+    }
+    let id = &started.sandbox_id;
+    let (sandbox_id, root_id) = (started.workspace.sandbox_id(), started.workspace.root_id());
+    world.trace(&format_args!("answered {address} in {id}: {:?}", started.how));
+    world.count(match started.how {
+        How::Alive => "workspaces found alive",
+        How::Restored => "workspaces restored",
+        How::Empty => "workspaces begun",
+        How::Kept => "workspaces kept as they woke",
+    });
+    let row = world.ledger(id).workspace().unwrap();
+    if row.as_ref().is_none_or(|row| row.standing.as_ref().is_none_or(|standing| standing.address != *address)) {
+        world.violated("rule 14, a sandbox stands for one name", &format_args!("{id} is not {address}'s"));
+    }
+    if sandbox_id != id || row.is_some_and(|row| row.root_id != *root_id) {
+        world.violated("rule 8, a sandbox is of its lineage", &format_args!("{id} of {root_id}"));
+    }
+    world.with(id, |sandbox, _| sandbox.was_opened = true);
+    let other = {
+        let mut book = world.book.borrow_mut();
+        book.got.insert(id.clone(), root_id.clone());
+        book.named.insert(id.clone(), address.clone()).filter(|other| other != address)
+    };
+    if let Some(other) = other {
+        world.violated("rule 14, a sandbox stands for one name", &format_args!("{id} is {address}'s and {other}'s"));
+    }
+    is_as_told(world, address, asked_at, &started);
+}
+
+/// What was told of a start is what happened, as far as it is still to be seen.
+fn is_as_told(world: &Rc<World>, address: &Address, asked_at: i64, started: &Told) {
+    let id = &started.sandbox_id;
+    let is_latest = world.home(address).record().is_some_and(|record| {
+        record.state == State::Active && record.started_at == started.started_at && record.sandbox_id == *id
+    });
+    let wrong = world.with(id, |sandbox, _| {
+        let container = sandbox.container.as_ref()?;
+        let is_ready = matches!(container.stamp, Some(Stamp::Ready(_)));
+        if container.started_at < asked_at && started.how == How::Alive && !is_ready {
+            return Some(format!("{id} is {:?}", container.stamp));
+        }
+        let from = container.filled_from.as_ref().filter(|_| is_latest && is_ready)?;
+        let from = from.as_ref().map(|(id, _)| id);
+        let is_right = match started.how {
+            How::Restored => from == started.restored_from.as_ref(),
+            How::Empty => from.is_none(),
+            How::Alive | How::Kept => true,
+        };
+        (!is_right).then(|| format!("{id} was filled from {from:?}, and not {:?}", started.restored_from))
+    });
+    if let Some(wrong) = wrong {
+        world.violated("rule 11, a start says what it did", &format_args!("{wrong}"));
+    }
+}
+
+/// Forks were answered.
+pub fn forked(
+    world: &Rc<World>,
+    address: &Address,
+    (first_at, asked_at): (i64, i64),
+    before: Option<&Present>,
+    forked: &Forked,
+) {
+    let is_forgotten = asked_at - first_at >= KEPT;
+    let is_another = is_forgotten || world.book.borrow().name_deletes.get(address).is_some_and(|at| *at >= first_at);
+    for fork in &forked.forks {
+        let own = Address { tenant: address.tenant.clone(), name: fork.name.clone() };
+        match (&fork.value, &fork.error) {
+            (Some(value), None) => {
+                world.count("forks");
+                started(world, &own, asked_at, value);
+            }
+            (None, Some(problem)) => {
+                world.trace(&format_args!("the fork {own} failed: {} {}", problem.code, problem.message));
+                let is_ours = problem.code == Code::Internal && !problem.message.contains("somebody's already");
+                if is_ours || (problem.code == Code::IdempotencyConflict && !is_another) {
+                    world.violated("rule 13, forks are made", &format_args!("{own}: {}", problem.message));
+                }
+            }
+            _ => world.violated("rule 13, a fork is made or not", &format_args!("{own}")),
+        }
+    }
+    let Some(before) = before else { return };
+    let is_there = world.with(&before.id, |sandbox, _| {
+        sandbox.container.as_ref().is_some_and(|container| container.number == before.number)
+    });
+    let row = world.ledger(&forked.origin_id).snapshot(&forked.snapshot_id).unwrap();
+    let Some(stored) = row.as_ref().and_then(|row| row.stored()).filter(|_| is_there) else { return };
+    let truths = world.truths.borrow();
+    let files = &truths[stored.backup.id()].files;
+    let is_behind = before.files.iter().any(|(file, content)| files.get(file).is_none_or(|own| own < content));
+    if forked.origin_id == before.id && is_behind {
+        let what = format_args!("{:?} of {} at {}, and not {:?}", files, before.id, before.at, before.files);
+        world.violated("rule 13, forks begin where the workspace is", &what);
+    }
+}

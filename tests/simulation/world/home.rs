@@ -1,0 +1,97 @@
+//! What is kept of named workspaces, with an eye on what must never be written.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use sandbox_snapshotter::model::named::{Address, NamedRecord, Transition};
+use sandbox_snapshotter::model::{Result, Timestamp};
+use sandbox_snapshotter::ports::Home;
+
+use super::World;
+use super::objects::Place;
+use crate::rules::lifecycle;
+
+/// The record of a named workspace, which every change is checked on.
+pub struct WatchedHome {
+    record: RefCell<Option<NamedRecord>>,
+    world: Weak<World>,
+    address: Address,
+    /// The alarm that was set last.
+    known: Cell<Option<Timestamp>>,
+    /// The alarm, as the platform knows it: it is gone when it has come.
+    alarm: Cell<Option<Timestamp>>,
+    was_taken_away: Cell<bool>,
+}
+
+impl WatchedHome {
+    /// That of the workspace `address`.
+    pub fn new(world: &Rc<World>, address: Address) -> Self {
+        let (record, world) = (RefCell::default(), Rc::downgrade(world));
+        Self { record, world, address, known: Cell::default(), alarm: Cell::default(), was_taken_away: Cell::default() }
+    }
+
+    /// The alarm comes: it is not set any more.
+    pub fn comes(&self) {
+        self.alarm.set(None);
+        self.was_taken_away.set(false);
+    }
+
+    /// When the alarm comes.
+    pub fn alarm_at(&self) -> Option<Timestamp> {
+        self.alarm.get()
+    }
+
+    /// Whether the alarm was taken away since it came.
+    pub fn was_taken_away(&self) -> bool {
+        self.was_taken_away.get()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.record.take();
+    }
+
+    /// The record.
+    pub fn record(&self) -> Option<NamedRecord> {
+        self.record.borrow().clone()
+    }
+}
+
+impl Home for WatchedHome {
+    fn named(&self) -> Result<Option<NamedRecord>> {
+        Ok(self.record())
+    }
+
+    fn put_named(&self, record: &NamedRecord) -> Result<()> {
+        if let Some(world) = self.world.upgrade() {
+            lifecycle::is_kept(&world, self.record.borrow().as_ref(), record);
+        }
+        // It is stored as JSON.
+        let text = serde_json::to_string(record).unwrap();
+        self.record.replace(Some(serde_json::from_str(&text).unwrap()));
+        Ok(())
+    }
+
+    fn log(&self, address: &Address, transition: &Transition) {
+        if let Some(world) = self.world.upgrade() {
+            world.count("transitions");
+            let from = transition.from.map_or("nothing", |from| from.as_str());
+            world.trace(&format_args!("{address}: from {from} to {}: {}", transition.to, transition.cause));
+        }
+    }
+
+    fn alarm(&self) -> Result<Option<Timestamp>> {
+        Ok(self.known.get())
+    }
+
+    fn set_alarm(&self, at: Option<Timestamp>) -> Result<()> {
+        self.known.set(at);
+        let before = self.alarm.replace(at);
+        match (self.world.upgrade(), at) {
+            (Some(world), Some(at)) if before != Some(at) => world.set_alarm(Place::Name(self.address.clone()), at),
+            (_, None) => self.was_taken_away.set(true),
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! What the service can do with sandboxes.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::named::Stamp;
+use sandbox_snapshotter::model::named::answer::HookRun;
+use sandbox_snapshotter::model::named::settings::Hook;
+use sandbox_snapshotter::model::named::standing::Survey;
+use sandbox_snapshotter::model::{
+    BackupHandle, BackupOptions, Directory, Failure, Mark, Place, Probe, SandboxId, SandboxState, Status,
+};
+use sandbox_snapshotter::ports::Sandboxes;
+
+use super::desk::Outside;
+use super::sandboxes::OF_IMAGE;
+use super::{Service, Truth, World};
+use crate::rules::lifecycle;
+
+/// How long the download of an archive takes at most, in milliseconds.
+const DOWNLOAD: u32 = 6000;
+
+impl Outside {
+    /// Something that happens in the container, which is started.
+    async fn within<T: 'static>(
+        &self,
+        id: &SandboxId,
+        act: impl FnOnce(&Rc<World>, &SandboxId) -> Result<T, Failure> + 'static,
+    ) -> Result<T, Failure> {
+        let id = id.clone();
+        let act = async move |world: Rc<World>| {
+            let number = world.started(&id).await;
+            world.moment().await;
+            world.goes_on(&id, number)?;
+            act(&world, &id)
+        };
+        self.change(Service::Sandboxes, act).await
+    }
+}
+
+impl Sandboxes for Outside {
+    async fn state(&self, id: &SandboxId) -> Result<SandboxState, Failure> {
+        let look = || {
+            #[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
+            let seen = self.with(id, |sandbox, _| SandboxState {
+                status: sandbox.believed.unwrap_or(Status::Down),
+                last_change: sandbox.last_change as f64,
+            });
+            Ok(seen)
+        };
+        self.look(Service::Sandboxes, look).await
+    }
+
+    async fn name(&self, _: &SandboxId) -> Result<(), Failure> {
+        self.look(Service::Sandboxes, || Ok(())).await
+    }
+
+    async fn probe(&self, id: &SandboxId, _: &Directory) -> Result<Probe, Failure> {
+        let look = |world: &Rc<World>, id: &SandboxId| {
+            Ok(world.inside(id, |container, now| Probe {
+                age_millis: (now - container.started_at) / 10 * 10,
+                place: if container.files.is_empty() { Place::Empty } else { Place::Full },
+                took_place: container.took_place,
+                stamp: container.stamp.clone(),
+            }))
+        };
+        self.within(id, look).await
+    }
+
+    async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
+        let leave = move |world: &Rc<World>, id: &SandboxId| {
+            world.inside(id, |container, _| container.took_place = note);
+            Ok(())
+        };
+        self.within(id, leave).await
+    }
+
+    async fn create_backup(&self, id: &SandboxId, options: &BackupOptions) -> Result<BackupHandle, Failure> {
+        let (id, options) = (id.clone(), options.clone());
+        let store = |world: Rc<World>| {
+            let (before, done) = world.stand_in_line(&id);
+            async move {
+                if let Some(before) = before {
+                    before.await.ok();
+                }
+                world.moment().await;
+                let number = world.started(&id).await;
+                world.moment().await;
+                world.goes_on(&id, number)?;
+                let truth = world.inside(&id, |container, now| {
+                    container.captures.push(now);
+                    Truth {
+                        sandbox: id.clone(),
+                        files: container.files.clone(),
+                        started_at: container.started_at,
+                        is_accident: container.is_accident,
+                        stamp: container.stamp.clone(),
+                        captured_at: now,
+                    }
+                });
+                world.moment().await;
+                // No two are made in the same millisecond.
+                world.sleep(1).await;
+                if world.strikes(world.weather.fails / 4) {
+                    return Err(Failure::new("BackupCreateError", "mksquashfs").with_code("BACKUP_CREATE_FAILED"));
+                }
+                if Mark::parse(&options.name).is_none_or(|mark| mark.origin_id != id) {
+                    world.violated("rule 4, what is stored can be traced", &format_args!("{:?}", options.name));
+                }
+                let handle = world.store(truth, Some(&options.name), options.dir.as_str(), options.ttl);
+                drop(done);
+                Ok(handle)
+            }
+        };
+        self.change(Service::Sandboxes, store).await
+    }
+
+    async fn restore_backup(&self, id: &SandboxId, backup: &BackupHandle) -> Result<(), Failure> {
+        let (id, backup) = (id.clone(), backup.id().clone());
+        let apply = |world: Rc<World>| {
+            let (before, done) = world.stand_in_line(&id);
+            async move {
+                if let Some(before) = before {
+                    before.await.ok();
+                }
+                let files = world.fetch(&backup)?;
+                if world.chance.one_in(3) {
+                    // A large archive takes its time, before anything is started.
+                    world.sleep(world.chance.millis(DOWNLOAD)).await;
+                }
+                world.moment().await;
+                let number = world.started(&id).await;
+                world.moment().await;
+                world.goes_on(&id, number)?;
+                lifecycle::is_restored_into(&world, &id, &backup);
+                world.inside(&id, |container, _| {
+                    // What is mounted over the directory hides what the image has there.
+                    container.files.remove(&OF_IMAGE);
+                    container.files.extend(files);
+                    container.is_accident = false;
+                    container.is_stirred = true;
+                });
+                world.trace(&format_args!("restored {backup} into {id}"));
+                drop(done);
+                Ok(())
+            }
+        };
+        self.change(Service::Sandboxes, apply).await
+    }
+
+    async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
+        let id = id.clone();
+        let end = async move |world: Rc<World>| {
+            world.moment().await;
+            lifecycle::is_ended(&world, &id);
+            world.trace(&format_args!("destroys {id}"));
+            world.with(&id, |sandbox, now| {
+                sandbox.container = None;
+                sandbox.believe(Status::Down, now);
+            });
+            Ok(())
+        };
+        self.change(Service::Sandboxes, end).await
+    }
+
+    async fn keep_awake(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
+        let id = id.clone();
+        let say = async move |world: Rc<World>| {
+            world.with(&id, |sandbox, _| sandbox.awake = Some(seconds));
+            Ok(())
+        };
+        self.change(Service::Sandboxes, say).await
+    }
+
+    async fn set_env(&self, _: &SandboxId, _: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
+        self.look(Service::Sandboxes, || Ok(())).await
+    }
+
+    async fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> Result<bool, Failure> {
+        let (from, to) = (from.cloned(), to.clone());
+        let stamp = move |world: &Rc<World>, id: &SandboxId| {
+            if world.inside(id, |container, _| container.stamp != from) {
+                return Ok(false);
+            }
+            lifecycle::is_stamped(world, id, &to);
+            world.trace(&format_args!("{id} is {to}"));
+            world.inside(id, |container, now| {
+                container.stamp = Some(to);
+                (container.is_stirred, container.looked_at) = (false, now);
+            });
+            Ok(true)
+        };
+        self.within(id, stamp).await
+    }
+
+    async fn survey(&self, id: &SandboxId, _: &Directory) -> Result<Survey, Failure> {
+        let survey = |world: &Rc<World>, id: &SandboxId| {
+            Ok(world.inside(id, |container, _| Survey {
+                image: format!("image {}", container.image),
+                listing: (!container.files.is_empty()).then(|| format!("{:?}", container.files)),
+            }))
+        };
+        self.within(id, survey).await
+    }
+
+    async fn hashes(
+        &self,
+        id: &SandboxId,
+        _: &Directory,
+        files: &[String],
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        let files = files.to_vec();
+        let hash = move |world: &Rc<World>, id: &SandboxId| {
+            Ok(world.inside(id, |container, _| {
+                let content = |path: &String| match path.parse::<u8>() {
+                    Ok(file) => container.files.get(&file).map(u64::to_string).unwrap_or_default(),
+                    Err(_) => container.image.to_string(),
+                };
+                files.iter().map(|path| (path.clone(), content(path))).collect()
+            }))
+        };
+        self.within(id, hash).await
+    }
+
+    async fn stirred(&self, id: &SandboxId, _: &Directory) -> Result<bool, Failure> {
+        let look = |world: &Rc<World>, id: &SandboxId| {
+            Ok(world.inside(id, |container, now| {
+                container.looked_at = now;
+                std::mem::replace(&mut container.is_stirred, false)
+            }))
+        };
+        self.within(id, look).await
+    }
+
+    async fn run_hook(
+        &self,
+        id: &SandboxId,
+        stamp: &Stamp,
+        _: &Directory,
+        name: &str,
+        hook: &Hook,
+    ) -> Result<Option<HookRun>, Failure> {
+        let (id, stamp, name, hook) = (id.clone(), stamp.clone(), name.to_owned(), hook.clone());
+        let run = async move |world: Rc<World>| {
+            let number = world.started(&id).await;
+            world.moment().await;
+            world.goes_on(&id, number)?;
+            if world.inside(&id, |container, _| container.stamp.as_ref() != Some(&stamp)) {
+                return Ok(None);
+            }
+            world.count("hooks");
+            let does = |what: &str| hook.command.contains(what);
+            let content = world.serial();
+            if does("write") {
+                world.inside(&id, |container, now| {
+                    container.write(5, content, now);
+                    // What a hook writes before anybody works there is written again by the next one.
+                    if !stamp.is_ready() {
+                        container.writes.remove(&5);
+                    }
+                });
+            }
+            let fails = does("fail") && world.strikes(5000);
+            let hangs = does("hang") && world.strikes(5000);
+            if hangs {
+                world.sleep(i64::from(hook.timeout_seconds) * 1000).await;
+                world.goes_on(&id, number)?;
+            }
+            let (ok, exit_code) = (!fails && !hangs, (!hangs).then_some(i32::from(fails)));
+            Ok(Some(HookRun { hook: name, ok, exit_code, timed_out: hangs, output: String::new() }))
+        };
+        self.change(Service::Sandboxes, run).await
+    }
+}
