@@ -188,7 +188,7 @@ exec 9<>end
 {{ trap : TERM; cat >kept; exec cat >/dev/null; }} <all >/dev/null 9>&- & our_relay=$!
 {{ dd bs=1 count=2048 of=head; tail -c 2049 >tail; echo >&9; }} <kept >/dev/null &
 read -r our_begin _ </proc/uptime
-{{ cd -- {dir} && exec timeout -k 5 {limit} sh -c {command}; }} </dev/null >all 2>&1 9>&- & hook=$!
+{{ cd -- {dir} && exec timeout -k 5 {limit} sh -c -- {command}; }} </dev/null >all 2>&1 9>&- & hook=$!
 wait "$hook"; code=$?
 read -r end _ </proc/uptime; over=0
 case $code in 124 | 137 | 143)
@@ -277,7 +277,7 @@ mod tests {
         let script = hashes(&odd, &files);
         assert!(script.contains("file \"$d\"/'a'\\''b'\nfile '/etc/$c'\nfile \"$d\"/'-n'\n"), "{script}");
         let script = hook(&ready(), &odd, &hook_of);
-        assert!(script.contains("timeout -k 5 7 sh -c 'echo '\\''it'\\''\n$x';"), "{script}");
+        assert!(script.contains("timeout -k 5 7 sh -c -- 'echo '\\''it'\\''\n$x';"), "{script}");
     }
 
     #[test]

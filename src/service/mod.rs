@@ -294,7 +294,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(match lifecycle::look(self).await? {
             Sight::Alive(_) => Condition::Alive,
             Sight::Asleep => Condition::Asleep,
-            Sight::Unfinished | Sight::Woken | Sight::Diverged { .. } => Condition::Woken,
+            Sight::Unfinished | Sight::Woken => Condition::Woken,
+            Sight::Diverged { .. } => Condition::Diverged,
         })
     }
 

@@ -242,7 +242,10 @@ async fn sight<P: Ports>(
         )),
         Err(error) if request.wake && is_about_the_container(&error) => {
             let sighting = container::wake(&*this.ports, &request.sandbox_id, dir, abort).await?;
-            doubt::trust_from_now(this)?;
+            // What stands for a name is known by its stamp.
+            if !stands {
+                doubt::trust_from_now(this)?;
+            }
             Ok(Seen { sighting, is_own: !stands })
         }
         Ok(sighting) => Ok(Seen { sighting, is_own: true }),

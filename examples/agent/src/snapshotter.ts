@@ -17,18 +17,18 @@ export interface Snapshotter {
   /** A page of the snapshots of a sandbox, the newest first. */
   list(options: ListOptions): Promise<Page>;
   /** One snapshot. */
-  get(options: Selection): Promise<Summary>;
+  get(options: SnapshotSelection): Promise<Summary>;
   /** Everything that is known about one snapshot. */
-  manifest(options: Selection): Promise<Manifest>;
+  manifest(options: SnapshotSelection): Promise<Manifest>;
   /** Checks a snapshot in R2. No container is started. */
-  verify(options: Selection): Promise<Verification>;
+  verify(options: SnapshotSelection): Promise<Verification>;
   /** Gives a snapshot another label. */
-  label(options: Selection & { newLabel: string; replace?: boolean }): Promise<Summary>;
+  label(options: SnapshotSelection & { newLabel: string; replace?: boolean }): Promise<Summary>;
   /** Keeps a snapshot whatever the policy says. */
-  pin(options: Selection): Promise<Summary>;
-  unpin(options: Selection): Promise<Summary>;
+  pin(options: SnapshotSelection): Promise<Summary>;
+  unpin(options: SnapshotSelection): Promise<Summary>;
   /** Deletes a snapshot. One that others need, or that is pinned, only goes by `force`. */
-  delete(options: Selection & { force?: boolean }): Promise<{ snapshotId: string; removed: boolean }>;
+  delete(options: SnapshotSelection & { force?: boolean }): Promise<{ snapshotId: string; removed: boolean }>;
   /** Takes in a backup that the SDK made directly. */
   import(options: ImportOptions): Promise<SnapshotRef>;
   /** The tree of sandboxes and snapshots that a sandbox belongs to. */
@@ -53,9 +53,11 @@ export interface Session {
 }
 
 /** One snapshot: by its ref, its id or its label. */
-export type Selection = Session & { signal?: AbortSignal } & (
-    { ref: SnapshotRef } | { sandboxId: string; snapshotId: string } | { sandboxId: string; label: string }
-  );
+export type Selection = Session &
+  ({ ref: SnapshotRef } | { sandboxId: string; snapshotId: string } | { sandboxId: string; label: string });
+
+/** An operation on one snapshot. */
+export type SnapshotSelection = Selection & { signal?: AbortSignal };
 
 export type WorkspaceOptions = Session & { sandboxId: string };
 
@@ -85,7 +87,7 @@ export interface SnapshotOptions {
 }
 
 /** With an `idempotencyKey` the same call gets the same sandbox. */
-export type RestoreOptions = Selection & { idempotencyKey?: string };
+export type RestoreOptions = SnapshotSelection & { idempotencyKey?: string };
 
 export interface ListOptions extends Session {
   sandboxId: string;

@@ -34,7 +34,7 @@ export interface Name {
   signal?: AbortSignal;
 }
 
-/** How a workspace is kept. */
+/** How a workspace is kept. Each is taken as a whole: an update gives all of `hooks`, `expiry`, `dependsOn` or `env` anew. */
 export interface Settings {
   /** Whether a stop takes a snapshot: yes where absent. */
   persistent?: boolean;
@@ -42,7 +42,7 @@ export interface Settings {
   hooks?: Hooks;
   expiry?: Expiry;
   dependsOn?: DependsOn;
-  /** Environment variables, set again at every start. They are never told. */
+  /** Environment variables, set again at every start. They are never told. The shell's own and `PATH` are refused. */
   env?: Record<string, string>;
 }
 
@@ -52,7 +52,7 @@ export interface CreateOptions extends Name, Settings {
   /** Another workspace of the tenant to begin with. */
   sourceWorkspace?: string;
   /** A snapshot to begin with. */
-  sourceSnapshot?: Omit<Selection, 'signal'>;
+  sourceSnapshot?: Selection;
   /** The same key gets the same workspace. */
   idempotencyKey?: string;
 }
@@ -113,7 +113,7 @@ export interface ForkOptions extends Name {
   count?: number;
   /** Whether the environment variables are copied, which may be secrets. */
   copyEnv?: boolean;
-  /** The same key gets the same workspaces. */
+  /** The same key gets the same workspaces, for two days: the last 16 keys are remembered. */
   idempotencyKey?: string;
 }
 
@@ -126,6 +126,7 @@ export interface UpdateOptions extends Name, Settings {
 
 export interface ListNamesOptions {
   tenant?: string;
+  signal?: AbortSignal;
   /** Of the page before. */
   cursor?: string;
   /** 100 where absent, 1000 at most. */

@@ -11,6 +11,11 @@ const MAX_VARIABLES: usize = 100;
 const MAX_FILES: usize = 32;
 const MAX_COMMAND: usize = 8192;
 
+/// Variables that a workspace can't have: the shell's own, and those by which the programs would not be found any more that
+/// snapshots are made with.
+const RESERVED: [&str; 11] =
+    ["PATH", "IFS", "ENV", "BASH_ENV", "LD_PRELOAD", "BASHOPTS", "BASH_VERSINFO", "SHELLOPTS", "PPID", "UID", "EUID"];
+
 /// The longest time that a hook may take, in seconds.
 const MAX_HOOK_SECONDS: u32 = 600;
 
@@ -198,11 +203,14 @@ impl Hook {
 
 impl DependsOn {
     fn check(&self) -> Result<()> {
-        let is_path = |path: &String| !path.is_empty() && path.len() <= 1024 && !path.contains(['\0', '\n']);
+        let is_path = |path: &String| {
+            let goes_up = path.split('/').any(|part| part == "..");
+            !path.is_empty() && path.len() <= 1024 && !path.contains(['\0', '\n']) && !goes_up
+        };
         if self.files.len() > MAX_FILES || !self.files.iter().all(is_path) {
             return Err(invalid(
                 "`dependsOn.files` are too many, or one is no path",
-                &format!("Give up to {MAX_FILES} paths, absolute or in the workspace's directory."),
+                &format!("Give up to {MAX_FILES} paths, absolute or in the workspace's directory, without \"..\"."),
             ));
         }
         if self.fingerprint.as_ref().is_some_and(|text| text.is_empty() || text.len() > 256) {
@@ -213,6 +221,12 @@ impl DependsOn {
 }
 
 fn check_env(env: &BTreeMap<String, String>) -> Result<()> {
+    if let Some(name) = RESERVED.iter().find(|name| env.contains_key(**name)) {
+        return Err(invalid(
+            &format!("`env` sets {name}, which the sandbox itself depends on"),
+            "Set it in your commands, or in the sandbox's image.",
+        ));
+    }
     let is_name = |name: &String| {
         name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

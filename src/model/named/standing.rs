@@ -169,6 +169,8 @@ pub enum Condition {
     Asleep,
     /// It runs without its files.
     Woken,
+    /// It runs without its files, and others were written since it woke.
+    Diverged,
 }
 
 /// How a sandbox got its files.

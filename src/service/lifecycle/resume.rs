@@ -20,7 +20,7 @@ use crate::service::planted::{Bug, planted};
 use crate::service::restore::{EMPTY_ARCHIVE, lost};
 use crate::service::retry::retry;
 use crate::service::undo::destroy;
-use crate::service::{Abort, CloudflareSandboxSnapshotter, doubt};
+use crate::service::{Abort, CloudflareSandboxSnapshotter};
 
 /// When a container that nobody fills any more is followed up, in milliseconds.
 const FOLLOWED_UP_MILLIS: i64 = 60_000;
@@ -241,11 +241,7 @@ fn opened<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
     this.stand(|standing| {
         standing.filling = None;
         standing.opened_at = standing.opened_at.or(Some(now)).filter(|_| !planted(Bug::OpenedNotKept));
-    })?;
-    if this.workspace()?.doubt.is_some() {
-        doubt::trust_from_now(this)?;
-    }
-    Ok(())
+    })
 }
 
 fn resumed(how: How) -> Resumed {

@@ -29,7 +29,7 @@ pub(super) async fn work_off_all<P: Ports>(this: &NamedWorkspace<P>) -> Result<R
             Chore::Quiet(id) => {
                 let request = HaltRequest {
                     address: (*this.address).clone(),
-                    snapshot: record.settings.persistent,
+                    snapshot: true,
                     hooks: Vec::new(),
                     env: BTreeMap::new(),
                 };

@@ -7,6 +7,8 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use sha2::{Digest, Sha256};
 
 use super::NamedWorkspace;
+use super::chores::work_off;
+use super::delete::forget;
 use super::start::{self, bring_up};
 use crate::model::named::answer::Started;
 use crate::model::named::record::{Chore, Creation, Origin, Transition};
@@ -28,6 +30,7 @@ pub(super) async fn create<P: Ports>(
     abort: &Abort,
 ) -> Result<Started> {
     let creation = creation(&request)?;
+    let _alone = this.memory.sourcing.lock().await;
     loop {
         // Before it is this one's turn: the other workspace may be waiting for this one.
         let origin = match known(this)? {
@@ -37,7 +40,7 @@ pub(super) async fn create<P: Ports>(
         let _turn = this.turn(abort).await?;
         match (known(this)?, origin) {
             (Some(known), _) => return again(this, &known, creation.as_ref()).await,
-            (None, Some(origin)) => return make(this, request, origin, creation).await,
+            (None, Some(origin)) => return make(this, request, origin, creation, &Start::default()).await,
             // It was deleted meanwhile.
             (None, None) => {}
         }
@@ -51,6 +54,7 @@ pub(super) async fn get_or_create<P: Ports>(
     abort: &Abort,
 ) -> Result<Started> {
     let arrived = this.memory.done.get();
+    let _alone = this.memory.sourcing.lock().await;
     loop {
         let origin = match known(this)? {
             None => Some(origin(this, &request.create).await?),
@@ -65,7 +69,7 @@ pub(super) async fn get_or_create<P: Ports>(
             }
             (None, Some(origin)) => {
                 let creation = creation(&request.create)?;
-                return make(this, request.create, origin, creation).await;
+                return make(this, request.create, origin, creation, &request.start).await;
             }
             // It was deleted meanwhile.
             (None, None) => {}
@@ -142,13 +146,14 @@ async fn make<P: Ports>(
     request: CreateRequest,
     origin: Option<LastSnapshot>,
     creation: Option<Creation>,
+    start: &Start,
 ) -> Result<Started> {
     let dir = directory(this, request.dir, origin.as_ref())?;
     let settings = request.changes.apply(Settings::of(dir));
     let source = origin.map(|snapshot| Origin { origin_id: snapshot.origin_id, snapshot_id: snapshot.id });
     begin(this, settings, source, creation)?;
     let made = match provision(this).await {
-        Ok(()) => bring_up(this, &Start::default(), "it was made").await,
+        Ok(()) => bring_up(this, start, "it was made").await,
         Err(error) => Err(error),
     };
     let error = match made {
@@ -158,9 +163,9 @@ async fn make<P: Ports>(
     let cause = format!("it could not be made: {}", error.code());
     this.step(State::Deleted, &cause, |record| {
         record.add_chore(Chore::Retire(record.sandbox_id.clone()));
-        record.problem = None;
+        forget(record);
     })?;
-    super::chores::work_off(this).await?;
+    work_off(this).await?;
     Err(error)
 }
 

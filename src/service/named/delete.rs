@@ -45,8 +45,8 @@ fn leave_to_release(retired: &mut Retired, own: &[SandboxId]) {
     retired.removed += before - retired.kept.len();
 }
 
-/// Nothing is kept of a workspace that is gone but what is left to be done.
-fn forget(record: &mut NamedRecord) {
+/// What was somebody's is not kept of a workspace that is gone: secrets, snapshots, sandboxes.
+pub(super) fn forget(record: &mut NamedRecord) {
     record.former.clear();
     record.forks.clear();
     record.settings.env.clear();

@@ -44,9 +44,13 @@ async fn expire<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
         return Ok(());
     }
     let ended = end(this, &record, is_due(old_at)).await;
-    if ended.is_err() {
+    if let Err(error) = &ended {
         // It goes on, and is asked again.
-        this.change(|record| record.again_at = Some(now.plus_millis(AGAIN_MILLIS)))?;
+        let problem = this.problem(error);
+        this.change(|record| {
+            record.again_at = Some(now.plus_millis(AGAIN_MILLIS));
+            record.problem = Some(problem);
+        })?;
     }
     ended
 }

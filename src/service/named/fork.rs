@@ -20,7 +20,7 @@ const AT_ONCE: usize = 4;
 
 /// How long the same call gets the same answer, in milliseconds: two days. And how many such calls are remembered.
 const KEPT_MILLIS: i64 = 48 * 3600 * 1000;
-const KEPT: usize = 32;
+const KEPT: usize = 16;
 
 /// Makes the forks. What fails for one is its own matter.
 pub(super) async fn fork<P: Ports>(this: &NamedWorkspace<P>, request: ForkRequest, abort: &Abort) -> Result<Forked> {
@@ -58,7 +58,8 @@ async fn begin<P: Ports>(
 ) -> Result<(Origin, Settings)> {
     this.existing()?;
     let _turn = this.turn(abort).await?;
-    let record = this.existing()?;
+    let kept_since = this.now().plus_millis(-KEPT_MILLIS);
+    let record = this.change(|record| record.forks.retain(|forking| forking.at > kept_since))?;
     let known = call.as_ref().and_then(|call| record.forks.iter().find(|known| known.call.key == call.key));
     if let Some(known) = known {
         if call.as_ref() != Some(&known.call) {
@@ -74,7 +75,6 @@ async fn begin<P: Ports>(
         let Some(call) = call.filter(|_| !planted(Bug::ForkNotKept)) else { return };
         let forking = Forking { call, origin: origin.clone(), settings: settings.clone(), at };
         record.forks.insert(0, forking);
-        record.forks.retain(|forking| forking.at > at.plus_millis(-KEPT_MILLIS));
         record.forks.truncate(KEPT);
     })?;
     Ok((origin, settings))
@@ -84,7 +84,18 @@ async fn begin<P: Ports>(
 async fn present<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord) -> Result<Origin> {
     let workspaces = this.ports.workspaces()?;
     let id = &record.sandbox_id;
-    if record.state == State::Active && workspaces.look(id).await? == Condition::Alive {
+    let condition = if record.state == State::Active { workspaces.look(id).await? } else { Condition::Asleep };
+    if condition == Condition::Diverged {
+        return Err(Error::new(
+            Code::WorkspaceDiverged,
+            format!(
+                "The sandbox of {:?} woke by itself without the workspace's files, and others were written since.",
+                this.address.name.as_str()
+            ),
+            "Start the workspace, and choose what becomes of them.",
+        ));
+    }
+    if condition == Condition::Alive {
         let now = this.now();
         this.change(|record| record.active_at = now)?;
         let dir = Some(record.settings.dir.clone());

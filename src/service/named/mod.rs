@@ -60,6 +60,8 @@ impl<P> Clone for NamedWorkspace<P> {
 struct Memory {
     /// Held by who does something with the workspace.
     turn: Mutex<()>,
+    /// Held by who makes the workspace, or waits for that: what it begins with is looked for once.
+    sourcing: Mutex<()>,
     /// How many things were done.
     done: Cell<u64>,
     /// The last start, if nothing was done since: its number, what was asked, and the answer.

@@ -72,7 +72,7 @@ async fn begin<P: Ports>(this: &NamedWorkspace<P>, request: &StartRequest) -> Re
                 return Ok(started(&record, resumed));
             }
             Condition::Asleep => "its sandbox had fallen asleep",
-            Condition::Woken => "its sandbox had woken by itself, without its files",
+            Condition::Woken | Condition::Diverged => "its sandbox had woken by itself, without its files",
         },
         _ => "it was started by a caller",
     };

@@ -74,6 +74,10 @@ async fn tell_sandboxes<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord
 fn keep<P: Ports>(this: &NamedWorkspace<P>, settings: Settings) -> Result<NamedRecord> {
     let now = this.now();
     this.change(|record| {
+        if record.settings.env != settings.env {
+            // Who repeats the call would copy what may have been taken away.
+            record.forks.retain(|forking| forking.settings.env.is_empty());
+        }
         record.settings = settings;
         record.active_at = now;
     })
@@ -165,13 +169,6 @@ fn switch<P: Ports>(this: &NamedWorkspace<P>, id: SandboxId, snapshot_id: &Snaps
                 point(record);
                 record.started_at = Some(now);
             })?;
-        }
-        (State::Stopped, _) => {
-            this.change(|record| {
-                point(record);
-                record.version += 1;
-            })?;
-            this.tell();
         }
         _ => {
             this.step(State::Stopped, &cause, point)?;

@@ -98,6 +98,17 @@ fn variables_have_names_of_letters_digits_and_underscores() {
 }
 
 #[test]
+fn no_variable_is_one_that_the_sandbox_itself_depends_on() {
+    let reserved = ["PATH", "IFS", "ENV", "BASH_ENV", "LD_PRELOAD", "PPID", "UID", "EUID", "BASHOPTS", "SHELLOPTS"];
+    all_invalid(&reserved.map(|name| json!({ "env": { name: "1" } })));
+}
+
+#[test]
+fn a_file_is_not_named_by_going_up() {
+    all_invalid(&["/etc/../workspace/f", "../f", ".."].map(|path| json!({ "dependsOn": { "files": [path] } })));
+}
+
+#[test]
 fn there_are_up_to_100_variables() {
     let env = |count: usize| {
         let env: serde_json::Map<_, _> = (0..count).map(|number| (format!("A{number}"), json!("1"))).collect();

@@ -8,6 +8,36 @@ use serde_json::json;
 use crate::support::{Checked, FILE, MINUTE, Method, Running, Stage, WORK, by_ref, for_ever, on, sandbox};
 
 #[test]
+fn how_it_is_to_be_started_counts_for_a_new_one_too() {
+    let further = json!({ "dependsOn": { "fingerprint": "v1" }, "expiry": { "idleSeconds": 0 } });
+    let stage = Stage::with_work_as(&further);
+    let asked = |start: serde_json::Value| {
+        let mut asked = json!({ "sourceWorkspace": WORK, "dependsOn": { "fingerprint": "v2" } });
+        asked.as_object_mut().unwrap().extend(start.as_object().unwrap().clone());
+        stage.run(Operation::GetOrCreateWorkspace, &on("other", &asked))
+    };
+    asked(json!({})).fails_as(Code::SnapshotStale);
+    asked(json!({ "acceptStale": true, "expect": { "a": "0" } })).unwrap();
+}
+
+#[test]
+fn one_that_could_not_be_made_keeps_no_secret() {
+    let stage = Stage::empty();
+    let further = json!({ "env": { "TOKEN": "secret" }, "hooks": { "afterStart": { "command": "exit 1" } } });
+    stage.creates(WORK, &further).fails_as(Code::HookFailed);
+    assert!(!format!("{:?}", stage.record(WORK)).contains("secret"));
+}
+
+#[test]
+fn those_who_come_together_look_for_the_source_once() {
+    let stage = Stage::with_work();
+    let asked = json!({ "sourceWorkspace": WORK });
+    let begun: Vec<_> = (0..5).map(|_| stage.begins(Operation::GetOrCreateWorkspace, "other", &asked)).collect();
+    assert!(begun.into_iter().all(|call| call.answer().is_ok()));
+    assert_eq!(stage.world.count(Method::CreateBackup), 1);
+}
+
+#[test]
 fn a_new_workspace_is_active_and_empty() {
     let stage = Stage::empty();
     let created = stage.creates(WORK, &json!({})).unwrap();

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::{Code, Failure};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{Checked, MINUTE, Method, Stage, WORK, by_id};
+use crate::support::{Checked, HOUR, MINUTE, Method, Stage, WORK, by_id, for_ever};
 
 /// The names of the forks.
 fn names(forked: &Value) -> Vec<&str> {
@@ -123,10 +123,35 @@ fn one_whose_sandbox_sleeps_is_forked_from_its_newest_snapshot() {
 }
 
 #[test]
-fn what_was_written_since_it_woke_by_itself_is_in_no_fork() {
+fn one_that_was_written_into_since_it_woke_by_itself_is_not_forked() {
     let stage = Stage::with_diverged_work();
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    assert_eq!(stage.file("other").unwrap(), "first");
+    stage.forks(WORK, &json!({ "newName": "other" })).fails_as(Code::WorkspaceDiverged);
+    stage.creates("other", &json!({ "sourceWorkspace": WORK })).fails_as(Code::WorkspaceDiverged);
+}
+
+#[test]
+fn a_key_is_forgotten_after_two_days() {
+    let stage = Stage::with_work_as(&for_ever());
+    let asked = json!({ "newName": "fork", "idempotencyKey": "k" });
+    stage.forks(WORK, &asked).unwrap();
+    stage.deletes("fork").unwrap();
+    stage.writes(WORK, "second");
+    stage.world.pass(49 * HOUR);
+    stage.forks(WORK, &asked).unwrap();
+    assert_eq!(stage.file("fork").unwrap(), "second");
+}
+
+#[test]
+fn a_variable_that_was_taken_away_is_copied_by_no_call_that_is_repeated() {
+    let mut further = for_ever();
+    further["env"] = json!({ "TOKEN": "secret" });
+    let stage = Stage::with_work_as(&further);
+    let asked = json!({ "newName": "fork", "idempotencyKey": "k", "copyEnv": true });
+    stage.forks(WORK, &asked).unwrap();
+    stage.deletes("fork").unwrap();
+    stage.updates(WORK, &json!({ "env": {} })).unwrap();
+    stage.forks(WORK, &asked).unwrap();
+    assert!(stage.record("fork").settings.env.is_empty());
 }
 
 #[test]

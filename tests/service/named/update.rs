@@ -94,6 +94,24 @@ fn the_old_sandbox_is_stopped_with_a_snapshot_and_one_can_go_forth_again() {
 }
 
 #[test]
+fn what_is_left_by_going_back_is_kept_whether_or_not_it_persists() {
+    let (stage, first) = with_two_states();
+    let old = stage.sandbox_of(WORK);
+    let before = stage.snapshots_of(&old).len();
+    stage.updates(WORK, &json!({ "currentSnapshotId": first, "persistent": false })).unwrap();
+    assert_eq!(stage.snapshots_of(&old).len(), before + 1);
+}
+
+#[test]
+fn going_back_is_in_the_history_also_when_it_is_stopped() {
+    let (stage, first) = with_two_states();
+    stage.stops(WORK).unwrap();
+    stage.goes_back(WORK, &first).unwrap();
+    let described = stage.described(WORK).unwrap();
+    assert!(described["history"][0]["cause"].as_str().unwrap().contains(first.as_str().unwrap()), "{described}");
+}
+
+#[test]
 fn going_back_mutates_no_snapshot() {
     let (stage, first) = with_two_states();
     let old = stage.sandbox_of(WORK);
