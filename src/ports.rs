@@ -278,7 +278,7 @@ pub trait Workspaces {
     /// new sandbox is somebody's already. Asked again with the same id, it is the same answer.
     fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> impl Future<Output = Result<bool>>;
 
-    /// What has become of the sandbox `id`, which stands for a name. Starts nothing.
+    /// What has become of the sandbox `id`, which stands for a name. Nothing is started, unless its container ended unnoticed.
     fn look(&self, id: &SandboxId) -> impl Future<Output = Result<Condition>>;
 
     /// Whether anything has changed in the files of the sandbox `id` since this was asked last.

@@ -288,7 +288,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         lifecycle::reserve::reserve(self, request).await
     }
 
-    /// What has become of a sandbox that stands for a name. Starts nothing.
+    /// What has become of a sandbox that stands for a name. Nothing is started, unless its container ended unnoticed.
     pub async fn look(&self) -> Result<Condition> {
         self.begin().await?;
         Ok(match lifecycle::look(self).await? {

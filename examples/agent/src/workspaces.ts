@@ -77,7 +77,7 @@ export interface Hook {
 
 /** When a workspace is stopped by itself. */
 export interface Expiry {
-  /** Without a call about it and without a changed file: 600 where absent, 0 is never. */
+  /** Without a start, fork or update of it, and without a changed file: 600 where absent, 0 is never. */
   idleSeconds?: number;
   /** After it was started: 0, which is never, where absent. */
   maxSeconds?: number;

@@ -91,7 +91,7 @@ pub enum OnFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Expiry {
-    /// Seconds without a call about it and without a changed file; 0 is never.
+    /// Seconds without a start, fork or update of it, and without a changed file; 0 is never.
     pub idle_seconds: u64,
     /// Seconds after it was started, whatever happens; 0 is never.
     pub max_seconds: u64,

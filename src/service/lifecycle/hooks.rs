@@ -11,7 +11,7 @@ use crate::service::failures::{During, from_sandbox};
 /// Runs a hook in the container with the stamp.
 ///
 /// # Errors
-/// [`Code::HookFailed`], with what it printed, where its failure is to be one; [`Code::SandboxReplaced`].
+/// [`Code::HookFailed`], with what it printed, where its failure is to be one; [`Code::OperationInterrupted`] where another container runs.
 pub(super) async fn run<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     stamp: &Stamp,
@@ -41,7 +41,7 @@ pub(super) async fn run<P: Ports>(
     Err(Error::new(
         Code::HookFailed,
         format!("The hook `{name}` of the sandbox {:?} {how}.{printed}", this.id.as_str()),
-        "Mend the command with `update`, or let its failure be a warning: `onFailure: \"warn\"`.",
+        "Mend the command, or let its failure be a warning: `onFailure: \"warn\"`.",
     ))
 }
 

@@ -7,7 +7,7 @@ use sandbox_snapshotter::model::{
 };
 use sandbox_snapshotter::ports::BackupStore;
 
-use super::sandboxes::Files;
+use super::containers::Files;
 use super::{Method, World, backup_id};
 
 /// The size of the archive of an empty directory.

@@ -1,7 +1,10 @@
 //! The world in memory, as the service sees it through its ports.
 //!
 //! - `world`: everything together, its clock, and what a test reads of it
-//! - `sandboxes`: sandboxes whose containers come and go, with the SDK's habits
+//! - `sandboxes`: the sandboxes as the service sees them, with the SDK's habits
+//! - `containers`: what is in them
+//! - `commands`: what runs in them
+//! - `nature`: what happens to them without the service
 //! - `bucket`: the backups in R2
 //! - `ledger`: the ledger of a workspace
 //! - `home`: what is kept of a named workspace, and the Directory
@@ -16,6 +19,8 @@
 //! - `signal`: a caller's signal
 
 mod bucket;
+mod commands;
+mod containers;
 #[path = "../../support/home.rs"]
 mod home;
 #[path = "../../support/index.rs"]
@@ -23,6 +28,7 @@ mod index;
 #[path = "../../support/ledger.rs"]
 mod ledger;
 mod names;
+mod nature;
 mod plays;
 mod reach;
 mod running;
@@ -35,14 +41,14 @@ mod workers;
 mod world;
 
 pub use bucket::archive_of;
+#[allow(unused_imports)] // Not every test runs hooks.
+pub use commands::{HookCall, Ran};
 pub use home::MemoryHome;
 pub use index::MemoryIndex;
 pub use ledger::MemoryLedger;
 pub use names::{WORK, address, for_ever, on};
 pub use plays::{Play, Prepare, at_every_call, at_every_call_of};
 pub use running::Running;
-#[allow(unused_imports)] // Not every test runs hooks.
-pub use sandboxes::{HookCall, Ran};
 pub use script::{Gate, Method, Moment};
 pub use signal::Signal;
 pub use stage::{Checked, FILE, Stage, backup_id, by_id, by_label, by_ref, foreign_mark, sandbox};

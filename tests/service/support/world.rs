@@ -12,7 +12,8 @@ use sandbox_snapshotter::ports::{Background, Clock, Entropy};
 use serde_json::Value;
 
 use super::bucket::Backup;
-use super::sandboxes::{Commands, HookCall, Image, Sandbox};
+use super::commands::{Commands, HookCall};
+use super::containers::{Image, Sandbox};
 use super::script::Script;
 use super::{MemoryHome, MemoryIndex, MemoryLedger, Method, Running};
 
