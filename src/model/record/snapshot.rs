@@ -1,70 +1,14 @@
-//! What the ledger of a workspace keeps: its rows.
-//!
-//! They are stored as JSON, so a field is only ever added, and with a default for rows that were written before it.
+//! What is kept of a snapshot.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::named::standing::{Dependencies, Standing};
-use super::policy::{Candidate, Policy};
-use super::{
-    BackupHandle, BackupId, Compression, Directory, Label, Lineage, Mark, SandboxId, SandboxState, SigningKey,
-    SnapshotId, SnapshotRef, Timestamp,
+use super::{LooseEnd, WorkspaceRecord};
+use crate::model::named::standing::{Dependencies, Standing};
+use crate::model::policy::Candidate;
+use crate::model::{
+    BackupHandle, BackupId, Compression, Directory, Label, Mark, SandboxId, SandboxState, SnapshotId, SnapshotRef,
+    Timestamp,
 };
-
-/// The workspace itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkspaceRecord {
-    /// The sandbox that it is about.
-    pub sandbox_id: SandboxId,
-    /// The first sandbox of the lineage.
-    pub root_id: SandboxId,
-    /// Where its sandbox came from; absent for one that an application started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Parent>,
-    /// How long its snapshots are kept.
-    #[serde(default)]
-    pub policy: Policy,
-    /// The keys that sign its refs, the newest first; at most two.
-    #[serde(default)]
-    pub keys: Vec<SigningKey>,
-    /// What the ids of its snapshots are minted with; for good.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seal: Option<SigningKey>,
-    /// Doubt about the container, until it is settled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<Doubt>,
-    /// What is to be known of a sandbox that stands for a name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standing: Option<Standing>,
-    /// Since when its snapshots are kept for others only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retired_at: Option<Timestamp>,
-}
-
-/// Something was done that may have started a container in the place of one that had ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
-    /// A container counts only if it was there before this.
-    pub since: Timestamp,
-    /// When it can be settled: nothing comes of what was done last any more.
-    pub due: Timestamp,
-}
-
-/// The snapshot that a sandbox was made from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Parent {
-    /// The sandbox that the snapshot was taken of.
-    pub origin_id: SandboxId,
-    /// The snapshot.
-    pub snapshot_id: SnapshotId,
-    /// Whether it was restored or branched.
-    pub lineage: Lineage,
-    /// Whether the snapshot is still needed here: until there is one of this workspace itself.
-    pub needed: bool,
-}
 
 /// A snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,16 +118,6 @@ impl Sighting {
     pub const fn of(state: SandboxState, since: Timestamp) -> Self {
         Self { since, last_change: state.last_change }
     }
-}
-
-/// Something that has to be looked after when nobody works on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LooseEnd {
-    /// When to look after it next.
-    pub due: Timestamp,
-    /// How often that was done.
-    pub tries: u32,
 }
 
 /// A backup in R2.
@@ -337,77 +271,4 @@ impl SnapshotRecord {
             holders,
         }
     }
-}
-
-/// A sandbox that was made from a snapshot of this workspace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Derivation {
-    /// The minted id.
-    pub sandbox_id: SandboxId,
-    /// The snapshot.
-    pub snapshot_id: SnapshotId,
-    /// Whether it is restored or branched.
-    pub lineage: Lineage,
-    /// When it was begun.
-    pub began_at: Timestamp,
-    /// How far it is.
-    pub state: DerivationState,
-}
-
-/// How far a derivation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum DerivationState {
-    /// The sandbox is being made.
-    Pending(LooseEnd),
-    /// Somebody has it.
-    Ready {
-        /// Whether it needs the snapshot.
-        holds: bool,
-    },
-    /// Nobody gets it: it is being destroyed.
-    Ending(LooseEnd),
-}
-
-impl Derivation {
-    /// Whether the sandbox needs the snapshot.
-    pub const fn holds(&self) -> bool {
-        matches!(self.state, DerivationState::Pending(_) | DerivationState::Ready { holds: true })
-    }
-
-    /// When somebody has to look after it, if it is in a passing state.
-    pub const fn loose(&self) -> Option<LooseEnd> {
-        match self.state {
-            DerivationState::Pending(loose) | DerivationState::Ending(loose) => Some(loose),
-            DerivationState::Ready { .. } => None,
-        }
-    }
-}
-
-/// A call with an idempotency key.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RequestRecord {
-    /// The key.
-    pub key: String,
-    /// A hash of the operation and its arguments, base64url.
-    pub payload: String,
-    /// When it was first asked.
-    pub at: Timestamp,
-    /// The answer, once there is one. No operation with a key answers null.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Value>,
-}
-
-/// Word that a snapshot is not needed here any more, for the workspace that it belongs to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Release {
-    /// The workspace that the snapshot belongs to.
-    pub origin_id: SandboxId,
-    /// The snapshot.
-    pub snapshot_id: SnapshotId,
-    /// When to send it, again if need be.
-    pub loose: LooseEnd,
 }
