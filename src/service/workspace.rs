@@ -85,7 +85,7 @@ pub(super) fn claim<P: Ports>(
         if planted(Bug::ClaimedFromOthers) {
             return Ok(true);
         }
-        return Ok(is_theirs && known.retired_at.is_none() && known.parent.as_ref() == parent);
+        return Ok(is_theirs && known.parent.as_ref() == parent);
     }
     let workspace = WorkspaceRecord {
         root_id: root_id.clone(),
