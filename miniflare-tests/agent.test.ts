@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { AGENT, SNAPSHOTTER, startLocal, type Local } from '../scripts/local.ts';
-import type { Attempt, Output } from '../examples/agent/src/answers.ts';
+import type { Attempt, Change, Output } from '../examples/agent/src/answers.ts';
 
 let local: Local;
 before(async () => {
@@ -50,6 +50,20 @@ test('an agent whose risky command succeeds stays where it is', async () => {
   await ask('lucky', 'run', 'echo good > file');
   assert.equal((await ask<Attempt>('lucky', 'attempt', 'echo better > file')).wentBackTo, undefined);
   assert.equal((await ask<Output>('lucky', 'run', 'cat file')).stdout, 'better\n');
+});
+
+test('an agent whose small change fails undoes it where it is', async () => {
+  await ask('tidy', 'run', 'echo good > file');
+  const { undone } = await ask<Change>('tidy', 'change', 'echo bad > file; echo more > another; false');
+  assert.match(undone ?? '', /^-good$/m);
+  const { sandboxId, stdout } = await ask<Output>('tidy', 'run', 'cat *');
+  assert.deepEqual([sandboxId, stdout], ['agent-tidy', 'good\n']);
+});
+
+test('an agent whose small change succeeds keeps it', async () => {
+  await ask('proud', 'run', 'echo good > file');
+  assert.equal((await ask<Change>('proud', 'change', 'echo better > file')).undone, undefined);
+  assert.equal((await ask<Output>('proud', 'run', 'cat file')).stdout, 'better\n');
 });
 
 test('an agent explores several ways from one state, each in a sandbox of its own', async () => {

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { buildConformance } from '../scripts/conformance.mjs';
 import { SNAPSHOTTER, startLocal } from '../scripts/local.ts';
+import { buildTestWorker } from '../scripts/test-workers.mjs';
 
-buildConformance();
+buildTestWorker('conformance');
 const local = await startLocal({
   workers: [
     { config: fileURLToPath(new URL('./conformance/wrangler.toml', import.meta.url)) },

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { until, World } from './world.ts';
-import type { SnapshotRef, WorkspaceRef } from '../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef, WorkspaceRef } from '../client/src/index.ts';
 
 interface Call {
   method: string;

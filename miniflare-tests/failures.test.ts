@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 
 import { World } from './world.ts';
-import type { SnapshotRef } from '../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef } from '../client/src/index.ts';
 import type { Thrown } from './caller/steps.ts';
 
 interface Call {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { until, World } from './world.ts';
-import type { SnapshotRef } from '../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef, TakenSnapshot } from '../client/src/index.ts';
 
 let world: World;
 let held: PromiseWithResolvers<void>;
@@ -53,9 +53,9 @@ test('fifty callers share one backup, over RPC and HTTP alike', async () => {
   await held.promise;
   await arrived(gone);
   release.resolve();
-  const answers: SnapshotRef[] = await Promise.all(calls);
+  const answers: TakenSnapshot[] = await Promise.all(calls);
   assert.equal(new Set(answers.map(({ ref }) => ref.snapshotId)).size, 1);
-  assert.equal(answers.filter(({ capture }) => capture?.shared).length, 49);
+  assert.equal(answers.filter(({ capture }) => capture.shared).length, 49);
   assert.equal(archives, 1);
   assert.equal((await world.objects()).length, 2);
 });

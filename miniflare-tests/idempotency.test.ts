@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { until, World } from './world.ts';
-import type { SnapshotRef } from '../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef } from '../client/src/index.ts';
 
 interface Call {
   method: string;

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 
 import { World } from './world.ts';
-import type { SnapshotRef } from '../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef } from '../client/src/index.ts';
 
 /** What each operation is given: a snapshot, a sandbox, or neither; and arguments that it would take. */
 const OPERATIONS: Record<string, { of: 'snapshot' | 'sandbox' | 'bucket'; takes: Record<string, unknown> }> =

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { until, World } from './world.ts';
-import type { Manifest, SnapshotRef, Summary, Verification } from '../examples/agent/src/snapshotter.ts';
+import type { Manifest, SnapshotRef, Summary, TakenSnapshot, Verification } from '../client/src/index.ts';
 
 let world: World;
 let origins = 0;
@@ -25,7 +25,7 @@ const metadata = ({ ref }: SnapshotRef) => `backups/${ref.backup.id}/meta.json`;
 const code = async (call: Promise<unknown>) => (await world.failure(call)).code;
 
 /** Snapshots of the origin with these labels, one after the other. */
-async function taken(...labels: string[]): Promise<SnapshotRef[]> {
+async function taken(...labels: string[]): Promise<TakenSnapshot[]> {
   const refs = [];
   for (const label of labels) refs.push(await world.snapshot(origin, { label }));
   return refs;
@@ -58,7 +58,7 @@ for (const transport of ['rpc', 'http'] as const) {
     });
 
     test('a snapshot is found by its ref, its id and its label', async () => {
-      const [ref] = (await taken('wanted')) as [SnapshotRef];
+      const [ref] = (await taken('wanted')) as [TakenSnapshot];
       const { snapshotId } = ref.ref;
       for (const selection of [
         { ref },
@@ -72,7 +72,7 @@ for (const transport of ['rpc', 'http'] as const) {
     });
 
     test('a snapshot is labelled anew, pinned, unpinned and deleted', async () => {
-      const [ref] = (await taken('old')) as [SnapshotRef];
+      const [ref] = (await taken('old')) as [TakenSnapshot];
       assert.equal((await world[transport]('label', { ref, newLabel: 'new' })).label, 'new');
       assert.equal((await world[transport]('pin', { ref })).pinned, true);
       assert.equal((await world[transport]('unpin', { ref })).pinned, false);
@@ -91,7 +91,7 @@ describe('a list', () => {
   });
 
   test('goes on with its cursor, whatever comes and goes meanwhile', async () => {
-    const [, two] = (await taken('one', 'two', 'three', 'four')) as SnapshotRef[];
+    const [, two] = (await taken('one', 'two', 'three', 'four')) as TakenSnapshot[];
     const first = await world.list(origin, { limit: 2 });
     await world.rpc('delete', { ref: two });
     await taken('five');
@@ -145,7 +145,7 @@ describe('a list', () => {
 describe('what can be restored', () => {
   for (const [what, key] of Object.entries({ archive, metadata })) {
     test(`is no more, when the ${what} was deleted from R2`, async () => {
-      const [ref] = (await taken('gone')) as [SnapshotRef];
+      const [ref] = (await taken('gone')) as [TakenSnapshot];
       await world.delete(key(ref));
       const [row] = (await world.list(origin)).snapshots as [Summary];
       assert.equal(row.restorable, 'no');
@@ -155,7 +155,7 @@ describe('what can be restored', () => {
   }
 
   test('is remembered, for a list that does not look', async () => {
-    const [ref] = (await taken('gone')) as [SnapshotRef];
+    const [ref] = (await taken('gone')) as [TakenSnapshot];
     await world.delete(archive(ref));
     const restorable = async (check: boolean) =>
       (await world.list(origin, { check })).snapshots[0]?.restorable;
@@ -165,7 +165,7 @@ describe('what can be restored', () => {
   });
 
   test('is again, when what was missing is back', async () => {
-    const [ref] = (await taken('back')) as [SnapshotRef];
+    const [ref] = (await taken('back')) as [TakenSnapshot];
     const text = (await world.read(metadata(ref))) ?? '';
     await world.delete(metadata(ref));
     assert.equal((await world.get(ref)).restorable, 'no');
@@ -184,7 +184,7 @@ describe('a label', () => {
   });
 
   test('is taken from another snapshot by replace, which leaves that one by its time', async () => {
-    const [old] = (await taken('latest')) as [SnapshotRef];
+    const [old] = (await taken('latest')) as [TakenSnapshot];
     const next = await world.snapshot(origin, { label: 'latest', replace: true });
     assert.equal((await world.get(next)).label, 'latest');
     assert.match((await world.get(old)).label, /^snap-\d{8}-\d{6}/);
@@ -194,13 +194,13 @@ describe('a label', () => {
   });
 
   test('stays with its snapshot, when the one that would replace it is not taken', async () => {
-    const [old] = (await taken('latest')) as [SnapshotRef];
+    const [old] = (await taken('latest')) as [TakenSnapshot];
     await world.failure(world.snapshot(origin, { label: 'latest', replace: true, dir: '/workspace/none' }));
     assert.equal((await world.get(old)).label, 'latest');
   });
 
   test('of a deleted snapshot is free', async () => {
-    const [old] = (await taken('again')) as [SnapshotRef];
+    const [old] = (await taken('again')) as [TakenSnapshot];
     await world.rpc('delete', { ref: old });
     const next = await world.snapshot(origin, { label: 'again' });
     const selected = await world.rpc('get', { sandboxId: origin, label: 'again' });
@@ -214,7 +214,7 @@ describe('a label', () => {
   });
 
   test('given twice to the same snapshot is fine', async () => {
-    const [ref] = (await taken('same')) as [SnapshotRef];
+    const [ref] = (await taken('same')) as [TakenSnapshot];
     assert.equal((await world.rpc('label', { ref, newLabel: 'same' })).label, 'same');
   });
 
@@ -226,7 +226,7 @@ describe('a label', () => {
 
 describe('delete', () => {
   test('removes both objects from R2, and nothing else', async () => {
-    const [one, two] = (await taken('one', 'two')) as [SnapshotRef, SnapshotRef];
+    const [one, two] = (await taken('one', 'two')) as [TakenSnapshot, TakenSnapshot];
     const objects = await world.objects();
     await world.rpc('delete', { ref: one });
     const gone = [archive(one), metadata(one)];
@@ -238,7 +238,7 @@ describe('delete', () => {
   });
 
   test('says why the snapshot is not there any more', async () => {
-    const [ref] = (await taken('one')) as [SnapshotRef];
+    const [ref] = (await taken('one')) as [TakenSnapshot];
     await world.rpc('delete', { ref });
     const error = await world.failure(world.restore(ref));
     assert.deepEqual([error.code, error.kind], ['SNAPSHOT_NOT_FOUND', 'not_found']);
@@ -248,7 +248,7 @@ describe('delete', () => {
   });
 
   test('is refused while a sandbox that was made from it needs it, and names that', async () => {
-    const [ref] = (await taken('held')) as [SnapshotRef];
+    const [ref] = (await taken('held')) as [TakenSnapshot];
     const { sandboxId } = (await world.restore(ref)).ref;
     const error = await world.failure(world.rpc('delete', { ref }));
     assert.deepEqual([error.code, error.kind, error.retryable], ['SNAPSHOT_HELD', 'conflict', false]);
@@ -261,7 +261,7 @@ describe('delete', () => {
   });
 
   test('is refused while it is pinned', async () => {
-    const [ref] = (await taken('pinned')) as [SnapshotRef];
+    const [ref] = (await taken('pinned')) as [TakenSnapshot];
     await world.rpc('pin', { ref });
     const error = await world.failure(world.rpc('delete', { ref }));
     assert.deepEqual([error.code, /is pinned/.test(error.message)], ['SNAPSHOT_HELD', true]);
@@ -270,7 +270,7 @@ describe('delete', () => {
   });
 
   test('by force removes what is held and pinned, and the sandbox that was made from it goes on', async () => {
-    const [ref] = (await taken('both')) as [SnapshotRef];
+    const [ref] = (await taken('both')) as [TakenSnapshot];
     const { sandboxId } = (await world.restore(ref)).ref;
     await world.rpc('pin', { ref });
     assert.equal((await world.rpc('delete', { ref, force: true })).removed, true);
@@ -280,13 +280,13 @@ describe('delete', () => {
   });
 
   test('by many callers at the same time removes it once', async () => {
-    const [ref] = (await taken('one')) as [SnapshotRef];
+    const [ref] = (await taken('one')) as [TakenSnapshot];
     const answers = await Promise.all(Array.from({ length: 8 }, () => world.rpc('delete', { ref })));
     assert.equal(answers.filter(({ removed }) => removed).length, 1);
   });
 
   test('of what somebody removed from R2 already is fine', async () => {
-    const [ref] = (await taken('one')) as [SnapshotRef];
+    const [ref] = (await taken('one')) as [TakenSnapshot];
     await world.delete(archive(ref));
     await world.delete(metadata(ref));
     assert.equal((await world.rpc('delete', { ref })).removed, true);
@@ -300,9 +300,9 @@ describe('delete', () => {
 });
 
 describe('verify', () => {
-  let ref: SnapshotRef;
+  let ref: TakenSnapshot;
   beforeEach(async () => {
-    [ref] = (await taken('checked')) as [SnapshotRef];
+    [ref] = (await taken('checked')) as [TakenSnapshot];
   });
 
   /** What verify answers; the sandboxes that run are the same before and after, and before nothing else. */
@@ -328,7 +328,7 @@ describe('verify', () => {
     'an archive that was cut': [/bytes/, () => world.write(archive(ref), 'hsqs')],
     'an archive that was overwritten with as many bytes': [
       /checksum/,
-      () => world.write(archive(ref), 'x'.repeat(ref.capture?.sizeBytes ?? 0)),
+      () => world.write(archive(ref), 'x'.repeat(ref.capture.sizeBytes)),
     ],
     'metadata of another size': [
       /bytes/,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { until, World } from './world.ts';
-import type { Branch, Manifest, SnapshotRef, Tree } from '../examples/agent/src/snapshotter.ts';
+import type { Manifest, SnapshotRef, Tree, TreeSandbox } from '../client/src/index.ts';
 
 let world: World;
 let failsAt: string | undefined;
@@ -29,7 +29,7 @@ const code = async (call: Promise<unknown>) => (await world.failure(call)).code;
 
 /** A tree by its ids: each sandbox with its snapshots, each of those with what was made from it. */
 type Shape = [sandboxId: string, ...snapshots: [snapshotId: string, ...derived: Shape[]][]];
-const shape = ({ sandboxId, snapshots, problem }: Branch): Shape => {
+const shape = ({ sandboxId, snapshots, problem }: TreeSandbox): Shape => {
   assert.equal(problem, undefined);
   return [sandboxId, ...snapshots.map((node) => [node.snapshotId, ...node.derived.map(shape)] as any)];
 };

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 
 import { World } from './world.ts';
-import type { Page, Summary } from '../examples/agent/src/snapshotter.ts';
+import type { Page, Summary } from '../client/src/index.ts';
 import type { Step } from './caller/steps.ts';
 
 const COUNT = 1000;

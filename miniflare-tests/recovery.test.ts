@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { after, afterEach, before, describe, test } from 'node:test';
 
 import { until, World } from './world.ts';
-import type { SnapshotRef, Sweep, WorkspaceRef } from '../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef, Sweep, WorkspaceRef } from '../client/src/index.ts';
 
 /** How often workerd is killed during each operation, and how often the object is ended. */
 const KILLS = 10;

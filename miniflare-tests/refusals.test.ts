@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
 import { World } from './world.ts';
-import type { SnapshotRef } from '../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef } from '../client/src/index.ts';
 
 describe('a call that can never work', () => {
   let world: World;

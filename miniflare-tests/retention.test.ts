@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { until, World } from './world.ts';
-import type { Policy, Retention, SnapshotRef } from '../examples/agent/src/snapshotter.ts';
+import type { Policy, Retention, SnapshotRef } from '../client/src/index.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;

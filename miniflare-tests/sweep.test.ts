@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { until, World } from './world.ts';
-import type { SnapshotRef, Sweep } from '../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef, Sweep } from '../client/src/index.ts';
 
 let world: World;
 let owners = 0;

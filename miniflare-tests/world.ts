@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { SNAPSHOTTER, startLocal, type Local, type LocalWorker } from '../scripts/local.ts';
 import type { EngineOptions } from '../local-engine/index.ts';
-import type { Page, SnapshotRef, Summary, WorkspaceRef } from '../examples/agent/src/snapshotter.ts';
+import type { Page, SnapshotRef, Summary, TakenSnapshot, WorkspaceRef } from '../client/src/index.ts';
 import type { Answer, Step, Thrown } from './caller/steps.ts';
 import { Named } from './workspaces/named.ts';
 
@@ -135,7 +135,7 @@ export class World implements AsyncDisposable {
     return { ...answer, body: JSON.parse(answer.body) };
   }
 
-  snapshot(sandboxId: string, options: object = {}): Promise<SnapshotRef> {
+  snapshot(sandboxId: string, options: object = {}): Promise<TakenSnapshot> {
     return this.rpc('snapshot', { sandboxId, ...options });
   }
 
@@ -177,6 +177,11 @@ export class World implements AsyncDisposable {
   /** A workspace by its name, whether it is there or not. */
   workspace(name: string, tenant?: string): Named {
     return new Named(this, name, tenant);
+  }
+
+  /** An address of the snapshotter on this machine. It listens where its options have a port, of which 0 is any. */
+  async url(path: string): Promise<URL> {
+    return new URL(path, await this.#local.miniflare.unsafeGetDirectURL('sandbox-snapshotter'));
   }
 
   /** Has the cron trigger fire. */

@@ -1,9 +1,9 @@
-// `npm run demo`: an agent tries something risky in its sandbox, goes back, and explores two ways from there. Then it leaves
-// a workspace that has a name, and comes back to it.
+// `npm run demo`: an agent tries something risky in its sandbox, goes back, and explores two ways from there. It undoes a small
+// change in place. Then it leaves a workspace that has a name, and comes back to it.
 
 import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
-import type { Attempt, Output } from '../examples/agent/src/answers.ts';
-import type { Stopped } from '../examples/agent/src/workspaces.ts';
+import type { Attempt, Change, Output } from '../examples/agent/src/answers.ts';
+import type { StoppedWorkspace } from '../client/src/index.ts';
 
 const SHOW = 'for f in *; do echo "$f: $(cat "$f")"; done';
 
@@ -34,9 +34,15 @@ for (const branch of await ask<Output[]>('explore', ways)) show(branch);
 say('Where it came from, nothing has changed.');
 show(await ask('run', SHOW));
 
+say('It changes something small in place, which goes wrong too, and undoes just that.');
+const { undone } = await ask<Change>('change', `echo "requests==0" >>requirements.txt; false`);
+if (!undone) throw new Error('The agent did not undo its change.');
+for (const line of undone.trimEnd().split('\n')) console.log(`    ${line}`);
+show(await ask('run', SHOW));
+
 say('It works in a workspace that has a name, and leaves it: the sandbox ends.');
 show(await ask('work', 'notebook', `echo 'to be continued' >ideas.txt; ${SHOW}`));
-const { lastSnapshot } = await ask<Stopped>('leave', 'notebook');
+const { lastSnapshot } = await ask<StoppedWorkspace>('leave', 'notebook');
 if (lastSnapshot === undefined) throw new Error('The workspace was left without a snapshot.');
 
 say('It comes back, by the name: its work is there again.');
@@ -67,6 +73,8 @@ function report(line: string) {
     console.log(`  · ${rest.name} is ${rest.to}: ${rest.cause}`);
   } else if (rest.state) {
     console.log(`  · ${event} ${rest.name}: ${durationMs} ms`);
+  } else if (event?.startsWith('checkpoints/') && outcome === 'success') {
+    console.log(`  · ${event}: ${durationMs} ms`);
   } else if (outcome === 'success') {
     const what = snapshotId ? `${snapshotId} of ${originId}` : `into ${sandboxId}`;
     console.log(`  · ${event} ${what}: ${durationMs} ms`);

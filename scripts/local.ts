@@ -69,6 +69,7 @@ const MARK = 'LOCAL_WORKERD';
 
 type Worker = MiniflareOptions['workers'][number];
 type Env = NonNullable<NonNullable<Worker['config']>['env']>;
+type Json = Extract<Env[string], { type: 'json' }>['value'];
 
 /** Starts Workers and the engine of their sandboxes. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
@@ -133,7 +134,7 @@ async function describe(worker: LocalWorker): Promise<Worker> {
   for (const { binding, service } of config.services ?? [])
     env[binding] = { type: 'worker', worker: service };
   for (const [key, value] of Object.entries({ ...config.vars, ...worker.vars })) {
-    env[key] = typeof value === 'string' ? { type: 'text', value } : { type: 'json', value };
+    env[key] = typeof value === 'string' ? { type: 'text', value } : { type: 'json', value: value as Json };
   }
   for (const binding of worker.without ?? []) delete env[binding];
 

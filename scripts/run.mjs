@@ -1,8 +1,8 @@
 // `npm run <command>`: sets up what the command needs, then runs it.
 
 import { build } from './build.mjs';
-import { buildConformance, lintConformance } from './conformance.mjs';
 import { output, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
+import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
 
@@ -14,11 +14,24 @@ const commands = {
     packages();
     rust();
     run('cargo', ['fmt', '--all', '--check']);
-    run('cargo', ['clippy', '--all-targets', '--locked', '--', '-D', 'warnings']);
-    lintConformance();
-    for (const project of ['.', 'examples/agent', 'miniflare-tests/caller'])
+    clippy('--all-targets', '--features', 'schema,client');
+    clippy('--lib', '--no-default-features', '--features', 'client');
+    run('node', ['scripts/types.mjs', '--check']);
+    lintTestWorkers();
+    for (const project of [
+      '.',
+      'client',
+      'examples/agent',
+      'miniflare-tests/caller',
+      'miniflare-tests/client/visitor',
+    ])
       run('tsc', ['--project', project]);
     run('prettier', ['--check', '--log-level', 'warn', '.']);
+  },
+  types: () => {
+    packages();
+    rust();
+    run('node', ['scripts/types.mjs']);
   },
   format: () => {
     packages();
@@ -28,7 +41,7 @@ const commands = {
   },
   test: () => {
     sandboxes();
-    buildConformance();
+    buildTestWorkers();
     run('node', ['scripts/test.ts', ...args]);
   },
   simulate: () => {
@@ -53,6 +66,10 @@ const commands = {
     run('wrangler', ['deploy', ...args, ...rollout]);
   },
 };
+
+function clippy(/** @type {string[]} */ ...options) {
+  run('cargo', ['clippy', ...options, '--locked', '--', '-D', 'warnings']);
+}
 
 /** The Worker, built. */
 function worker() {

@@ -11,11 +11,13 @@ interface Count {
   failed: number;
 }
 
-const suites = globSync(['local-engine/*.test.ts', 'miniflare-tests/**/*.test.ts'], { cwd: at() });
+const suites = globSync(['local-engine/*.test.ts', 'client/test/*.test.ts', 'miniflare-tests/**/*.test.ts'], {
+  cwd: at(),
+});
 const counts = [
   await count(
     'cargo',
-    ['test', '--locked', '--no-fail-fast'],
+    ['test', '--features', 'schema,client', '--locked', '--no-fail-fast'],
     /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
   ),
   await count(

@@ -15,17 +15,13 @@ export default class Snapshotter extends WorkerEntrypoint {
     return rust.fetch(request, this.env, this.ctx);
   }
 
-  get workspaces() {
-    return new Workspaces(this.env, this.ctx);
-  }
-
   scheduled() {
     return rust.scheduled(this.env, this.ctx);
   }
 }
 
-// The operations on named workspaces: `env.SNAPSHOTTER.workspaces.start({ name })`.
-class Workspaces extends RpcTarget {
+// A group of operations: `env.SNAPSHOTTER.workspaces.start({ name })` is the operation "workspaces/start".
+class Group extends RpcTarget {
   #env;
   #ctx;
 
@@ -42,6 +38,8 @@ class Workspaces extends RpcTarget {
   }
 }
 
+const groups = new Map();
+
 for (const operation of rust.operations()) {
   const [method, group] = operation.split('/').reverse();
   if (group === undefined) {
@@ -49,8 +47,18 @@ for (const operation of rust.operations()) {
       return rust.call(operation, options, this.env, this.ctx);
     };
   } else {
-    Workspaces.prototype[method] = Workspaces.method(operation);
+    const Methods = groups.get(group) ?? class extends Group {};
+    groups.set(group, Methods);
+    Methods.prototype[method] = Group.method(operation);
   }
+}
+
+for (const [group, Methods] of groups) {
+  Object.defineProperty(Snapshotter.prototype, group, {
+    get() {
+      return new Methods(this.env, this.ctx);
+    },
+  });
 }
 
 // A Durable Object whose work is done in Rust.

@@ -6,17 +6,24 @@
 //! - [`ports`]: what the service needs of the world, as traits.
 //! - [`service`]: what it does, one operation per file, over the ports. Runs natively.
 //! - [`cloudflare`]: the ports over the real world: Durable Object stubs, R2, the Workers runtime.
-//! - [`api`]: how it is called: RPC methods and HTTP routes.
+//! - [`api`]: how it is called: RPC methods, HTTP routes, tools for language models, MCP.
 //!
-//! `entry.mjs`, beside this file, is the module that wrangler deploys.
+//! `entry.mjs`, beside this file, is the module that wrangler deploys. Other Workers in Rust call it with `client`, which
+//! stands on `model` alone.
 
+#[cfg(feature = "provider")]
 pub mod api;
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "provider")]
 pub mod cloudflare;
 pub mod model;
+#[cfg(feature = "provider")]
 pub mod ports;
+#[cfg(feature = "provider")]
 pub mod service;
 
-/// Compiles the examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+/// Compiles the examples of the guide to the client.
+#[cfg(all(doctest, feature = "client"))]
+#[doc = include_str!("../docs/client-rust.md")]
+struct ClientGuide;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::answer::Description;
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
 use crate::model::named::answer::{Entry, HookRun};
 use crate::model::named::record::Origin;
 use crate::model::named::settings::Hook;
@@ -133,6 +134,16 @@ pub trait Sandboxes {
         name: &str,
         hook: &Hook,
     ) -> impl Future<Output = Result<Option<HookRun>, Failure>>;
+
+    /// Makes, lists, restores or compares checkpoints of the directory, or says why that was refused. A container that isn't
+    /// running is started, and nothing is done in one that is not meant.
+    fn checkpoint(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        meant: Meant,
+        call: &CheckpointCall,
+    ) -> impl Future<Output = Result<Result<CheckpointDone, CheckpointRefusal>, Failure>>;
 }
 
 /// The bucket that the SDK keeps backups in.

@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { until, World } from '../world.ts';
 import { Calls, isArchiving, isUnpacking } from './calls.ts';
 import type { Named } from './named.ts';
-import type { SnapshotRef } from '../../examples/agent/src/snapshotter.ts';
+import type { SnapshotRef } from '../../client/src/index.ts';
 
 const calls = new Calls();
 let world: World;

@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { World } from '../world.ts';
 import { Calls, isArchiving } from './calls.ts';
 import type { Named } from './named.ts';
-import type { Forked } from '../../examples/agent/src/workspaces.ts';
+import type { ForkedWorkspaces } from '../../client/src/index.ts';
 
 const calls = new Calls();
 let world: World;
@@ -25,11 +25,11 @@ beforeEach(async () => {
   calls.reset();
 });
 
-const namesOf = ({ forks }: Forked) => forks.map(({ name }) => name);
-const idsOf = ({ forks }: Forked) => forks.map(({ value }) => value!.sandboxId);
+const namesOf = ({ forks }: ForkedWorkspaces) => forks.map(({ name }) => name);
+const idsOf = ({ forks }: ForkedWorkspaces) => forks.map(({ value }) => value!.sandboxId);
 
 /** Ends what a test has made, so that the machine is not full of it. */
-const deleteAll = (forked: Forked) =>
+const deleteAll = (forked: ForkedWorkspaces) =>
   Promise.all(namesOf(forked).map((name) => world.workspace(name).delete()));
 
 describe('ten forks', () => {

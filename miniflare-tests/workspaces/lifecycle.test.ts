@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { World } from '../world.ts';
 import { Calls, isArchiving, isUnpacking } from './calls.ts';
 import type { Named } from './named.ts';
-import type { Started } from '../../examples/agent/src/workspaces.ts';
+import type { StartedWorkspace } from '../../client/src/index.ts';
 
 const calls = new Calls();
 let world: World;
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 /** Callers who ask for the same at the same time, half of them over RPC and half over HTTP. */
-const together = (times: number, operation: string, options: object = {}): Promise<Started[]> => {
+const together = (times: number, operation: string, options: object = {}): Promise<StartedWorkspace[]> => {
   const argument = { name: workspace.name, ...options };
   const ask = (index: number) => (index % 2 ? world.http : world.rpc)(`workspaces/${operation}`, argument);
   return Promise.all(Array.from({ length: times }, (_, index) => ask(index)));

@@ -1,7 +1,13 @@
 // A workspace with a name, as the tests work with it.
 
 import { until, type World } from '../world.ts';
-import type { Deleted, Forked, Started, Stopped, Workspace } from '../../examples/agent/src/workspaces.ts';
+import type {
+  DeletedWorkspace,
+  ForkedWorkspaces,
+  StartedWorkspace,
+  StoppedWorkspace,
+  Workspace,
+} from '../../client/src/index.ts';
 
 /** A workspace by its name. */
 export class Named {
@@ -15,11 +21,11 @@ export class Named {
     this.#address = { name, ...(tenant === undefined ? {} : { tenant }) };
   }
 
-  create(options: object = {}): Promise<Started> {
+  create(options: object = {}): Promise<StartedWorkspace> {
     return this.#call('create', options);
   }
 
-  getOrCreate(options: object = {}): Promise<Started> {
+  getOrCreate(options: object = {}): Promise<StartedWorkspace> {
     return this.#call('getOrCreate', options);
   }
 
@@ -27,15 +33,15 @@ export class Named {
     return this.#call('getByName');
   }
 
-  start(options: object = {}): Promise<Started> {
+  start(options: object = {}): Promise<StartedWorkspace> {
     return this.#call('start', options);
   }
 
-  stop(): Promise<Stopped> {
+  stop(): Promise<StoppedWorkspace> {
     return this.#call('stop');
   }
 
-  fork(options: object = {}): Promise<Forked> {
+  fork(options: object = {}): Promise<ForkedWorkspaces> {
     return this.#call('fork', options);
   }
 
@@ -43,7 +49,7 @@ export class Named {
     return this.#call('update', options);
   }
 
-  delete(): Promise<Deleted> {
+  delete(): Promise<DeletedWorkspace> {
     return this.#call('delete');
   }
 

@@ -1,5 +1,6 @@
 //! One call from its arrival to its log line.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
@@ -8,9 +9,13 @@ use serde_json::{Map, Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 
-use super::operations::{Operation, Target, list, sweep, target_of};
+use super::operations::{Operation, Target, list, sweep, target_of, to_json};
+use super::tools;
+use super::tools::call::Operations;
 use crate::cloudflare::Deployment;
+use crate::cloudflare::deployment::{Platform, api_token};
 use crate::cloudflare::runtime::{WaitUntil, WorkerClock, WorkerEntropy, abort_of};
+use crate::model::tool::Tools;
 use crate::model::{Error, Result};
 use crate::ports::{Clock, Entropy, Ports};
 use crate::service::Abort;
@@ -37,22 +42,30 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
     console_error_panic_hook::set_once();
     let correlation_id = correlation_id();
     let started = WorkerClock.now();
+    let tool = Cell::new(None);
     let work = async {
         let deployment = Deployment::open(env, ctx.clone())?;
-        deployment.ready()?;
+        deployment.ready(operation.needs_bucket())?;
         let Call { arguments, signal } = call?;
         let target = target_of(operation, &arguments)?;
         let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
         abort.check()?;
         let platform = Rc::clone(deployment.platform());
+        if let Target::Tool(request) = &target {
+            tool.set(Some(tools::find(&request.toolset, &request.name)?.0));
+        }
+        if let Some(toolset) = target.toolset() {
+            deployment.ready(toolset.needs_bucket())?;
+        }
+        let api_token = api_token(env)?;
         let work = async move {
             match target {
-                Target::Sandbox(id) => platform.workspaces()?.perform(&id, operation.name(), &arguments, &signal).await,
-                Target::Named(address) => {
-                    platform.names()?.perform(&address, operation.name(), &arguments, &signal).await
+                Target::Tools(toolset) => to_json(&Tools { tools: tools::definitions(&toolset)? }),
+                Target::Tool(request) => to_json(&tools::call(&Platforms { platform, signal }, &request).await?),
+                Target::Grant(request) => {
+                    to_json(&tools::grant::grant(api_token.as_deref(), &request, WorkerClock.now())?)
                 }
-                Target::Directory(request) => list(&*platform, &request).await,
-                Target::Bucket(request) => sweep(&*platform, request).await,
+                target => carry_out(&platform, target, operation, &arguments, &signal).await,
             }
         };
         // A caller who hangs up takes this event with it, unless something goes on: the workspace has to be told.
@@ -61,6 +74,9 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
     let mut line = begin(operation.name(), &correlation_id);
     line.insert("durationMs".into(), json!(WorkerClock.now().millis_since(started)));
+    if let Some(tool) = tool.get() {
+        line.insert("tool".into(), json!(tool.op()));
+    }
     if outcome.is_ok() {
         line.insert("outcome".into(), json!("success"));
     }
@@ -70,7 +86,42 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
         Err(error) => add_error(&mut line, error),
     }
     log(line);
+    let outcome = match outcome {
+        // The model is to read what happened, and go on.
+        Err(error) if tool.get().is_some() => to_json(&tools::call::failed(&error, &correlation_id)),
+        outcome => outcome,
+    };
     Answer { correlation_id, outcome }
+}
+
+/// Has an operation carried out by whoever it is for.
+async fn carry_out(
+    platform: &Platform,
+    target: Target,
+    operation: Operation,
+    arguments: &Value,
+    signal: &JsValue,
+) -> Result<Value> {
+    match target {
+        Target::Sandbox(id) => platform.workspaces()?.perform(&id, operation.name(), arguments, signal).await,
+        Target::Named(address) => platform.names()?.perform(&address, operation.name(), arguments, signal).await,
+        Target::Directory(request) => list(platform, &request).await,
+        Target::Bucket(request) => sweep(platform, request).await,
+        Target::Tools(_) | Target::Tool(_) | Target::Grant(_) => Err(Error::defect()),
+    }
+}
+
+/// The operations that tools consist of, for one caller.
+struct Platforms {
+    platform: Rc<Platform>,
+    signal: JsValue,
+}
+
+impl Operations for Platforms {
+    async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value> {
+        let target = target_of(operation, &arguments)?;
+        carry_out(&self.platform, target, operation, &arguments, &self.signal).await
+    }
 }
 
 /// Logs what failed without being an operation. Answers its correlation id.

@@ -15,11 +15,7 @@ pub(super) fn check(configured: Option<&str>, header: Option<&str>) -> Result<()
             "Set one with `wrangler secret put API_TOKEN`. RPC over a service binding needs none.",
         ));
     };
-    let given = header.and_then(|header| {
-        let (scheme, given) = header.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| given.trim())
-    });
-    let Some(given) = given else {
+    let Some(given) = bearer(header) else {
         return Err(unauthorized("The request carries no bearer token."));
     };
     if Sha256::digest(given).ct_eq(&Sha256::digest(token)).into() {
@@ -27,6 +23,12 @@ pub(super) fn check(configured: Option<&str>, header: Option<&str>) -> Result<()
     } else {
         Err(unauthorized("The bearer token is wrong."))
     }
+}
+
+/// The token that an `Authorization` header carries.
+pub(super) fn bearer(header: Option<&str>) -> Option<&str> {
+    let (scheme, token) = header?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 fn unauthorized(message: &str) -> Error {

@@ -11,7 +11,7 @@ use worker::{Env, Method, Request, Response, ResponseBuilder};
 
 use super::answer::{Answer, Call, answer, refused};
 use super::operations::{MAX_ARGUMENTS, Operation, too_large};
-use super::{auth, problem};
+use super::{auth, mcp, problem};
 use crate::cloudflare::deployment::api_token;
 use crate::model::{Code, Error, Result};
 
@@ -25,6 +25,9 @@ pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
 }
 
 async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
+    if request.path() == "/mcp" {
+        return mcp::handle(request, env, ctx).await;
+    }
     let operation = match route(&request, env) {
         Ok(operation) => operation,
         Err(error) => return failed(&error, &refused("request", &error)),
@@ -46,7 +49,7 @@ fn route(request: &Request, env: &Env) -> Result<Operation> {
         Error::new(
             Code::RouteNotFound,
             format!("There is no route {path:?}."),
-            format!("The routes are POST /v1/<operation>, with one of {}.", names.join(", ")),
+            format!("The routes are POST /v1/<operation>, with one of {}; and /mcp.", names.join(", ")),
         )
     };
     let name = path.strip_prefix("/v1/").ok_or_else(not_found)?;

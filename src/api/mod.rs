@@ -1,11 +1,14 @@
 //! How the service is called. Every operation is the same over RPC and HTTP: the same name, the same JSON.
 //!
 //! - [`operations`]: the operations by name, from JSON to JSON
+//! - [`tools`]: those of them that language models may ask for, in words for these
 //! - [`rpc`]: the functions that `entry.mjs` calls
 //! - [`http`]: the routes under `/v1`
+//! - [`mcp`]: the tools over the Model Context Protocol
 //! - [`workspace`]: the Workspace object, which does the work for a sandbox
 //! - [`named`]: the object of a named workspace, and the Directory
 //! - [`objects`]: what these have in common
+//! - `schema`: the operations as JSON Schemas
 //! - `answer`: one call from its arrival to its log line
 //! - `auth`: the bearer token
 //! - `problem`: errors as `application/problem+json`
@@ -15,9 +18,13 @@ mod answer;
 mod auth;
 mod exception;
 pub mod http;
+pub mod mcp;
 pub mod named;
 pub mod objects;
 pub mod operations;
 mod problem;
 pub mod rpc;
+#[cfg(feature = "schema")]
+pub mod schema;
+pub mod tools;
 pub mod workspace;

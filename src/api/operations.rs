@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use crate::model::named::Address;
 use crate::model::request::{
-    ApplyRetentionRequest, CreateRequest, DeleteRequest, ForkRequest, GetOrCreateRequest, ImportRequest, LabelRequest,
-    ListRequest, NameRequest, NamesRequest, PolicyRequest, StartRequest, StopRequest, SweepRequest, UpdateRequest,
-    WorkspaceRequest,
+    ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, ImportRequest, LabelRequest, ListRequest,
+    NameRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest, StopRequest, SweepRequest,
+    Toolset, UpdateRequest, WorkspaceRequest,
 };
 use crate::model::{Code, Error, RestoreRequest, Result, SandboxId, Selection, SnapshotRequest, json};
 use crate::ports::{Names, Ports};
@@ -39,7 +40,7 @@ macro_rules! operations {
 
 operations! {
     /// `{sandboxId, dir?, label?, replace?, expirationSeconds?, excludes?, gitignore?, compression?, wake?, fresh?,
-    /// idempotencyKey?}` → `SnapshotRef` with `capture`
+    /// session?, allowCrossSession?, idempotencyKey?}` → `SnapshotRef` with `capture`
     Snapshot = "snapshot";
     /// `{snapshot…, idempotencyKey?}` → `WorkspaceRef`
     Restore = "restore";
@@ -93,9 +94,37 @@ operations! {
     UpdateWorkspace = "workspaces/update";
     /// `{name, tenant?}` → `{name, removed, removedSnapshots, kept, pending}`
     DeleteWorkspace = "workspaces/delete";
+    /// `{sandboxId, name, description?, dir?, session?, allowCrossSession?}` → a checkpoint
+    CreateCheckpoint = "checkpoints/create";
+    /// `{sandboxId, dir?, session?, allowCrossSession?}` → `{checkpoints}`
+    ListCheckpoints = "checkpoints/list";
+    /// `{sandboxId, name, dir?, session?, allowCrossSession?}` → `{name, commit, changed, changedCount, before?}`
+    RestoreCheckpoint = "checkpoints/restore";
+    /// `{sandboxId, name, maxBytes?, dir?, session?, allowCrossSession?}` → `{name, commit, diff, sizeBytes, truncated}`
+    DiffCheckpoint = "checkpoints/diff";
+    /// `{workspaces, style?, readOnly?}` → `{tools}`
+    ListTools = "tools/list";
+    /// `{workspaces, style?, readOnly?, name, arguments?}` → what the tool came to
+    CallTool = "tools/call";
+    /// `{workspaces, style?, readOnly?, expirationSeconds?}` → `{token, expiresAt}`, for `/mcp`
+    GrantTools = "tools/grant";
 }
 
 impl Operation {
+    /// Whether it can't be without the bucket. Of tools that depends on which they are.
+    pub const fn needs_bucket(self) -> bool {
+        !matches!(
+            self,
+            Self::CreateCheckpoint
+                | Self::ListCheckpoints
+                | Self::RestoreCheckpoint
+                | Self::DiffCheckpoint
+                | Self::ListTools
+                | Self::CallTool
+                | Self::GrantTools
+        )
+    }
+
     /// The operation of a name, if there is one.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.name() == name)
@@ -113,6 +142,24 @@ pub enum Target {
     Directory(NamesRequest),
     /// The entrypoint: it is about the whole bucket.
     Bucket(SweepRequest),
+    /// The entrypoint: which tools there are.
+    Tools(Toolset),
+    /// The entrypoint, and then whoever does what the tool is for.
+    Tool(CallToolRequest),
+    /// The entrypoint: a token for some tools.
+    Grant(GrantRequest),
+}
+
+impl Target {
+    /// The tools that it is about.
+    pub const fn toolset(&self) -> Option<&Toolset> {
+        match self {
+            Self::Tools(toolset)
+            | Self::Tool(CallToolRequest { toolset, .. })
+            | Self::Grant(GrantRequest { toolset, .. }) => Some(toolset),
+            _ => None,
+        }
+    }
 }
 
 /// Who carries an operation out.
@@ -147,6 +194,13 @@ pub fn target_of(operation: Operation, arguments: &Value) -> Result<Target> {
         Operation::StopWorkspace => Target::Named(StopRequest::decode(arguments)?.address),
         Operation::ForkWorkspace => Target::Named(ForkRequest::decode(arguments)?.address),
         Operation::UpdateWorkspace => Target::Named(UpdateRequest::decode(arguments)?.address),
+        Operation::CreateCheckpoint => Target::Sandbox(CreateCheckpointRequest::decode(arguments)?.at.sandbox_id),
+        Operation::ListCheckpoints => Target::Sandbox(CheckpointsRequest::decode(arguments)?.sandbox_id),
+        Operation::RestoreCheckpoint => Target::Sandbox(RestoreCheckpointRequest::decode(arguments)?.at.sandbox_id),
+        Operation::DiffCheckpoint => Target::Sandbox(DiffCheckpointRequest::decode(arguments)?.at.sandbox_id),
+        Operation::ListTools => Target::Tools(Toolset::decode(arguments)?),
+        Operation::CallTool => Target::Tool(CallToolRequest::decode(arguments)?),
+        Operation::GrantTools => Target::Grant(GrantRequest::decode(arguments)?),
     })
 }
 
@@ -158,7 +212,11 @@ pub async fn run<P: Ports>(
     arguments: &Value,
     abort: Abort,
 ) -> Result<Value> {
-    snapshotter.ready()?;
+    if operation.needs_bucket() {
+        snapshotter.ready()?;
+    } else {
+        snapshotter.has_sandboxes()?;
+    }
     let selection = || Selection::decode(arguments);
     match operation {
         Operation::Snapshot => to_json(&snapshotter.snapshot(SnapshotRequest::decode(arguments)?, abort).await?),
@@ -182,6 +240,18 @@ pub async fn run<P: Ports>(
         Operation::RotateKey => {
             WorkspaceRequest::decode(arguments)?;
             to_json(&snapshotter.rotate_key().await?)
+        }
+        Operation::CreateCheckpoint => {
+            to_json(&snapshotter.create_checkpoint(CreateCheckpointRequest::decode(arguments)?, abort).await?)
+        }
+        Operation::ListCheckpoints => {
+            to_json(&snapshotter.list_checkpoints(CheckpointsRequest::decode(arguments)?, abort).await?)
+        }
+        Operation::RestoreCheckpoint => {
+            to_json(&snapshotter.restore_checkpoint(RestoreCheckpointRequest::decode(arguments)?, abort).await?)
+        }
+        Operation::DiffCheckpoint => {
+            to_json(&snapshotter.diff_checkpoint(DiffCheckpointRequest::decode(arguments)?, abort).await?)
         }
         _ => Err(Error::defect()),
     }

@@ -28,12 +28,18 @@ fn status(code: Code) -> u16 {
         | Code::InvalidDirectory
         | Code::InvalidLabel
         | Code::InvalidWorkspaceName
+        | Code::InvalidCheckpointName
         | Code::InvalidRef
         | Code::ForeignRef
         | Code::UnsupportedRefVersion => 400,
         Code::Unauthorized => 401,
         Code::RefMismatch | Code::CrossSession => 403,
-        Code::BackupNotFound | Code::SnapshotNotFound | Code::WorkspaceNotFound | Code::RouteNotFound => 404,
+        Code::BackupNotFound
+        | Code::SnapshotNotFound
+        | Code::WorkspaceNotFound
+        | Code::CheckpointNotFound
+        | Code::ToolNotFound
+        | Code::RouteNotFound => 404,
         Code::MethodNotAllowed => 405,
         Code::Aborted => 408,
         Code::SandboxNotRunning
@@ -56,8 +62,10 @@ fn status(code: Code) -> u16 {
         | Code::ConfigInvalid
         | Code::BackupConfigInvalid
         | Code::Internal => 500,
-        Code::SandboxUnsupported | Code::LedgerTooNew | Code::Unsupported => 501,
-        Code::SandboxFailed | Code::BackupFailed | Code::RestoreFailed | Code::HookFailed => 502,
+        Code::SandboxUnsupported | Code::LedgerTooNew | Code::Unsupported | Code::GitMissing => 501,
+        Code::SandboxFailed | Code::BackupFailed | Code::RestoreFailed | Code::HookFailed | Code::CheckpointFailed => {
+            502
+        }
         Code::ApiTokenMissing
         | Code::SandboxStarting
         | Code::SandboxUnavailable

@@ -81,9 +81,11 @@ impl Deployment {
         NamedWorkspace::new(address, Rc::clone(&self.platform), Rc::clone(&self.config))
     }
 
-    /// Whether both bindings are there.
-    pub fn ready(&self) -> Result<()> {
-        self.platform.backups()?;
+    /// Whether the bindings are there: of the bucket as far as it is needed.
+    pub fn ready(&self, needs_bucket: bool) -> Result<()> {
+        if needs_bucket {
+            self.platform.backups()?;
+        }
         self.platform.sandboxes()?;
         Ok(())
     }
@@ -95,6 +97,14 @@ impl Deployment {
 /// [`Code::ConfigInvalid`] when it is something else than text.
 pub fn api_token(env: &Env) -> Result<Option<String>> {
     var(env, "API_TOKEN")
+}
+
+/// The var `ALLOWED_ORIGINS`: the origins of web pages that may use `/mcp`, with commas between them.
+///
+/// # Errors
+/// [`Code::ConfigInvalid`] when it is something else than text.
+pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
+    var(env, "ALLOWED_ORIGINS")
 }
 
 /// The ports over this Worker's bindings.

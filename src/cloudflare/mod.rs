@@ -1,7 +1,8 @@
 //! The service's ports over the real world.
 //!
 //! - [`deployment`]: what the bindings and vars of this Worker say
-//! - [`sandboxes`]: Durable Object stubs of the sandboxes; `scripts`: the commands that are run inside of them
+//! - [`sandboxes`]: Durable Object stubs of the sandboxes; `scripts`: the commands that are run inside of them; `checkpoints`:
+//!   those that work on checkpoints
 //! - [`backups`]: the R2 bucket
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
 //! - [`home`]: those of a named workspace's; [`index`]: those of a Directory; `sql`: what they have in common
@@ -13,6 +14,7 @@
 //! - `thrown`: reads what JavaScript throws
 
 pub mod backups;
+mod checkpoints;
 pub mod deployment;
 pub mod home;
 pub mod index;

@@ -11,7 +11,8 @@ use worker::ObjectNamespace;
 
 use super::thrown::failure;
 use super::value::from_js;
-use super::{scripts, stub};
+use super::{checkpoints, scripts, stub};
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
 use crate::model::named::Stamp;
 use crate::model::named::answer::HookRun;
 use crate::model::named::settings::Hook;
@@ -177,5 +178,16 @@ impl Sandboxes for Stubs {
         let millis = hook.timeout_seconds.saturating_mul(1000).saturating_add(HOOK_MARGIN_MILLIS);
         let stdout = self.run(id, &scripts::hook(stamp, dir, hook), millis).await?;
         scripts::read_hook(&stdout, name)
+    }
+
+    async fn checkpoint(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        meant: Meant,
+        call: &CheckpointCall,
+    ) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
+        let stdout = self.run(id, &checkpoints::command(dir, meant, call), checkpoints::MILLIS).await?;
+        checkpoints::read(&stdout, call)
     }
 }

@@ -24,7 +24,8 @@ const OUTCOME: &str = "sandbox-snapshotter ";
 /// - `took_place`: the note that the container took the place of another one unasked
 /// - `stamp`: whose files are in it
 /// - `looked`: somebody looked for changes when this was written
-const NAMES: &str = "run=/run/sandbox-snapshotter; took_place=$run.took-place stamp=$run.stamp looked=$run.looked\n";
+pub(super) const NAMES: &str =
+    "run=/run/sandbox-snapshotter; took_place=$run.took-place stamp=$run.stamp looked=$run.looked\n";
 
 /// Reads the stamp; empty where there is none.
 const READ_STAMP: &str = "now=; [ -e \"$stamp\" ] && IFS= read -r now <\"$stamp\"\n";
@@ -228,7 +229,7 @@ pub(super) fn read_hook(stdout: &str, name: &str) -> Result<Option<HookRun>, Fai
 }
 
 /// A text as one word of the shell.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

@@ -1,14 +1,19 @@
 //! What the operations answer, apart from refs.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
 use super::record::SnapshotState;
 use super::{Compression, Directory, Label, Lineage, SandboxId, SnapshotId, SnapshotRef, Timestamp};
+#[cfg(feature = "schema")]
+use crate::model::schema::extends;
 
 /// A snapshot, as lists show it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The snapshot.
     pub snapshot_id: SnapshotId,
@@ -43,10 +48,11 @@ pub struct Summary {
 }
 
 /// Whether a snapshot can be restored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restorable {
-    /// The answer.
+    /// Whether it can be restored.
     pub restorable: Answer,
     /// Why it isn't yes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,19 +63,21 @@ pub struct Restorable {
 }
 
 /// An answer that may not be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Answer {
-    /// It is so.
+    /// It can be, as far as was looked.
     Yes,
-    /// It is not so.
+    /// It can not be.
     No,
     /// R2 did not say.
     Unknown,
 }
 
 /// A page of a list, the newest first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page {
     /// The snapshots.
     pub snapshots: Vec<Summary>,
@@ -79,12 +87,15 @@ pub struct Page {
 }
 
 /// Everything that is known about a snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("Summary")))]
 pub struct Manifest {
     /// The version of this form: 1.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = 1)))]
     pub schema_version: u32,
     /// What lists show of it.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub summary: Summary,
     /// The sandbox that it was taken of.
@@ -126,6 +137,7 @@ pub struct Manifest {
 /// Where a sandbox came from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ancestor {
     /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
@@ -136,6 +148,7 @@ pub struct Ancestor {
 /// A sandbox that was made from a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Derived {
     /// The sandbox.
     pub sandbox_id: SandboxId,
@@ -148,7 +161,8 @@ pub struct Derived {
 }
 
 /// Why a snapshot is gone.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ended {
     /// When it was let go.
     pub at: Timestamp,
@@ -156,9 +170,10 @@ pub struct Ended {
     pub reason: String,
 }
 
-/// What `delete` came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What a deletion came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deletion {
     /// The snapshot.
     pub snapshot_id: SnapshotId,
@@ -166,9 +181,10 @@ pub struct Deletion {
     pub removed: bool,
 }
 
-/// What `verify` found, without starting a container.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What was found in R2, without starting a container.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verification {
     /// The snapshot.
     pub snapshot_id: SnapshotId,
@@ -181,10 +197,12 @@ pub struct Verification {
 }
 
 /// One check of a backup.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// What was checked.
-    pub name: &'static str,
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["objects", "header", "checksum"])))]
+    pub name: Cow<'static, str>,
     /// Whether it is right; absent where there is nothing to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
@@ -193,8 +211,9 @@ pub struct Check {
 }
 
 /// The tree of sandboxes and snapshots that grows from one sandbox.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tree {
     /// The first sandbox.
     pub root: Branch,
@@ -205,8 +224,9 @@ pub struct Tree {
 }
 
 /// A sandbox in the tree, and what grows from it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TreeSandbox"))]
 pub struct Branch {
     /// The sandbox.
     pub sandbox_id: SandboxId,
@@ -221,8 +241,9 @@ pub struct Branch {
 }
 
 /// A snapshot in the tree, and what was made from it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TreeSnapshot"))]
 pub struct Node {
     /// The snapshot; only its id where it is gone.
     #[serde(flatten)]
@@ -234,6 +255,7 @@ pub struct Node {
 /// What a tree shows of a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knot {
     /// The snapshot.
     pub snapshot_id: SnapshotId,
@@ -250,6 +272,7 @@ pub struct Knot {
     pub size_bytes: Option<u64>,
     /// Whether it stays whatever the policy says.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(!default))]
     pub pinned: bool,
     /// When it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -274,8 +297,9 @@ pub struct Description {
 }
 
 /// A workspace's policy, and what it means for its snapshots.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Retention {
     /// The policy.
     pub policy: Policy,
@@ -288,8 +312,9 @@ pub struct Retention {
 }
 
 /// What a sweep of the bucket came to. Every backup is counted once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// Backups in the bucket.
     pub seen: usize,
@@ -308,8 +333,9 @@ pub struct Sweep {
 }
 
 /// The key that signs a workspace's refs from now on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyRotation {
     /// Its number.
     pub key: u32,

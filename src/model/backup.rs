@@ -101,6 +101,7 @@ pub struct BackupOptions {
 /// How an archive is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compression {
     /// The algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +114,7 @@ pub struct Compression {
 /// The compression algorithms that the SDK knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum CompressionFormat {
     /// Found everywhere.
     Gzip,

@@ -17,8 +17,9 @@ use super::Failure;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What sort of failure it is, for callers that handle failures by class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Kind {
     /// May pass by itself: the same call can be made again.
     Transient,
@@ -122,6 +123,16 @@ codes! {
     LedgerUnavailable = "LEDGER_UNAVAILABLE", Transient;
     /// A later version of this Worker wrote the workspace's storage.
     LedgerTooNew = "LEDGER_TOO_NEW", Unsupported;
+    /// The checkpoint's name is not one that a checkpoint can have.
+    InvalidCheckpointName = "INVALID_CHECKPOINT_NAME", Permanent;
+    /// There is no checkpoint of that name in the sandbox.
+    CheckpointNotFound = "CHECKPOINT_NOT_FOUND", NotFound;
+    /// Git could not make, compare or restore the checkpoint.
+    CheckpointFailed = "CHECKPOINT_FAILED", Permanent;
+    /// There is no git in the sandbox's image.
+    GitMissing = "GIT_MISSING", Unsupported;
+    /// There is no tool of that name for the caller.
+    ToolNotFound = "TOOL_NOT_FOUND", NotFound;
     /// The sandbox is not running, so its files are not there to be captured.
     SandboxNotRunning = "SANDBOX_NOT_RUNNING", Conflict;
     /// The sandbox is starting and not ready yet.
@@ -183,6 +194,10 @@ impl Code {
                 | Self::ForeignRef
                 | Self::SnapshotNotFound
                 | Self::InvalidWorkspaceName
+                | Self::InvalidCheckpointName
+                | Self::CheckpointNotFound
+                | Self::CheckpointFailed
+                | Self::ToolNotFound
                 | Self::WorkspaceNotFound
                 | Self::NameTaken
                 | Self::SnapshotStale
@@ -308,16 +323,24 @@ impl Error {
     }
 }
 
-/// An [`Error`] as JSON.
+/// What an error carries, over RPC and HTTP alike.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Problem"))]
 pub struct ErrorBody<'a> {
+    /// The stable code, for programs.
     code: Code,
+    /// What sort of failure it is.
     kind: Kind,
+    /// What happened, to what.
     message: &'a str,
+    /// What to do about it.
     remediation: &'a str,
+    /// Whether the same call may succeed later.
     retryable: bool,
+    /// By which the call is found in the log.
     correlation_id: &'a str,
+    /// What the platform or the SDK threw, where something did.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a Failure>,
 }

@@ -7,12 +7,13 @@ const MAX_MESSAGE: usize = 500;
 
 const UNEXPECTED: &str = "UnexpectedAnswer";
 
-/// A failure of the world outside, kept as the cause of an [`Error`](super::Error).
+/// A failure of the world outside: what the platform or the SDK threw.
 ///
 /// Its message is made safe when it is taken in: query strings of URLs are cut out, since the SDK signs
 /// its URLs in them, and it is shortened to 500 characters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{name}: {message}")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// The SDK's error code (`errorResponse.code`), where it survived the way here.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ use super::{Result, SandboxId, ShortId};
 /// How a sandbox came from a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Lineage {
     /// To recover an earlier state.
     Restored,

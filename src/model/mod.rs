@@ -5,6 +5,8 @@
 
 pub mod answer;
 pub mod backup;
+pub mod checkpoint;
+pub mod checkpoint_call;
 pub mod directory;
 pub mod error;
 pub mod failure;
@@ -19,12 +21,16 @@ pub mod record;
 pub mod refs;
 pub mod request;
 pub mod sandbox;
+#[cfg(feature = "schema")]
+pub(crate) mod schema;
 pub mod signature;
 pub mod time;
+pub mod tool;
 
 pub use backup::{
     Archive, BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat, Listed, Listing,
 };
+pub use checkpoint::{CheckpointDescription, CheckpointName};
 pub use directory::Directory;
 pub use error::{Code, Error, Kind, Result};
 pub use failure::Failure;

@@ -29,26 +29,33 @@ const MAX_COUNT: u32 = 10_000;
 /// How long snapshots are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Policy {
     /// Bounds how many there are; no bound where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_last: Option<KeepLast>,
     /// Seconds from the last use of a snapshot to its end; 0 is never.
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: u64,
     /// The newest of each of so many days stay.
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_COUNT)))]
     pub keep_daily: u32,
     /// The newest of each of so many weeks stay.
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_COUNT)))]
     pub keep_weekly: u32,
 }
 
 /// The rule that bounds how many snapshots there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeepLast {
     /// How many of the newest stay.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_COUNT)))]
     pub count: NonZeroU32,
     /// Seconds from the last use of these to their end, in place of the policy's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
     /// Whether the others go at once; otherwise they go when they expire.
     #[serde(default = "yes")]
@@ -87,8 +94,9 @@ pub struct Candidate {
 }
 
 /// What becomes of a snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
     /// The snapshot.
     pub snapshot_id: SnapshotId,

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::ids::quoted;
 use super::{BackupHandle, Code, Error, Label, Result, SandboxId, SigningKey, SnapshotId, Timestamp, json};
+#[cfg(feature = "schema")]
+use crate::model::schema::extends;
 
 /// The provider that a ref belongs to.
 pub const PROVIDER_ID: &str = "cloudflare-sandbox";
@@ -21,23 +23,36 @@ const REMEDIATION: &str = "Pass the ref on exactly as snapshot() answered it.";
 
 /// A snapshot, as it passes through applications.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotRef {
+    /// The provider.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = PROVIDER_ID)))]
     #[serde(rename = "providerId")]
     provider_id: &'static str,
+    /// What this provider says of it. Pass it on unchanged.
     #[serde(rename = "ref")]
     payload: SnapshotPayload,
 }
 
-/// The part of a [`SnapshotRef`] that this provider defines.
+/// What a snapshot ref says, for this provider alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SnapshotPayload {
+    /// The version of this form.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     schema_version: u32,
+    /// The snapshot.
     snapshot_id: SnapshotId,
+    /// The sandbox that it was taken of.
     origin_id: SandboxId,
+    /// The first sandbox of the lineage.
     root_id: SandboxId,
+    /// The SDK's handle of the backup.
     backup: BackupHandle,
+    /// When the backup was stored.
     created_at: Timestamp,
+    /// By which a ref that was altered is known.
     signature: String,
 }
 
@@ -166,8 +181,15 @@ impl<'de> Deserialize<'de> for SnapshotRef {
 
 /// What a snapshot call answers: the ref, and how it came about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "TakenSnapshot"),
+    schemars(transform = extends("SnapshotRef"))
+)]
 pub struct Taken {
     /// The snapshot.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub snapshot: SnapshotRef,
     /// The capture that it came from.
@@ -177,6 +199,7 @@ pub struct Taken {
 /// How a snapshot was captured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capture {
     /// The label that the snapshot was given.
     pub label: Label,
@@ -191,18 +214,29 @@ pub struct Capture {
 /// A sandbox seen as somebody's place of work, as it passes through applications.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkspaceRef {
+    /// The provider.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = PROVIDER_ID)))]
     provider_id: String,
+    /// The sandbox.
     #[serde(rename = "ref")]
     payload: WorkspacePayload,
+    /// What can be done in it.
     capabilities: Capabilities,
+    /// The version of this form.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     schema_version: u32,
 }
 
+/// What a workspace ref says, for this provider alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct WorkspacePayload {
+    /// The sandbox: what the application gives to `getSandbox()`.
     sandbox_id: SandboxId,
+    /// The first sandbox of the lineage.
     root_id: SandboxId,
 }
 
@@ -210,10 +244,15 @@ struct WorkspacePayload {
 #[allow(clippy::struct_excessive_bools)] // The form that callers know it in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capabilities {
+    /// Files can be read and written.
     fs: bool,
+    /// Commands can be run.
     shell: bool,
+    /// Code can be run.
     code: bool,
+    /// Snapshots can be taken.
     snapshot: bool,
 }
 

@@ -17,10 +17,10 @@ use crate::model::{Code, Directory, Error, Place, Probe, Result, SandboxId, Sand
 use crate::ports::{Clock, Ports, Sandboxes};
 
 /// How often the age is measured while it is too close to tell.
-const MEASUREMENTS: u32 = 3;
+pub(super) const MEASUREMENTS: u32 = 3;
 
 /// How much older than it is a container may seem, in milliseconds: the system counts in hundredths of a second.
-const RESOLUTION_MILLIS: i64 = 10;
+pub(super) const RESOLUTION_MILLIS: i64 = 10;
 
 /// How old a container is, compared to a point in time.
 pub(super) enum Age {
@@ -101,7 +101,7 @@ pub(super) async fn is_the_same<P: Ports>(
 ) -> Result<()> {
     let now = state(ports, id).await?;
     if now.status != Status::Healthy {
-        return Err(replaced(id, "stopped while it was being captured"));
+        return Err(replaced(id, "stopped meanwhile"));
     }
     #[allow(clippy::float_cmp)] // It is compared to itself, never calculated with.
     if now.last_change == sighting.last_change {
@@ -150,11 +150,13 @@ pub(super) async fn age<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, si
     Ok(Age::Unclear)
 }
 
-async fn state<P: Ports>(ports: &P, id: &SandboxId) -> Result<SandboxState> {
+/// Whether the sandbox is up. Starts nothing.
+pub(super) async fn state<P: Ports>(ports: &P, id: &SandboxId) -> Result<SandboxState> {
     ports.sandboxes()?.state(id).await.map_err(|failure| from_sandbox(failure, id, During::Look))
 }
 
-fn up(id: &SandboxId, state: SandboxState) -> Result<SandboxState> {
+/// Makes sure that it is up.
+pub(super) fn up(id: &SandboxId, state: SandboxState) -> Result<SandboxState> {
     match state.status {
         Status::Healthy => Ok(state),
         Status::Starting => Err(Error::new(
@@ -174,7 +176,8 @@ fn up(id: &SandboxId, state: SandboxState) -> Result<SandboxState> {
     }
 }
 
-fn can_be_captured(dir: &Directory, place: Place) -> Result<()> {
+/// Makes sure that the directory is one.
+pub(super) fn can_be_captured(dir: &Directory, place: Place) -> Result<()> {
     let why = match place {
         Place::Full | Place::Empty => return Ok(()),
         Place::Missing => "is not there",
@@ -189,7 +192,7 @@ fn can_be_captured(dir: &Directory, place: Place) -> Result<()> {
 }
 
 /// Leaves the note in the new container, and says what happened.
-async fn took_its_place<P: Ports>(ports: &P, id: &SandboxId) -> Error {
+pub(super) async fn took_its_place<P: Ports>(ports: &P, id: &SandboxId) -> Error {
     let noted = match ports.sandboxes() {
         Ok(sandboxes) => sandboxes.note_took_place(id, true).await.is_ok(),
         Err(_) => false,
@@ -198,7 +201,8 @@ async fn took_its_place<P: Ports>(ports: &P, id: &SandboxId) -> Error {
     if noted { error } else { error.and("The new container could not be marked as such.") }
 }
 
-fn replaced(id: &SandboxId, how: &str) -> Error {
+/// The error about a container that is not the one that was meant.
+pub(super) fn replaced(id: &SandboxId, how: &str) -> Error {
     Error::new(
         Code::SandboxReplaced,
         format!("The container of the sandbox {:?} {how}: the files that were in it are gone.", id.as_str()),

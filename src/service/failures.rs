@@ -20,6 +20,8 @@ pub(super) enum During {
     Start,
     /// A command that runs in it.
     Hook,
+    /// Work on its checkpoints.
+    Checkpoint,
 }
 
 /// The error for what a sandbox threw.
@@ -32,6 +34,7 @@ pub(super) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Destroy => "destroying",
         During::Start => "starting",
         During::Hook => "running a hook in",
+        During::Checkpoint => "working on the checkpoints of",
     };
     let message = format!("{} while {doing} the sandbox {:?}: {}", what(code), id.as_str(), failure.message);
     Error::new(code, message, remedy(code)).caused_by(failure)
@@ -74,6 +77,7 @@ fn code_of(failure: &Failure, during: During) -> Code {
     let otherwise = match during {
         During::Backup => Code::BackupFailed,
         During::Restore => Code::RestoreFailed,
+        During::Checkpoint => Code::CheckpointFailed,
         During::Look | During::Destroy | During::Start | During::Hook => Code::SandboxFailed,
     };
     match sdk_code(failure) {
@@ -190,7 +194,7 @@ fn remedy(code: Code) -> &'static str {
         Code::BackupFailed => {
             "Look at the cause: every file of the directory must be readable, and there must be room for the archive. Then try again."
         }
-        Code::SandboxFailed => "Look at the cause and at the logs of the sandbox's Worker.",
+        Code::SandboxFailed | Code::CheckpointFailed => "Look at the cause and at the logs of the sandbox's Worker.",
         _ => "Try again.",
     }
 }

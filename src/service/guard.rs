@@ -68,6 +68,19 @@ impl Guard {
         Ok(Taken { snapshot: made.snapshot, capture: Capture { shared, ..made.capture } })
     }
 
+    /// Waits until no capture is under way that somebody waits for.
+    pub(super) async fn is_still(&self) {
+        loop {
+            let under_way = self.line.borrow().iter().find(|turn| turn.began_at.get().is_some()).cloned();
+            let Some(turn) = under_way else { return };
+            let (sender, leaves) = oneshot::channel();
+            turn.behind.borrow_mut().push(sender);
+            drop(turn);
+            // Nothing is ever sent: it ends when that one has left the line.
+            let _ = leaves.await;
+        }
+    }
+
     fn find(&self, request: &SnapshotRequest) -> Option<Rc<Turn>> {
         self.line.borrow().iter().find(|turn| turn.serves(request)).cloned()
     }
@@ -119,6 +132,7 @@ async fn take_turn<P: Ports>(
         let _ = turn_comes.await;
     }
     let turn = turn.upgrade().ok_or_else(Abort::error)?;
+    drop(this.memory.going_back.lock().await);
     turn.began_at.set(Some(this.ports.clock().now()));
     let work = snapshot::snapshot(this.clone(), turn.request.clone(), Abort::when(fires(stops)));
     // Whoever shares this answer must not fall with a panic of ours.

@@ -23,6 +23,10 @@ pub(super) struct Memory {
     pub recovery: RefCell<Option<Shared<LocalBoxFuture<'static, ()>>>>,
     /// Held by who starts or ends the sandbox of a name.
     pub lifecycle: Mutex<()>,
+    /// Held by who works on the checkpoints in the sandbox.
+    pub checkpoints: Mutex<()>,
+    /// Held while the files go back to a checkpoint. No capture begins meanwhile.
+    pub going_back: Mutex<()>,
     /// Held by everyone who looks into the sandbox, or captures it.
     pub looking: Rc<()>,
     work: RefCell<Vec<Work>>,

@@ -9,7 +9,7 @@
 //! - `label`, `pin`: what people say of it
 //! - `delete`, `retain`: how it goes
 //! - `keys`: the keys that sign refs
-//!
+//! - [`checkpoint`]: named states inside of the sandbox itself
 //! - [`lifecycle`]: a sandbox that stands for a name is made, ended, and given its files again
 //!
 //! Operations on one named workspace, in an object of its own: [`named`]; and the list of them: [`directory`].
@@ -36,6 +36,7 @@
 //! - `planted`: bugs for the simulation to find; not in the product
 
 pub mod abort;
+mod checkpoint;
 mod chores;
 mod container;
 mod delete;
@@ -158,6 +159,9 @@ impl<P: Ports> Snapshotter for CloudflareSandboxSnapshotter<P> {
 
     async fn snapshot(&self, request: SnapshotRequest, abort: Abort) -> Result<Taken> {
         self.begin().await?;
+        if request.session.sandbox_id.is_some() {
+            session::check_workspace(self, &request.session).await?;
+        }
         let key = request.idempotency_key.clone();
         let work = Guard::capture(self, request.clone(), abort.clone());
         once::once(self, key.as_deref(), "snapshot", &request, &abort, work).await

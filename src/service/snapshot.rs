@@ -267,16 +267,8 @@ async fn dependencies<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Resul
 /// Nothing is captured of a sandbox that is being filled, or is nobody's any more.
 fn can_be_captured<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &SnapshotRequest) -> Result<()> {
     lifecycle::is_not_retired(this)?;
-    let is_filled = this.workspace()?.standing.is_some_and(|standing| standing.filling.is_some());
     // Whoever puts files aside has seen that they are somebody's work.
-    if is_filled && !request.aside && !planted(Bug::CapturedHalfFilled) {
-        return Err(Error::new(
-            Code::SandboxStarting,
-            format!("The sandbox {:?} is being started for its workspace, or that was not finished.", this.id.as_str()),
-            "Start the workspace, and try again when that is done.",
-        ));
-    }
-    Ok(())
+    if request.aside || planted(Bug::CapturedHalfFilled) { Ok(()) } else { lifecycle::is_not_being_filled(this) }
 }
 
 fn is_about_the_container(error: &Error) -> bool {

@@ -103,14 +103,14 @@ fn checksum(stored: &Stored, found: &Found) -> Check {
     match (&stored.checksum, &found.archive.checksum) {
         (Some(known), Some(now)) if known == now => right("checksum", known.clone()),
         (Some(known), Some(now)) => wrong("checksum", &format!("The checksum was {known}, and is {now}.")),
-        _ => Check { name: "checksum", ok: None, detail: "R2 has none of this archive.".to_owned() },
+        _ => Check { name: "checksum".into(), ok: None, detail: "R2 has none of this archive.".to_owned() },
     }
 }
 
-const fn right(name: &'static str, detail: String) -> Check {
-    Check { name, ok: Some(true), detail }
+fn right(name: &'static str, detail: String) -> Check {
+    Check { name: name.into(), ok: Some(true), detail }
 }
 
 fn wrong(name: &'static str, detail: &str) -> Check {
-    Check { name, ok: Some(false), detail: detail.to_owned() }
+    Check { name: name.into(), ok: Some(false), detail: detail.to_owned() }
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
+use sandbox_snapshotter::model::request::Session;
 use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, SnapshotRequest};
 use serde_json::{Value, json};
 
@@ -47,6 +48,8 @@ fn every_option_is_read() {
         "compression": { "format": "zstd", "threads": 2 },
         "wake": true,
         "fresh": true,
+        "session": "agent-42-restored-k3f9x2ab",
+        "allowCrossSession": true,
         "idempotencyKey": "k",
     }))
     .unwrap();
@@ -64,6 +67,7 @@ fn every_option_is_read() {
         wake: true,
         fresh: true,
         idempotency_key: Some("k".into()),
+        session: Session { sandbox_id: Some(sandbox("agent-42-restored-k3f9x2ab")), allow_cross_session: true },
         aside: false,
     };
     assert_eq!(request, expected);
@@ -81,6 +85,8 @@ fn null_is_the_same_as_absent() {
         "compression",
         "wake",
         "fresh",
+        "session",
+        "allowCrossSession",
         "idempotencyKey",
     ];
     for field in options {
@@ -91,7 +97,7 @@ fn null_is_the_same_as_absent() {
 
 #[test]
 fn an_option_that_nobody_knows_is_named() {
-    for field in ["Dir", "sandbox_id", "multipart", "name", "ttl", "session", "idempotency_key"] {
+    for field in ["Dir", "sandbox_id", "multipart", "name", "ttl", "allow_cross_session", "idempotency_key"] {
         assert!(invalid(field, json!(null)).contains(field));
     }
 }

@@ -5,6 +5,7 @@
 mod abort;
 mod arrival;
 mod branch;
+mod checkpoint;
 mod chores;
 mod container;
 mod delete;

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::support::{Checked, Method, Stage, WORK};
 
-/// The operations that a Workspace object carries out.
+/// The operations that a Workspace object carries out, and that need the bucket.
 fn on_one_workspace() -> impl Iterator<Item = Operation> {
-    Operation::ALL.iter().copied().filter(|operation| *operation != Operation::Sweep)
+    let is_one = |operation: &Operation| *operation != Operation::Sweep && operation.needs_bucket();
+    Operation::ALL.iter().copied().filter(is_one)
 }
 
 /// A deployment in which nothing runs, so that each argument that is right leads to the next check.

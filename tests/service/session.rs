@@ -152,9 +152,17 @@ fn a_workspace_that_cannot_be_asked_is_no_permission() {
 }
 
 #[test]
+fn a_session_captures_within_its_own_lineage_alone() {
+    let stage = Stage::with_sandbox();
+    let by = |session: &str| json!({ "sandboxId": "agent-42", "session": session });
+    stage.run(Operation::Snapshot, &by("agent-7")).fails_as(Code::CrossSession);
+    stage.assert_nothing_stored();
+    stage.run(Operation::Snapshot, &by("agent-42-branch-k3f9x2ab")).unwrap();
+}
+
+#[test]
 fn an_operation_that_does_not_take_a_session_says_so() {
     let stage = Stage::with_sandbox();
     let arguments = json!({ "sandboxId": "agent-42", "session": "agent-42" });
-    stage.run(Operation::Snapshot, &arguments).fails_as(Code::InvalidArgument);
     stage.run(Operation::ApplyRetention, &arguments).fails_as(Code::InvalidArgument);
 }

@@ -12,3 +12,10 @@ export interface Attempt {
   /** The sandbox that the agent went on in, where it had to go back. */
   wentBackTo?: string;
 }
+
+/** What a small change in place came to. */
+export interface Change {
+  output: Output;
+  /** What the agent has undone, as a diff; absent where the change stays. */
+  undone?: string;
+}

@@ -2,18 +2,19 @@
 
 import { getSandbox, type Sandbox } from '@cloudflare/sandbox';
 import { DurableObject } from 'cloudflare:workers';
+import { service, SnapshotterClient, type StoppedWorkspace } from 'sandbox-snapshotter-client';
 
-import type { Attempt, Output } from './answers.ts';
-import type { Snapshotter } from './snapshotter.ts';
-import type { Stopped } from './workspaces.ts';
+import type { Attempt, Change, Output } from './answers.ts';
 
 interface Env {
   Agent: DurableObjectNamespace<Agent>;
   Sandbox: DurableObjectNamespace<Sandbox>;
-  SNAPSHOTTER: Fetcher & Snapshotter;
+  SNAPSHOTTER: Fetcher;
 }
 
 export class Agent extends DurableObject<Env> {
+  readonly #snapshotter = new SnapshotterClient(service(this.env.SNAPSHOTTER));
+
   /** The sandbox that the agent works in now. */
   async sandboxId(): Promise<string> {
     return (await this.ctx.storage.get<string>('sandboxId')) ?? `agent-${this.ctx.id.name}`;
@@ -28,22 +29,35 @@ export class Agent extends DurableObject<Env> {
   async attempt(command: string): Promise<Attempt> {
     const sandboxId = await this.sandboxId();
     const label = 'before something risky';
-    const before = await this.env.SNAPSHOTTER.snapshot({ sandboxId, label, replace: true });
+    const before = await this.#snapshotter.snapshot({ sandboxId, label, replace: true });
     const output = await this.run(command);
     if (output.exitCode === 0) return { output };
 
-    const workspace = await this.env.SNAPSHOTTER.restore({ ref: before });
+    const workspace = await this.#snapshotter.restore({ ref: before });
     await this.ctx.storage.put('sandboxId', workspace.ref.sandboxId);
     await getSandbox(this.env.Sandbox, sandboxId).destroy(); // Nobody works there any more.
     return { output, wentBackTo: workspace.ref.sandboxId };
   }
 
+  /** Changes something where the agent works now: when that fails, the files there become again what they were. */
+  async change(command: string): Promise<Change> {
+    const { checkpoints } = this.#snapshotter;
+    const checkpoint = { sandboxId: await this.sandboxId(), name: 'before-change' };
+    await checkpoints.create(checkpoint);
+    const output = await this.run(command);
+    if (output.exitCode === 0) return { output };
+
+    const { diff } = await checkpoints.diff(checkpoint);
+    await checkpoints.restore(checkpoint);
+    return { output, undone: diff };
+  }
+
   /** Tries several ways from the same state, each in a sandbox of its own. */
   async explore(commands: string[]): Promise<Output[]> {
-    const ref = await this.env.SNAPSHOTTER.snapshot({ sandboxId: await this.sandboxId() });
+    const ref = await this.#snapshotter.snapshot({ sandboxId: await this.sandboxId() });
     return Promise.all(
       commands.map(async (command) => {
-        const workspace = await this.env.SNAPSHOTTER.branch({ ref });
+        const workspace = await this.#snapshotter.branch({ ref });
         return this.runIn(workspace.ref.sandboxId, command);
       }),
     );
@@ -51,13 +65,13 @@ export class Agent extends DurableObject<Env> {
 
   /** Runs a command in the workspace of a name, which is made, or gets its files again, where that is needed. */
   async work(name: string, command: string): Promise<Output> {
-    const { sandboxId } = await this.env.SNAPSHOTTER.workspaces.getOrCreate({ name });
+    const { sandboxId } = await this.#snapshotter.workspaces.getOrCreate({ name });
     return this.runIn(sandboxId, command);
   }
 
   /** Leaves the workspace of a name: its files are kept, and its sandbox ends. */
-  async leave(name: string): Promise<Stopped> {
-    return this.env.SNAPSHOTTER.workspaces.stop({ name });
+  async leave(name: string): Promise<StoppedWorkspace> {
+    return this.#snapshotter.workspaces.stop({ name });
   }
 
   private async runIn(sandboxId: string, command: string): Promise<Output> {
@@ -81,6 +95,8 @@ export default {
         return Response.json(await agent.run(...(await request.json<[string]>())));
       case 'attempt':
         return Response.json(await agent.attempt(...(await request.json<[string]>())));
+      case 'change':
+        return Response.json(await agent.change(...(await request.json<[string]>())));
       case 'explore':
         return Response.json(await agent.explore(...(await request.json<[string[]]>())));
       case 'work':

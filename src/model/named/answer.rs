@@ -7,11 +7,14 @@ use super::record::{NamedRecord, Transition};
 use super::settings::{DependsOn, Expiry, Hooks};
 use super::standing::{How, Kept, LastSnapshot};
 use super::{State, Tenant, WorkspaceName};
+#[cfg(feature = "schema")]
+use crate::model::schema::extends;
 use crate::model::{Code, Directory, Error, Policy, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
 
 /// A named workspace.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Workspace"))]
 pub struct Described {
     /// What it is called.
     pub name: WorkspaceName,
@@ -60,6 +63,7 @@ pub struct Described {
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceProblem"))]
 pub struct Problem {
     /// The stable code.
     pub code: Code,
@@ -71,11 +75,18 @@ pub struct Problem {
     pub at: Timestamp,
 }
 
-/// What `create`, `getOrCreate` and `start` answer: a workspace that can be worked in.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A workspace that can be worked in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "StartedWorkspace"),
+    schemars(transform = extends("Workspace"))
+)]
 pub struct Started {
     /// The workspace.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub described: Described,
     /// Its sandbox, as every workspace is passed on.
@@ -94,11 +105,18 @@ pub struct Started {
     pub hook_runs: Vec<HookRun>,
 }
 
-/// What `stop` answers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What a stop answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "StoppedWorkspace"),
+    schemars(transform = extends("Workspace"))
+)]
 pub struct Stopped {
     /// The workspace, with its `lastSnapshot`.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub described: Described,
     /// The snapshot that files were saved in which were written after the sandbox had slept.
@@ -115,8 +133,10 @@ pub struct Stopped {
 /// What a hook came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HookRun {
     /// Which hook.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["beforeStop", "afterStart", "onTimeout"])))]
     pub hook: String,
     /// Whether it succeeded.
     pub ok: bool,
@@ -129,35 +149,39 @@ pub struct HookRun {
     pub output: String,
 }
 
-/// What `fork` answers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+// The Worker passes on what the workspaces answered, as it is. To callers they are `Started`.
+/// What a fork answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Forked {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ForkedWorkspaces"))]
+pub struct Forked<Workspace = Value> {
     /// The snapshot that all of them are made from.
     pub snapshot_id: SnapshotId,
     /// The sandbox that it was taken of.
     pub origin_id: SandboxId,
     /// What became of each, in their order.
-    pub forks: Vec<Fork>,
+    pub forks: Vec<Fork<Workspace>>,
 }
 
 /// One fork: a value or an error.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Fork {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Fork"))]
+pub struct Fork<Workspace = Value> {
     /// What it is called.
     pub name: WorkspaceName,
-    /// The workspace: [`Started`], as JSON.
+    /// The workspace, as a start answers it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<Value>,
+    pub value: Option<Workspace>,
     /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Problem>,
 }
 
-/// What `delete` answers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What the deletion of a workspace answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeletedWorkspace {
     /// What it was called.
     pub name: WorkspaceName,
@@ -174,6 +198,7 @@ pub struct DeletedWorkspace {
 /// A workspace, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceEntry"))]
 pub struct Entry {
     /// What it is called.
     pub name: WorkspaceName,
@@ -185,13 +210,14 @@ pub struct Entry {
     pub created_at: Timestamp,
     /// When that was last heard.
     pub updated_at: Timestamp,
-    /// See [`NamedRecord::version`].
+    /// How often it has changed, over all workspaces that ever had the name.
     pub version: u64,
 }
 
 /// A page of a tenant's workspaces, in the order of their names.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspacePage"))]
 pub struct Entries {
     /// The workspaces.
     pub workspaces: Vec<Entry>,

@@ -5,9 +5,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a named workspace is doing. [`NEXT`] says how it gets from one state to another.
+/// What a named workspace is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceState"))]
 pub enum State {
     /// Its first sandbox is being made.
     Provisioning,

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ids::{checked_string, draw, quoted};
+#[cfg(feature = "schema")]
+use crate::model::schema::needs;
 use crate::model::{Code, Error, Result, SandboxId};
 
 /// The longest name, in characters.
@@ -68,16 +70,27 @@ impl Tenant {
     }
 }
 
-/// A workspace of a tenant. Its text, `<tenant>/<name>`, is the name of the object that keeps it.
+/// A workspace, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "WorkspaceAddress"),
+    schemars(transform = needs(&["name"]))
+)]
 pub struct Address {
-    /// Whose it is.
+    /// Whose it is; the default tenant's where absent.
     pub tenant: Tenant,
-    /// What it is called.
+    /// What it is called. Unique for its tenant.
     pub name: WorkspaceName,
 }
 
 impl Address {
+    /// The workspace of a name, of the default tenant.
+    pub fn of(name: WorkspaceName) -> Self {
+        Self { tenant: Tenant::fallback(), name }
+    }
+
     /// Reads what [`Display`](fmt::Display) writes.
     pub fn parse(text: &str) -> Result<Self> {
         let (tenant, name) = text.split_once('/').unwrap_or_default();
@@ -85,6 +98,7 @@ impl Address {
     }
 }
 
+/// Its text, `<tenant>/<name>`, is the name of the object that keeps the workspace.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Neither of them can hold the slash.

@@ -125,6 +125,7 @@ impl Chore {
 /// A step from one state to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transition {
     /// The state before; absent for a new workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]

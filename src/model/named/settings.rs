@@ -50,6 +50,7 @@ pub struct Settings {
 /// Commands that run in the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hooks {
     /// Before the snapshot of a stop is taken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,11 +66,14 @@ pub struct Hooks {
 /// A command that runs in the sandbox, by `sh -c`, in the workspace's directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hook {
     /// The command.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_COMMAND)))]
     pub command: String,
     /// How long it may take, in seconds; then it is killed.
     #[serde(default = "a_minute")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_HOOK_SECONDS)))]
     pub timeout_seconds: u32,
     /// What a failure means.
     #[serde(default)]
@@ -79,6 +83,7 @@ pub struct Hook {
 /// What the failure of a hook means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum OnFailure {
     /// What it belongs to fails too: the start, or the stop.
     #[default]
@@ -90,10 +95,13 @@ pub enum OnFailure {
 /// When a workspace is stopped by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expiry {
     /// Seconds without a start, fork or update of it, and without a changed file; 0 is never.
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRY_SECONDS)))]
     pub idle_seconds: u64,
     /// Seconds after it was started, whatever happens; 0 is never.
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRY_SECONDS)))]
     pub max_seconds: u64,
 }
 
@@ -107,12 +115,15 @@ impl Default for Expiry {
 /// What the snapshots of a workspace depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DependsOn {
     /// Files whose hashes are taken with each snapshot: absolute, or in the workspace's directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(length(max = MAX_FILES)))]
     pub files: Vec<String>,
     /// Anything that says what the world is like: a commit, a version.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 256)))]
     pub fingerprint: Option<String>,
     /// What it means when a file or the fingerprint is another one at a start.
     pub on_mismatch: OnMismatch,
@@ -123,6 +134,7 @@ pub struct DependsOn {
 /// What it means that a snapshot is stale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum OnMismatch {
     /// The start fails.
     #[default]
@@ -134,6 +146,7 @@ pub enum OnMismatch {
 /// What it means that a snapshot was taken on another image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum OnImageChange {
     /// The start fails.
     Fail,

@@ -129,6 +129,7 @@ pub struct ResumeRequest {
 /// How a caller wants a workspace to be started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StartSettings"))]
 pub struct Start {
     /// What becomes of files that were written since the sandbox woke by itself.
     #[serde(default)]
@@ -147,6 +148,7 @@ pub struct Start {
 /// What becomes of files that were written since the sandbox woke by itself, without those of the workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum OnDiverged {
     /// The start fails, and nothing is touched.
     #[default]
@@ -199,6 +201,7 @@ pub struct Resumed {
 /// How a workspace got its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum How {
     /// They were in place.
     Alive,
@@ -250,6 +253,7 @@ pub struct Halted {
 /// A snapshot, as a workspace remembers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastSnapshot {
     /// The snapshot.
     pub id: SnapshotId,
@@ -290,6 +294,7 @@ pub struct Retired {
 /// A snapshot that others need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KeptSnapshot"))]
 pub struct Kept {
     /// The snapshot.
     pub snapshot_id: SnapshotId,

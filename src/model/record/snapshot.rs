@@ -168,14 +168,15 @@ pub struct End {
 /// The state of a snapshot, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SnapshotState {
-    /// [`Stage::Making`]
+    /// It is being made.
     Making,
-    /// [`Stage::Ready`]
+    /// It was made, and was not let go.
     Ready,
-    /// [`Stage::Deleting`]
+    /// It is being deleted.
     Deleting,
-    /// [`Stage::Deleted`]
+    /// It is gone.
     Deleted,
 }
 

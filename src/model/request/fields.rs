@@ -1,5 +1,8 @@
 //! The fields of a call's arguments.
 
+#[cfg(feature = "schema")]
+use std::{cell::RefCell, collections::BTreeSet};
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -21,6 +24,8 @@ impl Fields {
 
     /// Takes any value.
     pub fn value(&mut self, name: &str) -> Option<Value> {
+        #[cfg(feature = "schema")]
+        ASKED.with_borrow_mut(|asked| asked.insert(name.to_owned()));
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
@@ -89,6 +94,19 @@ impl Fields {
             Some(name) => Err(invalid(&format!("There is no option {name:?}"), COMPARE)),
         }
     }
+}
+
+#[cfg(feature = "schema")]
+thread_local! {
+    static ASKED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// The names of all fields that somebody asks for while arguments are decoded: what an operation takes, as it is.
+#[cfg(feature = "schema")]
+pub fn asked(decode: impl FnOnce()) -> BTreeSet<String> {
+    ASKED.take();
+    decode();
+    ASKED.take()
 }
 
 const COMPARE: &str = "Compare the arguments with the operation's documentation.";

@@ -4,10 +4,20 @@ use serde_json::Value;
 
 use super::fields::Fields;
 use super::{expiration, invalid, wanted_label};
+#[cfg(feature = "schema")]
+use crate::model::policy::MAX_EXPIRATION;
+#[cfg(feature = "schema")]
+use crate::model::schema::needs;
 use crate::model::{BackupHandle, Label, Result, SandboxId};
 
 /// A backup that the ledger does not know, made by the SDK directly or by an earlier version of this product.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ImportOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&["sandboxId", "backup"]))
+)]
 pub struct ImportRequest {
     /// The sandbox that it was made of.
     pub sandbox_id: SandboxId,
@@ -18,10 +28,16 @@ pub struct ImportRequest {
     /// Whether the label is taken from another snapshot that has it.
     pub replace: bool,
     /// Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent.
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
 }
 
 impl ImportRequest {
+    /// A backup of a sandbox, as `createBackup` answered it.
+    pub const fn of(sandbox_id: SandboxId, backup: BackupHandle) -> Self {
+        Self { sandbox_id, backup, label: None, replace: false, expiration_seconds: None }
+    }
+
     /// Decodes `{sandboxId, backup, label?, replace?, expirationSeconds?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;

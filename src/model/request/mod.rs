@@ -4,22 +4,31 @@
 //! - [`ImportRequest`]: a backup to take in
 //! - [`Selection`]: a snapshot that is there, and who asks; with what `restore`, `delete` and `label` add to it
 //! - [`ListRequest`] and the requests about a whole workspace
+//! - [`CheckpointsRequest`] and the requests about checkpoints
+//! - [`Toolset`] and the requests about tools for language models
 //! - [`CreateRequest`] and the requests about named workspaces
 
+mod changes;
+mod checkpoint;
+mod create;
 mod fields;
 mod import;
 mod named;
 mod select;
 mod snapshot;
+mod tools;
 mod workspace;
 
+pub use changes::Changes;
+pub use checkpoint::{CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, RestoreCheckpointRequest};
+pub use create::{CreateRequest, GetOrCreateRequest, Source};
+#[cfg(feature = "schema")]
+pub use fields::asked;
 pub use import::ImportRequest;
-pub use named::{
-    Changes, CreateRequest, ForkRequest, GetOrCreateRequest, NameRequest, NamesRequest, Source, StartRequest,
-    StopRequest, UpdateRequest,
-};
+pub use named::{ForkRequest, NameRequest, NamesRequest, StartRequest, StopRequest, UpdateRequest};
 pub use select::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use snapshot::SnapshotRequest;
+pub use tools::{CallToolRequest, Declared, GrantRequest, Ground, Style, ToolArguments, Toolset};
 pub use workspace::{
     ApplyRetentionRequest, Cursor, ListRequest, PolicyRequest, Session, SweepRequest, WorkspaceRequest,
 };

@@ -1,17 +1,17 @@
 //! Requests about named workspaces.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::changes::Changes;
 use super::fields::Fields;
 use super::{idempotency_key, invalid, no_memory};
-use crate::model::named::settings::{DependsOn, Expiry, Hooks, Settings};
+use crate::model::named::settings::DependsOn;
 use crate::model::named::standing::{OnDiverged, Start};
 use crate::model::named::{Address, Tenant, WorkspaceName};
-use crate::model::policy::Policy;
-use crate::model::{Directory, Result, Selection, SnapshotId, json};
+#[cfg(feature = "schema")]
+use crate::model::schema::{extends, needs};
+use crate::model::{Result, SnapshotId, json};
 
 /// A workspace by its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,128 +30,31 @@ impl NameRequest {
     }
 }
 
-/// A workspace to be made.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CreateRequest {
-    /// Which.
-    pub address: Address,
-    /// The directory that persists; the source's, or the deployment's, where absent.
-    pub dir: Option<Directory>,
-    /// How it is to be kept.
-    pub changes: Changes,
-    /// What it begins with; nothing where absent.
-    pub source: Option<Source>,
-    /// A key by which the same call can be made again, and gets the same workspace.
-    pub idempotency_key: Option<String>,
-}
-
-/// What a workspace begins with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Source {
-    /// The present files of another workspace of the tenant.
-    Workspace(WorkspaceName),
-    /// A snapshot, as operations on snapshots name it.
-    Snapshot(Value),
-}
-
-impl CreateRequest {
-    /// Decodes `{name, tenant?, sourceWorkspace? | sourceSnapshot?, dir?, persistent?, retention?, hooks?, expiry?,
-    /// dependsOn?, env?, idempotencyKey?}`.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for the shape, then the errors of the name, the directory and the source, then
-    /// `InvalidArgument` for the rest.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let named = Named::take(&mut fields)?;
-        let request = Self::take(&mut fields, named)?;
-        fields.end()?;
-        Ok(request)
-    }
-
-    /// The arguments that [`decode`](Self::decode) reads.
-    pub fn to_arguments(&self) -> Result<Value, String> {
-        let mut arguments = json::write(&self.changes)?;
-        let (workspace, snapshot) = match &self.source {
-            None => (None, None),
-            Some(Source::Workspace(name)) => (Some(name), None),
-            Some(Source::Snapshot(selection)) => (None, Some(selection)),
-        };
-        let rest = json!({
-            "name": self.address.name,
-            "tenant": self.address.tenant,
-            "dir": self.dir,
-            "sourceWorkspace": workspace,
-            "sourceSnapshot": snapshot,
-            "idempotencyKey": self.idempotency_key,
-        });
-        if let (Value::Object(arguments), Value::Object(rest)) = (&mut arguments, rest) {
-            arguments.extend(rest);
-        }
-        Ok(arguments)
-    }
-
-    fn take(fields: &mut Fields, named: Named) -> Result<Self> {
-        no_memory(fields)?;
-        let dir = fields.text("dir")?;
-        let workspace = fields.text("sourceWorkspace")?;
-        let snapshot = fields.object::<Value>("sourceSnapshot")?;
-        let changes = Changes::take(fields)?;
-        let key = fields.text("idempotencyKey")?;
-        let address = named.check()?;
-        let source = match (workspace, snapshot) {
-            (None, None) => None,
-            (Some(name), None) => Some(Source::Workspace(WorkspaceName::parse(&name)?)),
-            (None, Some(selection)) => {
-                Selection::decode(&selection)?;
-                Some(Source::Snapshot(selection))
-            }
-            (Some(_), Some(_)) => {
-                return Err(invalid(
-                    "Both `sourceWorkspace` and `sourceSnapshot` are given",
-                    "A workspace begins with one of them.",
-                ));
-            }
-        };
-        changes.check()?;
-        let dir = dir.as_deref().map(Directory::parse).transpose()?;
-        Ok(Self { address, dir, changes, source, idempotency_key: idempotency_key(key)? })
-    }
-}
-
-/// A workspace to be made where there is none, and else to be started.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GetOrCreateRequest {
-    /// How it is made. Of one that exists, only the fingerprint is changed.
-    pub create: CreateRequest,
-    /// How it is started.
-    pub start: Start,
-}
-
-impl GetOrCreateRequest {
-    /// Decodes the fields of [`CreateRequest`] and of [`StartRequest`].
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let named = Named::take(&mut fields)?;
-        let start = take_start(&mut fields)?;
-        let create = CreateRequest::take(&mut fields, named)?;
-        fields.end()?;
-        Ok(Self { create, start })
-    }
-}
-
 /// A workspace to be started.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "StartWorkspaceOptions", rename_all = "camelCase"),
+    schemars(transform = extends("WorkspaceAddress"), transform = extends("StartSettings"))
+)]
 pub struct StartRequest {
     /// Which.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub address: Address,
     /// What the world is like now; unchanged where absent.
     pub fingerprint: Option<String>,
     /// How.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub start: Start,
 }
 
 impl StartRequest {
+    /// A start that fails where anything is to be decided.
+    pub fn of(address: Address) -> Self {
+        Self { address, fingerprint: None, start: Start::default() }
+    }
+
     /// Decodes `{name, tenant?, fingerprint?, onDiverged?, allowEmpty?, acceptStale?, expect?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
@@ -182,12 +85,20 @@ impl StopRequest {
 
 /// Workspaces to be made from the present files of another one.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ForkWorkspaceOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&[]), transform = extends("WorkspaceAddress"))
+)]
 pub struct ForkRequest {
     /// Of which.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub address: Address,
     /// What the fork is called; `<newName>-1`, `<newName>-2`… where there are several. Minted where absent.
     pub new_name: Option<WorkspaceName>,
-    /// How many.
+    /// How many; one where absent.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MOST), extend("default" = 1)))]
     pub count: u32,
     /// Whether they get the environment variables, which may be secrets.
     pub copy_env: bool,
@@ -198,6 +109,11 @@ pub struct ForkRequest {
 impl ForkRequest {
     /// The most forks of one call.
     pub const MOST: u32 = 100;
+
+    /// One fork, of a name that is minted.
+    pub const fn of(address: Address) -> Self {
+        Self { address, new_name: None, count: 1, copy_env: false, idempotency_key: None }
+    }
 
     /// Decodes `{name, tenant?, newName?, count?, copyEnv?, idempotencyKey?}`.
     pub fn decode(value: &Value) -> Result<Self> {
@@ -222,18 +138,39 @@ impl ForkRequest {
 
 /// A workspace to be changed.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "UpdateWorkspaceOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&[]), transform = extends("WorkspaceAddress"), transform = extends("WorkspaceSettings"))
+)]
 pub struct UpdateRequest {
     /// Which.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub address: Address,
     /// How it is to be kept.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub changes: Changes,
     /// The snapshot to go back to.
     pub current_snapshot_id: Option<SnapshotId>,
     /// How that one is started.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            rename = "acceptStale",
+            with = "bool",
+            description = "Whether it goes back although that one is stale."
+        )
+    )]
     pub start: Start,
 }
 
 impl UpdateRequest {
+    /// These changes.
+    pub fn of(address: Address, changes: Changes) -> Self {
+        Self { address, changes, current_snapshot_id: None, start: Start::default() }
+    }
+
     /// Decodes `{name, tenant?, currentSnapshotId?, acceptStale?, persistent?, retention?, hooks?, expiry?, dependsOn?,
     /// env?}`.
     pub fn decode(value: &Value) -> Result<Self> {
@@ -255,12 +192,19 @@ impl UpdateRequest {
 /// A page of a tenant's workspaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ListWorkspacesOptions"),
+    schemars(transform = needs(&[]))
+)]
 pub struct NamesRequest {
-    /// Whose.
+    /// Whose; the default tenant's where absent.
     pub tenant: Tenant,
     /// The name behind which the page begins.
     pub cursor: Option<WorkspaceName>,
     /// How many are on it at most.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::LIMIT)))]
     pub limit: u32,
     /// How their names begin.
     pub prefix: Option<String>,
@@ -271,6 +215,11 @@ impl NamesRequest {
     pub const LIMIT: u32 = 100;
     /// The most that a page can have.
     pub const MAX_LIMIT: u32 = 1000;
+
+    /// The first workspaces of a tenant.
+    pub const fn of(tenant: Tenant) -> Self {
+        Self { tenant, cursor: None, limit: Self::LIMIT, prefix: None }
+    }
 
     /// Decodes `{tenant?, cursor?, limit?, prefix?}`.
     pub fn decode(value: &Value) -> Result<Self> {
@@ -292,68 +241,18 @@ impl NamesRequest {
     }
 }
 
-/// What is to be another about a workspace; what is absent stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Changes {
-    /// See [`Settings::persistent`].
-    pub persistent: Option<bool>,
-    /// See [`Settings::retention`].
-    pub retention: Option<Policy>,
-    /// See [`Settings::hooks`]; all of them at once.
-    pub hooks: Option<Hooks>,
-    /// See [`Settings::expiry`].
-    pub expiry: Option<Expiry>,
-    /// See [`Settings::depends_on`].
-    pub depends_on: Option<DependsOn>,
-    /// See [`Settings::env`]; all of them at once.
-    pub env: Option<BTreeMap<String, String>>,
-}
-
-impl Changes {
-    fn take(fields: &mut Fields) -> Result<Self> {
-        Ok(Self {
-            persistent: fields.choice("persistent")?,
-            retention: fields.object("retention")?,
-            hooks: fields.object("hooks")?,
-            expiry: fields.object("expiry")?,
-            depends_on: fields.object("dependsOn")?,
-            env: fields.object("env")?,
-        })
-    }
-
-    /// The settings, with these changes.
-    #[must_use]
-    pub fn apply(self, settings: Settings) -> Settings {
-        Settings {
-            persistent: self.persistent.unwrap_or(settings.persistent),
-            retention: self.retention.unwrap_or(settings.retention),
-            hooks: self.hooks.unwrap_or(settings.hooks),
-            expiry: self.expiry.unwrap_or(settings.expiry),
-            depends_on: self.depends_on.unwrap_or(settings.depends_on),
-            env: self.env.unwrap_or(settings.env),
-            dir: settings.dir,
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        let any_dir = Directory::parse("/workspace")?;
-        self.clone().apply(Settings::of(any_dir)).check()
-    }
-}
-
 /// A name as it was given: its shape is right, and its content not yet looked at.
-struct Named {
+pub(super) struct Named {
     name: String,
     tenant: Option<String>,
 }
 
 impl Named {
-    fn take(fields: &mut Fields) -> Result<Self> {
+    pub fn take(fields: &mut Fields) -> Result<Self> {
         Ok(Self { name: fields.required("name")?, tenant: fields.text("tenant")? })
     }
 
-    fn check(self) -> Result<Address> {
+    pub fn check(self) -> Result<Address> {
         Ok(Address { name: WorkspaceName::parse(&self.name)?, tenant: checked_tenant(self.tenant.as_deref())? })
     }
 }
@@ -368,7 +267,7 @@ fn checked_fingerprint(fingerprint: Option<String>) -> Result<Option<String>> {
     Ok(depends_on.fingerprint)
 }
 
-fn take_start(fields: &mut Fields) -> Result<Start> {
+pub(super) fn take_start(fields: &mut Fields) -> Result<Start> {
     let on_diverged = fields.value("onDiverged").map(|word| json::read::<OnDiverged>(&word)).transpose();
     Ok(Start {
         on_diverged: on_diverged

@@ -6,11 +6,14 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::workspace::Session;
 use super::{idempotency_key, invalid};
+#[cfg(feature = "schema")]
+use crate::model::schema::{exclusive, extends, needs};
 use crate::model::{Label, Result, SandboxId, SnapshotId, SnapshotRef};
 
 /// Which snapshot is meant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Selector {
     /// By its ref.
     Ref {
@@ -48,12 +51,18 @@ impl Selector {
 /// A snapshot, and whose session it is asked for in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(transform = needs(&[]), transform = extends("Session"), transform = exclusive)
+)]
 pub struct Selection {
     /// The snapshot.
     #[serde(flatten)]
     pub selector: Selector,
     /// Who asks.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub session: Session,
 }
 
@@ -66,6 +75,11 @@ impl Selection {
     /// The snapshot of an id, asked for in nobody's session.
     pub const fn by_id(sandbox_id: SandboxId, snapshot_id: SnapshotId) -> Self {
         Self { selector: Selector::Id { sandbox_id, snapshot_id }, session: Session::NONE }
+    }
+
+    /// The snapshot of a label, asked for in nobody's session.
+    pub const fn by_label(sandbox_id: SandboxId, label: Label) -> Self {
+        Self { selector: Selector::Label { sandbox_id, label }, session: Session::NONE }
     }
 
     /// Decodes `{ref}`, `{sandboxId, snapshotId}` or `{sandboxId, label}`, each with `session?` and `allowCrossSession?`.
@@ -127,12 +141,20 @@ impl Named {
 /// A snapshot to restore or to branch from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "RestoreOptions"),
+    schemars(transform = extends("Selection"))
+)]
 pub struct RestoreRequest {
     /// The snapshot.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub selection: Selection,
     /// A key by which the same call can be made again, and gets the same answer.
     #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip))]
     pub idempotency_key: Option<String>,
 }
 
@@ -153,8 +175,15 @@ impl RestoreRequest {
 
 /// A snapshot to delete.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "DeleteOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&[]), transform = extends("Selection"))
+)]
 pub struct DeleteRequest {
     /// The snapshot.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub selection: Selection,
     /// Whether it goes although it is pinned, or others need it.
     pub force: bool,
@@ -172,8 +201,15 @@ impl DeleteRequest {
 
 /// A snapshot to give another label.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "LabelOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&["newLabel"]), transform = extends("Selection"))
+)]
 pub struct LabelRequest {
     /// The snapshot.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub selection: Selection,
     /// The label that it gets.
     pub new_label: Label,

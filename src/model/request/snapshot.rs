@@ -4,13 +4,24 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fields::Fields;
+use super::workspace::Session;
 use super::{expiration, idempotency_key, invalid, no_memory, wanted_label};
+#[cfg(feature = "schema")]
+use crate::model::policy::MAX_EXPIRATION;
+#[cfg(feature = "schema")]
+use crate::model::schema::{extends, needs};
 use crate::model::{Compression, Directory, Label, Result, SandboxId};
 
 /// A snapshot to take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::struct_excessive_bools)] // The options of a call.
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SnapshotOptions"),
+    schemars(transform = needs(&["sandboxId"]), transform = extends("Session"))
+)]
 pub struct SnapshotRequest {
     /// The sandbox to capture.
     pub sandbox_id: SandboxId,
@@ -21,8 +32,9 @@ pub struct SnapshotRequest {
     /// Whether the label is taken from another snapshot that has it.
     pub replace: bool,
     /// Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent.
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
-    /// Patterns of paths to leave out.
+    /// Patterns of paths to leave out, relative to the directory: `node_modules`, `*.log`.
     pub excludes: Vec<String>,
     /// Whether to leave out what git ignores.
     pub gitignore: Option<bool>,
@@ -34,7 +46,11 @@ pub struct SnapshotRequest {
     pub fresh: bool,
     /// A key by which the same call can be made again, and gets the same answer.
     #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip))]
     pub idempotency_key: Option<String>,
+    /// Who asks.
+    #[serde(skip)]
+    pub session: Session,
     /// Whether the files are not the workspace's own, so that it is never started from them unasked.
     #[serde(skip)]
     pub aside: bool,
@@ -55,17 +71,19 @@ impl SnapshotRequest {
             wake: false,
             fresh: false,
             idempotency_key: None,
+            session: Session::NONE,
             aside: false,
         }
     }
 
-    /// Whether one capture can answer both requests, apart from when it begins.
+    /// Whether one capture can answer both requests, apart from when it begins and for whom.
     pub fn asks_the_same(&self, other: &Self) -> bool {
-        *self == Self { fresh: self.fresh, idempotency_key: self.idempotency_key.clone(), ..other.clone() }
+        let (key, session) = (self.idempotency_key.clone(), self.session.clone());
+        *self == Self { fresh: self.fresh, idempotency_key: key, session, ..other.clone() }
     }
 
     /// Decodes `{sandboxId, dir?, label?, replace?, expirationSeconds?, excludes?, gitignore?, compression?, wake?,
-    /// fresh?, idempotencyKey?}`.
+    /// fresh?, session?, allowCrossSession?, idempotencyKey?}`.
     ///
     /// # Errors
     /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) for the shape, then in this order the error of the
@@ -79,6 +97,7 @@ impl SnapshotRequest {
         let compression = fields.object("compression")?;
         let (wake, fresh) = (fields.flag("wake")?, fields.flag("fresh")?);
         let key = fields.text("idempotencyKey")?;
+        let (session, allow) = (fields.text("session")?, fields.flag("allowCrossSession")?);
         no_memory(&mut fields)?;
         fields.end()?;
         let request = Self {
@@ -93,6 +112,7 @@ impl SnapshotRequest {
             wake,
             fresh,
             idempotency_key: idempotency_key(key)?,
+            session: Session::checked(session.as_deref(), allow)?,
             aside: false,
         };
         if request.excludes.iter().any(|pattern| pattern.is_empty() || pattern.contains(['\0', '\n'])) {

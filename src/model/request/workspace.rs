@@ -9,11 +9,14 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::invalid;
 use crate::model::policy::Policy;
+#[cfg(feature = "schema")]
+use crate::model::schema::{extends, needs};
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 
 /// Who asks: the workspace that the caller works in. What belongs to another lineage is refused.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = needs(&[])))]
 pub struct Session {
     /// The sandbox of the session; absent where an application asks for itself.
     #[serde(rename = "session")]
@@ -33,14 +36,26 @@ impl Session {
 
 /// The workspace of a sandbox.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SandboxOptions", rename_all = "camelCase"),
+    schemars(transform = extends("Session"))
+)]
 pub struct WorkspaceRequest {
     /// The sandbox.
     pub sandbox_id: SandboxId,
     /// Who asks.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub session: Session,
 }
 
 impl WorkspaceRequest {
+    /// The workspace of a sandbox, asked for in nobody's session.
+    pub const fn of(sandbox_id: SandboxId) -> Self {
+        Self { sandbox_id, session: Session::NONE }
+    }
+
     /// Decodes `{sandboxId, session?, allowCrossSession?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
@@ -53,18 +68,28 @@ impl WorkspaceRequest {
 
 /// A page of a workspace's snapshots.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ListOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&["sandboxId"]), transform = extends("Session"))
+)]
 pub struct ListRequest {
     /// The sandbox that they were taken of.
     pub sandbox_id: SandboxId,
     /// Where the page begins; at the newest where absent.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub cursor: Option<Cursor>,
     /// How many are on it at most.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::LIMIT)))]
     pub limit: u32,
     /// How their labels begin.
     pub label_prefix: Option<String>,
     /// Whether R2 is looked into, for what can be restored now; otherwise it is what was last found there.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
     pub check: bool,
     /// Who asks.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub session: Session,
 }
 
@@ -73,6 +98,12 @@ impl ListRequest {
     pub const LIMIT: u32 = 20;
     /// The most that a page can have: each is looked up in R2.
     pub const MAX_LIMIT: u32 = 100;
+
+    /// The newest snapshots of a sandbox, asked for in nobody's session.
+    pub const fn of(sandbox_id: SandboxId) -> Self {
+        let (cursor, label_prefix, session) = (None, None, Session::NONE);
+        Self { sandbox_id, cursor, limit: Self::LIMIT, label_prefix, check: true, session }
+    }
 
     /// Decodes `{sandboxId, cursor?, limit?, labelPrefix?, check?, session?, allowCrossSession?}`.
     pub fn decode(value: &Value) -> Result<Self> {
@@ -137,6 +168,12 @@ impl fmt::Display for Cursor {
 
 /// A policy for a workspace.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SetRetentionOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&["sandboxId", "policy"]))
+)]
 pub struct PolicyRequest {
     /// The sandbox.
     pub sandbox_id: SandboxId,
@@ -163,6 +200,12 @@ impl PolicyRequest {
 
 /// A workspace to apply its policy to.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ApplyRetentionOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&["sandboxId"]))
+)]
 pub struct ApplyRetentionRequest {
     /// The sandbox.
     pub sandbox_id: SandboxId,
@@ -182,11 +225,24 @@ impl ApplyRetentionRequest {
 
 /// A bucket to sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SweepOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&[]))
+)]
 pub struct SweepRequest {
     /// Whether only to count.
     pub dry_run: bool,
     /// How old a backup must be, in seconds, to be swept.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = Self::GRACE)))]
     pub grace_seconds: u64,
+}
+
+impl Default for SweepRequest {
+    fn default() -> Self {
+        Self { dry_run: false, grace_seconds: Self::GRACE }
+    }
 }
 
 impl SweepRequest {

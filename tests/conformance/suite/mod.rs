@@ -2,7 +2,8 @@
 //!
 //! - `ledger`: the ledger of a workspace
 //! - `home`: what is kept of a named workspace, `index`: the Directory that lists them
-//! - `sandboxes`, and what is `inside` of them, `backups`, `workspaces`, `runtime`: what else the service needs, in a `world`
+//! - `sandboxes`, what is `inside` of them, and their `checkpoints`; `backups`, `workspaces`, `runtime`: what else the
+//!   service needs, in a `world`
 //!
 //! The same cases are run over the ports in memory and, in workerd, over the real ones.
 
@@ -33,6 +34,7 @@ macro_rules! case {
 }
 
 pub mod backups;
+pub mod checkpoints;
 pub mod home;
 pub mod index;
 pub mod inside;

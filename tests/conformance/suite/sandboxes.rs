@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::{Directory, Place, Probe, SandboxId, SandboxStat
 use sandbox_snapshotter::ports::{BackupStore, Clock, Sandboxes};
 
 use super::world::{World, backup, options, workspace};
-use super::{Case, inside};
+use super::{Case, checkpoints, inside};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     let cases = vec![
@@ -23,7 +23,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async one_that_was_destroyed_is_down_and_empty),
         case!(async destroying_one_without_a_container_leaves_it_down),
     ];
-    cases.into_iter().chain(inside::cases()).collect()
+    cases.into_iter().chain(inside::cases()).chain(checkpoints::cases()).collect()
 }
 
 async fn one_that_never_ran_is_down_and_stays_so_when_it_is_asked(world: &impl World) {

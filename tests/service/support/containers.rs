@@ -6,6 +6,8 @@ use sandbox_snapshotter::model::directory::ROOTS;
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::{Place, Status};
 
+use super::checkpoints::Kept;
+
 /// The files of a container: path → content.
 pub type Files = BTreeMap<String, String>;
 
@@ -48,6 +50,7 @@ pub struct Container {
     pub(super) image: String,
     /// What was changed since somebody looked; `None` before anybody has.
     pub(super) changed: Option<BTreeSet<String>>,
+    pub(super) checkpoints: Vec<Kept>,
 }
 
 impl Container {
@@ -61,6 +64,7 @@ impl Container {
             stamp: None,
             image: image.version.clone(),
             changed: None,
+            checkpoints: Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! - `world`: everything together, its clock, and what a test reads of it
 //! - `sandboxes`: the sandboxes as the service sees them, with the SDK's habits
 //! - `containers`: what is in them
-//! - `commands`: what runs in them
+//! - `commands`: what runs in them; `checkpoints`: what is kept there
 //! - `nature`: what happens to them without the service
 //! - `bucket`: the backups in R2
 //! - `ledger`: the ledger of a workspace
@@ -19,6 +19,7 @@
 //! - `signal`: a caller's signal
 
 mod bucket;
+mod checkpoints;
 mod commands;
 mod containers;
 #[path = "../../support/home.rs"]

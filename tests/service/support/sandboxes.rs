@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::Hook;
@@ -202,9 +203,20 @@ impl Sandboxes for World {
         };
         self.call(Method::RunHook, id.as_str(), run).await
     }
+
+    async fn checkpoint(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        meant: Meant,
+        call: &CheckpointCall,
+    ) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
+        let work = || Ok(self.checkpointed(id.as_str(), dir.as_str(), meant, call));
+        self.call(Method::Checkpoint, id.as_str(), work).await
+    }
 }
 
-fn sha256(text: &str) -> String {
+pub(super) fn sha256(text: &str) -> String {
     let digest = Sha256::digest(text);
     digest.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|half| char::from_digit(half.into(), 16)).collect()
 }

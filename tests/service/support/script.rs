@@ -26,6 +26,7 @@ pub enum Method {
     Hashes,
     Stirred,
     RunHook,
+    Checkpoint,
     Metadata,
     Archive,
     ArchiveHead,

@@ -138,14 +138,16 @@ impl Stage {
                 }
             });
         }
-        Running::start(async move {
+        let in_background = operation.name().starts_with("checkpoints/");
+        let work = async move {
             match target {
                 Ok(Target::Bucket(request)) => sweep(&workers.entrypoint(), request).await,
                 Ok(Target::Sandbox(id)) => run(&workers.of(&id), operation, &arguments, abort).await,
                 // The deployment is asked first, and then the arguments.
                 _ => run(&workers.of(&sandbox("agent-42")), operation, &arguments, abort).await,
             }
-        })
+        };
+        if in_background { Running::start_in(&self.world, work) } else { Running::start(work) }
     }
 
     /// The one sandbox beside `agent-42` that any call was about.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
+use sandbox_snapshotter::model::checkpoint_call::CheckpointRefusal;
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::{BackupOptions, Code, Error, Result, SandboxId, Timestamp};
 use sandbox_snapshotter::ports::{Background, Clock, Entropy};
@@ -31,6 +32,7 @@ pub struct World {
     pub(super) shipped: RefCell<Image>,
     pub(super) commands: RefCell<Commands>,
     pub(super) hooks: RefCell<Vec<HookCall>>,
+    pub(super) refusal: RefCell<Option<CheckpointRefusal>>,
     pub(super) listed_at_once: Cell<usize>,
     ledgers: RefCell<BTreeMap<SandboxId, Rc<MemoryLedger>>>,
     homes: RefCell<BTreeMap<Address, Rc<MemoryHome>>>,
@@ -58,6 +60,7 @@ impl Default for World {
             shipped: RefCell::default(),
             commands: RefCell::default(),
             hooks: RefCell::default(),
+            refusal: RefCell::default(),
             listed_at_once: Cell::new(1000),
             ledgers: RefCell::default(),
             homes: RefCell::default(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::Hook;
@@ -270,5 +271,15 @@ impl Sandboxes for Outside {
             Ok(Some(HookRun { hook: name, ok, exit_code, timed_out: hangs, output: String::new() }))
         };
         self.change(Service::Sandboxes, run).await
+    }
+
+    async fn checkpoint(
+        &self,
+        _: &SandboxId,
+        _: &Directory,
+        _: Meant,
+        _: &CheckpointCall,
+    ) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
+        Err(Failure::unexpected("the simulation", "nobody there uses checkpoints"))
     }
 }

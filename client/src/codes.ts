@@ -1,0 +1,87 @@
+import type { Code, Kind } from './types.ts';
+
+/**
+ * What this client itself says of a call:
+ *
+ * - `SERVICE_UNREACHABLE` (transient): nobody took the call; nothing was done.
+ * - `ANSWER_LOST` (transient): the call was sent, and no answer came; it may have been carried out.
+ * - `FOREIGN_ANSWER` (permanent): something answered that is not the snapshotter, such as a proxy's page.
+ * - `RPC_UNSUPPORTED` (unsupported): the binding has no such RPC method; nothing was done.
+ */
+export type ClientCode = 'SERVICE_UNREACHABLE' | 'ANSWER_LOST' | 'FOREIGN_ANSWER' | 'RPC_UNSUPPORTED';
+
+/** The stable code of a failure, for programs. A later snapshotter may know codes that this client does not. */
+export type ErrorCode = Code | ClientCode | (string & {});
+
+/** The kind of each code of the snapshotter: where an error lost its properties on the way, the code is all there is. */
+export const KINDS: Readonly<Record<Code, Kind>> = {
+  SNAPSHOT_BUSY: 'transient',
+  DIRECTORY_UNAVAILABLE: 'transient',
+  LEDGER_UNAVAILABLE: 'transient',
+  SANDBOX_STARTING: 'transient',
+  SANDBOX_UNAVAILABLE: 'transient',
+  SANDBOX_BUSY: 'transient',
+  RESTORE_FAILED: 'transient',
+  OPERATION_INTERRUPTED: 'transient',
+  STORAGE_UNAVAILABLE: 'transient',
+  ABORTED: 'transient',
+  R2_BINDING_MISSING: 'permanent',
+  WORKSPACE_BINDING_MISSING: 'permanent',
+  SANDBOX_BINDING_MISSING: 'permanent',
+  CONFIG_INVALID: 'permanent',
+  INVALID_ARGUMENT: 'permanent',
+  INVALID_SANDBOX_ID: 'permanent',
+  INVALID_DIRECTORY: 'permanent',
+  INVALID_LABEL: 'permanent',
+  INVALID_REF: 'permanent',
+  FOREIGN_REF: 'permanent',
+  INVALID_WORKSPACE_NAME: 'permanent',
+  HOOK_FAILED: 'permanent',
+  INVALID_CHECKPOINT_NAME: 'permanent',
+  CHECKPOINT_FAILED: 'permanent',
+  SANDBOX_FAILED: 'permanent',
+  BACKUP_CONFIG_INVALID: 'permanent',
+  BACKUP_FAILED: 'permanent',
+  BACKUP_INCOMPLETE: 'permanent',
+  INTERNAL: 'permanent',
+  SNAPSHOT_HELD: 'conflict',
+  LABEL_TAKEN: 'conflict',
+  NAME_TAKEN: 'conflict',
+  WORKSPACE_DIVERGED: 'conflict',
+  NOTHING_RESTORABLE: 'conflict',
+  SNAPSHOT_STALE: 'conflict',
+  IDEMPOTENCY_CONFLICT: 'conflict',
+  SANDBOX_NOT_RUNNING: 'conflict',
+  SANDBOX_REPLACED: 'conflict',
+  WORKSPACE_UNAVAILABLE: 'conflict',
+  BACKUP_INTERRUPTED: 'conflict',
+  SNAPSHOT_NOT_FOUND: 'not_found',
+  WORKSPACE_NOT_FOUND: 'not_found',
+  CHECKPOINT_NOT_FOUND: 'not_found',
+  TOOL_NOT_FOUND: 'not_found',
+  BACKUP_NOT_FOUND: 'not_found',
+  BACKUP_EXPIRED: 'not_found',
+  ROUTE_NOT_FOUND: 'not_found',
+  PAYLOAD_TOO_LARGE: 'resource_exhausted',
+  UNSUPPORTED: 'unsupported',
+  UNSUPPORTED_REF_VERSION: 'unsupported',
+  LEDGER_TOO_NEW: 'unsupported',
+  GIT_MISSING: 'unsupported',
+  SANDBOX_UNSUPPORTED: 'unsupported',
+  METHOD_NOT_ALLOWED: 'unsupported',
+  UNSUPPORTED_MEDIA_TYPE: 'unsupported',
+  API_TOKEN_MISSING: 'policy_denied',
+  UNAUTHORIZED: 'policy_denied',
+  REF_MISMATCH: 'policy_denied',
+  CROSS_SESSION: 'policy_denied',
+};
+
+/** The kind of a code that only a later snapshotter knows is not to be told from the code. */
+export function kindOf(code: string): Kind {
+  return isKnown(code) ? KINDS[code] : 'permanent';
+}
+
+/** Whether it is a code of the snapshotter. */
+export function isKnown(code: string): code is Code {
+  return Object.hasOwn(KINDS, code);
+}

@@ -1,0 +1,27 @@
+export { SnapshotterClient, type ClientOptions } from './client.ts';
+export type { ClientCode, ErrorCode } from './codes.ts';
+export {
+  ConflictError,
+  isSnapshotterError,
+  NotFoundError,
+  PermanentError,
+  PolicyDeniedError,
+  ResourceExhaustedError,
+  SnapshotterError,
+  TransientError,
+  UnsupportedError,
+  type SnapshotterFailure,
+} from './errors.ts';
+export type { CheckpointOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
+export type { Answer, CallOptions, Control, OperationName } from './operations.ts';
+export { asSnapshotterError } from './recognize.ts';
+export type { RetryOptions } from './retry.ts';
+export type { AiSdkTool, AiSdkTools, JsonSchema } from './tools/ai-sdk.ts';
+export type { AnthropicTools } from './tools/anthropic.ts';
+export type { ChatTools, OpenAiTools, ResponseTools } from './tools/openai.ts';
+export type { ModelTools } from './tools/model-tools.ts';
+export { http, type HttpOptions } from './transport/http.ts';
+export { rpc } from './transport/rpc.ts';
+export { service, type Binding, type ServiceOptions } from './transport/service.ts';
+export type { Call, Transport } from './transport/transport.ts';
+export type * from './types.ts';

@@ -1,0 +1,88 @@
+// The operations, and what making a call again comes to.
+
+import type { Operations } from './types.ts';
+
+/** The name of an operation: `snapshot`, `workspaces/create`. */
+export type OperationName = keyof Operations;
+
+/** What any call takes besides the options of its operation. */
+export interface Control {
+  /** Ends the wait, and what was asked for as far as it can be taken back. */
+  signal?: AbortSignal | undefined;
+  /** `false`: the call is made once, whatever the client's policy is. */
+  retry?: false | undefined;
+}
+
+/** What a call takes. */
+export type CallOptions<O extends OperationName> = Operations[O]['options'] & Control;
+
+/** What a call answers. */
+export type Answer<O extends OperationName> = Operations[O]['answer'];
+
+/** Options as they are sent. */
+export type Options = Readonly<Record<string, unknown>>;
+
+/** What a second call does when the first was carried out and its answer got lost. */
+type Again =
+  /** It changes nothing, as the first. */
+  | 'reads'
+  /** It leaves things as the first did. */
+  | 'settles'
+  /** It gets the answer of the first, by the idempotency key. */
+  | 'keyed'
+  /** It does the work a second time. */
+  | 'repeats';
+
+const AGAIN: Readonly<Record<OperationName, Again | ((options: Options) => Again)>> = {
+  snapshot: 'keyed',
+  restore: 'keyed',
+  branch: 'keyed',
+  list: 'reads',
+  get: 'reads',
+  manifest: 'reads',
+  verify: 'reads',
+  label: 'settles',
+  pin: 'settles',
+  unpin: 'settles',
+  delete: 'settles', // One that is gone is fine.
+  import: 'settles', // A backup that is known is answered as it is.
+  lineage: 'reads',
+  retention: 'reads',
+  setRetention: 'settles',
+  applyRetention: 'settles',
+  rotateKey: 'repeats', // The second rotation ends the refs that the first one still let pass.
+  sweep: 'settles',
+  'workspaces/create': 'keyed',
+  'workspaces/getOrCreate': 'keyed',
+  'workspaces/getByName': 'reads',
+  'workspaces/list': 'reads',
+  'workspaces/start': 'settles', // One that runs is answered as it is.
+  'workspaces/stop': 'settles', // The second stop does nothing.
+  'workspaces/fork': 'keyed',
+  // Settings are what they are; going back makes another sandbox each time.
+  'workspaces/update': ({ currentSnapshotId }) => (currentSnapshotId === undefined ? 'settles' : 'repeats'),
+  'workspaces/delete': 'settles', // One that is gone is fine.
+  'checkpoints/create': 'settles', // The name stands for the files as they are while the caller waits.
+  'checkpoints/list': 'reads',
+  'checkpoints/restore': 'repeats', // What was written in between would be lost, and `before` be overwritten.
+  'checkpoints/diff': 'reads',
+  'tools/list': 'reads',
+  'tools/call': 'repeats', // It depends on the tool.
+  'tools/grant': 'reads',
+};
+
+function again(operation: OperationName, options: Options): Again {
+  const entry = AGAIN[operation];
+  return typeof entry === 'function' ? entry(options) : entry;
+}
+
+/** The options with an idempotency key, where the operation takes one and the caller gave none. */
+export function withKey(operation: OperationName, options: Options, newKey: () => string): Options {
+  const lacksKey = again(operation, options) === 'keyed' && options.idempotencyKey === undefined;
+  return lacksKey ? { ...options, idempotencyKey: newKey() } : options;
+}
+
+/** Whether making the call twice does no more than making it once. */
+export function isRepeatable(operation: OperationName, options: Options): boolean {
+  return again(operation, options) !== 'repeats';
+}

@@ -1,0 +1,100 @@
+import type { Control } from '../operations.ts';
+import type { ModelTools } from './model-tools.ts';
+
+type Schema = Record<string, unknown>;
+
+/** A tool call in a message of a chat completion. Those that call no function are nobody's here. */
+export interface ChatToolCall {
+  readonly id: string;
+  readonly function?: { readonly name: string; readonly arguments: string };
+}
+
+/** An item in the output of a response. Those that are no `function_call` are nobody's here. */
+export interface ResponseItem {
+  readonly type: string;
+  readonly call_id?: unknown;
+  readonly name?: unknown;
+  readonly arguments?: unknown;
+}
+
+/** Tools of the chat completions API. */
+export interface ChatTools {
+  readonly tools: {
+    type: 'function';
+    function: { name: string; description: string; parameters: Schema };
+  }[];
+  /** The messages that answer those of the tool calls which are for these tools. */
+  answer(
+    calls: readonly ChatToolCall[] | undefined,
+    control?: Control,
+  ): Promise<{ role: 'tool'; tool_call_id: string; content: string }[]>;
+}
+
+/** Tools of the Responses API. */
+export interface ResponseTools {
+  readonly tools: {
+    type: 'function';
+    name: string;
+    description: string;
+    parameters: Schema;
+    strict: false;
+  }[];
+  /** The input items that answer those of the output items which call these tools. */
+  answer(
+    output: readonly ResponseItem[],
+    control?: Control,
+  ): Promise<{ type: 'function_call_output'; call_id: string; output: string }[]>;
+}
+
+/** The tools for both of OpenAI's APIs. */
+export interface OpenAiTools {
+  readonly chat: ChatTools;
+  readonly responses: ResponseTools;
+}
+
+/** The tools in the forms of OpenAI's APIs. */
+export function openAiTools(toolset: ModelTools): OpenAiTools {
+  return { chat: chatTools(toolset), responses: responseTools(toolset) };
+}
+
+function chatTools(toolset: ModelTools): ChatTools {
+  return {
+    tools: toolset.definitions.map(({ name, description, inputSchema: parameters }) => ({
+      type: 'function',
+      function: { name, description, parameters },
+    })),
+    answer: (calls = [], control) => {
+      const answers = calls.map(async ({ id, function: called }) => {
+        if (!called || !toolset.has(called.name)) return [];
+        const { text } = await toolset.answer(called.name, called.arguments, control);
+        return [{ role: 'tool' as const, tool_call_id: id, content: text }];
+      });
+      return flat(answers);
+    },
+  };
+}
+
+function responseTools(toolset: ModelTools): ResponseTools {
+  return {
+    tools: toolset.definitions.map(({ name, description, inputSchema: parameters }) => ({
+      type: 'function',
+      name,
+      description,
+      parameters,
+      strict: false,
+    })),
+    answer: (output, control) => {
+      const answers = output.map(async ({ type, call_id, name, arguments: args }) => {
+        if (type !== 'function_call' || typeof call_id !== 'string') return [];
+        if (typeof name !== 'string' || !toolset.has(name)) return [];
+        const { text } = await toolset.answer(name, args, control);
+        return [{ type: 'function_call_output' as const, call_id, output: text }];
+      });
+      return flat(answers);
+    },
+  };
+}
+
+async function flat<T>(lists: Promise<T[]>[]): Promise<T[]> {
+  return (await Promise.all(lists)).flat();
+}

@@ -1,0 +1,166 @@
+// The interface of Helix Agents.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { CloudflareSandboxSnapshotter, type Subject } from '../src/helix.ts';
+import { clientOver, failure, FakeTransport, thrown } from './fakes.ts';
+import type { Call } from '../src/index.ts';
+
+const REF = { providerId: 'cloudflare-sandbox', ref: { snapshotId: 'snap-1' } };
+const WORKSPACE = {
+  providerId: 'cloudflare-sandbox',
+  ref: { sandboxId: 'agent-42-restored-k3f9x2ab', rootId: 'agent-42' },
+  capabilities: { fs: true, shell: true, code: true, snapshot: true },
+  schemaVersion: 1,
+};
+const SANDBOX = { sandboxId: 'agent-42' };
+
+/** A snapshotter of some subject, over answers by their operation. */
+function over(answers: Record<string, unknown>, subject: Subject = SANDBOX) {
+  const transport = new FakeTransport(({ operation, options }: Call) => {
+    const answer = answers[operation];
+    if (answer instanceof Error) throw answer;
+    return typeof answer === 'function' ? answer(options) : answer;
+  });
+  const { client } = clientOver(transport, { newKey: () => 'key' });
+  return { transport, snapshotter: new CloudflareSandboxSnapshotter(client, subject) };
+}
+
+describe('a snapshot', () => {
+  const capture = { label: 'x', sizeBytes: 1, beganAt: 'now', shared: false };
+
+  test('is exactly a ref', async () => {
+    const { snapshotter, transport } = over({ snapshot: { ...REF, capture } });
+    assert.deepEqual(await snapshotter.snapshot(), REF);
+    assert.deepEqual(transport.asked, [['snapshot', { sandboxId: 'agent-42', idempotencyKey: 'key' }]]);
+  });
+
+  test('is of the directory that is named', async () => {
+    const { snapshotter, transport } = over({ snapshot: REF }, { ...SANDBOX, dir: '/app' });
+    await snapshotter.snapshot();
+    assert.equal(transport.calls[0]?.options.dir, '/app');
+  });
+});
+
+describe('restore and branch', () => {
+  for (const operation of ['restore', 'branch'] as const) {
+    test(`${operation} gives exactly a workspace, within the session’s lineage`, async () => {
+      const { snapshotter, transport } = over({ [operation]: { ...WORKSPACE, later: 'field' } });
+      assert.deepEqual(await snapshotter[operation](REF), WORKSPACE);
+      const options = { ref: REF, session: 'agent-42', allowCrossSession: false, idempotencyKey: 'key' };
+      assert.deepEqual(transport.asked, [[operation, options]]);
+    });
+
+    test(`${operation} goes beyond the lineage where that is allowed`, async () => {
+      const { snapshotter, transport } = over({ [operation]: WORKSPACE });
+      await snapshotter[operation](REF, { allowCrossSession: true });
+      assert.equal(transport.calls[0]?.options.allowCrossSession, true);
+    });
+  }
+
+  test('a ref is passed as it is, so that one with unknown fields is refused', async () => {
+    const { snapshotter, transport } = over({ restore: WORKSPACE });
+    const strange = { ...REF, extra: true };
+    await snapshotter.restore(strange);
+    assert.deepEqual(transport.calls[0]?.options.ref, strange);
+  });
+});
+
+test('delete deletes within the session’s lineage', async () => {
+  const { snapshotter, transport } = over({ delete: { snapshotId: 'snap-1', removed: true } });
+  assert.equal(await snapshotter.delete(REF), undefined);
+  assert.deepEqual(transport.asked, [
+    ['delete', { ref: REF, session: 'agent-42', allowCrossSession: false }],
+  ]);
+});
+
+describe('the list', () => {
+  const row = (number: number, restorable = 'yes') => ({ restorable, ref: { ...REF, ref: { number } } });
+  const pages = ({ cursor }: { cursor?: string }) =>
+    cursor === undefined
+      ? { snapshots: [row(1), { restorable: 'no' }, row(2, 'no')], cursor: 'next' }
+      : { snapshots: [row(3, 'unknown'), row(4)] };
+  const numbers = (refs: { ref: unknown }[]) => refs.map(({ ref }) => (ref as { number: number }).number);
+
+  test('is of refs that may be restorable, from all pages', async () => {
+    const { snapshotter, transport } = over({ list: pages });
+    const refs = await snapshotter.list();
+    assert.deepEqual(numbers(refs), [1, 3, 4]);
+    assert.deepEqual(Object.keys(refs[0] ?? {}), ['providerId', 'ref']);
+    assert.deepEqual(transport.calls[0]?.options, {
+      sandboxId: 'agent-42',
+      session: 'agent-42',
+      allowCrossSession: false,
+    });
+  });
+
+  test('has no more than the limit, and reads no page beyond it', async () => {
+    const { snapshotter, transport } = over({ list: pages });
+    assert.deepEqual(numbers(await snapshotter.list({ limit: 1 })), [1]);
+    assert.equal(transport.calls.length, 1);
+    assert.deepEqual(await snapshotter.list({ limit: 0 }), []);
+  });
+});
+
+describe('of a workspace that persists by name', () => {
+  const workspace = { sandboxId: 'second', formerSandboxIds: ['first'], dir: '/app' };
+  const subject = { workspace: 'notebook', tenant: 'acme' };
+
+  test('it is the sandbox that the workspace has now', async () => {
+    const { snapshotter, transport } = over({ 'workspaces/getByName': workspace, snapshot: REF }, subject);
+    await snapshotter.snapshot();
+    assert.deepEqual(transport.asked, [
+      ['workspaces/getByName', { name: 'notebook', tenant: 'acme' }],
+      ['snapshot', { sandboxId: 'second', dir: '/app', idempotencyKey: 'key' }],
+    ]);
+  });
+
+  test('the list goes on with its former sandboxes', async () => {
+    const list = ({ sandboxId }: { sandboxId: string }) => ({
+      snapshots: [{ restorable: 'yes', ref: { ...REF, ref: sandboxId } }],
+    });
+    const { snapshotter } = over({ 'workspaces/getByName': workspace, list }, subject);
+    assert.deepEqual(
+      (await snapshotter.list()).map(({ ref }) => ref),
+      ['second', 'first'],
+    );
+  });
+
+  test('one that does not exist is not ready', async () => {
+    const gone = thrown('WORKSPACE_NOT_FOUND', 'not_found');
+    const { snapshotter } = over({ 'tools/list': { tools: [] }, 'workspaces/getByName': gone }, subject);
+    assert.equal((await failure(snapshotter.ready())).code, 'WORKSPACE_NOT_FOUND');
+  });
+});
+
+describe('when a session starts', () => {
+  test('a deployment that can take no snapshots says so', async () => {
+    const { snapshotter } = over({ 'tools/list': thrown('R2_BINDING_MISSING', 'permanent') });
+    assert.equal((await failure(snapshotter.ready())).code, 'R2_BINDING_MISSING');
+  });
+
+  test('one that can touches nothing', async () => {
+    const { snapshotter, transport } = over({ 'tools/list': { tools: [] } });
+    await snapshotter.ready();
+    assert.deepEqual(
+      transport.calls.map(({ operation }) => operation),
+      ['tools/list'],
+    );
+  });
+});
+
+test('a signal that has fired already lets nothing start', async () => {
+  const { snapshotter, transport } = over({});
+  const options = { signal: AbortSignal.abort() };
+  const calls = [
+    snapshotter.ready(options),
+    snapshotter.snapshot(options),
+    snapshotter.restore(REF, options),
+    snapshotter.branch(REF, options),
+    snapshotter.list(options),
+    snapshotter.delete(REF, options),
+  ];
+  for (const call of calls) assert.equal((await failure(call)).code, 'ABORTED');
+  assert.deepEqual(transport.calls, []);
+});

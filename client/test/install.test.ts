@@ -1,0 +1,96 @@
+// The package, packed, installed in a fresh project, compiled against and run.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { test } from 'node:test';
+
+import { problem } from './fakes.ts';
+import { PACKAGE, Project } from './projects.ts';
+
+const APPLICATION = `
+import { http, NotFoundError, SnapshotterClient, type Summary } from 'sandbox-snapshotter-client';
+import { CloudflareSandboxSnapshotter } from 'sandbox-snapshotter-client/helix';
+
+declare const process: { argv: string[] };
+
+const snapshotter = new SnapshotterClient(http({ url: process.argv[2] ?? '', token: 'secret' }));
+const labels: string[] = [];
+for await (const { label } of snapshotter.snapshots({ sandboxId: 'agent-42' })) labels.push(label);
+const none = await snapshotter.get({ sandboxId: 'agent-42', label: 'none' }).catch((error: unknown) => error);
+const refs = await new CloudflareSandboxSnapshotter(snapshotter, { sandboxId: 'agent-42' }).list({ limit: 1 });
+console.log(JSON.stringify({ labels, isNotFound: none instanceof NotFoundError, refs }));
+`;
+
+const TSCONFIG = {
+  compilerOptions: {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    target: 'es2022',
+    lib: ['es2022', 'dom'],
+    types: [],
+    module: 'nodenext',
+    outDir: 'out',
+  },
+  include: ['app.ts'],
+};
+
+/** Answers a list of two pages, and that everything else is not there. */
+const server = createServer((request, response) => {
+  let text = '';
+  request.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  request.on('end', () => {
+    const isList = request.url === '/v1/list';
+    const { cursor } = JSON.parse(text);
+    const row = (label: string) => ({ label, restorable: 'yes', ref: { providerId: 'x', ref: label } });
+    const page =
+      cursor === undefined ? { snapshots: [row('new')], cursor: 'next' } : { snapshots: [row('old')] };
+    const body = isList ? page : problem('SNAPSHOT_NOT_FOUND', 'not_found');
+    response.writeHead(isList ? 200 : 404, {
+      'content-type': isList ? 'application/json' : 'application/problem+json',
+    });
+    response.end(JSON.stringify(body));
+  });
+});
+
+test('the packed package is installed, compiles under strict settings, and runs', async () => {
+  const files = {
+    'package.json': { private: true, type: 'module' },
+    'app.ts': APPLICATION,
+    'tsconfig.json': TSCONFIG,
+  };
+  await using project = await Project.make(tmpdir(), files);
+
+  const packed = await project.run('npm', ['pack', PACKAGE, '--json', '--silent']);
+  assert.equal(packed.status, 0, packed.output);
+  const [{ filename, files: contents }] = JSON.parse(packed.output.slice(packed.output.indexOf('[')));
+  const strangers = contents
+    .map(({ path }: { path: string }) => path)
+    .filter((path: string) => !/^(dist\/.*\.(js|d\.ts)|LICENSE|README\.md|package\.json)$/.test(path));
+  assert.deepEqual(strangers, []);
+
+  const installed = await project.run('npm', [
+    'install',
+    '--offline',
+    '--no-audit',
+    '--no-fund',
+    `./${filename}`,
+  ]);
+  assert.equal(installed.status, 0, installed.output);
+  assert.equal((await project.compile()).output, '');
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { output } = await project.run(process.execPath, ['out/app.js', `http://127.0.0.1:${port}`]);
+  server.close();
+  assert.deepEqual(JSON.parse(output), {
+    labels: ['new', 'old'],
+    isNotFound: true,
+    refs: [{ providerId: 'x', ref: 'new' }],
+  });
+});

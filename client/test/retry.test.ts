@@ -1,0 +1,195 @@
+// Which calls are made again, when, and by which key; and signals.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { SnapshotterClient, type Call } from '../src/index.ts';
+import { clientOver, failure, FakeTransport, never, thrown } from './fakes.ts';
+
+const busy = () => thrown('SANDBOX_BUSY', 'transient', true);
+const interrupted = () => thrown('OPERATION_INTERRUPTED', 'transient', true);
+const held = () => thrown('SNAPSHOT_HELD', 'conflict');
+const unknown = () => thrown('WORKSPACE_UNAVAILABLE', 'conflict');
+const lost = () => new Error('Network connection lost.');
+const aborted = () => thrown('ABORTED', 'transient', true);
+
+/** How often a call is made that fails with an error and then would succeed. */
+async function made(error: Error, call: (client: SnapshotterClient) => Promise<unknown>): Promise<number> {
+  const transport = new FakeTransport(error, 'answer');
+  await call(clientOver(transport).client).catch(() => undefined);
+  return transport.calls.length;
+}
+
+describe('a call that failed', () => {
+  const read = (client: SnapshotterClient) => client.list({ sandboxId: 'x' });
+  const keyed = (client: SnapshotterClient) => client.restore({ sandboxId: 'x', label: 'y' });
+  const once = (client: SnapshotterClient) => client.rotateKey({ sandboxId: 'x' });
+
+  test('is made again where it may pass', async () => {
+    for (const call of [read, keyed]) assert.equal(await made(interrupted(), call), 2);
+  });
+
+  test('is made again where its answer was lost, if that does no harm', async () => {
+    for (const error of [lost(), unknown()]) {
+      for (const call of [read, keyed]) assert.equal(await made(error, call), 2);
+      assert.equal(await made(error, once), 1);
+    }
+  });
+
+  test('is made again whatever it is where nothing was done', async () => {
+    assert.equal(await made(busy(), once), 2);
+    assert.equal(await made(interrupted(), once), 1);
+  });
+
+  test('is not made again where it would fail again', async () => {
+    for (const call of [read, keyed, once]) assert.equal(await made(held(), call), 1);
+  });
+
+  test('is not made again where it was aborted', async () => {
+    assert.equal(await made(aborted(), read), 1);
+  });
+
+  test('is not made again where the caller does not want that', async () => {
+    assert.equal(await made(busy(), (client) => client.list({ sandboxId: 'x', retry: false })), 1);
+    const transport = new FakeTransport(busy());
+    const client = new SnapshotterClient(transport, { retry: false });
+    assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'SANDBOX_BUSY');
+    assert.equal(transport.calls.length, 1);
+  });
+});
+
+describe('operations that do their work a second time', () => {
+  const CALLS: Record<string, (client: SnapshotterClient) => Promise<unknown>> = {
+    rotateKey: (client) => client.rotateKey({ sandboxId: 'x' }),
+    'going back': (client) => client.workspaces.update({ name: 'n', currentSnapshotId: 'snap' }),
+    'checkpoints.restore': (client) => client.checkpoints.restore({ sandboxId: 'x', name: 'n' }),
+    'tools.call': (client) => client.tools.call({ workspaces: [{ name: 'n' }], name: 't' }),
+  };
+  for (const [what, call] of Object.entries(CALLS)) {
+    test(`${what} is not made again when its answer was lost`, async () => {
+      assert.equal(await made(lost(), call), 1);
+    });
+  }
+
+  test('an update of settings is made again', async () => {
+    assert.equal(
+      await made(lost(), (client) => client.workspaces.update({ name: 'n', persistent: true })),
+      2,
+    );
+  });
+});
+
+describe('the waits', () => {
+  test('double from the base to the maximum, and end with the attempts', async () => {
+    const transport = new FakeTransport(busy());
+    const waits: number[] = [];
+    const sleep = async (ms: number) => void waits.push(ms);
+    const retry = { attempts: 5, baseMs: 10, maxMs: 30, random: () => 1, sleep };
+    const client = new SnapshotterClient(transport, { retry });
+    assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'SANDBOX_BUSY');
+    assert.deepEqual([transport.calls.length, waits], [5, [10, 20, 30, 30]]);
+  });
+
+  test('are a random part of that', async () => {
+    const waits: number[] = [];
+    const sleep = async (ms: number) => void waits.push(ms);
+    const retry = { baseMs: 10, random: () => 0.25, sleep };
+    await new SnapshotterClient(new FakeTransport(busy(), 'answer'), { retry }).list({ sandboxId: 'x' });
+    assert.deepEqual(waits, [2.5]);
+  });
+
+  test('are true ones where nothing else is said', async () => {
+    const client = new SnapshotterClient(new FakeTransport(busy(), 'answer'), { retry: { baseMs: 1 } });
+    assert.equal(await client.list({ sandboxId: 'x' }), 'answer');
+  });
+
+  test('end when the signal fires', async () => {
+    const controller = new AbortController();
+    const transport = new FakeTransport(() => {
+      queueMicrotask(() => controller.abort());
+      throw busy();
+    });
+    const retry = { baseMs: 3_600_000, maxMs: 3_600_000, random: () => 1 };
+    const client = new SnapshotterClient(transport, { retry });
+    const { code } = await failure(client.list({ sandboxId: 'x', signal: controller.signal }));
+    assert.deepEqual([code, transport.calls.length], ['ABORTED', 1]);
+  });
+});
+
+describe('the idempotency key', () => {
+  const KEYED: Record<string, (client: SnapshotterClient, key?: string) => Promise<unknown>> = {
+    snapshot: (client, key) => client.snapshot({ sandboxId: 'x', ...given(key) }),
+    restore: (client, key) => client.restore({ sandboxId: 'x', label: 'y', ...given(key) }),
+    branch: (client, key) => client.branch({ sandboxId: 'x', label: 'y', ...given(key) }),
+    'workspaces/create': (client, key) => client.workspaces.create({ name: 'n', ...given(key) }),
+    'workspaces/getOrCreate': (client, key) => client.workspaces.getOrCreate({ name: 'n', ...given(key) }),
+    'workspaces/fork': (client, key) => client.workspaces.fork({ name: 'n', ...given(key) }),
+  };
+  const given = (idempotencyKey?: string) => (idempotencyKey === undefined ? {} : { idempotencyKey });
+  const keys = ({ calls }: FakeTransport) => calls.map(({ options }: Call) => options.idempotencyKey);
+
+  for (const [operation, call] of Object.entries(KEYED)) {
+    test(`of ${operation} is made where there is none, and is the same for each attempt`, async () => {
+      const transport = new FakeTransport(lost(), interrupted(), 'answer');
+      const { client } = clientOver(transport);
+      await call(client);
+      await call(client);
+      assert.deepEqual(keys(transport), ['key-1', 'key-1', 'key-1', 'key-2']);
+      assert.ok(transport.calls.every((made) => made.operation === operation && made.repeatable));
+    });
+
+    test(`of ${operation} is the caller’s where there is one`, async () => {
+      const transport = new FakeTransport(lost(), 'answer');
+      await call(clientOver(transport).client, 'mine');
+      assert.deepEqual(keys(transport), ['mine', 'mine']);
+    });
+  }
+
+  test('is a UUID', async () => {
+    const transport = new FakeTransport('answer');
+    await new SnapshotterClient(transport).snapshot({ sandboxId: 'x' });
+    assert.match(String(keys(transport)[0]), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  });
+
+  test('is of no operation that takes none', async () => {
+    const transport = new FakeTransport('answer');
+    await clientOver(transport).client.pin({ sandboxId: 'x', label: 'y' });
+    assert.deepEqual(keys(transport), [undefined]);
+  });
+});
+
+describe('a signal', () => {
+  test('that has fired already lets no call start', async () => {
+    const transport = new FakeTransport('answer');
+    const signal = AbortSignal.abort('enough');
+    const { code, cause } = await failure(clientOver(transport).client.list({ sandboxId: 'x', signal }));
+    assert.deepEqual([code, cause, transport.calls], ['ABORTED', 'enough', []]);
+  });
+
+  test('that fires ends the wait at once, also where nobody else sees it', async () => {
+    const controller = new AbortController();
+    const transport = new FakeTransport(() => {
+      queueMicrotask(() => controller.abort());
+      return never();
+    });
+    const call = clientOver(transport).client.list({ sandboxId: 'x', signal: controller.signal });
+    assert.equal((await failure(call)).code, 'ABORTED');
+  });
+
+  test('that does not fire holds nothing when the call is over', async () => {
+    const listeners = new Set<unknown>();
+    const { signal } = new AbortController();
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (type: string, listener: never) => {
+      listeners.add(listener);
+      addEventListener.call(signal, type, listener);
+    };
+    signal.removeEventListener = (type: string, listener: never) => {
+      listeners.delete(listener);
+      removeEventListener.call(signal, type, listener);
+    };
+    const transport = new FakeTransport(busy(), 'answer');
+    await new SnapshotterClient(transport, { retry: { baseMs: 1 } }).list({ sandboxId: 'x', signal });
+    assert.equal(listeners.size, 0);
+  });
+});

@@ -1,0 +1,199 @@
+// A service binding, over RPC and over its fetch.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { rpc, service, type ServiceOptions } from '../src/index.ts';
+import { clientOver, failure, inTurn, problem, thrown } from './fakes.ts';
+
+type Method = (options: Record<string, unknown>) => Promise<unknown>;
+
+/** A binding whose every method does the same, with what it was called with, over RPC and over fetch. */
+function bindingOf(method: Method | undefined, ...overFetch: unknown[]) {
+  const called: [string, unknown][] = [];
+  const fetched: { url: string; init: RequestInit }[] = [];
+  const as = (name: string) =>
+    method &&
+    ((options: Record<string, unknown>) => {
+      called.push([name, options]);
+      return method(options);
+    });
+  const next = inTurn(overFetch);
+  const binding = {
+    list: as('list'),
+    snapshot: as('snapshot'),
+    rotateKey: as('rotateKey'),
+    workspaces: { create: as('workspaces.create') },
+    fetch: async (url: string, init: RequestInit = {}) => {
+      fetched.push({ url, init });
+      return (await next(undefined)) as Response;
+    },
+  };
+  return { binding, called, fetched };
+}
+
+const uncloneable = (message: string) => new DOMException(message, 'DataCloneError');
+const missing = Object.assign(new TypeError('The RPC receiver does not implement the method "list".'), {
+  remote: true,
+});
+const throwing = (error: Error) => async () => {
+  throw error;
+};
+
+describe('over RPC', () => {
+  test('an operation is the method of its name, and one of a group is the group’s', async () => {
+    const { binding, called } = bindingOf(async () => 'answer');
+    const { client } = clientOver(rpc(binding));
+    assert.equal(await client.list({ sandboxId: 'x' }), 'answer');
+    await client.workspaces.create({ name: 'n', idempotencyKey: 'k' });
+    assert.deepEqual(called, [
+      ['list', { sandboxId: 'x' }],
+      ['workspaces.create', { name: 'n', idempotencyKey: 'k' }],
+    ]);
+  });
+
+  test('a signal goes along', async () => {
+    const { binding, called } = bindingOf(async () => 'answer');
+    const { signal } = new AbortController();
+    await clientOver(rpc(binding)).client.list({ sandboxId: 'x', signal });
+    assert.deepEqual(called, [['list', { sandboxId: 'x', signal }]]);
+  });
+
+  test('where the platform refuses signals, the call is made without one, and so are those after it', async () => {
+    const { binding, called } = bindingOf(async ({ signal }) => {
+      if (signal) throw uncloneable('AbortSignal serialization is not enabled.');
+      return 'answer';
+    });
+    const { client } = clientOver(rpc(binding), { retry: false });
+    const { signal } = new AbortController();
+    assert.equal(await client.list({ sandboxId: 'x', signal }), 'answer');
+    assert.equal(await client.list({ sandboxId: 'y', signal }), 'answer');
+    assert.deepEqual(
+      called.map(([, options]) => options),
+      [{ sandboxId: 'x', signal }, { sandboxId: 'x' }, { sandboxId: 'y' }],
+    );
+  });
+
+  test('options that can’t be sent are the caller’s mistake', async () => {
+    const { binding, called } = bindingOf(throwing(uncloneable('Symbol(x) could not be cloned.')));
+    const { signal } = new AbortController();
+    const { code, kind } = await failure(clientOver(rpc(binding)).client.list({ sandboxId: 'x', signal }));
+    assert.deepEqual([code, kind, called.length], ['INVALID_ARGUMENT', 'permanent', 1]);
+  });
+
+  const CASES: Record<string, [Method | undefined, string]> = {
+    'a Worker whose compatibility date knows no RPC': [undefined, 'RPC_UNSUPPORTED'],
+    'another Worker': [throwing(missing), 'RPC_UNSUPPORTED'],
+    'a connection that was lost': [throwing(new Error('Network connection lost.')), 'ANSWER_LOST'],
+    'a crash of the platform': [throwing(new Error('internal error; reference = abc')), 'ANSWER_LOST'],
+    'an error of the Worker that is none of its operations’': [
+      throwing(Object.assign(new Error('boom'), { remote: true })),
+      'ANSWER_LOST',
+    ],
+    'an answer of the snapshotter': [throwing(thrown('SNAPSHOT_HELD', 'conflict')), 'SNAPSHOT_HELD'],
+  };
+  for (const [what, [method, code]] of Object.entries(CASES)) {
+    test(`${what} is ${code}`, async () => {
+      const { client } = clientOver(rpc(bindingOf(method).binding), { retry: false });
+      assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, code);
+    });
+  }
+});
+
+describe('over a service binding', () => {
+  const answer = () => Response.json('over fetch');
+
+  function over(method: Method | undefined, options: ServiceOptions = {}, ...overFetch: unknown[]) {
+    const parts = bindingOf(method, ...(overFetch.length > 0 ? overFetch : [answer]));
+    const transport = () => service(parts.binding, { token: 'secret', ...options });
+    const { client } = clientOver(transport(), { retry: false });
+    return { ...parts, client, transport };
+  }
+
+  test('RPC is used where it gets through', async () => {
+    const { client, fetched } = over(async () => 'over RPC');
+    assert.equal(await client.list({ sandboxId: 'x' }), 'over RPC');
+    assert.deepEqual(fetched, []);
+  });
+
+  for (const [what, method] of Object.entries({
+    'there is none': undefined,
+    'the method is missing': throwing(missing),
+    'its answers get lost': throwing(new Error('internal error; reference = abc')),
+  })) {
+    test(`fetch is used where ${what}, with the token`, async () => {
+      const { client, fetched } = over(method);
+      assert.equal(await client.list({ sandboxId: 'x' }), 'over fetch');
+      assert.equal(fetched[0]?.url, 'https://snapshotter/v1/list');
+      assert.equal(new Headers(fetched[0]?.init.headers).get('authorization'), 'Bearer secret');
+    });
+  }
+
+  test('a refusal over RPC is an answer', async () => {
+    const { client, fetched } = over(throwing(thrown('SNAPSHOT_HELD', 'conflict')));
+    assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'SNAPSHOT_HELD');
+    assert.deepEqual(fetched, []);
+  });
+
+  test('what may have been carried out already is made over fetch by the same key', async () => {
+    const { client, called, fetched } = over(throwing(new Error('Network connection lost.')));
+    await client.snapshot({ sandboxId: 'x' });
+    assert.deepEqual(called, [['snapshot', { sandboxId: 'x', idempotencyKey: 'key-1' }]]);
+    assert.equal(fetched[0]?.init.body, '{"sandboxId":"x","idempotencyKey":"key-1"}');
+  });
+
+  test('what may have been carried out already, and has no key, is not made again; the next call goes over fetch', async () => {
+    const { client, called, fetched } = over(throwing(new Error('Network connection lost.')));
+    assert.equal((await failure(client.rotateKey({ sandboxId: 'x' }))).code, 'ANSWER_LOST');
+    assert.deepEqual(fetched, []);
+    await client.rotateKey({ sandboxId: 'x' });
+    assert.deepEqual([called.length, fetched.length], [1, 1]);
+  });
+
+  test('what certainly was not carried out is made over fetch, whatever it is', async () => {
+    const { client, fetched } = over(throwing(missing));
+    await client.rotateKey({ sandboxId: 'x' });
+    assert.equal(fetched.length, 1);
+  });
+
+  test('RPC is left alone for a while, by other clients of the binding too, and then tried again', async () => {
+    let time = 0;
+    const { client, called, transport } = over(throwing(missing), { avoidMs: 1000, now: () => time });
+    const calls = async (by = client) => {
+      await by.list({ sandboxId: 'x' });
+      return called.length;
+    };
+    assert.equal(await calls(), 1);
+    time = 999;
+    assert.equal(await calls(), 1);
+    assert.equal(await calls(clientOver(transport()).client), 1);
+    time = 1000;
+    assert.equal(await calls(), 2);
+  });
+
+  test('nothing goes over fetch when the caller has gone', async () => {
+    const controller = new AbortController();
+    const lost = async () => {
+      controller.abort();
+      throw new Error('Network connection lost.');
+    };
+    const { transport, fetched } = over(lost);
+    const call = { operation: 'list', options: {}, signal: controller.signal, repeatable: true } as const;
+    await failure(transport().send(call));
+    assert.deepEqual(fetched, []);
+  });
+
+  test('a failure over fetch is the failure', async () => {
+    const failed = () => Response.json(problem('UNAUTHORIZED', 'policy_denied'), { status: 401 });
+    const { client } = over(undefined, {}, failed);
+    assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'UNAUTHORIZED');
+  });
+
+  test('without a token there is only RPC, and the error says what a token would do', async () => {
+    const { binding, fetched } = bindingOf(throwing(missing));
+    const error = await failure(clientOver(service(binding)).client.list({ sandboxId: 'x' }));
+    assert.equal(error.code, 'RPC_UNSUPPORTED');
+    assert.match(error.remediation, /`token`/);
+    assert.deepEqual(fetched, []);
+  });
+});

@@ -1,0 +1,240 @@
+// Tools, in the forms that model APIs take.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { generateText, isStepCount, jsonSchema } from 'ai';
+import { MockLanguageModelV4 } from 'ai/test';
+
+import { clientOver, failure, FakeTransport, never, thrown } from './fakes.ts';
+import type { Call, ModelTools, ToolDefinition, ToolResult, Toolset } from '../src/index.ts';
+
+const DECLARATION: Toolset = { workspaces: [{ name: 'code', snapshot: true, sandboxId: 'agent-42' }] };
+
+const INPUT = {
+  type: 'object',
+  properties: { ref: { type: 'object' } },
+  required: ['ref'],
+  additionalProperties: false,
+};
+const NAME = 'workspace__code__restore';
+const DEFINITION: ToolDefinition = {
+  name: NAME,
+  title: 'Restore a snapshot',
+  description: 'Makes a new workspace.',
+  inputSchema: INPUT,
+  outputSchema: { type: 'object' },
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: false,
+    openWorldHint: false,
+  },
+};
+const RESULT: ToolResult = {
+  content: [
+    { type: 'text', text: 'The new workspace is' },
+    { type: 'text', text: 'agent-42-restored-k3f9x2ab.' },
+  ],
+  structuredContent: { ref: { sandboxId: 'agent-42-restored-k3f9x2ab' } },
+};
+const WORDS = 'The new workspace is\nagent-42-restored-k3f9x2ab.';
+const FAILED: ToolResult = { content: [{ type: 'text', text: 'INVALID_REF: no.' }], isError: true };
+
+/** A set of tools whose calls come to something. */
+async function tools(outcome: unknown = RESULT): Promise<{ toolset: ModelTools; transport: FakeTransport }> {
+  const transport = new FakeTransport((call: Call) => {
+    if (call.operation === 'tools/list') return { tools: [DEFINITION] };
+    if (outcome instanceof Error) throw outcome;
+    return typeof outcome === 'function' ? outcome() : outcome;
+  });
+  const { client } = clientOver(transport);
+  return { toolset: await client.toolset(DECLARATION), transport };
+}
+
+const call = (args: unknown) => ['tools/call', { ...DECLARATION, name: NAME, arguments: args }];
+
+describe('a set of tools', () => {
+  test('has the definitions, and calls a tool with its declaration', async () => {
+    const { toolset, transport } = await tools();
+    assert.deepEqual(toolset.definitions, [DEFINITION]);
+    assert.deepEqual(await toolset.callTool(NAME, { ref: 1 }), RESULT);
+    assert.deepEqual(transport.asked, [['tools/list', DECLARATION], call({ ref: 1 })]);
+  });
+
+  test('calls a tool without arguments with none', async () => {
+    const { toolset, transport } = await tools();
+    await toolset.callTool(NAME);
+    assert.deepEqual(transport.asked[1], call({}));
+  });
+
+  test('stops waiting when the signal fires', async () => {
+    const controller = new AbortController();
+    const { toolset } = await tools(() => {
+      controller.abort();
+      return never();
+    });
+    const waiting = toolset.callTool(NAME, {}, { signal: controller.signal });
+    assert.equal((await failure(waiting)).code, 'ABORTED');
+  });
+});
+
+describe('what a model is answered', () => {
+  const told = async (outcome: unknown, args: unknown) => (await tools(outcome)).toolset.answer(NAME, args);
+
+  test('is the text of the result', async () => {
+    assert.deepEqual(await told(RESULT, {}), { text: WORDS, isError: false });
+    assert.deepEqual(await told(FAILED, {}), { text: 'INVALID_REF: no.', isError: true });
+  });
+
+  test('is in words where the call failed', async () => {
+    assert.deepEqual(await told(thrown('TOOL_NOT_FOUND', 'not_found'), {}), {
+      text: 'TOOL_NOT_FOUND: It went wrong. Put it right.',
+      isError: true,
+    });
+  });
+
+  for (const [what, args] of Object.entries({ 'no JSON': '{"ref":', 'no object': '[1]', 'a number': 1 })) {
+    test(`is in words where the arguments are ${what}, and nothing is called`, async () => {
+      const { toolset, transport } = await tools();
+      const { text, isError } = await toolset.answer(NAME, args);
+      assert.match(text, /^The arguments are not/);
+      assert.deepEqual([isError, transport.calls.length], [true, 1]);
+    });
+  }
+
+  test('is nothing where the caller has gone', async () => {
+    const { toolset } = await tools();
+    const answer = toolset.answer(NAME, {}, { signal: AbortSignal.abort() });
+    assert.equal((await failure(answer)).code, 'ABORTED');
+  });
+});
+
+describe('for the AI SDK', () => {
+  const usage = {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  };
+
+  /** A model that calls the tool once, and then has something to say. */
+  async function generate(outcome?: unknown) {
+    const { toolset, transport } = await tools(outcome);
+    const model = new MockLanguageModelV4({
+      doGenerate: [
+        {
+          content: [{ type: 'tool-call', toolCallId: 'call-1', toolName: NAME, input: '{"ref":{"a":1}}' }],
+          finishReason: { unified: 'tool-calls', raw: undefined },
+          usage,
+          warnings: [],
+        },
+        {
+          content: [{ type: 'text', text: 'Done.' }],
+          finishReason: { unified: 'stop', raw: undefined },
+          usage,
+          warnings: [],
+        },
+      ],
+    });
+    const tooling = { tools: toolset.forAiSdk(jsonSchema), stopWhen: isStepCount(2) };
+    const { text, steps } = await generateText({ model, prompt: 'Go back.', ...tooling });
+    const told = model.doGenerateCalls[1]?.prompt.at(-1);
+    assert.ok(told?.role === 'tool' && told.content[0]?.type === 'tool-result');
+    return { text, steps, transport, offered: model.doGenerateCalls[0]?.tools, told: told.content[0].output };
+  }
+
+  test('the model is offered the tools as they are defined', async () => {
+    const { offered } = await generate();
+    assert.deepEqual(offered, [
+      { type: 'function', name: NAME, description: DEFINITION.description, inputSchema: INPUT },
+    ]);
+  });
+
+  test('a call goes through, the model reads the text, and the application has the whole result', async () => {
+    const { text, steps, transport, told } = await generate();
+    assert.equal(text, 'Done.');
+    assert.deepEqual(transport.asked[1], call({ ref: { a: 1 } }));
+    assert.deepEqual(told, { type: 'text', value: WORDS });
+    assert.deepEqual(steps[0]?.toolResults[0]?.output, RESULT);
+  });
+
+  test('a call stops waiting when the AI SDK does', async () => {
+    const { toolset } = await tools();
+    const { execute } = toolset.forAiSdk(jsonSchema)[NAME]!;
+    const { code } = await failure(execute({}, { abortSignal: AbortSignal.abort() }));
+    assert.equal(code, 'ABORTED');
+  });
+
+  test('the model is told what failed', async () => {
+    assert.deepEqual((await generate(FAILED)).told, { type: 'error-text', value: 'INVALID_REF: no.' });
+    const { told } = await generate(thrown('UNAUTHORIZED', 'policy_denied'));
+    assert.equal(told.type, 'error-text');
+    assert.match(String('value' in told && told.value), /UNAUTHORIZED: It went wrong\. Put it right\.$/);
+  });
+});
+
+describe('for OpenAI', () => {
+  test('chat completions are offered the tools, and their calls are answered', async () => {
+    const { toolset, transport } = await tools();
+    const { chat } = toolset.forOpenAI();
+    const { description } = DEFINITION;
+    assert.deepEqual(chat.tools, [
+      { type: 'function', function: { name: NAME, description, parameters: INPUT } },
+    ]);
+    const ours = { id: 'call-1', type: 'function', function: { name: NAME, arguments: '{"ref":1}' } };
+    const theirs = [
+      { id: 'call-2', type: 'function', function: { name: 'other', arguments: '{}' } },
+      { id: 'call-3', type: 'custom', custom: { name: NAME, input: '' } },
+    ];
+    assert.deepEqual(await chat.answer([ours, ...theirs]), [
+      { role: 'tool', tool_call_id: 'call-1', content: WORDS },
+    ]);
+    assert.deepEqual(transport.asked.slice(1), [call({ ref: 1 })]);
+    assert.deepEqual(await chat.answer(undefined), []);
+  });
+
+  test('responses are offered the tools, and their calls are answered', async () => {
+    const { toolset, transport } = await tools();
+    const { responses } = toolset.forOpenAI();
+    const { description } = DEFINITION;
+    assert.deepEqual(responses.tools, [
+      { type: 'function', name: NAME, description, parameters: INPUT, strict: false },
+    ]);
+    const output = [
+      { type: 'message', content: [] },
+      { type: 'function_call', call_id: 'call-1', name: NAME, arguments: '{"ref":1}' },
+      { type: 'function_call', call_id: 'call-2', name: 'other', arguments: '{}' },
+      { type: 'custom_tool_call', call_id: 'call-3', name: NAME, input: '' },
+    ];
+    assert.deepEqual(await responses.answer(output), [
+      { type: 'function_call_output', call_id: 'call-1', output: WORDS },
+    ]);
+    assert.deepEqual(transport.asked.slice(1), [call({ ref: 1 })]);
+  });
+});
+
+describe('for Anthropic', () => {
+  test('messages are offered the tools, and their uses are answered', async () => {
+    const { toolset, transport } = await tools();
+    const anthropic = toolset.forAnthropic();
+    const { description } = DEFINITION;
+    assert.deepEqual(anthropic.tools, [{ name: NAME, description, input_schema: INPUT }]);
+    const content = [
+      { type: 'text', text: 'I go back.' },
+      { type: 'tool_use', id: 'use-1', name: NAME, input: { ref: 1 } },
+      { type: 'tool_use', id: 'use-2', name: 'other', input: {} },
+      { type: 'server_tool_use', id: 'use-3', name: NAME, input: {} },
+    ];
+    assert.deepEqual(await anthropic.answer(content), [
+      { type: 'tool_result', tool_use_id: 'use-1', content: WORDS, is_error: false },
+    ]);
+    assert.deepEqual(transport.asked.slice(1), [call({ ref: 1 })]);
+  });
+
+  test('what failed is marked', async () => {
+    const { toolset } = await tools(FAILED);
+    const [result] = await toolset
+      .forAnthropic()
+      .answer([{ type: 'tool_use', id: 'u', name: NAME, input: {} }]);
+    assert.deepEqual([result?.content, result?.is_error], ['INVALID_REF: no.', true]);
+  });
+});

@@ -1,0 +1,172 @@
+// What compiles and what must not: `npm run check` fails where a wrong call below does.
+
+import type Anthropic from '@anthropic-ai/sdk';
+import { jsonSchema, type ToolSet } from 'ai';
+import type OpenAI from 'openai';
+
+import {
+  http,
+  isSnapshotterError,
+  rpc,
+  service,
+  SnapshotterClient,
+  type Answer,
+  type CallOptions,
+  type Kind,
+  type OperationName,
+  type SnapshotRef,
+  type SnapshotterError,
+} from '../src/index.ts';
+import { CloudflareSandboxSnapshotter, type Snapshotter } from '../src/helix.ts';
+
+declare const client: SnapshotterClient;
+declare const ref: SnapshotRef;
+declare const binding: { fetch: typeof fetch };
+
+/** Compiles where both types are the same. */
+function same<A, B>(
+  ..._equal: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : [never]
+) {}
+
+export function transports() {
+  new SnapshotterClient(service(binding));
+  new SnapshotterClient(service(binding, { token: undefined }));
+  new SnapshotterClient(rpc(binding), { retry: false });
+  new SnapshotterClient(http({ url: 'https://x', token: 'x' }), { retry: { attempts: 2 } });
+  // @ts-expect-error: a binding is not a transport
+  new SnapshotterClient(binding);
+  // @ts-expect-error: over HTTP there is no way without a token
+  http({ url: 'https://x' });
+  // @ts-expect-error: a binding has a fetch
+  service({});
+}
+
+export async function options() {
+  const { signal } = new AbortController();
+  await client.snapshot({
+    sandboxId: 'x',
+    label: 'y',
+    compression: { format: 'zstd' },
+    signal,
+    retry: false,
+  });
+  await client.snapshot({ sandboxId: 'x', signal: undefined });
+  // @ts-expect-error: no sandbox is named
+  await client.snapshot({ label: 'y' });
+  // @ts-expect-error: a misspelt option
+  await client.snapshot({ sandboxId: 'x', lable: 'y' });
+  // @ts-expect-error: a number for a text
+  await client.snapshot({ sandboxId: 42 });
+  // @ts-expect-error: another algorithm
+  await client.snapshot({ sandboxId: 'x', compression: { format: 'rar' } });
+  // @ts-expect-error: a signal is no number of milliseconds
+  await client.snapshot({ sandboxId: 'x', signal: 1000 });
+  // @ts-expect-error: a call can only do without retries
+  await client.snapshot({ sandboxId: 'x', retry: true });
+  // @ts-expect-error: options are needed
+  await client.snapshot();
+}
+
+export async function selections() {
+  await client.restore({ ref });
+  await client.restore({ sandboxId: 'x', snapshotId: 'y', session: 'z' });
+  await client.restore({ sandboxId: 'x', label: 'y', allowCrossSession: true, idempotencyKey: 'k' });
+  // @ts-expect-error: a sandbox is not a snapshot
+  await client.restore({ sandboxId: 'x' });
+  // @ts-expect-error: a ref is an object
+  await client.restore({ ref: 'snap-1' });
+  // @ts-expect-error: a workspace is not a snapshot
+  await client.restore({ ref: await client.restore({ ref }) });
+  // @ts-expect-error: the new label is missing
+  await client.label({ ref });
+}
+
+export async function groups() {
+  await client.workspaces.getOrCreate({
+    name: 'n',
+    hooks: { afterStart: { command: 'x' } },
+    onDiverged: 'save',
+  });
+  await client.workspaces.list();
+  await client.sweep();
+  // @ts-expect-error: no such choice
+  await client.workspaces.start({ name: 'n', onDiverged: 'lose' });
+  // @ts-expect-error: there is no such operation
+  await client.workspaces.rename({ name: 'n' });
+  // @ts-expect-error: a name is needed
+  await client.checkpoints.create({ sandboxId: 'x' });
+  // @ts-expect-error: workspaces are needed
+  await client.tools.list({});
+  // @ts-expect-error: there is no such operation
+  await client.call('rename', {});
+}
+
+export async function answers() {
+  const taken = await client.snapshot({ sandboxId: 'x' });
+  same<typeof taken, Answer<'snapshot'>>();
+  const size: number = taken.capture.sizeBytes;
+  const { ref: workspace, schemaVersion } = await client.restore({ ref: taken });
+  const version: 1 = schemaVersion;
+  // @ts-expect-error: the id is in the ref
+  const id: string = workspace.id;
+  for await (const { restorable } of client.snapshots({ sandboxId: 'x' })) {
+    same<typeof restorable, 'yes' | 'no' | 'unknown'>();
+  }
+  for await (const { name } of client.workspaces.all()) same<typeof name, string>();
+  return { size, version, id };
+}
+
+/** Every operation is a method of the client, of its types. */
+type MethodOf<O extends string> = O extends `${infer Group}/${infer Method}`
+  ? Group extends keyof SnapshotterClient
+    ? Method extends keyof SnapshotterClient[Group]
+      ? SnapshotterClient[Group][Method]
+      : never
+    : never
+  : O extends keyof SnapshotterClient
+    ? SnapshotterClient[O]
+    : never;
+type Takes<O extends OperationName> =
+  MethodOf<O> extends (options: CallOptions<O>) => Promise<Answer<O>> ? never : O;
+type Missing = { [O in OperationName]: Takes<O> }[OperationName];
+same<Missing, never>();
+
+export function errors(thrown: unknown, error: SnapshotterError): Kind {
+  // @ts-expect-error: anything may be thrown
+  thrown.code;
+  if (isSnapshotterError(thrown)) same<typeof thrown.retryable, boolean>();
+  if (error.code === 'SNAPSHOT_HELD' || error.code === 'ANSWER_LOST') return error.kind;
+  // @ts-expect-error: there is no such kind
+  if (error.kind === 'temporary') return error.kind;
+  // @ts-expect-error: errors do not change
+  error.code = 'INTERNAL';
+  return 'permanent';
+}
+
+export function helix(): Snapshotter {
+  new CloudflareSandboxSnapshotter(client, { sandboxId: 'x', dir: '/app' });
+  // @ts-expect-error: neither a sandbox nor a workspace
+  new CloudflareSandboxSnapshotter(client, { name: 'n' });
+  return new CloudflareSandboxSnapshotter(client, { workspace: 'n' });
+}
+
+/** The tools are what the packages of model APIs take, and take what those answer. */
+export async function models(
+  message: OpenAI.Chat.ChatCompletionMessage,
+  response: OpenAI.Responses.Response,
+  reply: Anthropic.Message,
+) {
+  const toolset = await client.toolset({ workspaces: [{ name: 'code', snapshot: true, sandboxId: 'x' }] });
+  const ai: ToolSet = toolset.forAiSdk(jsonSchema);
+  const { chat, responses } = toolset.forOpenAI();
+  const chatTools: OpenAI.Chat.ChatCompletionTool[] = chat.tools;
+  const messages: OpenAI.Chat.ChatCompletionMessageParam[] = await chat.answer(message.tool_calls);
+  const responseTools: OpenAI.Responses.Tool[] = responses.tools;
+  const input: OpenAI.Responses.ResponseInputItem[] = await responses.answer(response.output);
+  const anthropic = toolset.forAnthropic();
+  const anthropicTools: Anthropic.Tool[] = anthropic.tools;
+  const results: Anthropic.ToolResultBlockParam[] = await anthropic.answer(reply.content);
+  // @ts-expect-error: workspaces are declared by objects
+  await client.toolset({ workspaces: ['code'] });
+  return { ai, chatTools, messages, responseTools, input, anthropicTools, results };
+}

@@ -1,0 +1,266 @@
+// What a restore brings back: exactly the files that there were, whatever they are called, and none that git ignores.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { World } from '../world.ts';
+import { Place } from './place.ts';
+
+let world: World;
+let place: Place;
+let count = 0;
+
+before(async () => {
+  world = await World.start();
+});
+after(() => world[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  place = new Place(world, `files-${++count}`);
+  await place.exec('true');
+});
+
+/** Makes a checkpoint, changes files, and goes back: all must be as it was. */
+async function comesBack(files: string, changes: string) {
+  await place.exec(files);
+  const before = await place.files();
+  await place.create('s1');
+  await place.exec(changes);
+  const restored = await place.restore('s1');
+  assert.equal(await place.files(), before);
+  return restored;
+}
+
+/** A commit with what is there. */
+const COMMIT = 'git add -A && git -c user.name=a -c user.email=a@b commit -qm all';
+
+const TREES: Record<string, [files: string, changes: string]> = {
+  'files that were edited, added and removed': [
+    'mkdir -p a/b; echo 1 > a/b/c; echo 2 > d; : > empty',
+    'echo 3 > a/b/c; rm d; echo 4 > new; mkdir -p x/y; echo 5 > x/y/z; echo 6 > empty',
+  ],
+  'files with odd names': [
+    String.raw`printf 1 > ' blanks '; printf 2 > $'line\nbreak'; printf 3 > "it's \"quoted\""; printf 4 > '$(echo no)'
+      printf 5 > -rf; printf 6 > '*'; printf 7 > 'back\slash'; printf 8 > 'äöü 文件 🗂'; printf 9 > $'not-utf8-\xff\xfe'
+      printf 10 > '[a]'; printf 11 > ':(top)'; printf 12 > 'git~1'; printf 13 > "$(printf 'x%.0s' $(seq 250))"; printf 14 > '!a'`,
+    String.raw`mkdir before; mv -- * before; printf 1 > $'new\nline\xff'; printf 2 > -n; printf 3 > ']'`,
+  ],
+  'what can be run': ['echo 1 > script; chmod +x script; echo 2 > text', 'chmod -x script; chmod +x text'],
+  'line ends and bytes': [
+    String.raw`printf 'a\r\nb\n\r' > mixed; head -c 5000 /dev/urandom > bytes; echo '* text=auto eol=crlf' > .gitattributes
+      echo 'ü' | iconv -t UTF-16 > utf16; echo 'utf16 text working-tree-encoding=UTF-16' >> .gitattributes; echo '$Id$' > id
+      echo 'id ident' >> .gitattributes`,
+    String.raw`printf 'a\nb\n' > mixed; rm bytes utf16 id; echo > .gitattributes`,
+  ],
+  'files, directories and links that took the place of each other': [
+    'mkdir d; echo 1 > d/a; echo 2 > f; ln -s d l; mkdir e; echo 3 > e/a; echo 4 > g; ln -s f m',
+    `rm -r d e; echo 5 > d; ln -s f e; rm f; mkdir -p f/g; echo 6 > f/g/h; rm l; mkdir l; echo 7 > l/a; rm g; ln -s d g
+      rm m; echo 8 > m`,
+  ],
+  'links to nowhere and around': [
+    'ln -s nowhere dangling; ln -s . self; ln -s .. up; ln -s /etc/passwd absolute',
+    'rm dangling self up absolute; echo 1 > dangling; mkdir self; echo 2 > self/x',
+  ],
+  'a directory in which there was nothing': [':', 'mkdir -p a/b; echo 1 > a/b/c; echo 2 > d'],
+  'everything, where all of it was removed': ['mkdir a; echo 1 > a/b; echo 2 > c', 'rm -r a c'],
+};
+
+describe('a restore brings back', () => {
+  for (const [what, [files, changes]] of Object.entries(TREES)) {
+    test(what, async () => void (await comesBack(files, changes)));
+  }
+
+  test('a tree of 5 000 files', async () => {
+    const files = 'for d in {1..50}; do mkdir -p d$d; for f in {1..100}; do echo $d-$f > d$d/f$f; done; done';
+    const changes =
+      'rm -r d1? d20; for f in d[2-9]/*; do echo more >> $f; done; mkdir n; for f in {1..900}; do : > n/$f; done';
+    const { changedCount, changed } = await comesBack(files, changes);
+    assert.equal(changedCount, 11 * 100 + 8 * 100 + 900);
+    assert.equal(changed.length, changedCount);
+  });
+});
+
+describe('a restore leaves', () => {
+  test('the times and modes of what did not change', async () => {
+    await place.exec('echo 1 > same; chmod 600 same; touch -d 2001-02-03 same; echo 2 > other');
+    await place.create('s1');
+    await place.exec('echo 3 > other');
+    await place.restore('s1');
+    assert.equal(await place.exec('stat -c "%a %y" same | cut -c 1-14'), '600 2001-02-03\n');
+  });
+
+  test('what a link points to, outside and inside of the directory', async () => {
+    await place.exec(
+      'mkdir /tmp/outside; echo kept > /tmp/outside/file; mkdir l; echo 1 > l/file; echo 2 > target',
+    );
+    await place.create('s1');
+    await place.exec('rm -r l; ln -s /tmp/outside l; rm target; ln -s /tmp/outside/file target');
+    await place.restore('s1');
+    assert.equal(
+      await place.exec('cat l/file target /tmp/outside/file; ls /tmp/outside'),
+      '1\n2\nkept\nfile\n',
+    );
+    await place.exec('rm -r l; ln -s /tmp/outside l');
+    await place.create('s2');
+    await place.exec('rm l; mkdir l; echo 3 > l/other');
+    await place.restore('s2');
+    assert.equal(await place.exec('readlink l; ls /tmp/outside'), '/tmp/outside\nfile\n');
+  });
+
+  test('what git ignores', async () => {
+    await place.exec(
+      "printf '*.log\\nnode_modules/\\n.env\\n' > .gitignore; mkdir node_modules; echo 1 > node_modules/m",
+    );
+    await place.exec('echo 1 > .env; echo 1 > a.log; echo 1 > file');
+    await place.create('s1');
+    await place.exec('echo 2 > .env; echo 2 > a.log; echo 2 > b.log; echo 2 > node_modules/n; echo 2 > file');
+    assert.deepEqual((await place.restore('s1')).changed, ['file']);
+    assert.equal(await place.exec('cat file .env a.log b.log; ls node_modules'), '1\n2\n2\n2\nm\nn\n');
+  });
+
+  test('what the checkpoint ignored, although .gitignore is gone', async () => {
+    await place.exec(
+      "mkdir -p sub/vendor/clone; echo 'vendor/' > sub/.gitignore; echo .env > .gitignore; echo 1 > .env",
+    );
+    await place.exec('echo 1 > sub/vendor/v; git -C sub/vendor/clone init -q; echo 1 > sub/vendor/clone/c');
+    await place.create('s1');
+    await place.exec('rm .gitignore sub/.gitignore; echo 2 > new');
+    assert.deepEqual((await place.restore('s1')).changed, ['.gitignore', 'new', 'sub/.gitignore']);
+    assert.equal(await place.exec('cat .env sub/vendor/v sub/vendor/clone/c'), '1\n1\n1\n');
+  });
+
+  test('sockets, pipes and empty directories', async () => {
+    await place.exec('mkfifo pipe; mkdir empty; echo 1 > file');
+    await place.create('s1');
+    await place.exec('echo 2 > file; mkfifo another');
+    await place.restore('s1');
+    assert.equal(await place.exec('ls -F'), 'another|\nempty/\nfile\npipe|\n');
+  });
+});
+
+describe('a file that is ignored', () => {
+  test('is kept all the same where it is tracked', async () => {
+    await place.exec(
+      `git init -q; echo 'out/' > .gitignore; mkdir out; echo 1 > out/kept; echo 1 > out/other; git add -f out/kept; ${COMMIT}`,
+    );
+    await place.create('s1');
+    assert.deepEqual(await place.holds('refs/sandbox/snapshots/s1'), [
+      '100644 .gitignore',
+      '100644 out/kept',
+    ]);
+    await place.exec('echo 2 > out/kept; echo 2 > out/other');
+    assert.match((await place.diff('s1')).diff, /-1\n\+2\n$/);
+    assert.deepEqual((await place.restore('s1')).changed, ['out/kept']);
+    assert.equal(await place.exec('cat out/kept out/other'), '1\n2\n');
+  });
+
+  test('comes back, and is kept from before, where it was not ignored at the checkpoint', async () => {
+    await place.exec('echo 1 > a.log');
+    await place.create('s1');
+    await place.exec("echo 2 > a.log; echo '*.log' > .gitignore");
+    const { before, changed } = await place.restore('s1');
+    assert.deepEqual(changed, ['.gitignore', 'a.log']);
+    assert.equal(await place.exec(`cat a.log; git show ${before}:a.log`), '1\n2\n');
+  });
+
+  for (const [what, changes, named] of [
+    ['a file', 'rm build; mkdir build; echo 1 > build/x; echo build/ > .gitignore', 'build/x'],
+    ['a directory', 'rm -r dir; echo 1 > dir; echo dir > .gitignore', 'dir'],
+  ] as const) {
+    test(`is never lost where the checkpoint has ${what}`, async () => {
+      await place.exec('echo 1 > build; mkdir dir; echo 2 > dir/file');
+      await place.create('s1');
+      await place.exec(changes);
+      const before = await place.files();
+      const error = await world.failure(place.restore('s1'));
+      assert.equal(error.code, 'CHECKPOINT_FAILED');
+      assert.ok(error.message.includes(named), error.message);
+      assert.equal(await place.files(), before);
+    });
+  }
+});
+
+describe('a nested repository', () => {
+  /** Repositories in repositories: one with a commit, one without, and one in that. */
+  const NESTED = `git init -q; echo '*.log' > .gitignore; echo 1 > top; mkdir -p cloned/deep young
+    (cd cloned; git init -q; echo tmp > .gitignore; echo 1 > code; echo 1 > its.log; ${COMMIT}; echo 2 >> code; git add code; echo 1 > tmp)
+    (cd cloned/deep; git init -q; echo 1 > d); (cd young; git init -q; echo 1 > y)`;
+
+  beforeEach(() => place.exec(NESTED));
+
+  test('is kept with its files, and not as a reference', async () => {
+    await place.create('s1');
+    const held = await place.holds('refs/sandbox/snapshots/s1');
+    const names = [
+      '.gitignore',
+      'cloned/.gitignore',
+      'cloned/code',
+      'cloned/deep/d',
+      'cloned/its.log',
+      'top',
+      'young/y',
+    ];
+    assert.deepEqual(
+      held,
+      names.map((name) => `100644 ${name}`),
+    );
+  });
+
+  test('comes back, and its own git state is as it was', async () => {
+    const states = () =>
+      Promise.all(['.', 'cloned', 'cloned/deep', 'young'].map((dir) => place.repository(dir)));
+    const [files, before] = [await place.files(), await states()];
+    await place.create('s1');
+    await place.exec(
+      'echo 3 > cloned/code; rm cloned/its.log cloned/deep/d; echo n > cloned/new; echo n > young/new.log; rm young/y',
+    );
+    const { changed } = await place.restore('s1');
+    assert.deepEqual(changed, [
+      'cloned/code',
+      'cloned/deep/d',
+      'cloned/its.log',
+      'cloned/new',
+      'young/new.log',
+      'young/y',
+    ]);
+    assert.deepEqual([await place.files(), await states()], [files, before]);
+  });
+
+  test('that came later loses its files, which are kept from before, and keeps its git state', async () => {
+    await place.create('s1');
+    await place.exec(`mkdir later; cd later; git init -q; echo 1 > l; ${COMMIT}`);
+    const { before, changed } = await place.restore('s1');
+    assert.deepEqual(changed, ['later/l']);
+    assert.equal(
+      await place.exec(`ls -A later; git show ${before}:later/l; git -C later log --format=%s`),
+      '.git\n1\nall\n',
+    );
+  });
+
+  test('is never lost where the checkpoint has a file', async () => {
+    await place.exec('echo 1 > name');
+    await place.create('s1');
+    await place.exec('rm name; mkdir name; cd name; git init -q; echo 1 > file');
+    assert.equal(await place.code(place.restore('s1')), 'CHECKPOINT_FAILED');
+    assert.equal(await place.exec('cat name/file; ls -d name/.git'), '1\nname/.git\n');
+  });
+
+  test('that is a submodule comes back too', async () => {
+    await place.exec(
+      `git -c protocol.file.allow=always submodule --quiet add /workspace/cloned sm; git add .gitignore top; ${COMMIT.replace('-A', '-u')}`,
+    );
+    const before = [await place.files(), await place.repository(), await place.repository('sm')];
+    await place.create('s1');
+    await place.exec('echo 3 > sm/code; echo 4 > sm/new; rm sm/its.log');
+    assert.deepEqual((await place.restore('s1')).changed, ['sm/code', 'sm/its.log', 'sm/new']);
+    assert.deepEqual([await place.files(), await place.repository(), await place.repository('sm')], before);
+  });
+
+  test('can have checkpoints of its own', async () => {
+    const nested = new Place(world, place.id, '/workspace/cloned');
+    await nested.create('own');
+    await nested.exec('echo 3 > code');
+    assert.deepEqual((await nested.restore('own')).changed, ['code']);
+    assert.deepEqual([await nested.names(), await place.names()], [['own'], []]);
+  });
+});

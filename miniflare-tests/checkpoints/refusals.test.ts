@@ -1,0 +1,135 @@
+// What is refused leaves everything as it is, and says what to do.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { World } from '../world.ts';
+import { Place, quoted } from './place.ts';
+
+let world: World;
+let place: Place;
+let count = 0;
+
+before(async () => {
+  world = await World.start();
+});
+after(() => world[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  place = new Place(world, `refused-${++count}`);
+  await place.exec('echo 1 > file');
+});
+
+describe('a directory', () => {
+  test('that is not there, or is none, is refused', async () => {
+    await new Place(world, place.id, '/workspace/missing').refused('INVALID_DIRECTORY');
+    await new Place(world, place.id, '/workspace/file').refused('INVALID_DIRECTORY');
+    await new Place(world, place.id, '/etc').refused('INVALID_DIRECTORY');
+    assert.equal(await place.exec('ls -A'), 'file\n');
+  });
+
+  test('in the repository of another one is refused, and that is named', async () => {
+    await place.exec('mkdir -p a/b; git init -q');
+    const inside = new Place(world, place.id, '/workspace/a/b');
+    await inside.refused('INVALID_DIRECTORY');
+    assert.match((await world.failure(inside.create('s1'))).remediation ?? '', /"\/workspace"/);
+    assert.equal(await place.exec('ls -A a/b'), '');
+  });
+
+  test('with any name has checkpoints', async () => {
+    const dir = '/workspace/it\'s "odd" $(touch ran) : 文件';
+    await place.exec(`mkdir ${quoted(dir)}; echo 1 > ${quoted(`${dir}/file`)}`);
+    await place.call('create', { name: 's1', dir });
+    await place.exec(`echo 2 > ${quoted(`${dir}/file`)}`);
+    assert.match((await place.call('diff', { name: 's1', dir })).diff, /^-1\n\+2$/m);
+    assert.deepEqual((await place.call('restore', { name: 's1', dir })).changed, ['file']);
+    assert.equal(await place.exec('ls ran 2>/dev/null; true'), '');
+  });
+});
+
+test('a name that is not one is refused', async () => {
+  for (const name of [
+    '',
+    '-a',
+    '.a',
+    'a/b',
+    'a b',
+    'a..b',
+    'a.',
+    'a.lock',
+    'ä',
+    "a'b",
+    'a\n',
+    'x'.repeat(101),
+  ]) {
+    for (const operation of ['create', 'restore', 'diff'] as const) {
+      assert.equal(await place.code(place.call(operation, { name })), 'INVALID_CHECKPOINT_NAME', name);
+    }
+  }
+  assert.match((await world.failure(place.create(''))).message, /name is required/);
+});
+
+test('an image without git is told what to install', async () => {
+  // Everything but git is there.
+  await place.exec('mkdir /tmp/bin; ln -s /usr/bin/* /tmp/bin; rm /tmp/bin/git*');
+  await world.sandbox(place.id, 'setEnvVars', { PATH: '/tmp/bin' });
+  await place.refused('GIT_MISSING');
+  assert.match((await world.failure(place.create('s1'))).remediation ?? '', /RUN apt-get .* git/);
+  assert.equal(await place.exec('ls -A'), 'file\n');
+});
+
+test('a checkpoint of another session is refused', async () => {
+  const call = { name: 's1', session: 'somebody-else' };
+  assert.equal(await place.code(place.call('create', call)), 'CROSS_SESSION');
+  await place.call('create', { ...call, allowCrossSession: true });
+});
+
+test('a checkpoint of another tool that lacks files of nested repositories is not restored', async () => {
+  await place.exec(`export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+    git init -q; mkdir sub; cd sub; git init -q; echo 1 > s; git add s; git commit -qm s; cd ..
+    git add . 2>/dev/null; git commit -qm all; git update-ref refs/sandbox/snapshots/s1 HEAD; echo 2 > sub/s`);
+  await place.refused('UNSUPPORTED', 'restore');
+  assert.equal(await place.exec('cat sub/s'), '2\n');
+});
+
+describe('what can not be read', () => {
+  /** Takes the rights of root from everything that runs in the sandbox from now on. */
+  async function withoutRights() {
+    const drop = `[ -n "$DROPPED" ] || DROPPED=1 exec setpriv --bounding-set=-dac_override,-dac_read_search bash -c "$BASH_EXECUTION_STRING"`;
+    await place.exec(`echo ${quoted(drop)} > /tmp/drop.sh`);
+    await world.sandbox(place.id, 'setEnvVars', { BASH_ENV: '/tmp/drop.sh' });
+  }
+
+  for (const [what, name, make] of [
+    ['a file', 'secret', 'echo s > secret; chmod 000 secret'],
+    ['a directory', 'private', 'mkdir private; echo s > private/s; chmod 000 private'],
+  ] as const) {
+    test(`is never missing from a checkpoint: ${what}`, async () => {
+      const { commit } = await place.create('s1');
+      await place.exec(make);
+      await withoutRights();
+      for (const operation of ['create', 'restore', 'diff'] as const) {
+        const error = await world.failure(place.call(operation, { name: 's1' }));
+        assert.equal(error.code, 'CHECKPOINT_FAILED');
+        assert.ok(error.message.includes(name), error.message);
+      }
+      assert.equal((await place.list())[0]?.commit, commit);
+      await place.exec(`echo ${name} > .gitignore`);
+      await place.create('s1');
+    });
+  }
+
+  test('a restore that can not write says how far it came, and how to go back', async () => {
+    await place.exec('mkdir d; echo 1 > d/file');
+    await place.create('s1');
+    await place.exec('echo 2 > file; echo 2 > d/file; chmod 555 d');
+    await withoutRights();
+    const error = await world.failure(place.restore('s1'));
+    assert.equal(error.code, 'CHECKPOINT_FAILED');
+    const [before] = /\b[0-9a-f]{40}\b/.exec(error.remediation ?? '') ?? [];
+    assert.equal(await place.exec(`git show ${before}:file ${before}:d/file; cat d/file`), '2\n2\n2\n');
+    await place.exec('chmod 755 d');
+    await place.restore('s1');
+    assert.equal(await place.exec('cat file d/file'), '1\n1\n');
+  });
+});

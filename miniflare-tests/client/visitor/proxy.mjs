@@ -1,0 +1,5 @@
+export default {
+  fetch(request, env) {
+    return env.SNAPSHOTTER.fetch(request);
+  },
+};

@@ -1,0 +1,109 @@
+//! A Worker in Rust that calls the snapshotter, as those of applications do.
+#![allow(missing_docs)]
+
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use futures_util::future::join;
+use sandbox_snapshotter::client::{Client, Error, Result, Retry, Service};
+use sandbox_snapshotter::model::named::{Address, WorkspaceName};
+use sandbox_snapshotter::model::request::{CreateRequest, DeleteRequest, ListRequest};
+use sandbox_snapshotter::model::{Label, RestoreRequest, SandboxId, Selection, SnapshotRequest};
+use serde_json::{Value, json};
+use wasm_bindgen::prelude::*;
+use web_sys::AbortController;
+use worker::{Env, Fetcher};
+
+/// Does what it is told to, and answers `{value}` or `{error}` as JSON.
+#[wasm_bindgen]
+pub async fn play(env: Env, what: String) -> std::result::Result<String, JsValue> {
+    let (fetcher, token) = (env.service("SNAPSHOTTER")?, env.var("TOKEN")?.to_string());
+    let service = Service::new(fetcher.clone(), &token);
+    let outcome = match what.as_str() {
+        "take, restore, delete" => take_restore_delete(service).await,
+        "read pages" => read_pages(service).await,
+        "make a workspace" => make_workspace(service).await,
+        "use a wrong token" => use_wrong_token(fetcher).await,
+        "hang up before" => hang_up_before(service).await,
+        "hang up meanwhile" => hang_up_meanwhile(service).await,
+        "wait shortly" => wait_shortly(service).await,
+        _ => return Err(format!("there is nothing called {what:?}").into()),
+    };
+    Ok(match outcome {
+        Ok(value) => json!({ "value": value }),
+        Err(error) => json!({ "error": told(&error) }),
+    }
+    .to_string())
+}
+
+fn told(error: &Error) -> Value {
+    json!({
+        "code": error.code().as_str(),
+        "kind": error.kind(),
+        "message": error.to_string(),
+        "correlationId": error.correlation_id(),
+    })
+}
+
+fn agent() -> Result<SandboxId> {
+    Ok(SandboxId::parse("agent-42")?)
+}
+
+/// Takes a snapshot, restores it, and asks for it when it is deleted.
+async fn take_restore_delete(service: Service) -> Result<Value> {
+    let client = Client::new(service);
+    let label = Some(Label::parse("before")?);
+    let taken = client.snapshot(&SnapshotRequest { label, ..SnapshotRequest::of(agent()?) }).await?;
+    let restored = client.restore(&RestoreRequest::of(taken.snapshot.clone())).await?;
+    let selection = Selection::of(taken.snapshot);
+    let listed = client.get(&selection).await?;
+    client.delete(&DeleteRequest { selection: selection.clone(), force: true }).await?;
+    let Err(error) = client.restore(&RestoreRequest { selection, idempotency_key: None }).await else {
+        return Ok(Value::Null);
+    };
+    Ok(json!({ "restored": restored.sandbox_id(), "label": listed.label, "afterwards": told(&error) }))
+}
+
+/// Takes three snapshots, and reads them from pages of two.
+async fn read_pages(service: Service) -> Result<Value> {
+    let client = Client::new(service);
+    for label in ["a", "b", "c"] {
+        let label = Some(Label::parse(label)?);
+        client.snapshot(&SnapshotRequest { label, ..SnapshotRequest::of(agent()?) }).await?;
+    }
+    let pages = client.snapshots(ListRequest { limit: 2, ..ListRequest::of(agent()?) });
+    let labels: Vec<_> = pages.map_ok(|summary| summary.label.to_string()).try_collect().await?;
+    Ok(json!(labels))
+}
+
+async fn make_workspace(service: Service) -> Result<Value> {
+    let client = Client::new(service);
+    let address = Address::of(WorkspaceName::parse("work")?);
+    let made = client.workspaces().create(&CreateRequest::of(address.clone())).await?;
+    client.workspaces().delete(&address).await?;
+    Ok(json!(made.described.state))
+}
+
+async fn use_wrong_token(fetcher: Fetcher) -> Result<Value> {
+    let page = Client::new(Service::new(fetcher, "wrong")).list(&ListRequest::of(agent()?)).await?;
+    Ok(json!(page))
+}
+
+async fn hang_up_before(service: Service) -> Result<Value> {
+    let client = Client::new(service.until(web_sys::AbortSignal::abort()));
+    Ok(json!(client.snapshot(&SnapshotRequest::of(agent()?)).await?))
+}
+
+async fn hang_up_meanwhile(service: Service) -> Result<Value> {
+    let Ok(controller) = AbortController::new() else { return Ok(Value::Null) };
+    let client = Client::new(service.until(controller.signal()));
+    let request = SnapshotRequest::of(agent()?);
+    // The call is sent before the signal fires.
+    let (outcome, ()) = join(client.snapshot(&request), async { controller.abort() }).await;
+    Ok(json!(outcome?))
+}
+
+async fn wait_shortly(service: Service) -> Result<Value> {
+    let client = Client::new(service.within(Duration::from_millis(50))).retrying(Retry::NEVER);
+    Ok(json!(client.snapshot(&SnapshotRequest::of(agent()?)).await?))
+}

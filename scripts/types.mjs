@@ -1,0 +1,138 @@
+// `npm run types`: writes client/schema.json, the JSON Schemas of the operations, and client/src/types.ts, which says the
+// same in TypeScript. With --check it only makes sure that both are up to date.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import { compile } from 'json-schema-to-typescript';
+import { format, resolveConfig } from 'prettier';
+
+import { at, output } from './setup.mjs';
+
+/**
+ * @typedef {import('json-schema-to-typescript').JSONSchema} Schema
+ * @typedef {{ name: string, description: string, options: { $ref: string }, answer: { $ref: string } }} Operation
+ */
+
+const text = output('cargo', ['run', '--quiet', '--locked', '--features', 'schema', '--example', 'schema']);
+if (text === undefined)
+  fail('The schemas could not be made: see `cargo run --features schema --example schema`.');
+
+/** @type {{ operations: Operation[], error: { $ref: string }, $defs: Record<string, Schema> }} */
+const { operations, error, $defs: types } = JSON.parse(text ?? '');
+
+const files = { 'client/schema.json': text ?? '', 'client/src/types.ts': await typescript() };
+for (const [name, content] of Object.entries(files)) {
+  const path = at(name);
+  const formatted = await format(content, { ...(await resolveConfig(path)), filepath: path });
+  if (!process.argv.includes('--check')) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, formatted);
+  } else if (readFileSync(path, 'utf8') !== formatted) {
+    fail(`${name} is out of date: run \`npm run types\`.`);
+  }
+}
+
+async function typescript() {
+  const members = operations.map(
+    ({ name, description, options, answer }) =>
+      `/** ${description} */\n'${name}': { options: ${named(options)}; answer: ${named(answer)} };`,
+  );
+  const declarations = inOrder().map((name) => declaration(name, types[name] ?? {}));
+  return [
+    '// Made by `npm run types` from the types of the Worker, in Rust. Edit those.',
+    `/** The operations by name: what each takes, and what it answers. */\nexport interface Operations {\n${members.join('\n')}\n}`,
+    ...(await Promise.all(declarations)),
+  ].join('\n\n');
+}
+
+/** One type: an interface as far as it can be one. */
+async function declaration(/** @type {string} */ name, /** @type {Schema} */ schema) {
+  const { allOf: bases = [], oneOf: forms, ...own } = schema;
+  /** @type {any} */
+  let shape = schema;
+  if (bases.length > 0 && isInterface(name)) {
+    shape = { ...own, extends: bases.map((base) => ({ title: named(base), type: 'object' })) };
+  } else if (bases.length > 0) {
+    const parts = [...bases, ...(forms ? [{ oneOf: forms }] : []), ...(own.properties ? [own] : [])];
+    shape = { description: own.description, allOf: parts };
+  }
+  const declared = await compile({ ...legible(shape), title: name }, name, {
+    additionalProperties: false,
+    bannerComment: '',
+    declareExternallyReferenced: false,
+    ignoreMinAndMaxItems: true,
+    format: false,
+  });
+  return declared.trim().replace(/\/\*\*\n \* ([^\n]*)\n \*\//g, '/** $1 */');
+}
+
+/**
+ * A schema whose parts are called by their names, with what must be there first.
+ *
+ * @returns {any}
+ */
+function legible(/** @type {any} */ schema) {
+  if (Array.isArray(schema)) return schema.map(legible);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { $ref, default: preset, properties, required = [], ...rest } = schema;
+  if ($ref) rest.tsType = named(schema);
+  for (const [keyword, value] of Object.entries(rest)) rest[keyword] = legible(value);
+  if (preset !== undefined) rest.description = `${rest.description}\n@default ${JSON.stringify(preset)}`;
+  if (rest.description) rest.description = wrapped(rest.description);
+  if (!properties && rest.type === 'object') rest.tsType = `Record<string, ${values(rest)}>`;
+  if (!properties) return rest;
+  const optional = Object.keys(properties).filter((name) => !required.includes(name));
+  const ordered = [...required, ...optional].map((name) => [name, legible(properties[name])]);
+  return { ...rest, properties: Object.fromEntries(ordered), required };
+}
+
+/** What the values of an object are that has no fields of its own. */
+function values(/** @type {any} */ schema) {
+  return schema.additionalProperties?.type ?? 'unknown';
+}
+
+/** A text in lines as long as they may be in a comment. */
+function wrapped(/** @type {string} */ text) {
+  const lines = text.split('\n').flatMap((line) => line.match(/^- .{1,98}(?= |$)|\S.{0,99}(?= |$)/g) ?? '');
+  return lines.join('\n');
+}
+
+/**
+ * Whether a type has one form, as all of its bases have.
+ *
+ * @returns {boolean}
+ */
+function isInterface(/** @type {string} */ name) {
+  const { allOf = [], oneOf } = types[name] ?? {};
+  return !oneOf && allOf.every((base) => isInterface(named(base)));
+}
+
+/** All types, each behind the first that names it. */
+function inOrder() {
+  /** @type {Set<string>} */
+  const found = new Set();
+  const visit = (/** @type {unknown} */ value) => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('$ref' in value) {
+      const name = named(value);
+      if (!found.has(name)) {
+        found.add(name);
+        visit(types[name]);
+      }
+    }
+    Object.values(value).forEach(visit);
+  };
+  [...operations, error].forEach(visit);
+  return [...found];
+}
+
+/** The name of the type that a reference is to. */
+function named(/** @type {{ $ref?: any }} */ reference) {
+  return String(reference.$ref).replace('#/$defs/', '');
+}
+
+function fail(/** @type {string} */ message) {
+  console.error(message);
+  process.exit(1);
+}

@@ -1,0 +1,118 @@
+//! A body as a message of JSON-RPC 2.0, of which MCP takes one at a time.
+
+use serde_json::{Map, Value, json};
+
+/// The body is no JSON.
+pub const PARSE_ERROR: i32 = -32700;
+/// The body is no message.
+pub const INVALID_REQUEST: i32 = -32600;
+/// There is no such method.
+pub const METHOD_NOT_FOUND: i32 = -32601;
+/// The parameters are not those of the method.
+pub const INVALID_PARAMS: i32 = -32602;
+/// The method could not be carried out.
+pub const INTERNAL_ERROR: i32 = -32603;
+/// A header says something else than the body (2026-07-28).
+pub const HEADER_MISMATCH: i32 = -32020;
+/// The version of the protocol is not one that is spoken here (2026-07-28).
+pub const UNSUPPORTED_VERSION: i32 = -32022;
+
+/// The reading of messages.
+pub struct Frame;
+
+/// A message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// It wants an answer.
+    Request {
+        /// A text or a whole number.
+        id: Value,
+        /// What it wants.
+        method: String,
+        /// With what.
+        params: Map<String, Value>,
+    },
+    /// It wants none: a notification, or the answer to a request that was never made.
+    Other,
+}
+
+/// A message that is refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The HTTP status.
+    pub status: u16,
+    /// The code of JSON-RPC.
+    pub code: i32,
+    /// What is wrong.
+    pub message: String,
+    /// More about it.
+    pub data: Option<Value>,
+}
+
+impl Frame {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// [`PARSE_ERROR`] and [`INVALID_REQUEST`], both with the status 400.
+    pub fn parse(body: &[u8]) -> Result<Message, Fault> {
+        let body: Value = serde_json::from_slice(body)
+            .map_err(|error| Fault::new(400, PARSE_ERROR, format!("The body is no JSON: {error}.")))?;
+        let invalid = |why: &str| Fault::new(400, INVALID_REQUEST, why);
+        let Value::Object(mut members) = body else {
+            return Err(invalid("The body is not one message of JSON-RPC: send an object, and no batch."));
+        };
+        if members.get("jsonrpc") != Some(&json!("2.0")) {
+            return Err(invalid("The message is not one of JSON-RPC 2.0: its `jsonrpc` is not \"2.0\"."));
+        }
+        let params = match members.remove("params") {
+            None => Map::new(),
+            Some(Value::Object(params)) => params,
+            Some(_) => return Err(invalid("The message's `params` are not an object.")),
+        };
+        match (members.remove("method"), members.remove("id")) {
+            (Some(Value::String(method)), Some(id)) if is_id(&id) => Ok(Message::Request { id, method, params }),
+            (Some(Value::String(_)), Some(_)) => {
+                Err(invalid("The message's `id` is neither a text nor a whole number."))
+            }
+            (Some(Value::String(_)), None) => Ok(Message::Other),
+            (Some(_), _) => Err(invalid("The message's `method` is not a text.")),
+            (None, _) if members.contains_key("result") || members.contains_key("error") => Ok(Message::Other),
+            (None, _) => Err(invalid("The message has no `method`.")),
+        }
+    }
+}
+
+impl Message {
+    /// Its id, if it has one.
+    pub const fn id(&self) -> Option<&Value> {
+        match self {
+            Self::Request { id, .. } => Some(id),
+            Self::Other => None,
+        }
+    }
+}
+
+impl Fault {
+    /// A message that is refused.
+    pub fn new(status: u16, code: i32, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), data: None }
+    }
+
+    /// It as a message, in answer to the one with that id.
+    pub fn body(&self, id: Option<&Value>) -> Value {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if let (Value::Object(error), Some(data)) = (&mut error, &self.data) {
+            error.insert("data".to_owned(), data.clone());
+        }
+        json!({ "jsonrpc": "2.0", "id": id, "error": error })
+    }
+}
+
+/// The answer to the request with that id.
+pub(super) fn answer(id: &Value, result: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
+}

@@ -1,0 +1,222 @@
+//! The operations as JSON Schemas: what each takes, and what it answers. On the build machine only: feature `schema`.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use super::operations::Operation;
+use crate::model::answer::{Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification};
+use crate::model::checkpoint::{CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint};
+use crate::model::error::ErrorBody;
+use crate::model::named::Address;
+use crate::model::named::answer::{DeletedWorkspace, Described, Entries, Forked, Started, Stopped};
+use crate::model::named::standing::Start;
+use crate::model::request::{
+    ApplyRetentionRequest, CallToolRequest, Changes, CheckpointsRequest, CreateCheckpointRequest, CreateRequest,
+    DeleteRequest, DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, ImportRequest, LabelRequest,
+    ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, Session, StartRequest, SweepRequest, Toolset,
+    UpdateRequest, WorkspaceRequest,
+};
+use crate::model::tool::{Grant, ToolResult, Tools};
+use crate::model::{RestoreRequest, Selection, SnapshotRequest, Taken, WorkspaceRef};
+
+/// What an operation does, for its callers, what it takes and what it answers.
+struct Contract {
+    summary: &'static str,
+    options: fn(&mut SchemaGenerator) -> Schema,
+    answer: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl Contract {
+    fn of<Options: JsonSchema, Answer: JsonSchema>(summary: &'static str) -> Self {
+        let (options, answer) = (SchemaGenerator::subschema_for::<Options>, SchemaGenerator::subschema_for::<Answer>);
+        Self { summary, options, answer }
+    }
+}
+
+fn contract(operation: Operation) -> Contract {
+    match operation {
+        Operation::Snapshot => Contract::of::<SnapshotRequest, Taken>("Captures a directory of a running sandbox."),
+        Operation::Restore => Contract::of::<RestoreRequest, WorkspaceRef>(
+            "Makes a new sandbox, `<origin>-restored-<id>`, with the files of a snapshot.",
+        ),
+        Operation::Branch => Contract::of::<RestoreRequest, WorkspaceRef>(
+            "Makes a new sandbox, `<origin>-branch-<id>`, with the files of a snapshot, to try something else.",
+        ),
+        Operation::List => Contract::of::<ListRequest, Page>("Lists the snapshots of a sandbox, the newest first."),
+        Operation::Get => Contract::of::<Selection, Summary>("Tells of one snapshot what lists show of it."),
+        Operation::Manifest => {
+            Contract::of::<Selection, Manifest>("Tells everything that is known about one snapshot.")
+        }
+        Operation::Verify => Contract::of::<Selection, Verification>(
+            "Checks in R2 whether a snapshot can be restored. No container is started.",
+        ),
+        Operation::Label => Contract::of::<LabelRequest, Summary>("Gives a snapshot another label."),
+        Operation::Pin => Contract::of::<Selection, Summary>("Keeps a snapshot whatever the policy says."),
+        Operation::Unpin => Contract::of::<Selection, Summary>("Leaves a snapshot to the policy again."),
+        Operation::Delete => Contract::of::<DeleteRequest, Deletion>(
+            "Deletes a snapshot. One that is pinned, or that others need, goes by `force` alone.",
+        ),
+        Operation::Import => Contract::of::<ImportRequest, Taken>("Takes in a backup that the SDK made directly."),
+        Operation::Lineage => Contract::of::<WorkspaceRequest, Tree>(
+            "Shows the tree of sandboxes and snapshots that a sandbox belongs to.",
+        ),
+        Operation::Retention => Contract::of::<WorkspaceRequest, Retention>(
+            "Tells the policy of a sandbox, and what it means for each of its snapshots now.",
+        ),
+        Operation::SetRetention => {
+            Contract::of::<PolicyRequest, Retention>("Gives a sandbox another policy, which is applied at once.")
+        }
+        Operation::ApplyRetention => Contract::of::<ApplyRetentionRequest, Retention>("Lets go what the policy says."),
+        Operation::RotateKey => Contract::of::<WorkspaceRequest, KeyRotation>(
+            "Signs the refs of a sandbox with a new key from now on. The one before is still accepted.",
+        ),
+        Operation::Sweep => Contract::of::<SweepRequest, Sweep>(
+            "Deletes what carries the snapshotter's mark in R2 and belongs to no sandbox's snapshots.",
+        ),
+        Operation::CreateWorkspace => {
+            Contract::of::<CreateRequest, Started>("Makes a workspace; `NAME_TAKEN` where there is one of the name.")
+        }
+        Operation::GetOrCreateWorkspace => Contract::of::<GetOrCreateRequest, Started>(
+            "Starts a workspace, or makes it where there is none. Of one that exists, only the fingerprint is changed.",
+        ),
+        Operation::GetWorkspaceByName => {
+            Contract::of::<Address, Described>("Tells what is known of a workspace. Starts nothing.")
+        }
+        Operation::ListWorkspaces => Contract::of::<NamesRequest, Entries>(
+            "Lists a tenant's workspaces by their names. The list may lag a little behind.",
+        ),
+        Operation::StartWorkspace => {
+            Contract::of::<StartRequest, Started>("Gives a workspace a sandbox that runs with its files in place.")
+        }
+        Operation::StopWorkspace => Contract::of::<Address, Stopped>("Takes a snapshot, and ends the sandbox."),
+        Operation::ForkWorkspace => Contract::of::<ForkRequest, Forked<Started>>(
+            "Makes other workspaces that begin where this one is now, all of them from one snapshot.",
+        ),
+        Operation::UpdateWorkspace => Contract::of::<UpdateRequest, Described>(
+            "Changes how a workspace is kept, or goes back to an earlier snapshot, in a new sandbox.",
+        ),
+        Operation::DeleteWorkspace => {
+            Contract::of::<Address, DeletedWorkspace>("Ends a workspace, removes its snapshots and frees its name.")
+        }
+        Operation::CreateCheckpoint => Contract::of::<CreateCheckpointRequest, CreatedCheckpoint>(
+            "Keeps the files of a running sandbox as a checkpoint in it.",
+        ),
+        Operation::ListCheckpoints => Contract::of::<CheckpointsRequest, Checkpoints>(
+            "Lists the checkpoints in a running sandbox, the newest first.",
+        ),
+        Operation::RestoreCheckpoint => Contract::of::<RestoreCheckpointRequest, RestoredCheckpoint>(
+            "Puts the files of a running sandbox back as they were at a checkpoint.",
+        ),
+        Operation::DiffCheckpoint => Contract::of::<DiffCheckpointRequest, CheckpointDiff>(
+            "Compares the files of a running sandbox with a checkpoint.",
+        ),
+        Operation::ListTools => Contract::of::<Toolset, Tools>("Tells which tools a language model can be given."),
+        Operation::CallTool => {
+            Contract::of::<CallToolRequest, ToolResult>("Calls a tool, as a language model asked for it.")
+        }
+        Operation::GrantTools => {
+            Contract::of::<GrantRequest, Grant>("Makes a token for `/mcp` that gives some tools and nothing else.")
+        }
+    }
+}
+
+/// Every operation with its `options` and its `answer`, the body of an `error`, and the types that these are made of. The
+/// document is itself a schema of 2020-12, whose `$defs` they share.
+pub fn document() -> Value {
+    let mut takes = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+    let mut gives = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let operation = |operation: &Operation| {
+        let Contract { summary, options, answer } = contract(*operation);
+        let mut options = options(&mut takes);
+        // Here and not in the types, because some of them are the bases of others.
+        options.insert("unevaluatedProperties".into(), json!(false));
+        json!({ "name": operation.name(), "description": summary, "options": options, "answer": answer(&mut gives) })
+    };
+    let operations: Vec<Value> = Operation::ALL.iter().map(operation).collect();
+    let error = gives.subschema_for::<ErrorBody>();
+    bases(&mut takes);
+    // What is both given and answered is described as it is given: with what may be left out.
+    let mut types = gives.take_definitions(true);
+    types.extend(takes.take_definitions(true));
+    types.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(tidy);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The operations of sandbox-snapshotter",
+        "operations": operations,
+        "error": error,
+        "$defs": types,
+    })
+}
+
+/// The types that others extend, as far as no operation takes them.
+fn bases(generator: &mut SchemaGenerator) {
+    generator.subschema_for::<Session>();
+    generator.subschema_for::<Changes>();
+    generator.subschema_for::<Start>();
+}
+
+/// Writes a schema as people would.
+fn tidy(schema: &mut Schema) {
+    RecursiveTransform(|schema: &mut Schema| {
+        without_null(schema);
+        // That a number is not below zero is said by its minimum.
+        if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
+            schema.remove("format");
+        }
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
+        }
+        as_enum(schema);
+    })
+    .transform(schema);
+}
+
+/// An option may be left out. That `null` means the same is a leniency that nobody has to know.
+fn without_null(schema: &mut Schema) {
+    let null = json!("null");
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| *name != null);
+        if let [name] = types.as_slice() {
+            let name = name.clone();
+            schema.insert("type".into(), name);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(Value::Array(forms)) = schema.get("anyOf")
+        && let [Value::Object(form), other] = forms.as_slice()
+        && other.get("type") == Some(&null)
+    {
+        let form = form.clone();
+        schema.remove("anyOf");
+        for (keyword, value) in form {
+            schema.ensure_object().entry(keyword).or_insert(value);
+        }
+    }
+}
+
+/// One of some words is an `enum`, with what each means in the description.
+fn as_enum(schema: &mut Schema) {
+    let Some(Value::Array(forms)) = schema.get("oneOf") else { return };
+    let Some(words) = forms.iter().map(|form| form.get("const").cloned()).collect::<Option<Vec<_>>>() else { return };
+    let meaning = |form: &Value| {
+        let (word, meaning) = (form.get("const")?.as_str()?, form.get("description")?.as_str()?);
+        Some(format!("\n- `{word}`: {}", meaning.replace('\n', " ")))
+    };
+    let meanings: String = forms.iter().filter_map(meaning).collect();
+    if words.len() > 1
+        && let Some(Value::String(description)) = schema.get_mut("description")
+    {
+        description.push('\n');
+        description.push_str(&meanings);
+    }
+    schema.remove("oneOf");
+    schema.insert("type".into(), json!("string"));
+    schema.insert("enum".into(), json!(words));
+}

@@ -1,0 +1,33 @@
+//! The operations on checkpoints.
+
+use super::{Client, Result, Transport};
+use crate::model::checkpoint::{self, CheckpointDiff, CreatedCheckpoint, RestoredCheckpoint};
+use crate::model::request::{
+    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, RestoreCheckpointRequest,
+};
+
+/// Named states inside of a sandbox: cheap, local, gone with the container.
+#[derive(Debug)]
+pub struct Checkpoints<'a, T>(pub(super) &'a Client<T>);
+
+impl<T: Transport> Checkpoints<'_, T> {
+    /// Keeps the files of a running sandbox as a checkpoint in it.
+    pub async fn create(&self, request: &CreateCheckpointRequest) -> Result<CreatedCheckpoint> {
+        self.0.ask("checkpoints/create", request).await
+    }
+
+    /// The checkpoints in a running sandbox, the newest first.
+    pub async fn list(&self, request: &CheckpointsRequest) -> Result<checkpoint::Checkpoints> {
+        self.0.ask("checkpoints/list", request).await
+    }
+
+    /// Puts the files of a running sandbox back as they were at a checkpoint.
+    pub async fn restore(&self, request: &RestoreCheckpointRequest) -> Result<RestoredCheckpoint> {
+        self.0.ask("checkpoints/restore", request).await
+    }
+
+    /// Compares the files of a running sandbox with a checkpoint.
+    pub async fn diff(&self, request: &DiffCheckpointRequest) -> Result<CheckpointDiff> {
+        self.0.ask("checkpoints/diff", request).await
+    }
+}

@@ -1,0 +1,320 @@
+//! Requests about tools for language models.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::fields::Fields;
+use super::invalid;
+use crate::model::named::{Address, Tenant, WorkspaceName};
+#[cfg(feature = "schema")]
+use crate::model::schema::{extends, needs};
+use crate::model::{Code, Directory, Error, Result, SandboxId, WorkspaceRef};
+
+/// The longest name of a tool that models take.
+const MAX_TOOL_NAME: usize = 64;
+
+/// What the longest tool is called, apart from its workspace: `workspace____snapshot_restore`.
+const AROUND_NAME: usize = 29;
+
+/// The most workspaces that one set of tools can be for.
+const MAX_WORKSPACES: usize = 16;
+
+/// Which tools there are: those for some workspaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(!deny_unknown_fields))]
+pub struct Toolset {
+    /// The workspaces; at least one of them has tools.
+    pub workspaces: Vec<Declared>,
+    /// How the tools are called.
+    #[serde(default)]
+    pub style: Style,
+    /// Whether there are only tools that change nothing.
+    #[serde(default)]
+    pub read_only: bool,
+}
+
+/// How tools are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub enum Style {
+    /// `workspace__<name>__<op>`: for each workspace tools of its own.
+    #[default]
+    Namespaced,
+    /// `workspace_<op>`, and `snapshot_<op>` for checkpoints: tools for all workspaces, which take the name as an argument
+    /// where there is more than one.
+    Flat,
+}
+
+/// A workspace that tools are for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolWorkspace"))]
+pub struct Declared {
+    /// What the model knows it by: a letter or digit, and then letters, digits, `_` and `-`.
+    pub name: String,
+    /// Whether there are tools for snapshots.
+    #[serde(default)]
+    pub snapshot: bool,
+    /// Whether there are tools for checkpoints; as `snapshot` where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<bool>,
+    /// The sandbox that it is; where absent, it is the workspace that persists by a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_id: Option<SandboxId>,
+    /// The directory that is captured, of a sandbox; the deployment's default where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dir: Option<Directory>,
+    /// The name by which it persists; `name` where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceName>,
+    /// Whose it is; the default tenant's where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<Tenant>,
+    /// Whether snapshots of other lineages may be restored, and deleted.
+    #[serde(default)]
+    pub allow_cross_session: bool,
+}
+
+/// What a declared workspace is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ground {
+    /// A sandbox, and the directory of it.
+    Sandbox(SandboxId, Option<Directory>),
+    /// A workspace that persists by name.
+    Named(Address),
+}
+
+impl Toolset {
+    /// Decodes `{workspaces: [{name, snapshot?, checkpoint?, sandboxId? | workspace?, dir?, tenant?, allowCrossSession?}],
+    /// style?, readOnly?}`.
+    pub fn decode(value: &Value) -> Result<Self> {
+        let mut fields = Fields::of(value)?;
+        let toolset = Self::take(&mut fields)?;
+        fields.end()?;
+        Ok(toolset)
+    }
+
+    fn take(fields: &mut Fields) -> Result<Self> {
+        let mut given = Map::new();
+        for field in ["workspaces", "style", "readOnly"] {
+            if let Some(value) = fields.value(field) {
+                given.insert(field.to_owned(), value);
+            }
+        }
+        let toolset: Self = crate::model::json::read(&Value::Object(given)).map_err(|why| {
+            invalid(
+                &format!("The tools can't be read: {why}"),
+                "Give `workspaces`, a list of {name, snapshot: true} with the `sandboxId` of each, unless it persists by its name.",
+            )
+        })?;
+        toolset.check()?;
+        Ok(toolset)
+    }
+
+    /// Whether there are tools that can't be without the bucket.
+    pub fn needs_bucket(&self) -> bool {
+        self.workspaces.iter().any(|declared| declared.snapshot)
+    }
+
+    /// Checks what the types don't.
+    pub fn check(&self) -> Result<()> {
+        if self.workspaces.is_empty() || self.workspaces.len() > MAX_WORKSPACES {
+            return Err(invalid(
+                &format!("`workspaces` has {} of them", self.workspaces.len()),
+                &format!("Declare 1 to {MAX_WORKSPACES} workspaces."),
+            ));
+        }
+        if !self.workspaces.iter().any(|declared| declared.snapshot || declared.has_checkpoints()) {
+            return Err(invalid(
+                "None of the `workspaces` has tools",
+                "Declare `snapshot: true`, or `checkpoint: true`, for those that tools are for.",
+            ));
+        }
+        for (index, declared) in self.workspaces.iter().enumerate() {
+            declared.check(index, self.style)?;
+            let is_twice = self.workspaces.iter().take(index).any(|other| other.name == declared.name);
+            if is_twice {
+                return Err(invalid(
+                    &format!("`workspaces[{index}].name` is {:?}, as another one's is", declared.name),
+                    "Give each workspace a name of its own.",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Declared {
+    /// Whether there are tools for checkpoints.
+    pub fn has_checkpoints(&self) -> bool {
+        self.checkpoint.unwrap_or(self.snapshot)
+    }
+
+    /// What it is.
+    pub fn ground(&self) -> Result<Ground> {
+        if let Some(id) = &self.sandbox_id {
+            return Ok(Ground::Sandbox(id.clone(), self.dir.clone()));
+        }
+        let name = match &self.workspace {
+            Some(name) => name.clone(),
+            None => WorkspaceName::parse(&self.name)?,
+        };
+        let tenant = self.tenant.clone().unwrap_or_else(Tenant::fallback);
+        Ok(Ground::Named(Address { tenant, name }))
+    }
+
+    fn check(&self, index: usize, style: Style) -> Result<()> {
+        let longest = match style {
+            Style::Namespaced => MAX_TOOL_NAME - AROUND_NAME,
+            Style::Flat => MAX_TOOL_NAME,
+        };
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if self.name.is_empty() || self.name.len() > longest || !self.name.bytes().all(is_allowed) {
+            return Err(invalid(
+                &format!("`workspaces[{index}].name` is {:?}, which can't be in the name of a tool", self.name),
+                &format!(
+                    "Give 1 to {longest} letters, digits, `_` or `-`, and the name of what it is as `sandboxId` or `workspace`."
+                ),
+            ));
+        }
+        let of_sandbox = self.dir.is_some();
+        let of_name = self.workspace.is_some() || self.tenant.is_some();
+        if (self.sandbox_id.is_some() && of_name) || (self.sandbox_id.is_none() && of_sandbox) {
+            return Err(invalid(
+                &format!("`workspaces[{index}]` is not either a sandbox or a workspace that persists by name"),
+                "Give `sandboxId` and perhaps `dir`, or else perhaps `workspace` and `tenant`.",
+            ));
+        }
+        self.ground().map(drop)
+    }
+}
+
+/// A tool to be called.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "CallToolOptions"),
+    schemars(transform = needs(&["name"]), transform = extends("Toolset"))
+)]
+pub struct CallToolRequest {
+    /// Which tools there are.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub toolset: Toolset,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, as the model gave them.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
+    pub arguments: Value,
+}
+
+impl CallToolRequest {
+    /// Decodes a [`Toolset`] with `name` and `arguments?`.
+    pub fn decode(value: &Value) -> Result<Self> {
+        let mut fields = Fields::of(value)?;
+        let toolset = Toolset::take(&mut fields)?;
+        let (name, arguments) = (fields.required("name")?, fields.value("arguments"));
+        fields.end()?;
+        Ok(Self { toolset, name, arguments: arguments.unwrap_or_else(|| Value::Object(Map::new())) })
+    }
+}
+
+/// A token to be made, for who may use some tools over MCP.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "GrantToolsOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&[]), transform = extends("Toolset"))
+)]
+pub struct GrantRequest {
+    /// Which tools.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub toolset: Toolset,
+    /// For how long, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_EXPIRATION), extend("default" = Self::EXPIRATION)))]
+    pub expiration_seconds: u64,
+}
+
+impl GrantRequest {
+    /// For how long, where the caller does not say: a day.
+    pub const EXPIRATION: u64 = 24 * 3600;
+    /// For how long at most: 30 days.
+    pub const MAX_EXPIRATION: u64 = 30 * 24 * 3600;
+
+    /// Decodes a [`Toolset`] with `expirationSeconds?`.
+    pub fn decode(value: &Value) -> Result<Self> {
+        let mut fields = Fields::of(value)?;
+        let toolset = Toolset::take(&mut fields)?;
+        let expiration_seconds = fields.number("expirationSeconds")?.unwrap_or(Self::EXPIRATION);
+        fields.end()?;
+        if !(1..=Self::MAX_EXPIRATION).contains(&expiration_seconds) {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`expirationSeconds` is {expiration_seconds}"),
+                format!("Give 1 to {} seconds.", Self::MAX_EXPIRATION),
+            ));
+        }
+        Ok(Self { toolset, expiration_seconds })
+    }
+}
+
+/// What a model gives to a tool. Each tool takes some of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolArguments {
+    /// Which workspace is meant, of several, by its name.
+    pub workspace_name: Option<String>,
+    /// Another workspace than the one that the tool is for: one that was made from its snapshots.
+    pub workspace: Option<WorkspaceRef>,
+    /// The ref of a snapshot.
+    pub r#ref: Option<Value>,
+    /// The label of a snapshot.
+    pub label: Option<String>,
+    /// How many snapshots.
+    pub limit: Option<u64>,
+    /// The name of a checkpoint.
+    pub name: Option<String>,
+    /// What a checkpoint is of.
+    pub description: Option<String>,
+    /// How long a diff may be.
+    pub max_bytes: Option<u64>,
+}
+
+impl ToolArguments {
+    /// Decodes those of the arguments that are `taken`. Models write objects as text now and then, which is as good.
+    pub fn decode(value: &Value, taken: &[&str]) -> Result<Self> {
+        let mut fields = Fields::of(value)?;
+        let mut arguments = Self::default();
+        for field in taken {
+            match *field {
+                "workspaceName" => arguments.workspace_name = fields.text(field)?,
+                "workspace" => arguments.workspace = fields.value(field).map(workspace).transpose()?,
+                "ref" => arguments.r#ref = fields.value(field).map(written_as_text),
+                "label" => arguments.label = fields.text(field)?,
+                "limit" => arguments.limit = fields.number(field)?,
+                "name" => arguments.name = fields.text(field)?,
+                "description" => arguments.description = fields.text(field)?,
+                "maxBytes" => arguments.max_bytes = fields.number(field)?,
+                _ => return Err(Error::defect()),
+            }
+        }
+        fields.end()?;
+        Ok(arguments)
+    }
+}
+
+fn workspace(value: Value) -> Result<WorkspaceRef> {
+    crate::model::json::read(&written_as_text(value)).map_err(|why| {
+        invalid(
+            &format!("`workspace` can't be read: {why}"),
+            "Pass the `ref` on exactly as restore or branch answered it, or leave it out for the workspace that the tool is for.",
+        )
+    })
+}
+
+fn written_as_text(value: Value) -> Value {
+    let read = value.as_str().and_then(|text| crate::model::json::parse::<Value>(text).ok());
+    read.filter(Value::is_object).unwrap_or(value)
+}

@@ -1,0 +1,103 @@
+//! Why nothing was done.
+
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointRefusal};
+use crate::model::{Code, Directory, Error, SandboxId};
+use crate::ports::Ports;
+use crate::service::{CloudflareSandboxSnapshotter, container};
+
+/// The error for what the sandbox refused.
+pub(super) fn refused<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    dir: &Directory,
+    call: &CheckpointCall,
+    refusal: CheckpointRefusal,
+) -> Error {
+    let id = this.id.as_str();
+    if let CheckpointRefusal::NoDirectory(place) = refusal {
+        return container::can_be_captured(dir, place).err().unwrap_or_else(Error::defect);
+    }
+    let dir = dir.as_str();
+    match refusal {
+        CheckpointRefusal::Young { .. } | CheckpointRefusal::TookPlace => container::replaced(&this.id, "was replaced"),
+        CheckpointRefusal::NotHandedOut => container::replaced(
+            &this.id,
+            "is not in place for its workspace, or slept and woke without the workspace's files",
+        ),
+        CheckpointRefusal::NoDirectory(_) => Error::defect(),
+        CheckpointRefusal::Inside(repository) => Error::new(
+            Code::InvalidDirectory,
+            format!("In the sandbox {id:?}, {dir:?} is part of the git repository of {repository:?}."),
+            format!("Use checkpoints of {repository:?}: they hold {dir:?} too."),
+        ),
+        CheckpointRefusal::NoGit => Error::new(
+            Code::GitMissing,
+            format!("There is no git in the sandbox {id:?}, which checkpoints are made with."),
+            "Install it in the sandbox's image: `RUN apt-get update && apt-get install -y --no-install-recommends git` in its \
+             Dockerfile, or `RUN apk add --no-cache git` on Alpine. Snapshots need no git.",
+        ),
+        CheckpointRefusal::Unknown => unknown(dir, call),
+        CheckpointRefusal::Gitlinks => Error::new(
+            Code::Unsupported,
+            format!(
+                "Another tool made the checkpoint in {dir:?}, and it lacks the files of the repositories in there."
+            ),
+            "Make checkpoints with this tool: they hold the files of nested repositories.",
+        ),
+        CheckpointRefusal::Unreadable(paths) => failed(
+            format!("Files in {dir:?} can't be read: {}", some_of(&paths)),
+            "Make them readable, or have .gitignore leave them out. A checkpoint without them would remove them when it is restored.",
+        ),
+        CheckpointRefusal::Blocked(paths) => failed(
+            format!("The checkpoint has other files where these are, which no checkpoint holds: {}", some_of(&paths)),
+            "Move them away, or remove them, and restore it then.",
+        ),
+        CheckpointRefusal::Busy => Error::new(
+            Code::SandboxBusy,
+            format!("Another call has been at work on the checkpoints of the sandbox {id:?} for long."),
+            "Try again when it is done.",
+        ),
+        CheckpointRefusal::Failed { words, before: None } => {
+            failed(format!("Git failed in {dir:?}: {words}"), "Look at what git said. Nothing was changed.")
+        }
+        CheckpointRefusal::Failed { words, before: Some(before) } => failed(
+            format!(
+                "Git failed while it was restoring the checkpoint in {dir:?}, and some files may be restored: {words}"
+            ),
+            &format!("Restore it again, or go back to what was there before: it is the commit {before}."),
+        ),
+    }
+}
+
+fn unknown(dir: &str, call: &CheckpointCall) -> Error {
+    let (CheckpointCall::Restore { name } | CheckpointCall::Diff { name, .. }) = call else { return Error::defect() };
+    Error::new(
+        Code::CheckpointNotFound,
+        format!("snapshot {:?} not found", name.as_str()),
+        format!("List the checkpoints of {dir:?}. They go with the container that they were made in."),
+    )
+}
+
+fn failed(message: String, remediation: &str) -> Error {
+    Error::new(Code::CheckpointFailed, message, remediation)
+}
+
+fn some_of(paths: &[String]) -> String {
+    paths.join(", ")
+}
+
+/// What can be done about a container, in the words of checkpoints.
+pub(super) fn about(id: &SandboxId, error: Error) -> Error {
+    let id = id.as_str();
+    match error.code() {
+        Code::SandboxNotRunning => Error::new(
+            Code::SandboxNotRunning,
+            format!("The sandbox {id:?} is not running: its files are gone, and its checkpoints with them."),
+            "Use checkpoints while the sandbox is in use. Restore a snapshot to go on from what it holds.",
+        ),
+        Code::SandboxStarting => Error::new(error.code(), error.message(), "Try again when it is up."),
+        Code::SandboxReplaced => {
+            Error::new(error.code(), error.message(), "Restore the newest snapshot, and go on in the new sandbox.")
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,225 @@
+//! What each tool asks the service for, and what it answers.
+
+use sandbox_snapshotter::api::tools::call::failed;
+use sandbox_snapshotter::model::tool::ERROR_META;
+use sandbox_snapshotter::model::{Code, Error};
+use serde_json::{Value, json};
+
+use super::support::{
+    Noted, OPS, READING, call, checkpoint, of_sandbox, refusal, snapshot_ref, summary, with, workspace_ref,
+};
+
+/// What is asked for in the session of the sandbox that is declared.
+fn in_session(further: Value) -> Value {
+    with(json!({ "session": "agent-42", "allowCrossSession": false }), further)
+}
+
+/// What is asked for of its files.
+fn of_files(further: Value) -> Value {
+    in_session(with(json!({ "sandboxId": "agent-42", "dir": "/workspace/app" }), further))
+}
+
+/// What going back to a checkpoint answers.
+fn restored() -> Value {
+    json!({ "name": "s1", "commit": "9a3f", "changed": ["a.txt"], "changedCount": 1, "before": "4c8d" })
+}
+
+/// What comparing with a checkpoint answers.
+fn compared() -> Value {
+    json!({ "name": "s1", "commit": "9a3f", "diff": "", "sizeBytes": 0, "truncated": false })
+}
+
+#[test]
+fn a_snapshot_is_taken_of_the_sandbox_that_is_declared() {
+    let taken = with(snapshot_ref(), json!({ "capture": { "durationMs": 5 } }));
+    let (result, asked) = call("snapshot", json!({ "label": "before" }), taken);
+    assert_eq!(asked, [("snapshot", of_files(json!({ "label": "before" })))]);
+    assert_eq!(result.structured_content, Some(json!({ "ref": snapshot_ref() })));
+}
+
+#[test]
+fn a_snapshot_needs_no_label() {
+    let (_, asked) = call("snapshot", json!({}), snapshot_ref());
+    assert_eq!(asked, [("snapshot", of_files(json!({})))]);
+}
+
+#[test]
+fn a_restore_and_a_branch_answer_the_new_workspace() {
+    for op in ["restore", "branch"] {
+        let (result, asked) = call(op, json!({ "ref": snapshot_ref() }), workspace_ref());
+        assert_eq!(asked, [(op, in_session(json!({ "ref": snapshot_ref() })))]);
+        assert_eq!(result.structured_content, Some(json!({ "ref": workspace_ref() })));
+    }
+}
+
+#[test]
+fn a_delete_answers_whether_there_was_something_to_delete() {
+    let answer = json!({ "snapshotId": "snap-abcdefghij012345", "removed": true });
+    let (result, asked) = call("delete", json!({ "ref": snapshot_ref() }), answer.clone());
+    assert_eq!(asked, [("delete", in_session(json!({ "ref": snapshot_ref() })))]);
+    assert_eq!(result.structured_content, Some(answer));
+}
+
+#[test]
+fn a_list_has_20_snapshots_where_the_model_does_not_say() {
+    for (arguments, limit) in [(json!({}), 20), (json!({ "limit": 3 }), 3)] {
+        let (_, asked) = call("list", arguments, json!({ "snapshots": [] }));
+        assert_eq!(asked, [("list", in_session(json!({ "sandboxId": "agent-42", "limit": limit })))]);
+    }
+}
+
+#[test]
+fn a_list_has_what_a_model_needs_to_know_of_each_snapshot() {
+    let gone = with(summary("second"), json!({ "restorable": "no", "why": "Its archive is gone." }));
+    let page = json!({ "snapshots": [summary("first"), gone], "cursor": "next" });
+    let (result, _) = call("list", json!({}), page);
+    let shown = |label: &str, restorable: &str| {
+        json!({
+            "ref": snapshot_ref(), "label": label, "createdAt": "2026-11-20T05:00:00.000Z", "sizeBytes": 4096,
+            "pinned": false, "restorable": restorable,
+        })
+    };
+    let second = with(shown("second", "no"), json!({ "why": "Its archive is gone." }));
+    let expected = json!({ "snapshots": [shown("first", "yes"), second], "more": true });
+    assert_eq!(result.structured_content, Some(expected));
+}
+
+#[test]
+fn a_snapshot_that_is_still_being_made_is_not_listed() {
+    let mut unfinished = summary("unfinished");
+    unfinished.as_object_mut().unwrap().remove("ref");
+    let (result, _) = call("list", json!({}), json!({ "snapshots": [unfinished] }));
+    assert_eq!(result.structured_content, Some(json!({ "snapshots": [], "more": false })));
+}
+
+#[test]
+fn checkpoints_are_those_of_the_directory_that_is_declared() {
+    let made = checkpoint("s1");
+    let listed = json!({ "checkpoints": [made] });
+    let named = json!({ "name": "s1" });
+    for (op, operation, arguments, answer) in [
+        ("snapshot_create", "create", json!({ "name": "s1", "description": "why" }), made.clone()),
+        ("snapshot_create", "create", named.clone(), made.clone()),
+        ("snapshot_list", "list", json!({}), listed),
+        ("snapshot_restore", "restore", named.clone(), restored()),
+        ("snapshot_diff", "diff", json!({ "name": "s1", "maxBytes": 100 }), compared()),
+        ("snapshot_diff", "diff", named, compared()),
+    ] {
+        let (result, asked) = call(op, arguments.clone(), answer.clone());
+        assert_eq!(asked, [(format!("checkpoints/{operation}").as_str(), of_files(arguments))]);
+        assert_eq!(result.structured_content, Some(answer), "{op}");
+    }
+}
+
+#[test]
+fn another_workspace_is_meant_by_its_ref_and_the_session_stays() {
+    let elsewhere = "agent-42-restored-abcd1234";
+    for (op, arguments, answer) in [
+        ("snapshot", json!({}), snapshot_ref()),
+        ("list", json!({}), json!({ "snapshots": [] })),
+        ("snapshot_create", json!({ "name": "s1" }), checkpoint("s1")),
+        ("snapshot_list", json!({}), json!({ "checkpoints": [] })),
+        ("snapshot_restore", json!({ "name": "s1" }), restored()),
+        ("snapshot_diff", json!({ "name": "s1" }), compared()),
+    ] {
+        let (_, asked) = call(op, with(arguments, json!({ "workspace": workspace_ref() })), answer);
+        let [(_, given)] = &asked[..] else { panic!("{op}: {asked:?}") };
+        assert_eq!((&given["sandboxId"], &given["session"]), (&json!(elsewhere), &json!("agent-42")), "{op}");
+    }
+}
+
+#[test]
+fn snapshots_of_other_lineages_may_be_used_where_that_is_declared() {
+    let toolset = json!({ "workspaces": [
+        { "name": "work", "snapshot": true, "sandboxId": "agent-42", "allowCrossSession": true },
+    ] });
+    let operations = Noted::answering([workspace_ref()]);
+    operations.call(&toolset, "workspace__work__restore", json!({ "ref": snapshot_ref() })).unwrap();
+    assert_eq!(operations.asked()[0].1["allowCrossSession"], json!(true));
+}
+
+#[test]
+fn of_several_workspaces_the_one_is_meant_that_is_named() {
+    let toolset = json!({ "style": "flat", "workspaces": [
+        { "name": "front", "snapshot": true, "sandboxId": "agent-1" },
+        { "name": "back", "snapshot": true, "checkpoint": false, "sandboxId": "agent-2" },
+    ] });
+    let call = |name: &str, arguments: Value| {
+        let operations = Noted::answering([snapshot_ref()]);
+        let outcome = operations.call(&toolset, name, arguments);
+        outcome.map(|_| operations.asked()[0].1["sandboxId"].clone())
+    };
+    assert_eq!(call("workspace_snapshot", json!({ "workspaceName": "front" })).unwrap(), json!("agent-1"));
+    assert_eq!(call("workspace_snapshot", json!({ "workspaceName": "back" })).unwrap(), json!("agent-2"));
+    for arguments in [json!({}), json!({ "workspaceName": "middle" }), json!({ "workspaceName": "" })] {
+        let error = refusal(call("workspace_snapshot", arguments));
+        assert_eq!(error.code(), Code::InvalidArgument);
+        assert!(error.remediation().contains(r#""front", "back""#), "{error}");
+    }
+    // Only one of them has checkpoints: a name would be one too many.
+    assert_eq!(call("snapshot_create", json!({ "name": "s1" })).unwrap(), json!("agent-1"));
+    let error = refusal(call("snapshot_create", json!({ "name": "s1", "workspaceName": "back" })));
+    assert_eq!(error.code(), Code::InvalidArgument);
+}
+
+#[test]
+fn a_tool_that_there_is_not_is_refused_by_its_name() {
+    let read_only = with(of_sandbox(), json!({ "readOnly": true }));
+    let writing =
+        OPS.iter().filter(|op| !READING.contains(op)).map(|op| (&read_only, format!("workspace__work__{op}")));
+    let toolset = of_sandbox();
+    let unknown = ["workspace__other__snapshot", "workspace_snapshot", "WORKSPACE__work__snapshot", "snapshot", ""];
+    for (toolset, name) in unknown.iter().map(|name| (&toolset, (*name).to_owned())).chain(writing) {
+        let error = refusal(Noted::default().call(toolset, &name, json!({})));
+        assert_eq!(error.code(), Code::ToolNotFound, "{name}");
+        assert!(error.message().contains(&format!("{name:?}")), "{error}");
+    }
+}
+
+#[test]
+fn who_may_only_read_may_read() {
+    let toolset = with(of_sandbox(), json!({ "readOnly": true }));
+    let operations = Noted::answering([json!({ "snapshots": [] })]);
+    assert!(operations.call(&toolset, "workspace__work__list", json!({})).is_ok());
+}
+
+#[test]
+fn a_failure_of_the_operation_is_the_tools() {
+    let operations = Noted::failing(Error::new(Code::SnapshotHeld, "It is pinned.", "Unpin it."));
+    let arguments = json!({ "ref": snapshot_ref() });
+    let error = refusal(operations.call(&of_sandbox(), "workspace__work__delete", arguments));
+    assert_eq!(error.code(), Code::SnapshotHeld);
+}
+
+#[test]
+fn a_failure_tells_the_model_what_happened_and_what_to_do() {
+    let error = Error::new(Code::GitMissing, "There is no git.", "Install it.");
+    assert_eq!(
+        serde_json::to_value(failed(&error, "c0ffee")).unwrap(),
+        json!({
+            "content": [{ "type": "text", "text": "GIT_MISSING: There is no git. Install it." }],
+            "isError": true,
+            "_meta": { "sandbox-snapshotter/error": {
+                "code": "GIT_MISSING", "kind": "unsupported", "message": "There is no git.", "remediation": "Install it.",
+                "retryable": false, "correlationId": "c0ffee",
+            } },
+        })
+    );
+}
+
+#[test]
+fn a_model_is_not_told_of_options_that_it_does_not_have() {
+    let only_programs = "Pass `replace: true`, `force: true`, `wake: true` or `allowCrossSession: true`.";
+    for code in [
+        Code::SandboxStarting,
+        Code::SandboxNotRunning,
+        Code::SandboxReplaced,
+        Code::CrossSession,
+        Code::SnapshotHeld,
+        Code::LabelTaken,
+    ] {
+        let result = failed(&Error::new(code, "It failed.", only_programs), "c0ffee");
+        assert!(!result.content[0].text.contains("true"), "{}", result.content[0].text);
+        assert!(!result.meta.unwrap()[ERROR_META]["remediation"].as_str().unwrap().contains("true"), "{code}");
+    }
+}

@@ -1,0 +1,211 @@
+//! Which tools there are, and what a model is told of them.
+
+use serde_json::{Map, Value, json};
+
+use super::support::{OPS, READING, definitions, names, of_named, of_sandbox, with};
+
+fn flat() -> Value {
+    with(of_sandbox(), json!({ "style": "flat" }))
+}
+
+fn several(style: &str) -> Value {
+    json!({
+        "style": style,
+        "workspaces": [
+            { "name": "front", "snapshot": true, "sandboxId": "agent-1" },
+            { "name": "back", "snapshot": true, "checkpoint": false },
+            { "name": "docs", "checkpoint": true, "workspace": "documents" },
+        ],
+    })
+}
+
+/// Toolsets of every sort.
+fn every() -> Vec<Value> {
+    let read_only = |toolset| with(toolset, json!({ "readOnly": true }));
+    let all = [of_sandbox(), of_named(), flat(), several("namespaced"), several("flat")];
+    all.iter().cloned().chain(all.iter().cloned().map(read_only)).collect()
+}
+
+fn namespaced(workspace: &str, ops: &[&str]) -> Vec<String> {
+    ops.iter().map(|op| format!("workspace__{workspace}__{op}")).collect()
+}
+
+#[test]
+fn the_names_of_tools_have_that_of_the_workspace_in_them() {
+    assert_eq!(names(&of_sandbox()), namespaced("work", &OPS));
+    assert_eq!(names(&of_named()), namespaced("work", &OPS));
+}
+
+#[test]
+fn in_the_flat_style_they_have_not() {
+    assert_eq!(
+        names(&flat()),
+        [
+            "workspace_snapshot",
+            "workspace_restore",
+            "workspace_branch",
+            "workspace_list",
+            "workspace_delete",
+            "snapshot_create",
+            "snapshot_list",
+            "snapshot_restore",
+            "snapshot_diff",
+        ]
+    );
+}
+
+#[test]
+fn a_workspace_has_the_tools_that_it_declares() {
+    let of = |declared: Value| {
+        let declared = with(json!({ "name": "work", "sandboxId": "agent-42" }), declared);
+        names(&json!({ "workspaces": [declared, { "name": "other", "snapshot": true }] }))
+            .into_iter()
+            .filter(|name| name.contains("__work__"))
+            .collect::<Vec<_>>()
+    };
+    let (snapshots, checkpoints) = OPS.split_at(5);
+    assert_eq!(of(json!({ "snapshot": true })), namespaced("work", &OPS));
+    assert_eq!(of(json!({ "snapshot": true, "checkpoint": true })), namespaced("work", &OPS));
+    assert_eq!(of(json!({ "snapshot": true, "checkpoint": false })), namespaced("work", snapshots));
+    assert_eq!(of(json!({ "snapshot": false, "checkpoint": true })), namespaced("work", checkpoints));
+    assert_eq!(of(json!({ "checkpoint": true })), namespaced("work", checkpoints));
+    assert!(of(json!({ "snapshot": false })).is_empty());
+    assert!(of(json!({})).is_empty());
+}
+
+#[test]
+fn each_workspace_has_tools_of_its_own() {
+    let (snapshots, checkpoints) = OPS.split_at(5);
+    let all = [namespaced("front", &OPS), namespaced("back", snapshots), namespaced("docs", checkpoints)];
+    assert_eq!(names(&several("namespaced")), all.concat());
+}
+
+#[test]
+fn in_the_flat_style_a_tool_for_several_takes_the_name_of_one() {
+    let tools = definitions(&several("flat"));
+    assert_eq!(tools.len(), OPS.len());
+    for tool in tools {
+        let those = if tool.name.starts_with("workspace_") { ["front", "back"] } else { ["front", "docs"] };
+        assert_eq!(tool.input_schema["properties"]["workspaceName"]["enum"], json!(those), "{}", tool.name);
+        let required = tool.input_schema["required"].as_array().unwrap();
+        assert!(required.contains(&json!("workspaceName")), "{}", tool.name);
+    }
+}
+
+#[test]
+fn a_tool_for_one_workspace_takes_no_name() {
+    for tool in [definitions(&flat()), definitions(&several("namespaced"))].concat() {
+        assert_eq!(tool.input_schema["properties"].get("workspaceName"), None, "{}", tool.name);
+    }
+}
+
+#[test]
+fn who_may_only_read_is_offered_only_what_reads() {
+    for toolset in every() {
+        let read_only = with(toolset.clone(), json!({ "readOnly": true }));
+        let reading: Vec<_> =
+            definitions(&toolset).into_iter().filter(|tool| tool.annotations.read_only_hint).collect();
+        assert_eq!(definitions(&read_only), reading);
+    }
+    assert_eq!(names(&with(of_sandbox(), json!({ "readOnly": true }))), namespaced("work", &READING));
+}
+
+#[test]
+fn what_takes_something_away_says_so() {
+    for (op, tool) in OPS.iter().zip(definitions(&of_sandbox())) {
+        assert_eq!(tool.annotations.read_only_hint, READING.contains(op), "{op}");
+        assert_eq!(tool.annotations.destructive_hint, ["delete", "snapshot_restore"].contains(op), "{op}");
+        let creates = ["snapshot", "restore", "branch", "snapshot_create"].contains(op);
+        assert_eq!(tool.annotations.idempotent_hint, !creates, "{op}");
+        assert!(!tool.annotations.open_world_hint, "{op}");
+    }
+}
+
+#[test]
+fn the_longest_names_are_such_as_models_take() {
+    let namespaced = json!({ "workspaces": [{ "name": "w".repeat(35), "snapshot": true, "sandboxId": "agent-42" }] });
+    let flat =
+        json!({ "style": "flat", "workspaces": [{ "name": "w".repeat(64), "snapshot": true, "sandboxId": "a" }] });
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    for name in every().into_iter().chain([namespaced, flat]).flat_map(|toolset| names(&toolset)) {
+        assert!((1..=64).contains(&name.len()) && name.chars().all(is_allowed), "{name}");
+    }
+}
+
+#[test]
+fn no_two_tools_have_one_name() {
+    for toolset in every() {
+        let mut names = names(&toolset);
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}
+
+#[test]
+fn a_description_names_only_tools_that_there_are() {
+    for toolset in every() {
+        let names = names(&toolset);
+        for tool in definitions(&toolset) {
+            assert!(!tool.description.contains(['{', '}']), "{}", tool.description);
+            let words = tool.description.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+            for word in words.filter(|word| word.contains('_')) {
+                assert!(names.iter().any(|name| name == word), "{} names {word}", tool.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_description_says_which_workspace_is_meant() {
+    for toolset in [several("namespaced"), of_named()] {
+        for tool in definitions(&toolset) {
+            let workspace = tool.name.split("__").nth(1).unwrap();
+            let is_about_it = ["restore", "branch", "delete"].iter().all(|op| !tool.name.ends_with(&format!("__{op}")));
+            let named = format!("the workspace {workspace:?}");
+            assert_eq!(tool.description.contains(&named), is_about_it, "{}: {}", tool.name, tool.description);
+        }
+    }
+}
+
+#[test]
+fn whoever_restores_is_told_that_the_workspace_is_a_new_one() {
+    for tool in definitions(&of_sandbox()) {
+        let makes_one = ["__restore", "__branch"].iter().any(|op| tool.name.ends_with(op));
+        assert_eq!(tool.description.contains("NEW workspace"), makes_one, "{}", tool.name);
+    }
+}
+
+#[test]
+fn arguments_that_are_not_in_the_schema_are_not_taken() {
+    for tool in every().iter().flat_map(definitions) {
+        assert_eq!(tool.input_schema["additionalProperties"], json!(false), "{}", tool.name);
+    }
+}
+
+#[test]
+fn the_schemas_are_of_objects_and_name_all_that_they_require() {
+    for tool in every().iter().flat_map(definitions) {
+        for schema in [&tool.input_schema, &tool.output_schema] {
+            assert_eq!(schema["type"], json!("object"));
+            check(&tool.name, schema);
+        }
+    }
+}
+
+/// Checks a schema and all those in it.
+fn check(tool: &str, schema: &Map<String, Value>) {
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        assert_eq!(schema["type"], json!("object"), "{tool}: {schema:?}");
+        for required in schema["required"].as_array().unwrap() {
+            assert!(properties.contains_key(required.as_str().unwrap()), "{tool}: {required}");
+        }
+        for property in properties.values() {
+            check(tool, property.as_object().expect("a shared schema is in its place"));
+        }
+    }
+    if let Some(items) = schema.get("items") {
+        check(tool, items.as_object().expect("a shared schema is in its place"));
+    }
+}

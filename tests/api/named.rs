@@ -1,0 +1,126 @@
+//! The tools of a workspace that persists by its name: which sandbox it has is asked at each call.
+
+use sandbox_snapshotter::model::{Code, Error};
+use serde_json::{Value, json};
+
+use super::support::{Noted, OPS, checkpoint, of_named, refusal, snapshot_ref, summary, with, workspace_ref};
+
+fn known(state: &str, former: &[&str]) -> Value {
+    json!({
+        "name": "project", "tenant": "acme", "state": state, "sandboxId": "project-3", "formerSandboxIds": former,
+        "dir": "/workspace/app",
+    })
+}
+
+fn page(labels: &[&str]) -> Value {
+    json!({ "snapshots": labels.iter().map(|label| summary(label)).collect::<Vec<_>>() })
+}
+
+/// What is asked for first.
+fn which() -> (&'static str, Value) {
+    ("workspaces/getByName", json!({ "name": "project", "tenant": "acme" }))
+}
+
+/// The sandboxes whose snapshots are asked for, and how many, and the labels that are answered, and whether there are more.
+fn listed(limit: Value, former: &[&str], pages: &[Value]) -> (Vec<(Value, Value)>, Vec<Value>, Value) {
+    let operations = Noted::answering([known("active", former)].into_iter().chain(pages.iter().cloned()));
+    let result = operations.call(&of_named(), "workspace__work__list", Value::from_iter([("limit", limit)])).unwrap();
+    let asked = operations.asked().into_iter().skip(1);
+    let asked = asked.map(|(_, given)| (given["sandboxId"].clone(), given["limit"].clone())).collect();
+    let answer = result.structured_content.unwrap();
+    let labels = answer["snapshots"].as_array().unwrap().iter().map(|shown| shown["label"].clone()).collect();
+    (asked, labels, answer["more"].clone())
+}
+
+#[test]
+fn its_present_sandbox_is_meant() {
+    let operations = Noted::answering([known("active", &[]), snapshot_ref()]);
+    operations.call(&of_named(), "workspace__work__snapshot", json!({})).unwrap();
+    let taken = json!({
+        "sandboxId": "project-3", "dir": "/workspace/app", "session": "project-3", "allowCrossSession": false,
+    });
+    assert_eq!(operations.asked(), [which(), ("snapshot", taken)]);
+}
+
+#[test]
+fn where_no_other_name_is_declared_it_persists_by_that_of_the_tools() {
+    let toolset = json!({ "workspaces": [{ "name": "work", "snapshot": true }] });
+    let operations = Noted::answering([known("active", &[]), snapshot_ref()]);
+    operations.call(&toolset, "workspace__work__snapshot", json!({})).unwrap();
+    let which = json!({ "name": "work", "tenant": "default" });
+    assert_eq!(operations.asked()[0], ("workspaces/getByName", which));
+}
+
+#[test]
+fn one_that_is_not_started_has_no_files_to_work_with() {
+    for state in ["provisioning", "stopping", "stopped", "restoring", "failed"] {
+        for op in OPS.iter().filter(|op| op.starts_with("snapshot")) {
+            let operations = Noted::answering([known(state, &[])]);
+            let arguments =
+                if op.contains('_') && *op != "snapshot_list" { json!({ "name": "s1" }) } else { json!({}) };
+            let error = refusal(operations.call(&of_named(), &format!("workspace__work__{op}"), arguments));
+            assert_eq!(error.code(), Code::SandboxNotRunning, "{op} while {state}");
+            assert_eq!(operations.asked(), [which()], "{op} while {state}");
+        }
+    }
+}
+
+#[test]
+fn one_that_is_not_started_can_be_restored_from_its_snapshots() {
+    for (op, arguments, answer) in [
+        ("list", json!({}), page(&["last"])),
+        ("restore", json!({ "ref": snapshot_ref() }), workspace_ref()),
+        ("branch", json!({ "ref": snapshot_ref() }), workspace_ref()),
+        ("delete", json!({ "ref": snapshot_ref() }), json!({})),
+        ("snapshot", json!({ "workspace": workspace_ref() }), snapshot_ref()),
+        ("snapshot_create", json!({ "name": "s1", "workspace": workspace_ref() }), checkpoint("s1")),
+    ] {
+        let operations = Noted::answering([known("stopped", &[]), answer]);
+        operations.call(&of_named(), &format!("workspace__work__{op}"), arguments).unwrap();
+        let (operation, given) = &operations.asked()[1];
+        assert_eq!(given["session"], json!("project-3"), "{operation}");
+    }
+}
+
+#[test]
+fn one_that_there_is_not_is_said_to_be_missing() {
+    let operations = Noted::failing(Error::new(Code::WorkspaceNotFound, "There is none.", "Create it."));
+    let error = refusal(operations.call(&of_named(), "workspace__work__list", json!({})));
+    assert_eq!(error.code(), Code::WorkspaceNotFound);
+}
+
+#[test]
+fn its_snapshots_are_also_those_of_the_sandboxes_that_it_had() {
+    let pages = [page(&["now"]), page(&["before", "still before"]), page(&["first"])];
+    let (asked, labels, more) = listed(json!(null), &["project-2", "project-1"], &pages);
+    assert_eq!(
+        asked,
+        [(json!("project-3"), json!(20)), (json!("project-2"), json!(19)), (json!("project-1"), json!(17))]
+    );
+    assert_eq!(labels, ["now", "before", "still before", "first"]);
+    assert_eq!(more, json!(false));
+}
+
+#[test]
+fn no_more_snapshots_are_asked_for_than_are_wanted() {
+    let (asked, labels, more) = listed(json!(1), &["project-2"], &[page(&["now"])]);
+    assert_eq!(asked, [(json!("project-3"), json!(1))]);
+    assert_eq!((labels, more), (vec![json!("now")], json!(true)));
+}
+
+#[test]
+fn older_sandboxes_are_not_asked_while_a_newer_one_has_more() {
+    let first = with(page(&["now"]), json!({ "cursor": "next" }));
+    let (asked, labels, more) = listed(json!(5), &["project-2"], &[first]);
+    assert_eq!(asked.len(), 1);
+    assert_eq!((labels, more), (vec![json!("now")], json!(true)));
+}
+
+#[test]
+fn the_snapshots_of_another_workspace_are_its_own_alone() {
+    let operations = Noted::answering([known("active", &["project-2"]), page(&["there"])]);
+    operations.call(&of_named(), "workspace__work__list", json!({ "workspace": workspace_ref() })).unwrap();
+    let asked = operations.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[1].1["sandboxId"], json!("agent-42-restored-abcd1234"));
+}

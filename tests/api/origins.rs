@@ -1,0 +1,59 @@
+//! Which web pages may ask.
+
+use sandbox_snapshotter::api::mcp::Origins;
+
+const URL: &str = "https://snapshots.example.com/mcp?sandbox=agent-42";
+
+fn allows(list: &str, origin: &str, url: &str) -> bool {
+    Origins::parse(Some(list)).allow(origin, url)
+}
+
+#[test]
+fn the_servers_own_pages_may_ask() {
+    assert!(allows("", "https://snapshots.example.com", URL));
+    assert!(allows("", "HTTPS://Snapshots.Example.com", URL));
+    assert!(Origins::parse(None).allow("https://snapshots.example.com:8443", "https://snapshots.example.com:8443/mcp"));
+}
+
+#[test]
+fn other_pages_may_not() {
+    for origin in [
+        "https://evil.example.com",
+        "http://snapshots.example.com",
+        "https://snapshots.example.com:8443",
+        "https://snapshots.example.co",
+        "https://snapshots.example.com.evil.org",
+        "https://",
+        "https:",
+        "null",
+        "",
+    ] {
+        assert!(!allows("", origin, URL), "{origin:?}");
+    }
+}
+
+#[test]
+fn without_tls_only_this_machines_own_names_are_its_own() {
+    for host in ["localhost", "localhost:8787", "127.0.0.1", "127.0.0.1:8787", "[::1]", "[::1]:8787"] {
+        assert!(allows("", &format!("http://{host}"), &format!("http://{host}/mcp")), "{host}");
+    }
+    for host in ["evil.example.com", "localhost.evil.org:8787", "127.0.0.1.evil.org", "10.0.0.1:8787", "[::2]:8787"] {
+        assert!(!allows("", &format!("http://{host}"), &format!("http://{host}/mcp")), "{host}");
+    }
+}
+
+#[test]
+fn pages_that_are_listed_may_ask_too() {
+    let list = " https://app.example.com/ ,http://localhost:3000,, null";
+    for origin in ["https://app.example.com", "https://APP.example.com", "http://localhost:3000", "null"] {
+        assert!(allows(list, origin, URL), "{origin}");
+    }
+    for origin in ["https://example.com", "http://app.example.com", "http://localhost:3001", ""] {
+        assert!(!allows(list, origin, URL), "{origin:?}");
+    }
+}
+
+#[test]
+fn no_list_means_every_page() {
+    assert!(!allows("*", "https://evil.example.com", URL));
+}

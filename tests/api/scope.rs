@@ -1,0 +1,115 @@
+//! Which tools a request has, by its token and its URL.
+
+use sandbox_snapshotter::api::mcp;
+use sandbox_snapshotter::api::tools::grant::grant;
+use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
+use sandbox_snapshotter::model::{Code, Error, Result, Timestamp};
+use serde_json::{Value, json};
+
+use super::support::{of_sandbox, refusal};
+
+const API_TOKEN: &str = "a long and random text";
+const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
+
+fn scope(authorization: Option<&str>, query: &[(&str, &str)]) -> Result<Result<Value>> {
+    let query: Vec<_> = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    mcp::scope(Some(API_TOKEN), authorization, &query, NOW)
+}
+
+/// The tools of whoever has the API token.
+fn named(query: &[(&str, &str)]) -> Result<Toolset> {
+    let arguments = scope(Some(&format!("Bearer {API_TOKEN}")), query).unwrap()?;
+    Toolset::decode(&arguments)
+}
+
+fn token() -> String {
+    grant(Some(API_TOKEN), &GrantRequest::decode(&of_sandbox()).unwrap(), NOW).unwrap().token
+}
+
+#[track_caller]
+fn invalid(query: &[(&str, &str)]) -> Error {
+    let error = refusal(named(query));
+    assert_eq!(error.code(), Code::InvalidArgument, "{error}");
+    error
+}
+
+#[test]
+fn the_api_token_gives_the_tools_that_the_url_names() {
+    let expected = json!({ "workspaces": [{ "name": "agent-42", "snapshot": true, "sandboxId": "agent-42" }] });
+    assert_eq!(named(&[("sandbox", "agent-42")]).unwrap(), Toolset::decode(&expected).unwrap());
+
+    let query =
+        [("style", "flat"), ("sandbox", "a"), ("sandbox", "b"), ("readOnly", "true"), ("dir", "/workspace/app")];
+    let expected = json!({ "style": "flat", "readOnly": true, "workspaces": [
+        { "name": "a", "snapshot": true, "sandboxId": "a", "dir": "/workspace/app" },
+        { "name": "b", "snapshot": true, "sandboxId": "b", "dir": "/workspace/app" },
+    ] });
+    assert_eq!(named(&query).unwrap(), Toolset::decode(&expected).unwrap());
+
+    let expected = json!({ "workspaces": [
+        { "name": "project", "snapshot": true, "workspace": "project", "tenant": "acme" },
+        { "name": "agent-42", "snapshot": true, "sandboxId": "agent-42" },
+    ] });
+    let query = [("workspace", "project"), ("tenant", "acme"), ("sandbox", "agent-42")];
+    assert_eq!(named(&query).unwrap(), Toolset::decode(&expected).unwrap());
+}
+
+#[test]
+fn a_url_that_names_no_workspace_gives_no_tools() {
+    for query in [&[][..], &[("style", "flat")], &[("tenant", "acme")]] {
+        assert!(invalid(query).remediation().contains("/mcp?sandbox="));
+    }
+}
+
+#[test]
+fn a_url_with_what_nobody_knows_gives_no_tools() {
+    let sandbox = ("sandbox", "agent-42");
+    invalid(&[sandbox, ("readonly", "true")]);
+    invalid(&[sandbox, ("style", "nested")]);
+    invalid(&[("sandbox", "agent 42")]);
+    invalid(&[sandbox, sandbox]);
+    invalid(&[sandbox, ("dir", "../app")]);
+}
+
+#[test]
+fn who_may_only_read_is_never_given_more_by_mistake() {
+    let read_only = |value: &str| named(&[("sandbox", "agent-42"), ("readOnly", value)]).map(|tools| tools.read_only);
+    assert!(read_only("true").unwrap());
+    assert!(!read_only("false").unwrap());
+    for value in ["", "1", "yes", "True"] {
+        assert_eq!(refusal(read_only(value)).code(), Code::InvalidArgument, "{value:?}");
+    }
+}
+
+#[test]
+fn a_granted_token_gives_its_tools() {
+    let arguments = scope(Some(&format!("Bearer {}", token())), &[]).unwrap().unwrap();
+    assert_eq!(Toolset::decode(&arguments).unwrap(), Toolset::decode(&of_sandbox()).unwrap());
+}
+
+#[test]
+fn a_granted_token_leaves_the_url_nothing_to_say() {
+    let outcome = scope(Some(&format!("Bearer {}", token())), &[("sandbox", "another")]).unwrap();
+    assert_eq!(refusal(outcome).code(), Code::InvalidArgument);
+}
+
+#[test]
+fn without_a_token_nobody_has_tools() {
+    let basic = format!("Basic {API_TOKEN}");
+    let granted = format!("Basic {}", token());
+    let altered = format!("Bearer {}x", token());
+    for header in
+        [None, Some(""), Some("Bearer"), Some("Bearer wrong"), Some(&*basic), Some(&*granted), Some(&*altered)]
+    {
+        let error = refusal(scope(header, &[("sandbox", "agent-42")]));
+        assert_eq!(error.code(), Code::Unauthorized, "{header:?}");
+    }
+}
+
+#[test]
+fn without_an_api_token_nobody_has_tools_either() {
+    for header in [None, Some("Bearer "), Some(&*format!("Bearer {}", token()))] {
+        let error = refusal(mcp::scope(None, header, &[], NOW));
+        assert_eq!(error.code(), Code::ApiTokenMissing, "{header:?}");
+    }
+}

@@ -1,0 +1,164 @@
+//! Tools to call, and operations that only note what is asked of them.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use boon::{Compiler, Draft, Schemas};
+use futures_executor::block_on;
+use sandbox_snapshotter::api::operations::{Operation, target_of};
+use sandbox_snapshotter::api::tools;
+use sandbox_snapshotter::api::tools::call::Operations;
+use sandbox_snapshotter::model::request::{CallToolRequest, Toolset};
+use sandbox_snapshotter::model::tool::{ToolDefinition, ToolResult};
+use sandbox_snapshotter::model::{Error, Result};
+use serde_json::{Map, Value, json};
+
+/// What each tool is called apart from the workspace, in the order in which they are offered.
+pub const OPS: [&str; 9] = [
+    "snapshot",
+    "restore",
+    "branch",
+    "list",
+    "delete",
+    "snapshot_create",
+    "snapshot_list",
+    "snapshot_restore",
+    "snapshot_diff",
+];
+
+/// Those that change nothing.
+pub const READING: [&str; 3] = ["list", "snapshot_list", "snapshot_diff"];
+
+/// All tools of one sandbox.
+pub fn of_sandbox() -> Value {
+    json!({ "workspaces": [{ "name": "work", "snapshot": true, "sandboxId": "agent-42", "dir": "/workspace/app" }] })
+}
+
+/// All tools of one workspace that persists by its name.
+pub fn of_named() -> Value {
+    json!({ "workspaces": [{ "name": "work", "snapshot": true, "workspace": "project", "tenant": "acme" }] })
+}
+
+/// Some tools, with further members.
+pub fn with(toolset: Value, further: Value) -> Value {
+    let (Value::Object(mut members), Value::Object(further)) = (toolset, further) else { panic!("no objects") };
+    members.extend(further);
+    Value::Object(members)
+}
+
+pub fn definitions(toolset: &Value) -> Vec<ToolDefinition> {
+    tools::definitions(&Toolset::decode(toolset).unwrap()).unwrap()
+}
+
+/// The names of the tools that are offered.
+pub fn names(toolset: &Value) -> Vec<String> {
+    definitions(toolset).into_iter().map(|tool| tool.name).collect()
+}
+
+/// The ref of a snapshot.
+pub fn snapshot_ref() -> Value {
+    json!({
+        "providerId": "cloudflare-sandbox",
+        "ref": {
+            "schemaVersion": 1,
+            "snapshotId": "snap-abcdefghij012345",
+            "originId": "agent-42",
+            "rootId": "agent-42",
+            "backup": { "id": "6b1f0c1e-0000-4000-8000-000000000001", "dir": "/workspace" },
+            "createdAt": "2026-11-20T05:00:00.000Z",
+            "signature": "1.h9swbdj2cYIBfKq62qHyWhWCx8D5qrXC9R1qVeCUDBs",
+        }
+    })
+}
+
+/// The ref of a workspace that was made from a snapshot.
+pub fn workspace_ref() -> Value {
+    json!({
+        "providerId": "cloudflare-sandbox",
+        "ref": { "sandboxId": "agent-42-restored-abcd1234", "rootId": "agent-42" },
+        "capabilities": { "fs": true, "shell": true, "code": true, "snapshot": true },
+        "schemaVersion": 1,
+    })
+}
+
+/// A snapshot as the operation lists it.
+pub fn summary(label: &str) -> Value {
+    json!({
+        "ref": snapshot_ref(), "snapshotId": "snap-abcdefghij012345", "label": label, "state": "ready", "pinned": false,
+        "createdAt": "2026-11-20T05:00:00.000Z", "restorable": "yes", "sizeBytes": 4096, "holders": [],
+    })
+}
+
+/// A checkpoint.
+pub fn checkpoint(name: &str) -> Value {
+    json!({
+        "name": name, "commit": "9a3f0c6e4b2e0a7a88f1de20b36d2b4c1e5a9b77", "createdAt": "2026-04-23T12:30:00.250Z",
+        "description": "before refactor",
+    })
+}
+
+/// Operations that answer what they are told to, in turn. Their arguments must be those that the real ones take.
+#[derive(Default)]
+pub struct Noted {
+    answers: RefCell<VecDeque<Result<Value>>>,
+    asked: RefCell<Vec<(&'static str, Value)>>,
+}
+
+impl Noted {
+    pub fn answering(answers: impl IntoIterator<Item = Value>) -> Self {
+        Self { answers: RefCell::new(answers.into_iter().map(Ok).collect()), ..Self::default() }
+    }
+
+    pub fn failing(error: Error) -> Self {
+        Self { answers: RefCell::new([Err(error)].into()), ..Self::default() }
+    }
+
+    pub fn call(&self, toolset: &Value, name: &str, arguments: Value) -> Result<ToolResult> {
+        let request = with(toolset.clone(), Value::from_iter([("name", json!(name)), ("arguments", arguments)]));
+        block_on(tools::call(self, &CallToolRequest::decode(&request)?))
+    }
+
+    /// What was asked for until now, without what is null.
+    pub fn asked(&self) -> Vec<(&'static str, Value)> {
+        self.asked.borrow().clone()
+    }
+}
+
+impl Operations for Noted {
+    async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value> {
+        target_of(operation, &arguments)?;
+        let Value::Object(mut given) = arguments else { panic!("{operation:?} is called without arguments") };
+        given.retain(|_, value| !value.is_null());
+        self.asked.borrow_mut().push((operation.name(), Value::Object(given)));
+        self.answers.borrow_mut().pop_front().unwrap_or_else(|| panic!("{operation:?} is not expected"))
+    }
+}
+
+/// Calls the tool `op` of a sandbox. Answers its result, and what it asked for. Arguments and result are such as its schemas say.
+pub fn call(op: &str, arguments: Value, answer: Value) -> (ToolResult, Vec<(&'static str, Value)>) {
+    let name = format!("workspace__work__{op}");
+    let tool = definitions(&of_sandbox()).into_iter().find(|tool| tool.name == name).unwrap();
+    fits(&tool.input_schema, &arguments);
+    let operations = Noted::answering([answer]);
+    let result = operations.call(&of_sandbox(), &name, arguments).unwrap();
+    fits(&tool.output_schema, result.structured_content.as_ref().unwrap());
+    (result, operations.asked())
+}
+
+/// Makes sure that a schema is one of 2020-12, and a value what it says.
+#[track_caller]
+pub fn fits(schema: &Map<String, Value>, value: &Value) {
+    let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
+    compiler.set_default_draft(Draft::V2020_12);
+    compiler.enable_format_assertions();
+    compiler.add_resource("tool.json", Value::Object(schema.clone())).unwrap();
+    let index = compiler.compile("tool.json", &mut schemas).unwrap_or_else(|why| panic!("{why:#}"));
+    schemas.validate(value, index).unwrap_or_else(|why| panic!("{why:#}"));
+}
+
+/// The error of a refusal.
+#[track_caller]
+pub fn refusal<T: Debug>(outcome: Result<T>) -> Error {
+    outcome.expect_err("it should be refused")
+}

@@ -1,0 +1,124 @@
+//! What a model reads that is shown nothing but text.
+
+use serde_json::{Value, json};
+
+use super::support::{call, checkpoint, snapshot_ref, summary, with, workspace_ref};
+
+fn text(op: &str, answer: Value) -> String {
+    let arguments = match op {
+        "snapshot" | "list" | "snapshot_list" => json!({}),
+        "restore" | "branch" | "delete" => json!({ "ref": snapshot_ref() }),
+        _ => json!({ "name": "s1" }),
+    };
+    let (result, _) = call(op, arguments, answer);
+    let [only] = &result.content[..] else { panic!("{op} has several texts") };
+    only.text.clone()
+}
+
+/// The last line, as JSON.
+fn last_line(text: &str) -> Value {
+    serde_json::from_str(text.lines().last().unwrap()).unwrap()
+}
+
+fn restored(changed: &[&str], count: usize) -> String {
+    text("snapshot_restore", json!({ "name": "s1", "commit": "9a3f", "changed": changed, "changedCount": count }))
+}
+
+fn diff(diff: &str, size: usize) -> String {
+    let truncated = diff.len() < size;
+    text(
+        "snapshot_diff",
+        json!({ "name": "s1", "commit": "9a3f", "diff": diff, "sizeBytes": size, "truncated": truncated }),
+    )
+}
+
+#[test]
+fn the_ref_of_a_snapshot_is_a_line_of_json() {
+    assert_eq!(last_line(&text("snapshot", snapshot_ref())), snapshot_ref());
+}
+
+#[test]
+fn the_ref_of_a_new_workspace_is_a_line_of_json() {
+    for op in ["restore", "branch"] {
+        let text = text(op, workspace_ref());
+        assert!(text.contains("agent-42-restored-abcd1234") && text.contains("new workspace"), "{text}");
+        assert_eq!(last_line(&text), workspace_ref());
+    }
+}
+
+#[test]
+fn each_snapshot_of_a_list_is_a_line_of_json() {
+    let text = text("list", json!({ "snapshots": [summary("first"), summary("second")] }));
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines[0], "2 snapshot(s), the newest first:");
+    for (line, label) in lines[1..].iter().zip(["first", "second"]) {
+        let shown: Value = serde_json::from_str(line).unwrap();
+        assert_eq!((&shown["label"], &shown["ref"]), (&json!(label), &snapshot_ref()));
+    }
+    assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn a_list_says_when_there_are_more_and_when_there_are_none() {
+    let more = text("list", json!({ "snapshots": [summary("first")], "cursor": "next" }));
+    assert!(more.ends_with("\nThere are older ones: ask with a higher limit."));
+    assert_eq!(text("list", json!({ "snapshots": [] })), "There are no snapshots.");
+}
+
+#[test]
+fn a_deletion_says_whether_there_was_something_to_delete() {
+    let deleted = |removed| text("delete", json!({ "snapshotId": "snap-1", "removed": removed }));
+    assert_eq!(deleted(true), "Deleted the snapshot snap-1.");
+    assert_eq!(deleted(false), "The snapshot snap-1 was gone already.");
+}
+
+#[test]
+fn a_checkpoint_that_was_made_has_its_whole_commit() {
+    assert_eq!(
+        text("snapshot_create", checkpoint("s1")),
+        "snapshot s1 created: 9a3f0c6e4b2e0a7a88f1de20b36d2b4c1e5a9b77"
+    );
+}
+
+#[test]
+fn checkpoints_are_rows_with_tabs() {
+    let listed = |checkpoints: Value| text("snapshot_list", json!({ "checkpoints": checkpoints }));
+    assert_eq!(
+        listed(json!([checkpoint("s1"), checkpoint("s2")])),
+        "s1\t9a3f0c6e4b2e\t2026-04-23T12:30:00+00:00\tbefore refactor\n\
+         s2\t9a3f0c6e4b2e\t2026-04-23T12:30:00+00:00\tbefore refactor"
+    );
+    assert_eq!(listed(json!([])), "no snapshots");
+}
+
+#[test]
+fn a_row_is_one_line_whatever_the_description_holds() {
+    let long = with(checkpoint("s1"), json!({ "description": "\tone\ntwo\r\n  three " }));
+    assert_eq!(
+        text("snapshot_list", json!({ "checkpoints": [long] })),
+        "s1\t9a3f0c6e4b2e\t2026-04-23T12:30:00+00:00\tone two three"
+    );
+}
+
+#[test]
+fn going_back_tells_the_paths_that_changed() {
+    assert_eq!(restored(&["a.txt", "b.txt"], 2), "restored snapshot s1 (2 file(s) changed):\na.txt\nb.txt");
+    assert_eq!(restored(&[], 0), "restored snapshot s1 (no files changed)");
+}
+
+#[test]
+fn where_not_all_paths_are_told_their_number_is() {
+    assert_eq!(restored(&["a.txt"], 3), "restored snapshot s1 (3 file(s) changed):\na.txt\n… and 2 more");
+}
+
+#[test]
+fn a_diff_is_as_git_prints_it() {
+    let printed = "diff --git a/a.txt b/a.txt\n@@ -1 +1 @@\n-v1\n+v2\n";
+    assert_eq!(diff(printed, printed.len()), printed);
+    assert_eq!(diff("", 0), "no differences");
+}
+
+#[test]
+fn a_diff_that_is_cut_off_says_so() {
+    assert_eq!(diff("-v1\n", 900), "-v1\n\n… cut off here: the whole diff has 900 bytes");
+}

@@ -1,0 +1,145 @@
+//! What the operations answer is what the schemas say.
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::api::tools::call::failed;
+use sandbox_snapshotter::api::tools::definitions;
+use sandbox_snapshotter::api::tools::grant::grant;
+use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
+use sandbox_snapshotter::model::tool::Tools;
+use sandbox_snapshotter::model::{Code, Error, Failure, Timestamp};
+use serde_json::{Value, json};
+
+use super::schemas::Schemas;
+use super::support::{FILE, MINUTE, Stage, WORK};
+
+/// A stage whose answers are held against their schemas.
+struct Checked {
+    stage: Stage,
+    schemas: Schemas,
+}
+
+impl Checked {
+    fn of(stage: Stage) -> Self {
+        Self { stage, schemas: Schemas::new() }
+    }
+
+    #[track_caller]
+    fn run(&mut self, operation: Operation, options: &Value) -> Value {
+        let answer = self.stage.run(operation, options).unwrap();
+        self.schemas.answer(operation, &answer).unwrap_or_else(|why| panic!("{why}\n{answer:#}"));
+        answer
+    }
+}
+
+#[test]
+fn about_snapshots() {
+    let mut checked = Checked::of(Stage::with_sandbox());
+    let sandbox = json!({ "sandboxId": "agent-42" });
+    let full = json!({
+        "sandboxId": "agent-42", "label": "before", "expirationSeconds": 3600, "excludes": ["*.log"], "gitignore": true,
+        "compression": { "format": "zstd" },
+    });
+    let mut taken = checked.run(Operation::Snapshot, &full);
+    checked.run(Operation::Snapshot, &sandbox);
+    let selection = json!({ "sandboxId": "agent-42", "label": "before" });
+    taken.as_object_mut().unwrap().remove("capture");
+    checked.run(Operation::Restore, &json!({ "ref": taken }));
+    let branch = checked.run(Operation::Branch, &selection);
+    for operation in [Operation::List, Operation::Lineage, Operation::Retention, Operation::RotateKey] {
+        checked.run(operation, &sandbox);
+    }
+    checked.run(Operation::Lineage, &json!({ "sandboxId": branch["ref"]["sandboxId"] }));
+    let operations =
+        [Operation::Get, Operation::Manifest, Operation::Verify, Operation::Pin, Operation::Unpin, Operation::Delete];
+    checked.run(Operation::SetRetention, &json!({ "sandboxId": "agent-42", "policy": { "keepLast": { "count": 1 } } }));
+    checked.run(Operation::ApplyRetention, &json!({ "sandboxId": "agent-42", "dryRun": true }));
+    checked.run(Operation::Label, &json!({ "sandboxId": "agent-42", "label": "before", "newLabel": "new" }));
+    let selection = json!({ "sandboxId": "agent-42", "label": "new" });
+    for operation in &operations[..5] {
+        checked.run(*operation, &selection);
+    }
+    let id = checked.run(Operation::Get, &selection)["snapshotId"].clone();
+    checked.run(Operation::Delete, &json!({ "sandboxId": "agent-42", "snapshotId": id, "force": true }));
+    checked.run(Operation::Manifest, &json!({ "sandboxId": "agent-42", "snapshotId": id }));
+    checked.run(Operation::Sweep, &json!({ "graceSeconds": 0 }));
+}
+
+#[test]
+fn about_damaged_snapshots() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let mut checked = Checked::of(stage);
+    checked.stage.world.empty_bucket();
+    checked.run(Operation::Verify, &json!({ "ref": snapshot }));
+    checked.run(Operation::List, &json!({ "sandboxId": "agent-42" }));
+}
+
+#[test]
+fn about_workspaces() {
+    let mut checked = Checked::of(Stage::empty());
+    let hook = json!({ "command": "make" });
+    let work = json!({ "name": WORK });
+    let create = json!({
+        "name": WORK, "hooks": { "afterStart": hook, "beforeStop": hook }, "dependsOn": { "files": ["a"], "fingerprint": "v1" },
+        "env": { "A": "1" }, "retention": { "keepDaily": 7 },
+    });
+    checked.run(Operation::CreateWorkspace, &create);
+    checked.stage.writes(WORK, "first");
+    checked.stage.world.pass(MINUTE);
+    checked.run(Operation::StopWorkspace, &work);
+    checked.run(Operation::StartWorkspace, &work);
+    checked.run(Operation::GetOrCreateWorkspace, &work);
+    checked.run(Operation::ForkWorkspace, &json!({ "name": WORK, "newName": "other", "count": 2 }));
+    checked.run(Operation::ListWorkspaces, &json!({ "limit": 1 }));
+    let sandbox = checked.stage.sandbox_of(WORK);
+    let snapshots = checked.run(Operation::List, &json!({ "sandboxId": sandbox }));
+    let id = &snapshots["snapshots"][0]["snapshotId"];
+    checked.run(Operation::UpdateWorkspace, &json!({ "name": WORK, "currentSnapshotId": id }));
+    checked.run(Operation::GetWorkspaceByName, &work);
+    checked.run(Operation::DeleteWorkspace, &work);
+}
+
+#[test]
+fn about_a_fork_that_failed() {
+    let mut checked = Checked::of(Stage::with_work());
+    checked.stage.creates("other-2", &json!({})).unwrap();
+    let forked = checked.run(Operation::ForkWorkspace, &json!({ "name": WORK, "newName": "other", "count": 2 }));
+    assert!(forked["forks"][1]["error"].is_object(), "{forked:#}");
+}
+
+#[test]
+fn about_checkpoints() {
+    let mut checked = Checked::of(Stage::with_sandbox());
+    let sandbox = json!({ "sandboxId": "agent-42" });
+    let checkpoint = json!({ "sandboxId": "agent-42", "name": "s1" });
+    checked.run(Operation::CreateCheckpoint, &checkpoint);
+    checked.run(Operation::CreateCheckpoint, &checkpoint);
+    checked.run(Operation::ListCheckpoints, &sandbox);
+    checked.stage.world.writes("agent-42", FILE, "second");
+    checked.run(Operation::DiffCheckpoint, &checkpoint);
+    checked.run(Operation::RestoreCheckpoint, &checkpoint);
+}
+
+#[test]
+fn about_tools() {
+    let mut schemas = Schemas::new();
+    let workspace = json!({ "name": "code", "snapshot": true, "checkpoint": true, "sandboxId": "agent-42" });
+    let toolset = Toolset::decode(&json!({ "workspaces": [workspace] })).unwrap();
+    let tools = Tools { tools: definitions(&toolset).unwrap() };
+    schemas.answer(Operation::ListTools, &json!(tools)).unwrap();
+    let error = Error::new(Code::SnapshotNotFound, "It is gone.", "Take another one.");
+    schemas.answer(Operation::CallTool, &json!(failed(&error, "c0ffee"))).unwrap();
+    let request = GrantRequest { toolset, expiration_seconds: 60 };
+    let granted = grant(Some("token"), &request, Timestamp::from_millis(0)).unwrap();
+    schemas.answer(Operation::GrantTools, &json!(granted)).unwrap();
+}
+
+#[test]
+fn about_failures_of_every_code() {
+    let mut schemas = Schemas::new();
+    for code in Code::ALL {
+        let error = Error::new(*code, "It happened.", "Do something.");
+        schemas.error(&json!(error.body("c0ffee"))).unwrap();
+        let error = error.caused_by(Failure::new("Error", "thrown").with_code("E"));
+        schemas.error(&json!(error.body("c0ffee"))).unwrap();
+    }
+}

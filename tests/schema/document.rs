@@ -1,0 +1,71 @@
+//! The document is whole, and can be read by people.
+
+use serde_json::Value;
+
+use super::schemas::Schemas;
+
+/// Every object in the document, with where it is.
+fn objects(at: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+    if value.is_object() {
+        found.push((at.to_owned(), value.clone()));
+    }
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, part)| objects(&format!("{at}/{name}"), part, found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, part)| objects(&format!("{at}/{index}"), part, found));
+        }
+        _ => {}
+    }
+}
+
+fn all() -> (Value, Vec<(String, Value)>) {
+    let document = Schemas::new().document;
+    let mut found = Vec::new();
+    objects("", &document, &mut found);
+    (document, found)
+}
+
+#[test]
+fn every_type_that_is_named_is_there_and_every_type_is_named() {
+    let (document, all) = all();
+    let named: Vec<_> = all.iter().filter_map(|(_, object)| object["$ref"].as_str()).collect();
+    for reference in &named {
+        assert!(document.pointer(&reference[1..]).is_some(), "{reference}");
+    }
+    for name in document["$defs"].as_object().unwrap().keys() {
+        assert!(named.contains(&format!("#/$defs/{name}").as_str()), "{name}");
+    }
+}
+
+/// Whether it is a text, without links that only Rust's documentation has.
+fn is_for_callers(description: &Value) -> bool {
+    description.as_str().is_some_and(|text| !text.is_empty() && !text.contains("[`"))
+}
+
+#[test]
+fn every_type_and_every_field_is_described_in_words_for_callers() {
+    let (document, all) = all();
+    for (name, schema) in document["$defs"].as_object().unwrap() {
+        assert!(is_for_callers(&schema["description"]), "{name}: {}", schema["description"]);
+    }
+    for (at, object) in all {
+        for (name, field) in object["properties"].as_object().into_iter().flatten() {
+            assert!(is_for_callers(&field["description"]), "{at}/properties/{name}: {}", field["description"]);
+        }
+    }
+}
+
+#[test]
+fn null_is_not_offered() {
+    let (_, all) = all();
+    for (at, object) in all {
+        assert!(!object.as_object().unwrap().values().any(Value::is_null), "{at}");
+        assert_ne!(object["type"], "null", "{at}");
+        assert!(!object["type"].is_array(), "{at}");
+    }
+}
+
+#[test]
+fn the_document_is_the_same_each_time() {
+    assert_eq!(Schemas::new().document.to_string(), Schemas::new().document.to_string());
+}

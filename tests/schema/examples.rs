@@ -1,0 +1,148 @@
+//! Options of every operation, as full as they can be.
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::request::Cursor;
+use sandbox_snapshotter::model::{SnapshotId, Timestamp};
+use serde_json::{Value, json};
+
+/// Each operation with its options, once for each form that they can have.
+pub fn examples() -> Vec<(Operation, Value)> {
+    Operation::ALL.iter().flat_map(|operation| forms(*operation).into_iter().map(|form| (*operation, form))).collect()
+}
+
+fn forms(operation: Operation) -> Vec<Value> {
+    let session = json!({ "session": "agent-7", "allowCrossSession": true });
+    let selected = |further: Value| {
+        let selected = |selector: Value| with(&[&selector, &session, &further]);
+        selectors().into_iter().map(selected).collect()
+    };
+    let place = with(&[&json!({ "sandboxId": "agent-42", "dir": "/workspace" }), &session]);
+    let workspace = json!({ "name": "work", "tenant": "team" });
+    match operation {
+        Operation::Snapshot => vec![with(&[
+            &session,
+            &json!({
+                "sandboxId": "agent-42", "dir": "/workspace", "label": "before", "replace": true, "expirationSeconds": 60,
+                "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true,
+                "fresh": true, "idempotencyKey": "k",
+            }),
+        ])],
+        Operation::Restore | Operation::Branch => selected(json!({ "idempotencyKey": "k" })),
+        Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
+            selected(json!({}))
+        }
+        Operation::Label => selected(json!({ "newLabel": "new", "replace": true })),
+        Operation::Delete => selected(json!({ "force": true })),
+        Operation::List => vec![with(&[
+            &session,
+            &json!({ "sandboxId": "agent-42", "cursor": cursor(), "limit": 7, "labelPrefix": "test/", "check": false }),
+        ])],
+        Operation::Import => vec![json!({
+            "sandboxId": "agent-42", "backup": { "id": "b1", "dir": "/workspace", "localBucket": true }, "label": "nightly",
+            "replace": true, "expirationSeconds": 0,
+        })],
+        Operation::Lineage | Operation::Retention | Operation::RotateKey => {
+            vec![with(&[&json!({ "sandboxId": "agent-42" }), &session])]
+        }
+        Operation::SetRetention => vec![json!({ "sandboxId": "agent-42", "policy": policy(), "dryRun": true })],
+        Operation::ApplyRetention => vec![json!({ "sandboxId": "agent-42", "dryRun": true })],
+        Operation::Sweep => vec![json!({ "dryRun": true, "graceSeconds": 60 })],
+        Operation::CreateWorkspace => creations(&workspace),
+        Operation::GetOrCreateWorkspace => {
+            creations(&workspace).iter().map(|creation| with(&[creation, &start()])).collect()
+        }
+        Operation::GetWorkspaceByName | Operation::StopWorkspace | Operation::DeleteWorkspace => vec![workspace],
+        Operation::ListWorkspaces => vec![json!({ "tenant": "team", "cursor": "work", "limit": 7, "prefix": "w" })],
+        Operation::StartWorkspace => vec![with(&[&workspace, &start(), &json!({ "fingerprint": "v1" })])],
+        Operation::ForkWorkspace => vec![with(&[
+            &workspace,
+            &json!({ "newName": "other", "count": 2, "copyEnv": true, "idempotencyKey": "k" }),
+        ])],
+        Operation::UpdateWorkspace => vec![with(&[
+            &workspace,
+            &settings(),
+            &json!({ "currentSnapshotId": "snap-abcdefghij012345", "acceptStale": true }),
+        ])],
+        Operation::CreateCheckpoint => vec![with(&[&place, &json!({ "name": "s1", "description": "before" })])],
+        Operation::ListCheckpoints => vec![place],
+        Operation::RestoreCheckpoint => vec![with(&[&place, &json!({ "name": "s1" })])],
+        Operation::DiffCheckpoint => vec![with(&[&place, &json!({ "name": "s1", "maxBytes": 1000 })])],
+        Operation::ListTools => vec![toolset()],
+        Operation::CallTool => {
+            let call = json!({ "name": "workspace__code__snapshot", "arguments": { "label": "before" } });
+            vec![with(&[&toolset(), &call])]
+        }
+        Operation::GrantTools => vec![with(&[&toolset(), &json!({ "expirationSeconds": 60 })])],
+    }
+}
+
+/// A snapshot, in each way that it can be named.
+fn selectors() -> [Value; 3] {
+    let snapshot = json!({
+        "providerId": "cloudflare-sandbox",
+        "ref": {
+            "schemaVersion": 1,
+            "snapshotId": "snap-abcdefghij012345",
+            "originId": "agent-42",
+            "rootId": "agent-42",
+            "backup": { "id": "6b1f0c1e-0000-4000-8000-000000000001", "dir": "/workspace" },
+            "createdAt": "2026-11-20T05:00:00.000Z",
+            "signature": "1.h9swbdj2cYIBfKq62qHyWhWCx8D5qrXC9R1qVeCUDBs",
+        }
+    });
+    [
+        json!({ "ref": snapshot }),
+        json!({ "sandboxId": "agent-42", "snapshotId": "snap-abcdefghij012345" }),
+        json!({ "sandboxId": "agent-42", "label": "before" }),
+    ]
+}
+
+fn creations(workspace: &Value) -> Vec<Value> {
+    let whole = with(&[workspace, &settings(), &json!({ "dir": "/workspace", "idempotencyKey": "k" })]);
+    let sources = selectors().map(|selector| json!({ "sourceSnapshot": selector }));
+    let from = |source: &Value| with(&[&whole, source]);
+    [&[json!({ "sourceWorkspace": "other" })], &sources[..]].concat().iter().map(from).collect()
+}
+
+fn settings() -> Value {
+    let hook = json!({ "command": "make", "timeoutSeconds": 10, "onFailure": "warn" });
+    json!({
+        "persistent": false,
+        "retention": policy(),
+        "hooks": { "beforeStop": hook, "afterStart": hook, "onTimeout": hook },
+        "expiry": { "idleSeconds": 60, "maxSeconds": 600 },
+        "dependsOn": { "files": ["a"], "fingerprint": "v1", "onMismatch": "report", "onImageChange": "fail" },
+        "env": { "A": "1" },
+    })
+}
+
+fn start() -> Value {
+    json!({ "onDiverged": "save", "allowEmpty": true, "acceptStale": true, "expect": { "a": "ab" } })
+}
+
+fn policy() -> Value {
+    json!({
+        "keepLast": { "count": 3, "expirationSeconds": 0, "deleteEvicted": false },
+        "expirationSeconds": 60,
+        "keepDaily": 7,
+        "keepWeekly": 4,
+    })
+}
+
+fn toolset() -> Value {
+    let sandbox =
+        json!({ "name": "code", "snapshot": true, "checkpoint": false, "sandboxId": "agent-42", "dir": "/app" });
+    let named = json!({ "name": "data", "workspace": "work", "tenant": "team", "allowCrossSession": true });
+    json!({ "workspaces": [sandbox, named], "style": "flat", "readOnly": true })
+}
+
+fn cursor() -> String {
+    let snapshot_id = SnapshotId::parse("snap-abcdefghij012345").unwrap();
+    Cursor { created_at: Timestamp::from_millis(1), snapshot_id }.to_string()
+}
+
+/// One object of several.
+pub fn with(parts: &[&Value]) -> Value {
+    let fields = parts.iter().flat_map(|part| part.as_object().unwrap().clone());
+    Value::Object(fields.collect())
+}
