@@ -30,8 +30,18 @@ type Again =
   | 'settles'
   /** It gets the answer of the first, by the idempotency key. */
   | 'keyed'
-  /** It does the work a second time. */
+  /** It does the work a second time, or does it to something else. */
   | 'repeats';
+
+/** Whether an option is given. What is `null` is as good as absent. */
+const has = (options: Options, name: string) => (options[name] ?? undefined) !== undefined;
+
+/** A label may have gone to another snapshot in between; a ref and an id stay with theirs. */
+const onSnapshot = (options: Options) =>
+  has(options, 'ref') || has(options, 'snapshotId') ? 'settles' : 'repeats';
+
+/** The tool that does what `checkpoints/restore` does. */
+const RESTORES_CHECKPOINT = /(^|__)snapshot_restore$/;
 
 const AGAIN: Readonly<Record<OperationName, Again | ((options: Options) => Again)>> = {
   snapshot: 'keyed',
@@ -41,10 +51,10 @@ const AGAIN: Readonly<Record<OperationName, Again | ((options: Options) => Again
   get: 'reads',
   manifest: 'reads',
   verify: 'reads',
-  label: 'settles',
-  pin: 'settles',
-  unpin: 'settles',
-  delete: 'settles', // One that is gone is fine.
+  label: onSnapshot,
+  pin: onSnapshot,
+  unpin: onSnapshot,
+  delete: onSnapshot, // One that is gone is fine.
   import: 'settles', // A backup that is known is answered as it is.
   lineage: 'reads',
   retention: 'reads',
@@ -60,14 +70,14 @@ const AGAIN: Readonly<Record<OperationName, Again | ((options: Options) => Again
   'workspaces/stop': 'settles', // The second stop does nothing.
   'workspaces/fork': 'keyed',
   // Settings are what they are; going back makes another sandbox each time.
-  'workspaces/update': ({ currentSnapshotId }) => (currentSnapshotId === undefined ? 'settles' : 'repeats'),
-  'workspaces/delete': 'settles', // One that is gone is fine.
+  'workspaces/update': (options) => (has(options, 'currentSnapshotId') ? 'repeats' : 'settles'),
+  'workspaces/delete': 'repeats', // There may be another one of the name in between.
   'checkpoints/create': 'settles', // The name stands for the files as they are while the caller waits.
   'checkpoints/list': 'reads',
   'checkpoints/restore': 'repeats', // What was written in between would be lost, and `before` be overwritten.
   'checkpoints/diff': 'reads',
   'tools/list': 'reads',
-  'tools/call': 'repeats', // It depends on the tool.
+  'tools/call': ({ name }) => (RESTORES_CHECKPOINT.test(String(name)) ? 'repeats' : 'keyed'),
   'tools/grant': 'reads',
 };
 
@@ -78,7 +88,7 @@ function again(operation: OperationName, options: Options): Again {
 
 /** The options with an idempotency key, where the operation takes one and the caller gave none. */
 export function withKey(operation: OperationName, options: Options, newKey: () => string): Options {
-  const lacksKey = again(operation, options) === 'keyed' && options.idempotencyKey === undefined;
+  const lacksKey = again(operation, options) === 'keyed' && !has(options, 'idempotencyKey');
   return lacksKey ? { ...options, idempotencyKey: newKey() } : options;
 }
 

@@ -1257,10 +1257,11 @@ export interface Toolset {
 
 /** A workspace that tools are for. */
 export interface ToolWorkspace {
-  /** What the model knows it by: a letter or digit, and then letters, digits, `_` and `-`. */
+  /** What the model knows it by: 1–35 letters, digits, `_` and `-`; up to 64 in the flat style. */
   name: string;
   /**
-   * Whether snapshots of other lineages may be restored, and deleted.
+   * Whether the tools reach every sandbox and snapshot of this deployment, and not only the workspace
+   * and what was made from it.
    * @default false
    */
   allowCrossSession?: boolean;
@@ -1307,6 +1308,11 @@ export interface CallToolOptions extends Toolset {
   name: string;
   /** The arguments, as the model gave them. */
   arguments?: Record<string, unknown>;
+  /**
+   * A key by which the same call can be made again, and takes the same snapshot, or answers the same new
+   * workspace.
+   */
+  idempotencyKey?: string;
 }
 
 /** What `tools/grant` answers. */

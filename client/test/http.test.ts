@@ -122,7 +122,8 @@ test('options that have no form in JSON are refused, and not sent', async () => 
 
 test('a URL or a token that can’t be used is refused when the transport is made', () => {
   assert.throws(() => http({ url: 'snapshotter', token: 'x' }), TypeError);
-  assert.throws(() => http({ url: URL, token: 'a\nb' }), TypeError);
+  const missing = undefined as unknown as string;
+  for (const token of ['a\nb', '', ' \n', missing]) assert.throws(() => http({ url: URL, token }), TypeError);
 });
 
 describe('over the platform’s own fetch', () => {

@@ -12,6 +12,7 @@ import { PACKAGE, Project } from './projects.ts';
 const APPLICATION = `
 import { http, NotFoundError, SnapshotterClient, type Summary } from 'sandbox-snapshotter-client';
 import { CloudflareSandboxSnapshotter } from 'sandbox-snapshotter-client/helix';
+import schema from 'sandbox-snapshotter-client/schema.json' with { type: 'json' };
 
 declare const process: { argv: string[] };
 
@@ -20,7 +21,8 @@ const labels: string[] = [];
 for await (const { label } of snapshotter.snapshots({ sandboxId: 'agent-42' })) labels.push(label);
 const none = await snapshotter.get({ sandboxId: 'agent-42', label: 'none' }).catch((error: unknown) => error);
 const refs = await new CloudflareSandboxSnapshotter(snapshotter, { sandboxId: 'agent-42' }).list({ limit: 1 });
-console.log(JSON.stringify({ labels, isNotFound: none instanceof NotFoundError, refs }));
+const hasSchema = schema.operations.some(({ name }) => name === 'snapshot');
+console.log(JSON.stringify({ labels, isNotFound: none instanceof NotFoundError, refs, hasSchema }));
 `;
 
 const TSCONFIG = {
@@ -71,7 +73,9 @@ test('the packed package is installed, compiles under strict settings, and runs'
   const [{ filename, files: contents }] = JSON.parse(packed.output.slice(packed.output.indexOf('[')));
   const strangers = contents
     .map(({ path }: { path: string }) => path)
-    .filter((path: string) => !/^(dist\/.*\.(js|d\.ts)|LICENSE|README\.md|package\.json)$/.test(path));
+    .filter(
+      (path: string) => !/^(dist\/.*\.(js|d\.ts)|LICENSE|README\.md|package\.json|schema\.json)$/.test(path),
+    );
   assert.deepEqual(strangers, []);
 
   const installed = await project.run('npm', [
@@ -92,5 +96,6 @@ test('the packed package is installed, compiles under strict settings, and runs'
     labels: ['new', 'old'],
     isNotFound: true,
     refs: [{ providerId: 'x', ref: 'new' }],
+    hasSchema: true,
   });
 });

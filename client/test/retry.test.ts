@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { SnapshotterClient, type Call } from '../src/index.ts';
+import { SnapshotterClient, type Call, type Selection, type SnapshotRef } from '../src/index.ts';
 import { clientOver, failure, FakeTransport, never, thrown } from './fakes.ts';
 
 const busy = () => thrown('SANDBOX_BUSY', 'transient', true);
@@ -58,24 +58,67 @@ describe('a call that failed', () => {
   });
 });
 
-describe('operations that do their work a second time', () => {
-  const CALLS: Record<string, (client: SnapshotterClient) => Promise<unknown>> = {
+type Make = (client: SnapshotterClient) => Promise<unknown>;
+
+/** Calls on a snapshot, by whatever it is named. */
+function onSnapshot(name: 'label' | 'ref' | 'id'): Record<string, Make> {
+  const ref = { providerId: 'cloudflare-sandbox' } as SnapshotRef;
+  const selection = {
+    label: { sandboxId: 'x', label: 'y' },
+    ref: { ref },
+    id: { sandboxId: 'x', snapshotId: 'snap' },
+  }[name];
+  return {
+    [`label, by ${name},`]: (client) => client.label({ ...selection, newLabel: 'z' }),
+    [`pin, by ${name},`]: (client) => client.pin(selection),
+    [`unpin, by ${name},`]: (client) => client.unpin(selection),
+    [`delete, by ${name},`]: (client) => client.delete(selection),
+  };
+}
+
+/** A call of a tool. */
+const tool =
+  (name: string): Make =>
+  (client) =>
+    client.tools.call({ workspaces: [{ name: 'n' }], name });
+
+describe('a call that could do harm a second time', () => {
+  const CALLS: Record<string, Make> = {
     rotateKey: (client) => client.rotateKey({ sandboxId: 'x' }),
     'going back': (client) => client.workspaces.update({ name: 'n', currentSnapshotId: 'snap' }),
+    'workspaces.delete': (client) => client.workspaces.delete({ name: 'n' }),
     'checkpoints.restore': (client) => client.checkpoints.restore({ sandboxId: 'x', name: 'n' }),
-    'tools.call': (client) => client.tools.call({ workspaces: [{ name: 'n' }], name: 't' }),
+    'the tool that goes back to a checkpoint': tool('snapshot_restore'),
+    'that of one workspace': tool('workspace__n__snapshot_restore'),
+    ...onSnapshot('label'),
   };
   for (const [what, call] of Object.entries(CALLS)) {
-    test(`${what} is not made again when its answer was lost`, async () => {
-      assert.equal(await made(lost(), call), 1);
+    test(`${what} is made again only where nothing was done`, async () => {
+      for (const error of [lost(), unknown(), interrupted()]) assert.equal(await made(error, call), 1);
+      assert.equal(await made(busy(), call), 2);
+    });
+  }
+});
+
+describe('a call of the same operations that does none', () => {
+  const CALLS: Record<string, Make> = {
+    'an update of settings': (client) => client.workspaces.update({ name: 'n', persistent: true }),
+    'a tool that makes a workspace': tool('workspace__n__restore'),
+    'a tool of a workspace with a name like another tool': tool('workspace__snapshot_restore__list'),
+    ...onSnapshot('ref'),
+    ...onSnapshot('id'),
+  };
+  for (const [what, call] of Object.entries(CALLS)) {
+    test(`${what} is made again`, async () => {
+      for (const error of [lost(), unknown(), interrupted()]) assert.equal(await made(error, call), 2);
     });
   }
 
-  test('an update of settings is made again', async () => {
-    assert.equal(
-      await made(lost(), (client) => client.workspaces.update({ name: 'n', persistent: true })),
-      2,
-    );
+  test('an option that is null is none', async () => {
+    const back = { name: 'n', currentSnapshotId: null } as unknown as { name: string };
+    assert.equal(await made(lost(), (client) => client.workspaces.update(back)), 2);
+    const named = { sandboxId: 'x', snapshotId: null, label: 'y' } as unknown as Selection;
+    assert.equal(await made(lost(), (client) => client.delete(named)), 1);
   });
 });
 
@@ -124,6 +167,8 @@ describe('the idempotency key', () => {
     'workspaces/create': (client, key) => client.workspaces.create({ name: 'n', ...given(key) }),
     'workspaces/getOrCreate': (client, key) => client.workspaces.getOrCreate({ name: 'n', ...given(key) }),
     'workspaces/fork': (client, key) => client.workspaces.fork({ name: 'n', ...given(key) }),
+    'tools/call': (client, key) =>
+      client.tools.call({ workspaces: [{ name: 'n' }], name: 'workspace_restore', ...given(key) }),
   };
   const given = (idempotencyKey?: string) => (idempotencyKey === undefined ? {} : { idempotencyKey });
   const keys = ({ calls }: FakeTransport) => calls.map(({ options }: Call) => options.idempotencyKey);
@@ -151,10 +196,12 @@ describe('the idempotency key', () => {
     assert.match(String(keys(transport)[0]), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   });
 
-  test('is of no operation that takes none', async () => {
+  test('is of no call that it would not help', async () => {
     const transport = new FakeTransport('answer');
-    await clientOver(transport).client.pin({ sandboxId: 'x', label: 'y' });
-    assert.deepEqual(keys(transport), [undefined]);
+    const { client } = clientOver(transport);
+    await client.pin({ sandboxId: 'x', label: 'y' });
+    await tool('snapshot_restore')(client);
+    assert.deepEqual(keys(transport), [undefined, undefined]);
   });
 });
 

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 
 import { generateText, isStepCount, jsonSchema } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
@@ -52,7 +53,11 @@ async function tools(outcome: unknown = RESULT): Promise<{ toolset: ModelTools; 
   return { toolset: await client.toolset(DECLARATION), transport };
 }
 
-const call = (args: unknown) => ['tools/call', { ...DECLARATION, name: NAME, arguments: args }];
+/** A call of the tool, as it is sent. */
+const call = (args: unknown, idempotencyKey = 'key-1') => [
+  'tools/call',
+  { ...DECLARATION, name: NAME, arguments: args, idempotencyKey },
+];
 
 describe('a set of tools', () => {
   test('has the definitions, and calls a tool with its declaration', async () => {
@@ -237,4 +242,41 @@ describe('for Anthropic', () => {
       .answer([{ type: 'tool_use', id: 'u', name: NAME, input: {} }]);
     assert.deepEqual([result?.content, result?.is_error], ['INVALID_REF: no.', true]);
   });
+});
+
+describe('the calls of one turn', () => {
+  const use = (turn: number) => JSON.stringify({ turn });
+  const WAYS: Record<string, (toolset: ModelTools) => Promise<unknown[]>> = {
+    'chat completions': (toolset) =>
+      toolset
+        .forOpenAI()
+        .chat.answer(
+          [1, 2].map((turn) => ({ id: `${turn}`, function: { name: NAME, arguments: use(turn) } })),
+        ),
+    responses: (toolset) =>
+      toolset.forOpenAI().responses.answer(
+        [1, 2].map((turn) => ({
+          type: 'function_call',
+          call_id: `${turn}`,
+          name: NAME,
+          arguments: use(turn),
+        })),
+      ),
+    messages: (toolset) =>
+      toolset
+        .forAnthropic()
+        .answer([1, 2].map((turn) => ({ type: 'tool_use', id: `${turn}`, name: NAME, input: { turn } }))),
+  };
+  for (const [what, answer] of Object.entries(WAYS)) {
+    test(`of ${what} are made one after the other, in their order`, async () => {
+      const first = Promise.withResolvers<ToolResult>();
+      const { toolset, transport } = await tools(() => first.promise);
+      const answers = answer(toolset);
+      await setImmediate();
+      assert.deepEqual(transport.asked.slice(1), [call({ turn: 1 })]);
+      first.resolve(RESULT);
+      assert.equal((await answers).length, 2);
+      assert.deepEqual(transport.asked.slice(1), [call({ turn: 1 }), call({ turn: 2 }, 'key-2')]);
+    });
+  }
 });

@@ -137,6 +137,30 @@ describe('where RPC gets nowhere', () => {
     assert.equal(visit.running().length, running + 1);
   });
 
+  test('because its answers get lost, a tool makes one sandbox all the same', async () => {
+    await using own = await Visit.start();
+    await own.exec('agent', 'echo x > /workspace/file');
+    const { capture: _, ...ref } = await own.call('snapshot', { sandboxId: 'agent' });
+    const workspaces = [{ name: 'code', snapshot: true, sandboxId: 'agent' }];
+    const tool = { workspaces, name: 'workspace__code__restore', arguments: { ref } };
+    const { structuredContent } = await own.call('tools/call', tool, failing);
+    const { derived } = await own.outside.manifest({ ref });
+    assert.deepEqual(
+      derived.map(({ sandboxId }) => sandboxId),
+      [structuredContent.ref.ref.sandboxId],
+    );
+  });
+
+  test('because its answers get lost, a label is not followed again', async () => {
+    await using own = await Visit.start();
+    await own.exec('agent', 'echo x > /workspace/file');
+    const named = { sandboxId: 'agent', label: 'x' };
+    const ref = await own.call('snapshot', named);
+    const { code, retryable } = await own.failure('delete', named, failing);
+    assert.deepEqual([code, retryable], ['ANSWER_LOST', false]);
+    assert.equal((await own.call('delete', { ref })).removed, false);
+  });
+
   test('because its answers get lost, what can’t be repeated is not', async () => {
     await using own = await Visit.start();
     await own.exec('agent', 'echo x > /workspace/file');

@@ -15,8 +15,9 @@ use super::tools::call::Operations;
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::{Platform, api_token};
 use crate::cloudflare::runtime::{WaitUntil, WorkerClock, WorkerEntropy, abort_of};
+use crate::model::answer::Descent;
 use crate::model::tool::Tools;
-use crate::model::{Error, Result};
+use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Clock, Entropy, Ports};
 use crate::service::Abort;
 
@@ -87,8 +88,10 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
     }
     log(line);
     let outcome = match outcome {
-        // The model is to read what happened, and go on.
-        Err(error) if tool.get().is_some() => to_json(&tools::call::failed(&error, &correlation_id)),
+        // The model is to read what happened, and go on; unless nobody listens any more.
+        Err(error) if tool.get().is_some() && error.code() != Code::Aborted => {
+            to_json(&tools::call::failed(&error, &correlation_id))
+        }
         outcome => outcome,
     };
     Answer { correlation_id, outcome }
@@ -121,6 +124,10 @@ impl Operations for Platforms {
     async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value> {
         let target = target_of(operation, &arguments)?;
         carry_out(&self.platform, target, operation, &arguments, &self.signal).await
+    }
+
+    async fn descent(&self, id: &SandboxId) -> Result<Descent> {
+        self.platform.workspaces()?.descent(id).await
     }
 }
 

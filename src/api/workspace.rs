@@ -72,6 +72,7 @@ impl Workspace {
                 Message::Release { snapshot_id, holder } => json!(snapshotter.release(&snapshot_id, &holder)?),
                 Message::Root => json!(snapshotter.root()?),
                 Message::Describe => json!(snapshotter.describe()?),
+                Message::Descent => json!(snapshotter.descent()?),
                 Message::Sweep { backups, dry_run } => json!(snapshotter.sweep(&backups, dry_run).await?),
                 Message::Lend { snapshot_id, holder } => to_json(&snapshotter.lend(&snapshot_id, &holder).await?)?,
                 Message::Find { selection, tenant } => {

@@ -90,8 +90,7 @@ impl<T: Transport> Client<T> {
 
     /// Calls an operation by its name, from JSON to JSON: also one that only a later snapshotter has.
     pub async fn call(&self, operation: &str, mut options: Value) -> Result<Value> {
-        let goes_back = options.get("currentSnapshotId").is_some_and(|id| !id.is_null());
-        let again = Again::of(operation, goes_back);
+        let again = Again::of(operation, &options);
         let lost = |loss| Error::of_loss(loss, again.is_repeatable());
         if again == Again::Keyed
             && let Value::Object(fields) = &mut options

@@ -186,7 +186,8 @@ impl Options for Toolset {
 
 impl Options for CallToolRequest {
     fn to_json(&self) -> Value {
-        merged([json!(self.toolset), json!({ "name": self.name, "arguments": self.arguments })])
+        let call = json!({ "name": self.name, "arguments": self.arguments, "idempotencyKey": self.idempotency_key });
+        merged([json!(self.toolset), call])
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::error::{Error, ErrorCode};
 use crate::model::Code;
 
@@ -41,19 +43,24 @@ pub(super) enum Again {
     Keyed,
     /// It changes nothing more.
     Settles,
-    /// It does the work a second time.
+    /// It does the work a second time, or does it to something else.
     Repeats,
 }
 
 impl Again {
-    /// That of an operation. Those that a later snapshotter may have are taken for the worst.
-    pub fn of(operation: &str, goes_back: bool) -> Self {
+    /// That of an operation with these options. Those that a later snapshotter may have are taken for the worst.
+    pub fn of(operation: &str, options: &Value) -> Self {
+        let has = |option| options.get(option).is_some_and(|value| !value.is_null());
         match operation {
             "snapshot" | "restore" | "branch" | "workspaces/create" | "workspaces/getOrCreate" | "workspaces/fork" => {
                 Self::Keyed
             }
+            // Every tool but the one that does what `checkpoints/restore` does.
+            "tools/call" if !restores_checkpoint(options) => Self::Keyed,
+            // A label may have gone to another snapshot in between; a ref and an id stay with theirs.
+            "label" | "pin" | "unpin" | "delete" if !has("ref") && !has("snapshotId") => Self::Repeats,
             // Going back makes another sandbox each time.
-            "workspaces/update" if goes_back => Self::Repeats,
+            "workspaces/update" if has("currentSnapshotId") => Self::Repeats,
             "list"
             | "get"
             | "manifest"
@@ -73,14 +80,13 @@ impl Again {
             | "workspaces/start"
             | "workspaces/stop"
             | "workspaces/update"
-            | "workspaces/delete"
             | "checkpoints/create"
             | "checkpoints/list"
             | "checkpoints/diff"
             | "tools/list"
             | "tools/grant" => Self::Settles,
             // A second rotation ends the refs that the first one still let pass; a second restore of a checkpoint loses
-            // what was written in between; and what a tool does depends on the tool.
+            // what was written in between; and there may be another workspace of the name when it is deleted again.
             _ => Self::Repeats,
         }
     }
@@ -103,4 +109,10 @@ impl Again {
             _ => self.is_repeatable() && error.retryable(),
         }
     }
+}
+
+/// Whether a call of a tool puts the files of a sandbox back as they were at a checkpoint.
+fn restores_checkpoint(options: &Value) -> bool {
+    let tool = options.get("name").and_then(Value::as_str).unwrap_or_default();
+    tool == "snapshot_restore" || tool.ends_with("__snapshot_restore")
 }

@@ -12,7 +12,7 @@ use wasm_bindgen::JsValue;
 use worker::{Env, ObjectNamespace};
 
 use super::stub;
-use crate::model::answer::Description;
+use crate::model::answer::{Descent, Description};
 use crate::model::named::standing::{
     Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
 };
@@ -52,6 +52,11 @@ impl WorkspaceObjects {
         let list = Array::of4(&id.as_str().into(), &operation.into(), &arguments.to_string().into(), signal);
         let outcome = call(&self.namespace, id.as_str(), "perform", &list).await;
         outcome.map_err(|failure| unreachable(failure, &of_sandbox(id)))?.answer()
+    }
+
+    /// Where the sandbox `id` came from.
+    pub async fn descent(&self, id: &SandboxId) -> Result<Descent> {
+        self.order(id, &Message::Descent).await
     }
 
     /// Has the Workspace object of `id` carry an operation out, for another object of this Worker.
@@ -156,6 +161,8 @@ pub enum Message {
     Root,
     /// [`Workspaces::describe`]
     Describe,
+    /// [`WorkspaceObjects::descent`]
+    Descent,
     /// [`Workspaces::sweep`]
     Sweep {
         /// The backups with this workspace's mark, and the snapshots that they name.

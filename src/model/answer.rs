@@ -296,6 +296,17 @@ pub struct Description {
     pub truncated: bool,
 }
 
+/// Where a sandbox came from, as one object of this Worker tells another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Descent {
+    /// The sandbox that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SandboxId>,
+    /// Whether it stands for a name, and so is that workspace's.
+    pub has_name: bool,
+}
+
 /// A workspace's policy, and what it means for its snapshots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

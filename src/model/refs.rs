@@ -267,6 +267,35 @@ impl WorkspaceRef {
         }
     }
 
+    /// Decodes a ref that came from outside.
+    ///
+    /// # Errors
+    /// [`Code::ForeignRef`] for another provider's, [`Code::UnsupportedRefVersion`] for another schema version,
+    /// [`Code::InvalidRef`] for whatever else is not exactly a ref.
+    pub fn decode(value: &Value) -> Result<Self> {
+        let remediation = "Pass the ref on exactly as restore() or branch() answered it.";
+        let decoded: Self = json::read(value).map_err(|why| {
+            Error::new(Code::InvalidRef, format!("The workspace ref can't be read: {why}"), remediation)
+        })?;
+        if decoded.provider_id != PROVIDER_ID {
+            let provider = quoted(&decoded.provider_id);
+            return Err(Error::new(
+                Code::ForeignRef,
+                format!("The workspace ref belongs to the provider {provider}, not to {PROVIDER_ID:?}."),
+                "Give this ref to the provider that made it.",
+            ));
+        }
+        if decoded.schema_version != SCHEMA_VERSION {
+            let version = decoded.schema_version;
+            return Err(Error::new(
+                Code::UnsupportedRefVersion,
+                format!("The workspace ref has the schema version {version}; this deployment reads {SCHEMA_VERSION}."),
+                "Deploy the release of sandbox-snapshotter that made the ref.",
+            ));
+        }
+        Ok(decoded)
+    }
+
     /// The sandbox: what the application gives to `getSandbox()`.
     pub fn sandbox_id(&self) -> &SandboxId {
         &self.payload.sandbox_id

@@ -1,15 +1,17 @@
 //! How a snapshot goes: first in the ledger, which says so from then on, then in R2.
 
+use super::container;
 use super::failures::from_storage;
+use super::lifecycle::source::newest_whole;
 use super::memory::Work;
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::select::{Selected, select};
-use super::{Abort, CloudflareSandboxSnapshotter, label};
+use super::{Abort, CloudflareSandboxSnapshotter, label, lifecycle};
 use crate::model::answer::Deletion;
 use crate::model::record::{DerivationState, End, LooseEnd, SnapshotRecord, Stage, Stored};
 use crate::model::request::DeleteRequest;
-use crate::model::{Code, Error, Mark, Result, SandboxId, Selector, SnapshotId};
+use crate::model::{Code, Error, Mark, Result, SandboxId, Selector, SnapshotId, Status};
 use crate::ports::{BackupStore, Clock, Ledger, Ports};
 
 /// How long after a failure the deletion is tried again, in milliseconds; doubled with each.
@@ -27,6 +29,7 @@ pub(super) async fn delete<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: &DeleteRequest,
 ) -> Result<Deletion> {
+    let has_stopped = !request.force && has_stopped(this).await?;
     let selected = select(this, &request.selection).await;
     let snapshot = match selected {
         Ok(Selected { snapshot, .. }) => snapshot,
@@ -43,6 +46,9 @@ pub(super) async fn delete<P: Ports>(
         }
         Stage::Making(_) => Err(busy(&snapshot, "it is still being made")),
         Stage::Ready { .. } => {
+            if has_stopped {
+                is_not_all_there_is(this, &snapshot)?;
+            }
             may_go(this, &snapshot, request.force)?;
             let_go(this, snapshot, "deleted by a caller")?;
             finish(this, &snapshot_id).await?;
@@ -79,6 +85,32 @@ fn may_go<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotR
         format!("The snapshot {} {why}.", snapshot.snapshot_id),
         "Unpin it; a workspace that was made from it holds it until it has a snapshot of its own. `force: true` deletes it \
          all the same.",
+    ))
+}
+
+/// Whether the sandbox stands for a name, and does not run: its files are in its newest snapshot alone.
+async fn has_stopped<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<bool> {
+    let stands = this.workspace()?.standing.is_some() && lifecycle::is_not_retired(this).is_ok();
+    Ok(stands && container::state(&*this.ports, &this.id).await?.status != Status::Healthy)
+}
+
+/// Makes sure that the snapshot is not the one from which a workspace that has stopped is started.
+fn is_not_all_there_is<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotRecord) -> Result<()> {
+    let standing = this.standing()?;
+    let newest = newest_whole(this, &standing.dir)?;
+    if newest.is_none_or(|newest| newest.snapshot_id != snapshot.snapshot_id) {
+        return Ok(());
+    }
+    let name = standing.address.name;
+    Err(Error::new(
+        Code::SnapshotHeld,
+        format!(
+            "The files of a sandbox of the workspace {:?}, which has stopped, are in the snapshot {} alone.",
+            name.as_str(),
+            snapshot.snapshot_id
+        ),
+        "Start the workspace first, or go back to another snapshot. `force: true` deletes it all the same: the next start gives \
+         what was there before.",
     ))
 }
 

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use super::CloudflareSandboxSnapshotter;
 use super::manifest::{ancestor, shown};
 use super::session::check_workspace;
-use crate::model::answer::{Branch, Description, Knot, Node, Tree};
+use crate::model::answer::{Branch, Descent, Description, Knot, Node, Tree};
 use crate::model::record::{SnapshotRecord, SnapshotState};
 use crate::model::request::WorkspaceRequest;
 use crate::model::{Lineage, Result, SandboxId, SnapshotId};
@@ -19,6 +19,15 @@ const MOST_SNAPSHOTS: u32 = 1000;
 
 /// How many workspaces are asked at the same time.
 const AT_ONCE: usize = 6;
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Where the sandbox came from.
+    pub fn descent(&self) -> Result<Descent> {
+        let workspace = self.workspace()?;
+        let parent = workspace.parent.map(|parent| parent.origin_id);
+        Ok(Descent { parent, has_name: workspace.standing.is_some() })
+    }
+}
 
 /// The whole tree that the sandbox belongs to.
 pub(super) async fn lineage<P: Ports>(

@@ -113,7 +113,7 @@ fn what_is_no_ref_is_refused() {
     let foreign = json!({ "ref": workspace_ref() });
     assert_eq!(refused("restore", &foreign).code(), Code::InvalidRef, "a workspace is no snapshot");
     for wrong in [json!("agent-42"), json!(7), json!({}), snapshot_ref()] {
-        assert_eq!(refused("snapshot", &json!({ "workspace": wrong })).code(), Code::InvalidArgument, "{wrong}");
+        assert_eq!(refused("snapshot", &json!({ "workspace": wrong })).code(), Code::InvalidRef, "{wrong}");
     }
 }
 

@@ -9,14 +9,9 @@ use super::support::{
     Noted, OPS, READING, call, checkpoint, of_sandbox, refusal, snapshot_ref, summary, with, workspace_ref,
 };
 
-/// What is asked for in the session of the sandbox that is declared.
-fn in_session(further: Value) -> Value {
-    with(json!({ "session": "agent-42", "allowCrossSession": false }), further)
-}
-
 /// What is asked for of its files.
 fn of_files(further: Value) -> Value {
-    in_session(with(json!({ "sandboxId": "agent-42", "dir": "/workspace/app" }), further))
+    with(json!({ "sandboxId": "agent-42", "dir": "/workspace/app" }), further)
 }
 
 /// What going back to a checkpoint answers.
@@ -47,7 +42,7 @@ fn a_snapshot_needs_no_label() {
 fn a_restore_and_a_branch_answer_the_new_workspace() {
     for op in ["restore", "branch"] {
         let (result, asked) = call(op, json!({ "ref": snapshot_ref() }), workspace_ref());
-        assert_eq!(asked, [(op, in_session(json!({ "ref": snapshot_ref() })))]);
+        assert_eq!(asked, [(op, json!({ "ref": snapshot_ref() }))]);
         assert_eq!(result.structured_content, Some(json!({ "ref": workspace_ref() })));
     }
 }
@@ -56,7 +51,7 @@ fn a_restore_and_a_branch_answer_the_new_workspace() {
 fn a_delete_answers_whether_there_was_something_to_delete() {
     let answer = json!({ "snapshotId": "snap-abcdefghij012345", "removed": true });
     let (result, asked) = call("delete", json!({ "ref": snapshot_ref() }), answer.clone());
-    assert_eq!(asked, [("delete", in_session(json!({ "ref": snapshot_ref() })))]);
+    assert_eq!(asked, [("delete", json!({ "ref": snapshot_ref() }))]);
     assert_eq!(result.structured_content, Some(answer));
 }
 
@@ -64,7 +59,7 @@ fn a_delete_answers_whether_there_was_something_to_delete() {
 fn a_list_has_20_snapshots_where_the_model_does_not_say() {
     for (arguments, limit) in [(json!({}), 20), (json!({ "limit": 3 }), 3)] {
         let (_, asked) = call("list", arguments, json!({ "snapshots": [] }));
-        assert_eq!(asked, [("list", in_session(json!({ "sandboxId": "agent-42", "limit": limit })))]);
+        assert_eq!(asked, [("list", json!({ "sandboxId": "agent-42", "limit": limit }))]);
     }
 }
 
@@ -112,8 +107,7 @@ fn checkpoints_are_those_of_the_directory_that_is_declared() {
 }
 
 #[test]
-fn another_workspace_is_meant_by_its_ref_and_the_session_stays() {
-    let elsewhere = "agent-42-restored-abcd1234";
+fn another_workspace_is_meant_by_its_ref() {
     for (op, arguments, answer) in [
         ("snapshot", json!({}), snapshot_ref()),
         ("list", json!({}), json!({ "snapshots": [] })),
@@ -124,18 +118,23 @@ fn another_workspace_is_meant_by_its_ref_and_the_session_stays() {
     ] {
         let (_, asked) = call(op, with(arguments, json!({ "workspace": workspace_ref() })), answer);
         let [(_, given)] = &asked[..] else { panic!("{op}: {asked:?}") };
-        assert_eq!((&given["sandboxId"], &given["session"]), (&json!(elsewhere), &json!("agent-42")), "{op}");
+        assert_eq!(given["sandboxId"], json!("agent-42-restored-abcd1234"), "{op}");
     }
 }
 
 #[test]
-fn snapshots_of_other_lineages_may_be_used_where_that_is_declared() {
-    let toolset = json!({ "workspaces": [
-        { "name": "work", "snapshot": true, "sandboxId": "agent-42", "allowCrossSession": true },
-    ] });
-    let operations = Noted::answering([workspace_ref()]);
-    operations.call(&toolset, "workspace__work__restore", json!({ "ref": snapshot_ref() })).unwrap();
-    assert_eq!(operations.asked()[0].1["allowCrossSession"], json!(true));
+fn a_call_with_a_key_makes_things_once() {
+    let key = json!({ "idempotencyKey": "turn-17" });
+    let toolset = with(of_sandbox(), key.clone());
+    for (op, arguments, answer) in [
+        ("snapshot", json!({}), snapshot_ref()),
+        ("restore", json!({ "ref": snapshot_ref() }), workspace_ref()),
+        ("branch", json!({ "ref": snapshot_ref() }), workspace_ref()),
+    ] {
+        let operations = Noted::answering([answer]);
+        operations.call(&toolset, &format!("workspace__work__{op}"), arguments).unwrap();
+        assert_eq!(operations.asked()[0].1["idempotencyKey"], key["idempotencyKey"], "{op}");
+    }
 }
 
 #[test]
@@ -209,7 +208,8 @@ fn a_failure_tells_the_model_what_happened_and_what_to_do() {
 
 #[test]
 fn a_model_is_not_told_of_options_that_it_does_not_have() {
-    let only_programs = "Pass `replace: true`, `force: true`, `wake: true` or `allowCrossSession: true`.";
+    let only_programs =
+        "Pass `replace: true`, `force: true`, `wake: true` or `allowCrossSession: true`, or create() it.";
     for code in [
         Code::SandboxStarting,
         Code::SandboxNotRunning,
@@ -217,9 +217,18 @@ fn a_model_is_not_told_of_options_that_it_does_not_have() {
         Code::CrossSession,
         Code::SnapshotHeld,
         Code::LabelTaken,
+        Code::WorkspaceNotFound,
     ] {
         let result = failed(&Error::new(code, "It failed.", only_programs), "c0ffee");
-        assert!(!result.content[0].text.contains("true"), "{}", result.content[0].text);
-        assert!(!result.meta.unwrap()[ERROR_META]["remediation"].as_str().unwrap().contains("true"), "{code}");
+        assert!(!result.content[0].text.contains("Pass"), "{}", result.content[0].text);
+        assert!(!result.meta.unwrap()[ERROR_META]["remediation"].as_str().unwrap().contains("Pass"), "{code}");
+    }
+}
+
+#[test]
+fn a_model_is_not_told_of_other_peoples_sandboxes() {
+    for code in [Code::SnapshotHeld, Code::CrossSession] {
+        let result = failed(&Error::new(code, "It is held by \"agent-7\".", "Ask \"agent-7\"."), "c0ffee");
+        assert!(!serde_json::to_string(&result).unwrap().contains("agent-7"), "{code}");
     }
 }

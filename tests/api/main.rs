@@ -11,6 +11,7 @@ mod grants;
 mod methods;
 mod named;
 mod origins;
+mod reach;
 mod scope;
 mod support;
 mod texts;

@@ -2,14 +2,13 @@
 
 use sandbox_snapshotter::api::mcp::{Asked, Era, Fault, asked};
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Error, Result};
 use serde_json::{Value, json};
 
 use super::support::{of_sandbox, with};
 
 fn ask(era: Era, method: &str, params: Value) -> std::result::Result<Asked, Fault> {
     let Value::Object(params) = params else { panic!("parameters are an object") };
-    asked(era, method, &params, &Ok(of_sandbox()))
+    asked(era, method, &params, &of_sandbox())
 }
 
 /// The result of what needs no operation.
@@ -111,25 +110,4 @@ fn what_a_server_of_tools_does_not_have_is_not_found() {
     }
     fault(ask(Era::Now, "initialize", json!({})), 404, -32601);
     fault(ask(Era::Before, "server/discover", json!({})), 404, -32601);
-}
-
-#[test]
-fn who_has_no_tools_is_told_why_where_some_are_asked_for() {
-    let toolset: Result<Value> =
-        Err(Error::new(Code::InvalidArgument, "The URL names no workspace.", "Name one in the URL."));
-    for method in ["tools/list", "tools/call"] {
-        let params = json!({ "name": "workspace_list" });
-        let refused = fault(asked(Era::Now, method, params.as_object().unwrap(), &toolset), 400, -32602);
-        assert_eq!(refused.message, "INVALID_ARGUMENT: The URL names no workspace. Name one in the URL.");
-        assert_eq!(refused.data.unwrap()["code"], json!("INVALID_ARGUMENT"));
-    }
-    let params = serde_json::Map::new();
-    assert!(asked(Era::Before, "initialize", &params, &toolset).is_ok());
-    assert!(asked(Era::Now, "server/discover", &params, &toolset).is_ok());
-}
-
-#[test]
-fn what_is_wrong_with_the_deployment_is_not_the_clients_fault() {
-    let toolset: Result<Value> = Err(Error::new(Code::ConfigInvalid, "It is no text.", "Make it one."));
-    fault(asked(Era::Now, "tools/list", &serde_json::Map::new(), &toolset), 200, -32603);
 }

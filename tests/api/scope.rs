@@ -66,9 +66,19 @@ fn a_url_with_what_nobody_knows_gives_no_tools() {
     let sandbox = ("sandbox", "agent-42");
     invalid(&[sandbox, ("readonly", "true")]);
     invalid(&[sandbox, ("style", "nested")]);
-    invalid(&[("sandbox", "agent 42")]);
     invalid(&[sandbox, sandbox]);
+    for twice in [("readOnly", "true"), ("style", "flat"), ("dir", "/workspace"), ("tenant", "acme")] {
+        invalid(&[sandbox, twice, twice]);
+    }
     invalid(&[sandbox, ("dir", "../app")]);
+}
+
+#[test]
+fn what_cant_be_in_the_name_of_a_tool_is_called_by_something_like_it() {
+    let name = |kind: &str, value: &str| named(&[(kind, value)]).unwrap().workspaces[0].name.clone();
+    assert_eq!(name("workspace", "my.project"), "my-project");
+    assert_eq!(name("sandbox", "agent 42/ö"), "agent-42--");
+    assert_eq!(name("sandbox", &"a".repeat(63)), "a".repeat(35));
 }
 
 #[test]

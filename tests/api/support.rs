@@ -1,7 +1,7 @@
 //! Tools to call, and operations that only note what is asked of them.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 
 use boon::{Compiler, Draft, Schemas};
@@ -9,9 +9,10 @@ use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::{Operation, target_of};
 use sandbox_snapshotter::api::tools;
 use sandbox_snapshotter::api::tools::call::Operations;
+use sandbox_snapshotter::model::answer::Descent;
 use sandbox_snapshotter::model::request::{CallToolRequest, Toolset};
 use sandbox_snapshotter::model::tool::{ToolDefinition, ToolResult};
-use sandbox_snapshotter::model::{Error, Result};
+use sandbox_snapshotter::model::{Error, Result, SandboxId};
 use serde_json::{Map, Value, json};
 
 /// What each tool is called apart from the workspace, in the order in which they are offered.
@@ -99,10 +100,14 @@ pub fn checkpoint(name: &str) -> Value {
 }
 
 /// Operations that answer what they are told to, in turn. Their arguments must be those that the real ones take.
+///
+/// The sandbox of [`workspace_ref`] was made from that of [`snapshot_ref`].
 #[derive(Default)]
 pub struct Noted {
     answers: RefCell<VecDeque<Result<Value>>>,
     asked: RefCell<Vec<(&'static str, Value)>>,
+    parents: BTreeMap<String, String>,
+    with_names: Vec<String>,
 }
 
 impl Noted {
@@ -112,6 +117,18 @@ impl Noted {
 
     pub fn failing(error: Error) -> Self {
         Self { answers: RefCell::new([Err(error)].into()), ..Self::default() }
+    }
+
+    /// A sandbox that was made from another one.
+    pub fn made_from(mut self, id: &str, parent: &str) -> Self {
+        self.parents.insert(id.to_owned(), parent.to_owned());
+        self
+    }
+
+    /// A sandbox that stands for a name.
+    pub fn with_name(mut self, id: &str) -> Self {
+        self.with_names.push(id.to_owned());
+        self
     }
 
     pub fn call(&self, toolset: &Value, name: &str, arguments: Value) -> Result<ToolResult> {
@@ -132,6 +149,13 @@ impl Operations for Noted {
         given.retain(|_, value| !value.is_null());
         self.asked.borrow_mut().push((operation.name(), Value::Object(given)));
         self.answers.borrow_mut().pop_front().unwrap_or_else(|| panic!("{operation:?} is not expected"))
+    }
+
+    async fn descent(&self, id: &SandboxId) -> Result<Descent> {
+        let made = (id.as_str() == "agent-42-restored-abcd1234").then(|| "agent-42".to_owned());
+        let parent = self.parents.get(id.as_str()).cloned().or(made);
+        let parent = parent.map(|parent| SandboxId::parse(&parent).unwrap());
+        Ok(Descent { parent, has_name: self.with_names.iter().any(|name| name == id.as_str()) })
     }
 }
 

@@ -10,17 +10,46 @@ use super::in_memory::done;
 use super::scripted::{Scripted, answer, error, lost};
 
 /// Operations that make something, and take an idempotency key.
-const KEYED: [Operation; 6] = [
+const KEYED: [Operation; 7] = [
     Operation::Snapshot,
     Operation::Restore,
     Operation::Branch,
     Operation::CreateWorkspace,
     Operation::GetOrCreateWorkspace,
     Operation::ForkWorkspace,
+    Operation::CallTool,
 ];
 
-/// Operations that would do their work twice.
-const REPEATING: [Operation; 3] = [Operation::RotateKey, Operation::RestoreCheckpoint, Operation::CallTool];
+/// Operations that act on a snapshot, by whatever it is named.
+const ON_SNAPSHOTS: [Operation; 4] = [Operation::Label, Operation::Pin, Operation::Unpin, Operation::Delete];
+
+/// Calls that could do harm if they were made a second time.
+fn harmful() -> Vec<(Operation, Value)> {
+    let by_label = json!({ "sandboxId": "agent-42", "label": "before", "ref": null });
+    let tool = |name: &str| (Operation::CallTool, json!({ "name": name }));
+    let others = [
+        (Operation::RotateKey, json!({ "sandboxId": "agent-42" })),
+        (Operation::UpdateWorkspace, json!({ "name": "work", "currentSnapshotId": "snap-abcdefghij012345" })),
+        (Operation::DeleteWorkspace, json!({ "name": "work" })),
+        (Operation::RestoreCheckpoint, json!({ "sandboxId": "agent-42", "name": "s1" })),
+        tool("snapshot_restore"),
+        tool("workspace__code__snapshot_restore"),
+    ];
+    others.into_iter().chain(ON_SNAPSHOTS.map(|operation| (operation, by_label.clone()))).collect()
+}
+
+/// Calls of the same operations that do none.
+fn harmless() -> Vec<(Operation, Value)> {
+    let by_id = json!({ "sandboxId": "agent-42", "snapshotId": "snap-abcdefghij012345" });
+    let selectors = [json!({ "ref": {} }), by_id];
+    let selected = selectors.iter().flat_map(|named| ON_SNAPSHOTS.map(|operation| (operation, named.clone())));
+    let others = [
+        (Operation::UpdateWorkspace, json!({ "name": "work", "persistent": true })),
+        (Operation::CallTool, json!({ "name": "workspace__code__restore" })),
+        (Operation::CallTool, json!({ "name": "workspace__snapshot_restore__list" })),
+    ];
+    others.into_iter().chain(selected).collect()
+}
 
 /// Makes a call that gets these replies.
 fn call(operation: &str, options: Value, replies: Vec<Result<Reply, Loss>>) -> (Result<Value>, Scripted) {
@@ -87,18 +116,29 @@ fn a_key_that_was_given_is_kept() {
 
 #[test]
 fn nothing_else_gets_a_key() {
-    for operation in Operation::ALL.iter().filter(|operation| !KEYED.contains(operation)) {
-        let (_, scripted) = call(operation.name(), json!({}), vec![ok()]);
-        assert_eq!(scripted.calls()[0].1, json!({}), "{}", operation.name());
+    let others = Operation::ALL.iter().filter(|operation| !KEYED.contains(operation));
+    for (operation, options) in others.map(|operation| (*operation, json!({}))).chain(harmful()) {
+        let (_, scripted) = call(operation.name(), options.clone(), vec![ok()]);
+        assert_eq!(scripted.calls()[0].1, options, "{}", operation.name());
     }
 }
 
 #[test]
-fn an_answer_that_is_lost_is_asked_for_again_unless_the_work_would_be_done_twice() {
-    for operation in Operation::ALL {
-        let is_repeatable = !REPEATING.contains(operation);
-        let replies = if is_repeatable { vec![lost(), ok()] } else { vec![lost()] };
-        assert_eq!(call(operation.name(), json!({}), replies).0.is_ok(), is_repeatable, "{}", operation.name());
+fn an_answer_that_is_lost_is_asked_for_again_where_that_does_no_harm() {
+    let is_always_harmless = |operation: &&Operation| harmful().iter().all(|(harmful, _)| harmful != *operation);
+    let always = Operation::ALL.iter().filter(is_always_harmless).map(|operation| (*operation, json!({})));
+    for (operation, options) in always.chain(harmless()) {
+        let (outcome, _) = call(operation.name(), options.clone(), vec![lost(), ok()]);
+        outcome.unwrap_or_else(|error| panic!("{} {options}: {error}", operation.name()));
+    }
+}
+
+#[test]
+fn an_answer_that_is_lost_is_not_asked_for_again_where_that_could_do_harm() {
+    for (operation, options) in harmful() {
+        let (outcome, scripted) = call(operation.name(), options.clone(), vec![lost(), ok()]);
+        assert_eq!(scripted.calls().len(), 1, "{} {options}", operation.name());
+        assert!(!outcome.unwrap_err().retryable());
     }
 }
 
@@ -108,20 +148,13 @@ fn an_operation_of_a_later_snapshotter_is_taken_for_the_worst() {
 }
 
 #[test]
-fn going_back_is_not_repeated_and_changing_settings_is() {
-    let back = json!({ "name": "work", "currentSnapshotId": "snap-abcdefghij012345" });
-    call("workspaces/update", back, vec![lost()]).0.unwrap_err();
-    call("workspaces/update", json!({ "name": "work", "persistent": true }), vec![lost(), ok()]).0.unwrap();
-}
-
-#[test]
 fn whatever_it_is_it_is_tried_again_where_nothing_was_done() {
-    for operation in REPEATING {
+    for (operation, options) in harmful() {
         let unreachable = Err(Loss::Unreachable("it is being deployed".into()));
         for reply in [unreachable, error("SANDBOX_STARTING", "transient"), error("SANDBOX_BUSY", "transient")] {
-            call(operation.name(), json!({}), vec![reply, ok()]).0.unwrap();
+            call(operation.name(), options.clone(), vec![reply, ok()]).0.unwrap();
         }
-        call(operation.name(), json!({}), vec![error("STORAGE_UNAVAILABLE", "transient")]).0.unwrap_err();
+        call(operation.name(), options, vec![error("STORAGE_UNAVAILABLE", "transient")]).0.unwrap_err();
     }
 }
 

@@ -69,7 +69,7 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::DiffCheckpoint => vec![with(&[&place, &json!({ "name": "s1", "maxBytes": 1000 })])],
         Operation::ListTools => vec![toolset()],
         Operation::CallTool => {
-            let call = json!({ "name": "workspace__code__snapshot", "arguments": { "label": "before" } });
+            let call = json!({ "name": "workspace__code__snapshot", "arguments": { "label": "before" }, "idempotencyKey": "k" });
             vec![with(&[&toolset(), &call])]
         }
         Operation::GrantTools => vec![with(&[&toolset(), &json!({ "expirationSeconds": 60 })])],

@@ -1,4 +1,5 @@
 import type { Control } from '../operations.ts';
+import { inOrder } from './in-order.ts';
 import type { ModelTools } from './model-tools.ts';
 
 /** A block of a message. Those that are no `tool_use` of these tools are nobody's here. */
@@ -31,14 +32,12 @@ export function anthropicTools(toolset: ModelTools): AnthropicTools {
       description,
       input_schema: { ...inputSchema, type: 'object' },
     })),
-    answer: async (content, control) => {
-      const answers = content.map(async ({ type, id, name, input }) => {
-        if (type !== 'tool_use' || typeof id !== 'string') return [];
-        if (typeof name !== 'string' || !toolset.has(name)) return [];
+    answer: (content, control) =>
+      inOrder(content, async ({ type, id, name, input }) => {
+        if (type !== 'tool_use' || typeof id !== 'string') return undefined;
+        if (typeof name !== 'string' || !toolset.has(name)) return undefined;
         const { text, isError } = await toolset.answer(name, input, control);
-        return [{ type: 'tool_result' as const, tool_use_id: id, content: text, is_error: isError }];
-      });
-      return (await Promise.all(answers)).flat();
-    },
+        return { type: 'tool_result', tool_use_id: id, content: text, is_error: isError };
+      }),
   };
 }

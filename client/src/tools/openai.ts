@@ -1,4 +1,5 @@
 import type { Control } from '../operations.ts';
+import { inOrder } from './in-order.ts';
 import type { ModelTools } from './model-tools.ts';
 
 type Schema = Record<string, unknown>;
@@ -63,14 +64,12 @@ function chatTools(toolset: ModelTools): ChatTools {
       type: 'function',
       function: { name, description, parameters },
     })),
-    answer: (calls = [], control) => {
-      const answers = calls.map(async ({ id, function: called }) => {
-        if (!called || !toolset.has(called.name)) return [];
+    answer: (calls = [], control) =>
+      inOrder(calls, async ({ id, function: called }) => {
+        if (!called || !toolset.has(called.name)) return undefined;
         const { text } = await toolset.answer(called.name, called.arguments, control);
-        return [{ role: 'tool' as const, tool_call_id: id, content: text }];
-      });
-      return flat(answers);
-    },
+        return { role: 'tool', tool_call_id: id, content: text };
+      }),
   };
 }
 
@@ -83,18 +82,12 @@ function responseTools(toolset: ModelTools): ResponseTools {
       parameters,
       strict: false,
     })),
-    answer: (output, control) => {
-      const answers = output.map(async ({ type, call_id, name, arguments: args }) => {
-        if (type !== 'function_call' || typeof call_id !== 'string') return [];
-        if (typeof name !== 'string' || !toolset.has(name)) return [];
+    answer: (output, control) =>
+      inOrder(output, async ({ type, call_id, name, arguments: args }) => {
+        if (type !== 'function_call' || typeof call_id !== 'string') return undefined;
+        if (typeof name !== 'string' || !toolset.has(name)) return undefined;
         const { text } = await toolset.answer(name, args, control);
-        return [{ type: 'function_call_output' as const, call_id, output: text }];
-      });
-      return flat(answers);
-    },
+        return { type: 'function_call_output', call_id, output: text };
+      }),
   };
-}
-
-async function flat<T>(lists: Promise<T[]>[]): Promise<T[]> {
-  return (await Promise.all(lists)).flat();
 }

@@ -34,6 +34,8 @@ export function http({
   fetch = (...request) => globalThis.fetch(...request),
 }: HttpOptions): Transport {
   const base = new URL(url).href.replace(/\/+$/, '');
+  // What is missing in the environment is `undefined`, whatever its type says.
+  if (typeof token !== 'string' || token.trim() === '') throw new TypeError('`token` is missing.');
   const headers = new Headers({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 
   async function post({ operation, options, signal, repeatable }: Call): Promise<Response> {

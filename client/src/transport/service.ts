@@ -28,6 +28,8 @@ const NOT_THROUGH: ReadonlySet<string> = new Set(['RPC_UNSUPPORTED', 'ANSWER_LOS
  * Calls a service binding over RPC, and over its `fetch` where RPC does not get through.
  *
  * A call whose answer got lost over RPC is made over `fetch` only if making it twice does no more than making it once.
+ *
+ * @throws TypeError for a token that can't be used.
  */
 export function service(binding: Binding, options: ServiceOptions = {}): Transport {
   const { token, avoidMs = 60_000, now = Date.now } = options;

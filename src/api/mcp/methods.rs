@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::era::{BEFORE, Era, NOW};
 use super::frame::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::api::operations::Operation;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error};
 
 /// The method that calls a tool.
 pub(super) const CALL: &str = "tools/call";
@@ -27,36 +27,31 @@ pub enum Asked {
     Operation(Operation, Value),
 }
 
-/// What a request asks for. `toolset` are the arguments that say which tools there are, or why there are none.
+/// What a request asks for. `toolset` are the arguments that say which tools there are.
 ///
 /// # Errors
-/// [`METHOD_NOT_FOUND`], [`INVALID_PARAMS`], and [`INTERNAL_ERROR`] for a deployment or a token that gives no tools.
-pub fn asked(
-    era: Era,
-    method: &str,
-    params: &Map<String, Value>,
-    toolset: &Result<Value>,
-) -> std::result::Result<Asked, Fault> {
+/// [`METHOD_NOT_FOUND`] and [`INVALID_PARAMS`].
+pub fn asked(era: Era, method: &str, params: &Map<String, Value>, toolset: &Value) -> Result<Asked, Fault> {
     let with = |further: Value| {
-        let mut arguments = toolset.clone().map_err(|error| fault(&error, ""))?;
+        let mut arguments = toolset.clone();
         if let (Value::Object(arguments), Value::Object(further)) = (&mut arguments, further) {
             arguments.extend(further);
         }
-        Ok(arguments)
+        arguments
     };
     match (era, method) {
         (Era::Before, "initialize") => Ok(Asked::Answer(initialize(params))),
         (Era::Before, "ping") => Ok(Asked::Answer(json!({}))),
         (Era::Now, DISCOVER) => Ok(Asked::Answer(discover())),
         (_, "tools/list") => match params.get("cursor") {
-            None | Some(Value::Null) => Ok(Asked::Operation(Operation::ListTools, with(json!({}))?)),
+            None | Some(Value::Null) => Ok(Asked::Operation(Operation::ListTools, with(json!({})))),
             Some(_) => Err(Fault::new(400, INVALID_PARAMS, "There is one page of tools, and no `cursor`.")),
         },
         (_, CALL) => {
             let name = params.get("name").and_then(Value::as_str);
             let name = name.ok_or_else(|| Fault::new(400, INVALID_PARAMS, "`name`, that of a tool, is missing."))?;
             let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
-            Ok(Asked::Operation(Operation::CallTool, with(json!({ "name": name, "arguments": arguments }))?))
+            Ok(Asked::Operation(Operation::CallTool, with(json!({ "name": name, "arguments": arguments }))))
         }
         _ => Err(Fault::new(404, METHOD_NOT_FOUND, format!("There is no method {method:?}."))),
     }

@@ -84,6 +84,16 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
         Err((fault, id)) => return faulty(&fault, id.as_ref(), builder()?),
     };
     let Message::Request { id, method, params } = frame else { return Ok(builder()?.with_status(202).empty()) };
+    let toolset = match toolset {
+        Ok(toolset) => toolset,
+        // What asks for no tools is answered all the same: so a client gets as far as asking, and shows why there are none.
+        Err(_) if !method.starts_with("tools/") => Value::Null,
+        Err(error) => {
+            let correlation_id = refused("mcp", &error);
+            let builder = builder()?.with_header("X-Correlation-Id", &correlation_id)?;
+            return faulty(&era.fault(methods::fault(&error, &correlation_id)), Some(&id), builder);
+        }
+    };
     let (result, correlation_id) = match asked(era, &method, &params, &toolset) {
         Ok(Asked::Answer(result)) => (Ok(result), None),
         Ok(Asked::Operation(operation, arguments)) => {

@@ -3,17 +3,22 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::{Tool, WORKSPACE_NAME, find};
+use super::reach::Reach;
 use super::words;
 use crate::api::operations::Operation;
-use crate::model::request::{CallToolRequest, Declared, Ground, ToolArguments};
+use crate::model::answer::Descent;
+use crate::model::request::{CallToolRequest, Declared, Ground, ListRequest, ToolArguments};
 use crate::model::tool::{ERROR_META, ToolResult, ToolText};
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, SandboxId};
 
 /// Who carries out the operations that a tool consists of.
 #[allow(async_fn_in_trait)]
 pub trait Operations {
     /// Carries one out.
     async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value>;
+
+    /// Where a sandbox came from.
+    async fn descent(&self, id: &SandboxId) -> Result<Descent>;
 }
 
 /// Calls a tool.
@@ -22,7 +27,7 @@ pub trait Operations {
 /// [`Code::ToolNotFound`], and those of the operations. A model is told of them by [`failed`].
 pub async fn call(operations: &impl Operations, request: &CallToolRequest) -> Result<ToolResult> {
     let (tool, those) = find(&request.toolset, &request.name)?;
-    let answer = perform(operations, tool, &those, &request.arguments).await?;
+    let answer = perform(operations, tool, &those, request).await?;
     Ok(ToolResult {
         content: vec![ToolText::new(words::of(tool, &answer))],
         structured_content: Some(answer),
@@ -33,7 +38,7 @@ pub async fn call(operations: &impl Operations, request: &CallToolRequest) -> Re
 
 /// The result of a tool that failed: a model reads what happened, and what to do about it.
 pub fn failed(error: &Error, correlation_id: &str) -> ToolResult {
-    let error = &Error::new(error.code(), error.message(), remedy(error));
+    let error = &for_models(error);
     let text = format!("{}: {} {}", error.code(), error.message(), error.remediation());
     ToolResult {
         content: vec![ToolText::new(text)],
@@ -43,83 +48,91 @@ pub fn failed(error: &Error, correlation_id: &str) -> ToolResult {
     }
 }
 
-/// What a model can do about it. Programs have options for some failures that tools don't have.
-fn remedy(error: &Error) -> &str {
-    match error.code() {
-        Code::SandboxStarting => "Try again when it is up.",
-        Code::SandboxNotRunning | Code::SandboxReplaced => {
-            "Restore the newest snapshot and go on in the workspace that this answers, or have the application start this one \
-             again."
-        }
-        Code::CrossSession => "Use what belongs to this workspace, or was made from it.",
-        Code::SnapshotHeld => "Leave it. People can unpin it, or delete it all the same.",
-        Code::LabelTaken => "Give another label, or none.",
-        _ => error.remediation(),
-    }
+/// An error without what is no model's business: options that tools don't have, and the ids of other people's sandboxes.
+fn for_models(error: &Error) -> Error {
+    let (message, remediation) = match error.code() {
+        Code::SandboxStarting => (error.message(), "Try again when it is up."),
+        Code::SandboxNotRunning | Code::SandboxReplaced => (
+            error.message(),
+            "Go on in a workspace that is made from a snapshot, or have the application start this one again.",
+        ),
+        Code::WorkspaceNotFound => (error.message(), "Have the application make it."),
+        Code::CrossSession => (
+            "What was asked for belongs to another workspace.",
+            "Use what belongs to this workspace, or was made from it.",
+        ),
+        Code::SnapshotHeld => (
+            "The snapshot is pinned, or a workspace still needs it.",
+            "Leave it. People can unpin it, or delete it all the same.",
+        ),
+        Code::LabelTaken => (error.message(), "Give another label, or none."),
+        _ => return error.clone(),
+    };
+    Error::new(error.code(), message, remediation)
 }
 
 /// The workspace that a tool is called for.
 struct Meant {
     /// The sandbox that it is done with.
-    sandbox_id: Value,
+    sandbox_id: SandboxId,
     /// Its directory; the deployment's default where null.
     dir: Value,
-    /// The sandbox of the declared workspace: what is done stays within the lineage of that.
-    session: Value,
-    /// Whether it need not.
-    allow_cross_session: bool,
-    /// The sandboxes that it was before.
-    former: Vec<Value>,
+    /// What else the tool may be called for.
+    reach: Reach,
 }
 
-async fn perform(operations: &impl Operations, tool: Tool, those: &[&Declared], arguments: &Value) -> Result<Value> {
+async fn perform(
+    operations: &impl Operations,
+    tool: Tool,
+    those: &[&Declared],
+    request: &CallToolRequest,
+) -> Result<Value> {
     let mut taken = takes(tool).to_vec();
     if those.len() > 1 {
         taken.push(WORKSPACE_NAME);
     }
-    let arguments = ToolArguments::decode(arguments, &taken)?;
+    let arguments = ToolArguments::decode(&request.arguments, &taken)?;
     let declared = chosen(those, arguments.workspace_name.as_deref())?;
     let meant = meant(operations, tool, declared, &arguments).await?;
-    let carry_out = async |operation, further: Value| {
-        let session = json!({ "session": meant.session, "allowCrossSession": meant.allow_cross_session });
-        operations.carry_out(operation, with(session, further)).await
-    };
     let inside = |further| with(json!({ "sandboxId": meant.sandbox_id, "dir": meant.dir }), further);
-    let of_snapshot = || match &arguments.r#ref {
-        Some(snapshot) => Ok(json!({ "ref": snapshot })),
-        None => Err(missing("ref", "the `ref` of a snapshot")),
+    let of_snapshot = async |further| {
+        let only_reads = tool != Tool::Delete;
+        let snapshot = arguments.r#ref.as_ref().ok_or_else(|| missing("ref", "the `ref` of a snapshot"))?;
+        meant.reach.snapshot(operations, snapshot, only_reads).await?;
+        Ok::<_, Error>(with(json!({ "ref": snapshot }), further))
     };
+    let key = || json!({ "idempotencyKey": request.idempotency_key });
     // What is wrong with a name is said by the operation.
     let name = arguments.name.as_deref().unwrap_or_default();
     match tool {
         Tool::Snapshot => {
-            let taken = carry_out(Operation::Snapshot, inside(json!({ "label": arguments.label }))).await?;
-            Ok(json!({ "ref": only_ref(taken) }))
+            let given = inside(with(json!({ "label": arguments.label }), key()));
+            Ok(json!({ "ref": only_ref(operations.carry_out(Operation::Snapshot, given).await?) }))
         }
-        Tool::Restore => Ok(json!({ "ref": carry_out(Operation::Restore, of_snapshot()?).await? })),
-        Tool::Branch => Ok(json!({ "ref": carry_out(Operation::Branch, of_snapshot()?).await? })),
-        Tool::Delete => carry_out(Operation::Delete, of_snapshot()?).await,
-        Tool::List => {
-            let page = async |sandbox: &Value, limit| {
-                carry_out(Operation::List, json!({ "sandboxId": sandbox, "limit": limit })).await
-            };
-            list(&meant, arguments.limit.unwrap_or(LIMIT), page).await
+        Tool::Restore => {
+            Ok(json!({ "ref": operations.carry_out(Operation::Restore, of_snapshot(key()).await?).await? }))
         }
+        Tool::Branch => Ok(json!({ "ref": operations.carry_out(Operation::Branch, of_snapshot(key()).await?).await? })),
+        Tool::Delete => operations.carry_out(Operation::Delete, of_snapshot(json!({})).await?).await,
+        Tool::List => list(operations, &meant, &arguments).await,
         Tool::SnapshotCreate => {
             let given = json!({ "name": name, "description": arguments.description });
-            carry_out(Operation::CreateCheckpoint, inside(given)).await
+            operations.carry_out(Operation::CreateCheckpoint, inside(given)).await
         }
-        Tool::SnapshotList => carry_out(Operation::ListCheckpoints, inside(json!({}))).await,
-        Tool::SnapshotRestore => carry_out(Operation::RestoreCheckpoint, inside(json!({ "name": name }))).await,
+        Tool::SnapshotList => operations.carry_out(Operation::ListCheckpoints, inside(json!({}))).await,
+        Tool::SnapshotRestore => {
+            operations.carry_out(Operation::RestoreCheckpoint, inside(json!({ "name": name }))).await
+        }
         Tool::SnapshotDiff => {
             let given = json!({ "name": name, "maxBytes": arguments.max_bytes });
-            carry_out(Operation::DiffCheckpoint, inside(given)).await
+            operations.carry_out(Operation::DiffCheckpoint, inside(given)).await
         }
     }
 }
 
-/// How many snapshots are listed, where the model does not say.
+/// How many snapshots are listed, where the model does not say, and at most.
 const LIMIT: u64 = 20;
+const MAX_LIMIT: u64 = ListRequest::MAX_LIMIT as u64;
 
 /// The arguments that a tool takes.
 const fn takes(tool: Tool) -> &'static [&'static str] {
@@ -140,7 +153,10 @@ fn chosen<'a>(those: &[&'a Declared], name: Option<&str>) -> Result<&'a Declared
         _ => those.iter().find(|declared| Some(declared.name.as_str()) == name),
     };
     let names = || those.iter().map(|declared| format!("{:?}", declared.name)).collect::<Vec<_>>().join(", ");
-    chosen.copied().ok_or_else(|| missing(WORKSPACE_NAME, &format!("one of {}", names())))
+    chosen.copied().ok_or_else(|| match name {
+        None => missing(WORKSPACE_NAME, &format!("one of {}", names())),
+        Some(name) => invalid(&format!("`{WORKSPACE_NAME}` is {name:?}"), &format!("Give one of {}.", names())),
+    })
 }
 
 /// Which sandbox is meant. One that persists by name has another one after each start, so it is asked.
@@ -150,39 +166,32 @@ async fn meant(
     declared: &Declared,
     arguments: &ToolArguments,
 ) -> Result<Meant> {
-    let allow_cross_session = declared.allow_cross_session;
-    let of_its_own = match declared.ground()? {
-        Ground::Sandbox(id, dir) => Meant {
-            sandbox_id: json!(id),
-            dir: json!(dir),
-            session: json!(id),
-            allow_cross_session,
-            former: Vec::new(),
-        },
+    let (own, dir) = match declared.ground()? {
+        Ground::Sandbox(id, dir) => (vec![id], json!(dir)),
         Ground::Named(address) => {
             let which = json!({ "name": address.name, "tenant": address.tenant });
-            let mut known = operations.carry_out(Operation::GetWorkspaceByName, which).await?;
+            let known = operations.carry_out(Operation::GetWorkspaceByName, which).await?;
             let is_active = known.get("state") == Some(&json!("active"));
             if !is_active && arguments.workspace.is_none() && works_inside(tool) {
                 return Err(Error::new(
                     Code::SandboxNotRunning,
                     format!("The workspace {:?} is not started, so it has no files to work with", declared.name),
-                    "Have the application start it; a snapshot can be restored meanwhile.",
+                    "Have the application start it.",
                 ));
             }
-            let mut take = |member: &str| known.get_mut(member).map(Value::take).unwrap_or_default();
-            let sandbox_id = take("sandboxId");
-            let former = match take("formerSandboxIds") {
-                Value::Array(former) => former,
-                _ => Vec::new(),
-            };
-            Meant { session: sandbox_id.clone(), sandbox_id, dir: take("dir"), allow_cross_session, former }
+            let former = known.get("formerSandboxIds").and_then(Value::as_array).into_iter().flatten();
+            let own = known.get("sandboxId").into_iter().chain(former).filter_map(Value::as_str);
+            let own = own.map(SandboxId::parse).collect::<Result<_>>()?;
+            (own, known.get("dir").cloned().unwrap_or_default())
         }
     };
-    Ok(match &arguments.workspace {
-        Some(workspace) => Meant { sandbox_id: json!(workspace.sandbox_id()), former: Vec::new(), ..of_its_own },
-        None => of_its_own,
-    })
+    let present = own.first().cloned().ok_or_else(Error::defect)?;
+    let reach = Reach { own, everything: declared.allow_cross_session };
+    let sandbox_id = match &arguments.workspace {
+        Some(workspace) => reach.workspace(operations, workspace).await?,
+        None => present,
+    };
+    Ok(Meant { sandbox_id, dir, reach })
 }
 
 /// Whether a tool needs the files of the workspace.
@@ -190,17 +199,25 @@ const fn works_inside(tool: Tool) -> bool {
     matches!(tool, Tool::Snapshot) || tool.is_of_checkpoints()
 }
 
-/// The snapshots of the sandbox, and of those that it was before: the newest first, as each of them is older than the next.
-async fn list(meant: &Meant, limit: u64, page: impl AsyncFn(&Value, u64) -> Result<Value>) -> Result<Value> {
+/// The snapshots of the sandbox; where it is the workspace's present one, also of those that it was before. The newest are
+/// first, as each sandbox is older than the next.
+async fn list(operations: &impl Operations, meant: &Meant, arguments: &ToolArguments) -> Result<Value> {
+    let limit = arguments.limit.unwrap_or(LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(invalid(&format!("`limit` is {limit}"), &format!("Give 1 to {MAX_LIMIT}.")));
+    }
+    let own = &meant.reach.own;
+    let former = own.get(1..).filter(|_| own.first() == Some(&meant.sandbox_id)).unwrap_or_default();
     let mut snapshots = Vec::new();
     let mut more = false;
-    for sandbox in std::iter::once(&meant.sandbox_id).chain(&meant.former) {
-        let left = limit.saturating_sub(snapshots.len() as u64);
-        if left == 0 && limit > 0 {
-            more = true;
+    for sandbox in std::iter::once(&meant.sandbox_id).chain(former) {
+        let left = limit - snapshots.len() as u64;
+        more = left == 0;
+        if more {
             break;
         }
-        let mut answer = page(sandbox, left).await?;
+        let page = json!({ "sandboxId": sandbox, "limit": left });
+        let mut answer = operations.carry_out(Operation::List, page).await?;
         more = answer.get("cursor").is_some();
         if let Some(Value::Array(found)) = answer.get_mut("snapshots").map(Value::take) {
             snapshots.extend(found.into_iter().filter_map(shown));
@@ -233,7 +250,11 @@ fn only_ref(mut taken: Value) -> Value {
 }
 
 fn missing(argument: &str, what: &str) -> Error {
-    Error::new(Code::InvalidArgument, format!("`{argument}` is missing"), format!("Give {what}."))
+    invalid(&format!("`{argument}` is missing"), &format!("Give {what}."))
+}
+
+fn invalid(what: &str, remediation: &str) -> Error {
+    Error::new(Code::InvalidArgument, what, remediation)
 }
 
 /// The members of both.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
-use super::invalid;
+use super::{idempotency_key, invalid};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
@@ -52,7 +52,7 @@ pub enum Style {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolWorkspace"))]
 pub struct Declared {
-    /// What the model knows it by: a letter or digit, and then letters, digits, `_` and `-`.
+    /// What the model knows it by: 1–35 letters, digits, `_` and `-`; up to 64 in the flat style.
     pub name: String,
     /// Whether there are tools for snapshots.
     #[serde(default)]
@@ -72,7 +72,8 @@ pub struct Declared {
     /// Whose it is; the default tenant's where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<Tenant>,
-    /// Whether snapshots of other lineages may be restored, and deleted.
+    /// Whether the tools reach every sandbox and snapshot of this deployment, and not only the workspace and what was made
+    /// from it.
     #[serde(default)]
     pub allow_cross_session: bool,
 }
@@ -147,6 +148,13 @@ impl Toolset {
 }
 
 impl Declared {
+    /// A name for something that is called `text`: what can't be in the name of a tool is `-`, and what is too long is cut.
+    pub fn name_of(text: &str, is_flat: bool) -> String {
+        let longest = if is_flat { MAX_TOOL_NAME } else { MAX_TOOL_NAME - AROUND_NAME };
+        let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
+        text.chars().map(allowed).take(longest).collect()
+    }
+
     /// Whether there are tools for checkpoints.
     pub fn has_checkpoints(&self) -> bool {
         self.checkpoint.unwrap_or(self.snapshot)
@@ -196,7 +204,7 @@ impl Declared {
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema),
-    schemars(rename = "CallToolOptions"),
+    schemars(rename = "CallToolOptions", rename_all = "camelCase"),
     schemars(transform = needs(&["name"]), transform = extends("Toolset"))
 )]
 pub struct CallToolRequest {
@@ -208,16 +216,20 @@ pub struct CallToolRequest {
     /// The arguments, as the model gave them.
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
     pub arguments: Value,
+    /// A key by which the same call can be made again, and takes the same snapshot, or answers the same new workspace.
+    pub idempotency_key: Option<String>,
 }
 
 impl CallToolRequest {
-    /// Decodes a [`Toolset`] with `name` and `arguments?`.
+    /// Decodes a [`Toolset`] with `name`, `arguments?` and `idempotencyKey?`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let toolset = Toolset::take(&mut fields)?;
         let (name, arguments) = (fields.required("name")?, fields.value("arguments"));
+        let key = fields.text("idempotencyKey")?;
         fields.end()?;
-        Ok(Self { toolset, name, arguments: arguments.unwrap_or_else(|| Value::Object(Map::new())) })
+        let arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
+        Ok(Self { toolset, name, arguments, idempotency_key: idempotency_key(key)? })
     }
 }
 
@@ -306,12 +318,7 @@ impl ToolArguments {
 }
 
 fn workspace(value: Value) -> Result<WorkspaceRef> {
-    crate::model::json::read(&written_as_text(value)).map_err(|why| {
-        invalid(
-            &format!("`workspace` can't be read: {why}"),
-            "Pass the `ref` on exactly as restore or branch answered it, or leave it out for the workspace that the tool is for.",
-        )
-    })
+    WorkspaceRef::decode(&written_as_text(value))
 }
 
 fn written_as_text(value: Value) -> Value {

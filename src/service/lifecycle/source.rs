@@ -148,7 +148,10 @@ pub(in crate::service) fn used<P: Ports>(this: &CloudflareSandboxSnapshotter<P>,
     Ok(())
 }
 
-fn newest_whole<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, dir: &Directory) -> Result<Option<SnapshotRecord>> {
+pub(in crate::service) fn newest_whole<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    dir: &Directory,
+) -> Result<Option<SnapshotRecord>> {
     let mut cursor: Option<Cursor> = None;
     loop {
         let page = this.ports.ledger()?.page(cursor.as_ref(), None, FEW)?;

@@ -102,13 +102,43 @@ fn a_snapshot_in_which_nothing_is_left_is_not_found() {
 }
 
 #[test]
-fn a_snapshot_that_its_owner_deletes_leaves_the_one_before() {
+fn a_snapshot_that_its_owner_deletes_by_force_leaves_the_one_before() {
     let stage = Stage::with_work();
     stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
     stage.world.pass(MINUTE);
     let second = stage.saves("other", "second");
-    let selection = json!({ "sandboxId": stage.sandbox_of("other"), "snapshotId": second });
+    let selection = json!({ "sandboxId": stage.sandbox_of("other"), "snapshotId": second, "force": true });
     stage.run(Operation::Delete, &selection).unwrap();
     stage.starts("other", &json!({})).unwrap();
     assert_eq!(stage.file("other").unwrap(), "first");
+}
+
+#[test]
+fn the_files_of_a_workspace_that_has_stopped_are_not_deleted_unasked() {
+    let stage = Stage::with_work();
+    stage.world.pass(MINUTE);
+    let last = stage.saves(WORK, "second");
+    let selection = json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": last });
+    let error = stage.run(Operation::Delete, &selection).fails_as(Code::SnapshotHeld);
+    assert!(error.message().contains("\"work\""), "{error}");
+    stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!(stage.file(WORK).unwrap(), "second");
+}
+
+#[test]
+fn an_older_snapshot_of_a_workspace_that_has_stopped_can_be_deleted() {
+    let stage = Stage::with_work();
+    let first = stage.saves(WORK, "first");
+    stage.starts(WORK, &json!({})).unwrap();
+    stage.world.pass(MINUTE);
+    stage.saves(WORK, "second");
+    stage.run(Operation::Delete, &json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": first })).unwrap();
+}
+
+#[test]
+fn the_newest_snapshot_of_a_workspace_that_runs_can_be_deleted() {
+    let stage = Stage::with_work();
+    let last = stage.saves(WORK, "second");
+    stage.starts(WORK, &json!({})).unwrap();
+    stage.run(Operation::Delete, &json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": last })).unwrap();
 }
