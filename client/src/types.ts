@@ -1157,15 +1157,16 @@ export interface RestoredCheckpoint {
   commit: string;
   /**
    * The paths that were written, edited or removed by it, in their order, relative to the directory; at
-   * most 5,000. One with control characters, quotes or bytes that are not UTF-8 is quoted as git quotes
-   * it.
+   * most 5,000. One with control characters, quotes, backslashes or bytes that are not UTF-8 is quoted
+   * as git quotes it.
    */
   changed: string[];
   /** How many there are of them. */
   changedCount: number;
   /**
    * The commit of what was there before, if that was anything else. It is kept under
-   * `refs/sandbox/before-restore` until the next restore.
+   * `refs/sandbox/before-restore` until the next restore that changes something; in a linked work tree,
+   * under `refs/worktree/sandbox/before-restore`.
    */
   before?: string;
 }

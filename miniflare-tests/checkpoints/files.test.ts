@@ -138,6 +138,33 @@ describe('a restore leaves', () => {
   });
 });
 
+describe('a restore is not held up', () => {
+  test('by files with names that git could take for more, where rules are asked for', async () => {
+    await place.exec("echo '*.log' > .gitignore");
+    await place.create('s1');
+    await place.exec(
+      "rm .gitignore; for name in ':(glob)a' ':!b' ':c' -d '*.e'; do : > \"$name\"; : > \"$name.log\"; done",
+    );
+    await place.restore('s1');
+    assert.equal(
+      await place.exec('ls -A'),
+      '*.e.log\n-d.log\n.git\n.gitignore\n:!b.log\n:(glob)a.log\n:c.log\n',
+    );
+  });
+
+  test('by a pipe where the checkpoint has a file', async () => {
+    const { changed } = await comesBack('echo 1 > pipe', 'rm pipe; mkfifo pipe');
+    assert.deepEqual(changed, ['pipe']);
+  });
+
+  test('by a .gitignore that is a link', async () => {
+    await comesBack(
+      'mkdir d; echo x > rules; ln -s ../rules d/.gitignore',
+      'rm d/.gitignore; mkdir d/.gitignore; echo 1 > d/.gitignore/x',
+    );
+  });
+});
+
 describe('a file that is ignored', () => {
   test('is kept all the same where it is tracked', async () => {
     await place.exec(
@@ -254,6 +281,26 @@ describe('a nested repository', () => {
     await place.exec('echo 3 > sm/code; echo 4 > sm/new; rm sm/its.log');
     assert.deepEqual((await place.restore('s1')).changed, ['sm/code', 'sm/its.log', 'sm/new']);
     assert.deepEqual([await place.files(), await place.repository(), await place.repository('sm')], before);
+  });
+
+  test('that is a submodule in a directory that is ignored comes back too', async () => {
+    await place.exec(`echo vendor/ > .gitignore
+      git -c protocol.file.allow=always submodule --quiet add -f /workspace/cloned vendor/sm; ${COMMIT.replace('-A', '-u')}`);
+    const files = await place.files();
+    await place.create('s1');
+    await place.exec('echo 3 > vendor/sm/code; rm vendor/sm/its.log');
+    assert.deepEqual((await place.restore('s1')).changed, ['vendor/sm/code', 'vendor/sm/its.log']);
+    assert.equal(await place.files(), files);
+  });
+
+  test('that is a file now, which is ignored, is kept as that file', async () => {
+    await place.exec(
+      `git add cloned; ${COMMIT.replace('-A', '-u')}; rm -r cloned; echo 1 > cloned; echo cloned > .gitignore`,
+    );
+    await place.create('s1');
+    await place.exec('echo 2 > cloned');
+    assert.deepEqual((await place.restore('s1')).changed, ['cloned']);
+    assert.equal(await place.exec('cat cloned'), '1\n');
   });
 
   test('can have checkpoints of its own', async () => {

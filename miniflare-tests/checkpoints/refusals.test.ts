@@ -92,14 +92,22 @@ test('a checkpoint of another tool that lacks files of nested repositories is no
   assert.equal(await place.exec('cat sub/s'), '2\n');
 });
 
-describe('what can not be read', () => {
-  /** Takes the rights of root from everything that runs in the sandbox from now on. */
-  async function withoutRights() {
-    const drop = `[ -n "$DROPPED" ] || DROPPED=1 exec setpriv --bounding-set=-dac_override,-dac_read_search bash -c "$BASH_EXECUTION_STRING"`;
-    await place.exec(`echo ${quoted(drop)} > /tmp/drop.sh`);
-    await world.sandbox(place.id, 'setEnvVars', { BASH_ENV: '/tmp/drop.sh' });
-  }
+/** Has something refused with CHECKPOINT_FAILED, in words that name why. */
+async function fails(call: Promise<unknown>, why: RegExp) {
+  const error = await world.failure(call);
+  assert.equal(error.code, 'CHECKPOINT_FAILED');
+  assert.match(error.message, why);
+  return error;
+}
 
+/** Takes the rights of root from everything that runs in the sandbox from now on. */
+async function withoutRights() {
+  const drop = `[ -n "$DROPPED" ] || DROPPED=1 exec setpriv --bounding-set=-dac_override,-dac_read_search bash -c "$BASH_EXECUTION_STRING"`;
+  await place.exec(`echo ${quoted(drop)} > /tmp/drop.sh`);
+  await world.sandbox(place.id, 'setEnvVars', { BASH_ENV: '/tmp/drop.sh' });
+}
+
+describe('what can not be read', () => {
   for (const [what, name, make] of [
     ['a file', 'secret', 'echo s > secret; chmod 000 secret'],
     ['a directory', 'private', 'mkdir private; echo s > private/s; chmod 000 private'],
@@ -119,6 +127,32 @@ describe('what can not be read', () => {
     });
   }
 
+  test("is never missing from a checkpoint: files that are tracked, where the user's index is broken", async () => {
+    await place.exec(
+      'git init -q; echo out > .gitignore; echo 1 > out; git add -f out; echo junk > .git/index',
+    );
+    await fails(place.create('s1'), /index file/);
+    assert.deepEqual(await place.names(), []);
+  });
+
+  test('is given up in time: a pipe where git looks for rules', async () => {
+    await place.exec(`mkfifo .gitignore; mkdir /tmp/impatient
+      printf '#!/bin/sh\nshift\nexec /usr/bin/timeout 1 "$@"\n' > /tmp/impatient/timeout; chmod +x /tmp/impatient/timeout`);
+    await world.sandbox(place.id, 'setEnvVars', { PATH: '/tmp/impatient:/usr/bin:/bin' });
+    await fails(place.create('s1'), /still at work/);
+    await place.exec('rm .gitignore');
+    await place.create('s1');
+  });
+});
+
+test('files that git keeps to itself are named', async () => {
+  await place.exec('mkdir -p sub/.GIT; echo 1 > sub/.GIT/config');
+  await fails(place.create('s1'), /sub\/\.GIT\/config/);
+  await place.exec('echo .GIT > .gitignore');
+  await place.create('s1');
+});
+
+describe('what can not be written', () => {
   test('a restore that can not write says how far it came, and how to go back', async () => {
     await place.exec('mkdir d; echo 1 > d/file');
     await place.create('s1');
@@ -131,5 +165,37 @@ describe('what can not be read', () => {
     await place.exec('chmod 755 d');
     await place.restore('s1');
     assert.equal(await place.exec('cat file d/file'), '1\n1\n');
+  });
+
+  test('a restore that can not remove a file says so', async () => {
+    await place.exec('mkdir d; echo 1 > d/file');
+    await place.create('s1');
+    await place.exec('echo 1 > d/new; chmod 555 d');
+    await withoutRights();
+    const error = await fails(place.restore('s1'), /d\/new/);
+    assert.match(error.remediation ?? '', /\b[0-9a-f]{40}\b/);
+    await place.exec('chmod 755 d');
+    assert.deepEqual((await place.restore('s1')).changed, ['d/new']);
+  });
+
+  test('a checkpoint has all files, or is not made, however full the disk is', async () => {
+    const small = new Place(world, place.id, '/tmp/small');
+    await place.exec(`mkdir /tmp/small; mount -t tmpfs -o size=16m small /tmp/small; cd /tmp/small
+      for i in {1..1500}; do : > $i-$(printf 'x%.0s' {1..200}); done; git init -q; echo /ballast > .git/info/exclude`);
+    for (let room = 0; room <= 1200; room += 60) {
+      await small.exec(`rm -f ballast; git update-ref -d refs/sandbox/snapshots/s1; git prune --expire=now
+        head -c $((($(df -k --output=avail . | tail -n 1) - ${room}) * 1024)) /dev/zero > ballast`);
+      const error = await small.create('s1').then(
+        () => undefined,
+        (error: Error) => error,
+      );
+      if (error)
+        assert.match(
+          error.message,
+          /CHECKPOINT_FAILED.*(No space left|disk|unable to write|can't be made)/,
+          `${room}`,
+        );
+      else assert.equal((await small.holds('refs/sandbox/snapshots/s1')).length, 1500, `${room}`);
+    }
   });
 });

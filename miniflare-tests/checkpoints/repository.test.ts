@@ -142,8 +142,11 @@ describe('a checkpoint', () => {
     assert.equal(await place.exec('ls -d .git/sandbox-snapshotter 2>/dev/null; true'), '');
   });
 
-  test('is made whatever variables of git the sandbox has', async () => {
+  test('is made whatever variables of git and bash the sandbox has', async () => {
+    await place.exec("echo 'set -efuC; shopt -s nocasematch failglob' > /tmp/options.sh");
     const GIT = {
+      POSIXLY_CORRECT: '1',
+      BASH_ENV: '/tmp/options.sh',
       GIT_DIR: '/tmp/none',
       GIT_INDEX_FILE: '/tmp/index',
       GIT_WORK_TREE: '/tmp',
@@ -197,6 +200,30 @@ describe('a repository', () => {
       assert.deepEqual((await linked.restore('s1')).changed, ['new', 'tracked']);
     });
     assert.equal(await linked.exec('git status --short'), '');
+  });
+
+  test('has names of its own in each of its work trees', async () => {
+    await place.exec('git worktree add -q /home/linked main');
+    const linked = new Place(world, place.id, '/home/linked');
+    const [{ commit }, { commit: its }] = [await place.create('s1'), await linked.create('s1')];
+    assert.notEqual(commit, its);
+    assert.deepEqual(
+      [await place.list(), await linked.list()].map(([first]) => first?.commit),
+      [commit, its],
+    );
+    await linked.exec('echo 2 > tracked');
+    assert.deepEqual((await linked.restore('s1')).changed, ['tracked']);
+    assert.equal(
+      await place.exec('git for-each-ref --format="%(refname)" refs/sandbox refs/worktree'),
+      'refs/sandbox/snapshots/s1\n',
+    );
+  });
+
+  test('without commits, whose HEAD is a link, keeps that', async () => {
+    const other = new Place(world, `other-${++count}`);
+    await other.exec('git init -q; ln -sf refs/heads/trunk .git/HEAD; echo 1 > file');
+    await other.create('s1');
+    assert.equal(await other.exec('readlink .git/HEAD'), 'refs/heads/trunk\n');
   });
 
   test('that git can not read is refused with what git says', async () => {

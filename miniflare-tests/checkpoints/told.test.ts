@@ -44,7 +44,9 @@ describe('a list', () => {
       export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
       GIT_COMMITTER_DATE='2026-04-23T12:30:00Z' git commit-tree -m 'before refactor' ${commit}^{tree} > /tmp/theirs
       git update-ref refs/sandbox/snapshots/theirs "$(cat /tmp/theirs)"
-      git update-ref refs/sandbox/snapshots/blob ${commit}:a.txt; git update-ref refs/sandbox/snapshots/x/y ${commit}`);
+      git update-ref refs/sandbox/snapshots/blob ${commit}:a.txt; git update-ref refs/sandbox/snapshots/x/y ${commit}
+      printf 'tree %s\n\nno commit\n' "$(git rev-parse ${commit}^{tree})" > /tmp/odd
+      odd=$(git hash-object -t commit --literally -w /tmp/odd); echo "$odd" > .git/refs/sandbox/snapshots/odd`);
     const [ours, theirs] = await place.list();
     assert.equal(ours?.name, 'ours');
     const { name, createdAt, description } = theirs!;

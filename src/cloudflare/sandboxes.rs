@@ -59,8 +59,19 @@ impl Stubs {
         }
         let options = json!({ "origin": "internal", "timeout": millis });
         let arguments = [json!(command), json!(NO_SESSION), options];
-        self.call(id, "execWithSessionToken", &arguments).await.map(|output: Output| output.stdout)
+        let output = self.call(id, "execWithSessionToken", &arguments).await;
+        let output: Output = output.map_err(|failure| without(command, failure))?;
+        Ok(output.stdout)
     }
+}
+
+/// A failure without the command that it quotes at the end: that is ours, and long.
+fn without(command: &str, mut failure: Failure) -> Failure {
+    if let Some(start) = command.lines().next().and_then(|line| failure.message.find(line)) {
+        failure.message.truncate(start);
+        failure.message.truncate(failure.message.trim_end_matches([' ', ':']).len());
+    }
+    failure
 }
 
 impl Sandboxes for Stubs {
@@ -189,5 +200,17 @@ impl Sandboxes for Stubs {
     ) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
         let stdout = self.run(id, &checkpoints::command(dir, meant, call), checkpoints::MILLIS).await?;
         checkpoints::read(&stdout, call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_does_not_quote_the_command() {
+        let told = |message: &str| without("run=/run/x\nrm -rf", Failure::new("CommandError", message)).message;
+        assert_eq!(told("It timed out after 1000 ms: run=/run/x\nrm…"), "It timed out after 1000 ms");
+        assert_eq!(told("The container went away"), "The container went away");
     }
 }

@@ -11,12 +11,6 @@ use super::{Code, Error, Result, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
-/// The namespace of their refs.
-pub const CHECKPOINTS: &str = "refs/sandbox/snapshots/";
-
-/// The ref of the state that the last restore has replaced.
-pub const BEFORE_RESTORE: &str = "refs/sandbox/before-restore";
-
 checked_string! {
     /// The name of a checkpoint: 1–100 characters of `A–Z a–z 0–9 _ . -`, the first of them none of `.` and `-`, without
     /// `..`, and ending in neither `.` nor `.lock`, which git refuses in refs.
@@ -137,12 +131,13 @@ pub struct RestoredCheckpoint {
     /// Its commit.
     pub commit: String,
     /// The paths that were written, edited or removed by it, in their order, relative to the directory; at most
-    /// 5,000. One with control characters, quotes or bytes that are not UTF-8 is quoted as git quotes it.
+    /// 5,000. One with control characters, quotes, backslashes or bytes that are not UTF-8 is quoted as git quotes it.
     pub changed: Vec<String>,
     /// How many there are of them.
     pub changed_count: u64,
     /// The commit of what was there before, if that was anything else. It is kept under
-    /// `refs/sandbox/before-restore` until the next restore.
+    /// `refs/sandbox/before-restore` until the next restore that changes something; in a linked work tree, under
+    /// `refs/worktree/sandbox/before-restore`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }

@@ -77,6 +77,8 @@ pub enum CheckpointRefusal {
     Gitlinks,
     /// Files can't be read; some of them.
     Unreadable(Vec<String>),
+    /// Files have names that git keeps to itself; some of them.
+    Names(Vec<String>),
     /// What is in no checkpoint would be lost: ignored files and nested repositories that are where the checkpoint has other
     /// files; some of them.
     Blocked(Vec<String>),

@@ -9,11 +9,11 @@ use crate::model::Directory;
 use crate::model::checkpoint::RestoredCheckpoint;
 use crate::model::checkpoint_call::{CheckpointCall, Meant};
 
-/// How long it may take, in milliseconds.
+/// How long it may take, in milliseconds. The script ends a while before that, to tell why.
 pub(super) const MILLIS: u32 = 120_000;
 
-/// The script, without what it is about.
-const SCRIPT: &str = include_str!("script.sh");
+/// The script, without what it is about. The part that begins stands last.
+const SCRIPT: &str = concat!(include_str!("restore.sh"), include_str!("script.sh"));
 
 /// How long the paths may be on average that a restore has changed, in bytes, so that all are told that can be.
 const PATH: usize = 200;

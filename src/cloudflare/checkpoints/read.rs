@@ -3,7 +3,7 @@
 use base64ct::{Base64, Encoding};
 
 use crate::model::checkpoint::{
-    CHECKPOINTS, Checkpoint, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
+    Checkpoint, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
 };
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal};
 use crate::model::{Failure, Place, Timestamp};
@@ -76,6 +76,7 @@ fn refusal(word: &str, fields: &mut Fields) -> Option<CheckpointRefusal> {
         "unknown" => CheckpointRefusal::Unknown,
         "gitlinks" => CheckpointRefusal::Gitlinks,
         "unreadable" => CheckpointRefusal::Unreadable(fields.whole().map(path).collect()),
+        "names" => CheckpointRefusal::Names(fields.whole().map(path).collect()),
         "blocked" => CheckpointRefusal::Blocked(fields.whole().map(path).collect()),
         "busy" => CheckpointRefusal::Busy,
         "failed" => CheckpointRefusal::Failed {
@@ -121,7 +122,7 @@ fn commit(text: String) -> Option<String> {
 }
 
 /// Reads what `git cat-file` tells of commits, each with the microseconds at which it was made. What is no checkpoint of ours
-/// or of a tool with the same refs is passed over.
+/// or of a tool with the same refs is passed over, and so is a commit that makes no sense.
 fn commits(mut told: &[u8]) -> Option<Vec<(Checkpoint, i64)>> {
     let mut commits = Vec::new();
     while !told.is_empty() {
@@ -134,9 +135,7 @@ fn commits(mut told: &[u8]) -> Option<Vec<(Checkpoint, i64)>> {
         let [id, kind, size, name] = <[_; 4]>::try_from(line.split(' ').collect::<Vec<_>>()).ok()?;
         let (raw, rest) = rest.split_at_checked(size.parse().ok()?)?;
         told = rest.strip_prefix(b"\n")?;
-        let name = name.strip_prefix(CHECKPOINTS).and_then(|name| CheckpointName::parse(name).ok());
-        if let (Some(name), "commit") = (name, kind) {
-            let (description, micros) = describe(raw)?;
+        if let (Ok(name), "commit", Some((description, micros))) = (CheckpointName::parse(name), kind, describe(raw)) {
             let created_at = Timestamp::from_millis(micros / 1000);
             commits.push((Checkpoint { name, commit: commit(id.to_owned())?, created_at, description }, micros));
         }
@@ -237,7 +236,7 @@ mod tests {
     /// A commit as `git cat-file --batch` tells it.
     fn told(name: &str, committer: &str, message: &str) -> String {
         let raw = format!("tree {ID}\nauthor a <a@b> 1 +0000\ncommitter {committer}\n\n{message}");
-        format!("{ID} commit {} {CHECKPOINTS}{name}\n{raw}\n", raw.len())
+        format!("{ID} commit {} {name}\n{raw}\n", raw.len())
     }
 
     fn listed(commits: &[String]) -> Vec<Checkpoint> {
@@ -278,8 +277,8 @@ mod tests {
 
     #[test]
     fn what_is_no_checkpoint_is_passed_over() {
-        let blob = format!("{ID} blob 3 {CHECKPOINTS}blob\n1\n2\n");
-        let others = [blob, format!("{ID} missing\n"), told("a/b", "A <a@b> 12 +0000", "x")];
+        let blob = format!("{ID} blob 3 blob\n1\n2\n");
+        let others = [blob, format!("{ID} missing\n"), told("a/b", "A <a@b> 12 +0000", "x"), told("s1", "nobody", "x")];
         assert_eq!(listed(&others), []);
         assert_eq!(listed(&[]), []);
     }
@@ -356,6 +355,7 @@ mod tests {
             ("unknown\0", CheckpointRefusal::Unknown),
             ("gitlinks\0", CheckpointRefusal::Gitlinks),
             ("unreadable\0a\0b\nc\0", CheckpointRefusal::Unreadable(vec!["a".into(), r#""b\nc""#.into()])),
+            ("names\0.GIT\0", CheckpointRefusal::Names(vec![".GIT".into()])),
             ("blocked\0a\0", CheckpointRefusal::Blocked(vec!["a".into()])),
             ("busy\0", CheckpointRefusal::Busy),
             ("failed\0\0error\nfatal\n\0", CheckpointRefusal::Failed { words: "error; fatal".into(), before: None }),

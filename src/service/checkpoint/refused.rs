@@ -47,6 +47,10 @@ pub(super) fn refused<P: Ports>(
             format!("Files in {dir:?} can't be read: {}", some_of(&paths)),
             "Make them readable, or have .gitignore leave them out. A checkpoint without them would remove them when it is restored.",
         ),
+        CheckpointRefusal::Names(paths) => failed(
+            format!("Git keeps no files of these names, which are in {dir:?}: {}", some_of(&paths)),
+            "Give them other names, or have .gitignore leave them out. A checkpoint without them would not bring them back.",
+        ),
         CheckpointRefusal::Blocked(paths) => failed(
             format!("The checkpoint has other files where these are, which no checkpoint holds: {}", some_of(&paths)),
             "Move them away, or remove them, and restore it then.",

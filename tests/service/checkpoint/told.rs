@@ -105,6 +105,7 @@ fn every_refusal_has_a_code_and_says_what_to_do() {
         (CheckpointRefusal::NoGit, Code::GitMissing, "agent-42"),
         (CheckpointRefusal::Gitlinks, Code::Unsupported, "/workspace"),
         (CheckpointRefusal::Unreadable(odd()), Code::CheckpointFailed, "odd file, another"),
+        (CheckpointRefusal::Names(odd()), Code::CheckpointFailed, "odd file, another"),
         (CheckpointRefusal::Blocked(odd()), Code::CheckpointFailed, "odd file, another"),
         (CheckpointRefusal::Busy, Code::SandboxBusy, "agent-42"),
         (failed(None), Code::CheckpointFailed, "fatal: odd"),
