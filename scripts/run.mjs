@@ -1,7 +1,9 @@
 // `npm run <command>`: sets up what the command needs, then runs it.
 
+import { rmSync } from 'node:fs';
+
 import { build } from './build.mjs';
-import { output, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
+import { at, output, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
 import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
@@ -58,6 +60,12 @@ const commands = {
   dev: () => {
     sandboxes();
     run('node', ['scripts/dev.ts', ...args]);
+  },
+  pack: () => {
+    packages();
+    rmSync(at('client/dist'), { recursive: true, force: true });
+    run('tsc', ['--project', 'client/tsconfig.build.json']);
+    run('npm', ['pack', './client', ...args]);
   },
   deploy: () => {
     packages(); // wrangler runs `npm run build` itself.

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { problem } from './fakes.ts';
-import { PACKAGE, Project } from './projects.ts';
+import { Project, ROOT } from './projects.ts';
 
 const APPLICATION = `
 import { http, NotFoundError, SnapshotterClient, type Summary } from 'sandbox-snapshotter-client';
@@ -68,15 +69,16 @@ test('the packed package is installed, compiles under strict settings, and runs'
   };
   await using project = await Project.make(tmpdir(), files);
 
-  const packed = await project.run('npm', ['pack', PACKAGE, '--json', '--silent']);
+  const destination = ['--json', '--silent', '--pack-destination', project.path];
+  const packed = await project.run(process.execPath, [join(ROOT, 'scripts/run.mjs'), 'pack', ...destination]);
   assert.equal(packed.status, 0, packed.output);
   const [{ filename, files: contents }] = JSON.parse(packed.output.slice(packed.output.indexOf('[')));
-  const strangers = contents
-    .map(({ path }: { path: string }) => path)
-    .filter(
-      (path: string) => !/^(dist\/.*\.(js|d\.ts)|LICENSE|README\.md|package\.json|schema\.json)$/.test(path),
-    );
-  assert.deepEqual(strangers, []);
+  const paths: string[] = contents.map(({ path }: { path: string }) => path);
+  const expected = /^(dist\/.*\.(js|d\.ts)|LICENSE|README\.md|package\.json|schema\.json)$/;
+  assert.deepEqual(
+    paths.filter((path) => !expected.test(path)),
+    [],
+  );
 
   const installed = await project.run('npm', [
     'install',
