@@ -61,7 +61,7 @@ fn each_snapshot_of_a_list_is_a_line_of_json() {
 #[test]
 fn a_list_says_when_there_are_more_and_when_there_are_none() {
     let more = text("list", json!({ "snapshots": [summary("first")], "cursor": "next" }));
-    assert!(more.ends_with("\nThere are older ones: ask with a higher limit."));
+    assert!(more.ends_with("\nThere are older ones; a list has 100 at most."));
     assert_eq!(text("list", json!({ "snapshots": [] })), "There are no snapshots.");
 }
 

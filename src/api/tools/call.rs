@@ -130,9 +130,11 @@ async fn perform(
     }
 }
 
-/// How many snapshots are listed, where the model does not say, and at most.
+/// How many snapshots are listed, where the model does not say.
 const LIMIT: u64 = 20;
-const MAX_LIMIT: u64 = ListRequest::MAX_LIMIT as u64;
+
+/// How many are listed at most.
+pub(super) const MAX_LIMIT: u64 = ListRequest::MAX_LIMIT as u64;
 
 /// The arguments that a tool takes.
 const fn takes(tool: Tool) -> &'static [&'static str] {

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::call::MAX_LIMIT;
 use super::catalog::Tool;
 
 /// How much of a commit's name is enough in a list.
@@ -43,7 +44,7 @@ fn snapshots(answer: &Value) -> String {
     let mut lines = vec![format!("{} snapshot(s), the newest first:", snapshots.len())];
     lines.extend(snapshots.iter().map(Value::to_string));
     if flag(answer, "more") {
-        lines.push("There are older ones: ask with a higher limit.".to_owned());
+        lines.push(format!("There are older ones; a list has {MAX_LIMIT} at most."));
     }
     lines.join("\n")
 }

@@ -109,7 +109,7 @@ pub fn asked(decode: impl FnOnce()) -> BTreeSet<String> {
     ASKED.take()
 }
 
-const COMPARE: &str = "Compare the arguments with the operation's documentation.";
+const COMPARE: &str = "Compare the arguments with the documentation or the schema of what is called.";
 
 fn mistyped(name: &str, what: &str) -> crate::model::Error {
     invalid(&format!("`{name}` is not {what}"), COMPARE)
