@@ -25,6 +25,8 @@ export interface LocalWorker {
   main?: string;
   /** Vars and secrets, over those of the file. */
   vars?: Record<string, string>;
+  /** Bindings beside those of the file. */
+  bindings?: Env;
   /** Names of bindings to leave out. */
   without?: string[];
   /** In place of the file's. */
@@ -123,7 +125,7 @@ async function pidOf(entry: string): Promise<number> {
 async function describe(worker: LocalWorker): Promise<Worker> {
   const config = readConfig({ config: worker.config }, { hideWarnings: true });
   const name = config.name ?? 'worker';
-  const env: Env = {};
+  const env: Env = { ...worker.bindings };
   for (const binding of config.durable_objects.bindings) {
     const owner =
       binding.class_name === 'Sandbox' ? (worker.sandboxesOf ?? binding.script_name) : binding.script_name;
@@ -131,6 +133,8 @@ async function describe(worker: LocalWorker): Promise<Worker> {
   }
   for (const { binding, bucket_name } of config.r2_buckets)
     env[binding] = { type: 'r2', name: bucket_name ?? binding };
+  for (const { binding, dataset } of config.analytics_engine_datasets)
+    env[binding] = { type: 'analytics-engine-dataset', name: dataset ?? binding };
   for (const { binding, service } of config.services ?? [])
     env[binding] = { type: 'worker', worker: service };
   for (const [key, value] of Object.entries({ ...config.vars, ...worker.vars })) {

@@ -3,7 +3,8 @@
 import { rmSync } from 'node:fs';
 
 import { build } from './build.mjs';
-import { at, output, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
+import { at, chromium, output, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
+import { pages } from './pages.mjs';
 import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
@@ -16,16 +17,19 @@ const commands = {
     packages();
     rust();
     run('cargo', ['fmt', '--all', '--check']);
-    clippy('--all-targets', '--features', 'schema,client');
-    clippy('--lib', '--no-default-features', '--features', 'client');
+    clippy('--all-targets', '--features', 'schema,service-binding');
+    clippy('--lib', '--no-default-features', '--features', 'service-binding');
+    clippy('--package', 'snapshotter-cli', '--all-targets');
     run('node', ['scripts/types.mjs', '--check']);
     lintTestWorkers();
     for (const project of [
       '.',
       'client',
+      'console',
       'examples/agent',
       'miniflare-tests/caller',
       'miniflare-tests/client/visitor',
+      'reference',
     ])
       run('tsc', ['--project', project]);
     run('prettier', ['--check', '--log-level', 'warn', '.']);
@@ -43,7 +47,9 @@ const commands = {
   },
   test: () => {
     sandboxes();
+    chromium();
     buildTestWorkers();
+    run('cargo', ['build', '--package', 'snapshotter-cli', '--locked', '--quiet']);
     run('node', ['scripts/test.ts', ...args]);
   },
   simulate: () => {
@@ -85,6 +91,7 @@ function worker() {
   rust();
   wasmBindgen();
   build();
+  pages();
 }
 
 /** The Worker, and what its sandboxes run on. */

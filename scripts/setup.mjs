@@ -107,20 +107,29 @@ export function wasmBindgen() {
 
 /** The squashfs tools, which local sandboxes make their archives with. */
 export function squashfs() {
-  const missing = () => ['mksquashfs', 'unsquashfs'].filter((tool) => !output('which', [tool]));
+  debian(
+    'squashfs-tools',
+    ['mksquashfs', 'unsquashfs'],
+    'Local sandboxes need Linux with it; elsewhere use Docker and `npx wrangler dev`.',
+  );
+}
+
+/** The browser that tests look at pages with. */
+export function chromium() {
+  debian('chromium', ['chromium'], 'Tests look at pages with it.');
+}
+
+/** Installs a package of Debian's where one of its commands is missing. */
+function debian(/** @type {string} */ name, /** @type {string[]} */ commands, /** @type {string} */ why) {
+  const missing = () => commands.filter((command) => !output('which', [command]));
   if (missing().length === 0) return;
   const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   const apt = (/** @type {string[]} */ ...args) => {
     const [command = '', ...rest] = [...sudo, 'apt-get', ...args];
     return output('which', ['apt-get']) !== undefined && attempt(command, rest) === 0;
   };
-  if (!apt('install', '-y', 'squashfs-tools')) apt('update') && apt('install', '-y', 'squashfs-tools');
-  if (missing().length > 0) {
-    fail(
-      `${missing().join(' and ')} could not be installed. Local sandboxes need Linux with the package squashfs-tools; ` +
-        'elsewhere use Docker and `npx wrangler dev`.',
-    );
-  }
+  if (!apt('install', '-y', name)) apt('update') && apt('install', '-y', name);
+  if (missing().length > 0) fail(`The package ${name} could not be installed. ${why}`);
 }
 
 function fail(/** @type {string} */ message) {

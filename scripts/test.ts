@@ -17,7 +17,12 @@ const suites = globSync(['local-engine/*.test.ts', 'client/test/*.test.ts', 'min
 const counts = [
   await count(
     'cargo',
-    ['test', '--features', 'schema,client', '--locked', '--no-fail-fast'],
+    ['test', '--features', 'schema,service-binding', '--locked', '--no-fail-fast'],
+    /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
+  ),
+  await count(
+    'cargo',
+    ['test', '--package', 'snapshotter-cli', '--locked', '--no-fail-fast'],
     /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
   ),
   await count(

@@ -1,5 +1,5 @@
-// `npm run types`: writes client/schema.json, the JSON Schemas of the operations, and client/src/types.ts, which says the
-// same in TypeScript. With --check it only makes sure that both are up to date.
+// `npm run types`: writes client/schema.json, the JSON Schemas of the operations, client/src/types.ts, which says the same in
+// TypeScript, and reference/openapi.json, the API document. With --check it only makes sure that they are up to date.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -18,10 +18,16 @@ const text = output('cargo', ['run', '--quiet', '--locked', '--features', 'schem
 if (text === undefined)
   fail('The schemas could not be made: see `cargo run --features schema --example schema`.');
 
-/** @type {{ operations: Operation[], error: { $ref: string }, $defs: Record<string, Schema> }} */
-const { operations, error, $defs: types } = JSON.parse(text ?? '');
+const { schema, openapi } = JSON.parse(text ?? '');
 
-const files = { 'client/schema.json': text ?? '', 'client/src/types.ts': await typescript() };
+/** @type {{ operations: Operation[], error: { $ref: string }, $defs: Record<string, Schema> }} */
+const { operations, error, $defs: types } = schema;
+
+const files = {
+  'client/schema.json': JSON.stringify(schema, null, 2),
+  'client/src/types.ts': await typescript(),
+  'reference/openapi.json': JSON.stringify(readable(openapi), null, 2),
+};
 for (const [name, content] of Object.entries(files)) {
   const path = at(name);
   const formatted = await format(content, { ...(await resolveConfig(path)), filepath: path });
@@ -31,6 +37,15 @@ for (const [name, content] of Object.entries(files)) {
   } else if (readFileSync(path, 'utf8') !== formatted) {
     fail(`${name} is out of date: run \`npm run types\`.`);
   }
+}
+
+/** The API document in the order in which people read: what it is first, and the operations as they are declared. */
+function readable(/** @type {Record<string, any>} */ document) {
+  const { openapi, info, jsonSchemaDialect, servers, security, tags, paths, components } = document;
+  const first = operations.map(({ name }) => `/v1/${name}`);
+  const names = [...first, ...Object.keys(paths).filter((path) => !first.includes(path))];
+  const ordered = Object.fromEntries(names.map((path) => [path, paths[path]]));
+  return { openapi, info, jsonSchemaDialect, servers, security, tags, paths: ordered, components };
 }
 
 async function typescript() {

@@ -5,6 +5,7 @@ import { DurableObject, RpcTarget, WorkerEntrypoint } from 'cloudflare:workers';
 
 import * as rust from '../build/index.js';
 import module from '../build/index_bg.wasm';
+import { page } from './pages.mjs';
 
 export { ContainerProxy, Sandbox } from '@cloudflare/sandbox';
 
@@ -12,7 +13,7 @@ rust.initSync({ module });
 
 export default class Snapshotter extends WorkerEntrypoint {
   fetch(request) {
-    return rust.fetch(request, this.env, this.ctx);
+    return page(request) ?? rust.fetch(request, this.env, this.ctx);
   }
 
   scheduled() {

@@ -9,7 +9,7 @@
 //! - [`api`]: how it is called: RPC methods, HTTP routes, tools for language models, MCP.
 //!
 //! `entry.mjs`, beside this file, is the module that wrangler deploys. Other Workers in Rust call it with `client`, which
-//! stands on `model` alone.
+//! stands on `model` alone; so does the command line, in `cli/`.
 
 #[cfg(feature = "provider")]
 pub mod api;
@@ -24,6 +24,6 @@ pub mod ports;
 pub mod service;
 
 /// Compiles the examples of the guide to the client.
-#[cfg(all(doctest, feature = "client"))]
+#[cfg(all(doctest, feature = "service-binding"))]
 #[doc = include_str!("../docs/client-rust.md")]
 struct ClientGuide;

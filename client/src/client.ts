@@ -169,6 +169,11 @@ export class SnapshotterClient {
     return this.call('sweep', options);
   }
 
+  /** Looks whether the deployment is fit for work. */
+  health(options: CallOptions<'health'> = {}): Promise<Answer<'health'>> {
+    return this.call('health', options);
+  }
+
   /** The tools for some workspaces, in the forms that model APIs take, with what answers their calls. */
   async toolset({ signal, retry, ...declaration }: Toolset & Control): Promise<ModelTools> {
     const { tools } = await this.tools.list({ ...declaration, signal, retry });

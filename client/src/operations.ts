@@ -79,6 +79,7 @@ const AGAIN: Readonly<Record<OperationName, Again | ((options: Options) => Again
   'tools/list': 'reads',
   'tools/call': ({ name }) => (RESTORES_CHECKPOINT.test(String(name)) ? 'repeats' : 'keyed'),
   'tools/grant': 'reads',
+  health: 'reads',
 };
 
 function again(operation: OperationName, options: Options): Again {

@@ -27,7 +27,7 @@ export interface Operations {
   /** Takes in a backup that the SDK made directly. */
   import: { options: ImportOptions; answer: TakenSnapshot };
   /** Shows the tree of sandboxes and snapshots that a sandbox belongs to. */
-  lineage: { options: SandboxOptions; answer: Tree };
+  lineage: { options: LineageOptions; answer: Tree };
   /** Tells the policy of a sandbox, and what it means for each of its snapshots now. */
   retention: { options: SandboxOptions; answer: Retention };
   /** Gives a sandbox another policy, which is applied at once. */
@@ -70,6 +70,8 @@ export interface Operations {
   'tools/call': { options: CallToolOptions; answer: ToolResult };
   /** Makes a token for `/mcp` that gives some tools and nothing else. */
   'tools/grant': { options: GrantToolsOptions; answer: ToolGrant };
+  /** Looks whether the deployment is fit for work. */
+  health: { options: HealthOptions; answer: Health };
 }
 
 /** What a snapshot call answers: the ref, and how it came about. */
@@ -482,6 +484,10 @@ export interface TreeSandbox {
   lineage?: Lineage;
   /** What is missing here, if its workspace could not be asked. */
   problem?: string;
+  /** Whether it is running; absent where that was not asked, or is not known. */
+  running?: boolean;
+  /** The named workspace whose sandbox it is, or was. */
+  workspace?: WorkspaceAddress;
 }
 
 /** A snapshot in the tree, and what was made from it. */
@@ -492,6 +498,8 @@ export interface TreeSnapshot {
   state: SnapshotState;
   /** Whether it stays whatever the policy says. */
   pinned: boolean;
+  /** The workspaces that need it. */
+  holders: string[];
   /** The sandboxes that were made from it. */
   derived: TreeSandbox[];
   /** When it was taken. */
@@ -504,10 +512,23 @@ export interface TreeSnapshot {
   sizeBytes?: number;
 }
 
-/** The workspace of a sandbox. */
-export interface SandboxOptions extends Session {
+/** A workspace, by its name. */
+export interface WorkspaceAddress {
+  /** What it is called. Unique for its tenant. */
+  name: string;
+  /** Whose it is; the default tenant's where absent. */
+  tenant?: string;
+}
+
+/** The tree that a sandbox belongs to. */
+export interface LineageOptions extends Session {
   /** The sandbox. */
   sandboxId: string;
+  /**
+   * Whether each sandbox is asked if it is running. Otherwise nothing is said of that.
+   * @default false
+   */
+  check?: boolean;
 }
 
 /** A workspace's policy, and what it means for its snapshots. */
@@ -570,6 +591,12 @@ export interface KeepLast {
   deleteEvicted?: boolean;
   /** Seconds from the last use of these to their end, in place of the policy's. */
   expirationSeconds?: number;
+}
+
+/** The workspace of a sandbox. */
+export interface SandboxOptions extends Session {
+  /** The sandbox. */
+  sandboxId: string;
 }
 
 /** A policy for a workspace. */
@@ -915,14 +942,6 @@ export interface CreateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
   sourceWorkspace?: string;
 }
 
-/** A workspace, by its name. */
-export interface WorkspaceAddress {
-  /** What it is called. Unique for its tenant. */
-  name: string;
-  /** Whose it is; the default tenant's where absent. */
-  tenant?: string;
-}
-
 /** How a workspace is kept. Each is taken as a whole, and what is absent stays as it is. */
 export interface WorkspaceSettings {
   /** What its snapshots depend on. */
@@ -996,6 +1015,8 @@ export interface WorkspaceEntry {
   updatedAt: string;
   /** How often it has changed, over all workspaces that ever had the name. */
   version: number;
+  /** The size of the snapshot of its last stop, in bytes. */
+  sizeBytes?: number;
 }
 
 /** A page of a tenant's workspaces. */
@@ -1332,6 +1353,54 @@ export interface GrantToolsOptions extends Toolset {
    */
   expirationSeconds?: number;
 }
+
+/** What was found of a deployment. */
+export interface Health {
+  /** Whether nothing was found that is wrong. */
+  ok: boolean;
+  /** The version of the snapshotter. */
+  version: string;
+  /** What time it is there. */
+  time: string;
+  /** What was looked at, in its order. */
+  checks: HealthCheck[];
+}
+
+/** One part of a deployment. It tells of no configured value: names and absences only. */
+export interface HealthCheck {
+  /**
+   * The part.
+   *
+   * - `config`: The vars that the Worker reads.
+   * - `bucket`: The R2 bucket that backups are in.
+   * - `sandboxes`: The Durable Object namespace of the sandboxes.
+   * - `workspaces`: The Durable Object namespaces of the Worker's own workspaces.
+   * - `directory`: The list of named workspaces.
+   * - `apiToken`: The token of the HTTP API.
+   * - `backupCredentials`: What sandboxes sign their transfers to the bucket with.
+   * - `metrics`: The Analytics Engine dataset that operations are counted in.
+   */
+  name:
+    | 'config'
+    | 'bucket'
+    | 'sandboxes'
+    | 'workspaces'
+    | 'directory'
+    | 'apiToken'
+    | 'backupCredentials'
+    | 'metrics';
+  /** What was found. */
+  detail: string;
+  /** The code that operations fail with because of it. */
+  code?: Code;
+  /** Whether it is right; absent where it need not be there, or can't be judged from here. */
+  ok?: boolean;
+  /** What to do about it. */
+  remediation?: string;
+}
+
+/** A look at the deployment. */
+export type HealthOptions = Record<string, unknown>;
 
 /** What an error carries, over RPC and HTTP alike. */
 export interface Problem {

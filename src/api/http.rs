@@ -9,9 +9,10 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::{Env, Method, Request, Response, ResponseBuilder};
 
-use super::answer::{Answer, Call, answer, refused};
+use super::answer::{Answer, Call, answer};
 use super::operations::{MAX_ARGUMENTS, Operation, too_large};
-use super::{auth, mcp, problem};
+use super::tell::refused;
+use super::{auth, healthz, mcp, problem};
 use crate::cloudflare::deployment::api_token;
 use crate::model::{Code, Error, Result};
 
@@ -27,6 +28,9 @@ pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
 async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
     if request.path() == "/mcp" {
         return mcp::handle(request, env, ctx).await;
+    }
+    if request.path() == "/healthz" {
+        return healthz::handle(&request, env);
     }
     let operation = match route(&request, env) {
         Ok(operation) => operation,
@@ -49,7 +53,10 @@ fn route(request: &Request, env: &Env) -> Result<Operation> {
         Error::new(
             Code::RouteNotFound,
             format!("There is no route {path:?}."),
-            format!("The routes are POST /v1/<operation>, with one of {}; and /mcp.", names.join(", ")),
+            format!(
+                "The routes are POST /v1/<operation>, with one of {}; /mcp; and to read /, /docs, /openapi.json and /healthz.",
+                names.join(", ")
+            ),
         )
     };
     let name = path.strip_prefix("/v1/").ok_or_else(not_found)?;

@@ -9,7 +9,9 @@
 //! - [`named`]: the object of a named workspace, and the Directory
 //! - [`objects`]: what these have in common
 //! - `schema`: the operations as JSON Schemas
-//! - `answer`: one call from its arrival to its log line
+//! - `openapi`: the routes as an `OpenAPI` document
+//! - `answer`: one call from its arrival to its log line; `tell`: that line
+//! - `healthz`: the deployment's health, for whoever asks
 //! - `auth`: the bearer token
 //! - `problem`: errors as `application/problem+json`
 //! - `exception`: errors as JavaScript exceptions
@@ -17,14 +19,20 @@
 mod answer;
 mod auth;
 mod exception;
+mod healthz;
 pub mod http;
 pub mod mcp;
 pub mod named;
 pub mod objects;
+#[cfg(feature = "schema")]
+pub mod openapi;
 pub mod operations;
 mod problem;
 pub mod rpc;
 #[cfg(feature = "schema")]
 pub mod schema;
+mod tell;
 pub mod tools;
 pub mod workspace;
+
+pub use problem::status;

@@ -45,9 +45,16 @@ impl NamedWorkspace {
     }
 
     /// Carries an operation out for the workspace `address`. `arguments` is JSON, `signal` an `AbortSignal` or undefined.
-    pub fn perform(&self, address: String, operation: String, arguments: String, signal: JsValue) -> Promise {
+    pub fn perform(
+        &self,
+        address: String,
+        operation: String,
+        arguments: String,
+        signal: JsValue,
+        correlation_id: String,
+    ) -> Promise {
         let inner = Rc::clone(&self.inner);
-        answer(async move {
+        answer(correlation_id, async move {
             let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
             let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
             let address = Address::parse(&address)?;
@@ -61,9 +68,9 @@ impl NamedWorkspace {
     }
 
     /// Takes a [`NamedMessage`] of another object for the workspace `address`, as JSON.
-    pub fn receive(&self, address: String, message: String) -> Promise {
+    pub fn receive(&self, address: String, message: String, correlation_id: String) -> Promise {
         let inner = Rc::clone(&self.inner);
-        answer(async move {
+        answer(correlation_id, async move {
             let message: NamedMessage = json::parse(&message).map_err(|_| unexpected("no message"))?;
             let service = inner.service(&Address::parse(&address)?)?;
             match message {
@@ -75,7 +82,9 @@ impl NamedWorkspace {
     /// What the alarm calls.
     pub fn alarm(&self) -> Promise {
         let inner = Rc::clone(&self.inner);
-        alarm(async move {
+        let known = Rc::clone(&self.inner);
+        let whose = move || known.words();
+        alarm(whose, async move {
             match inner.known()? {
                 Some(service) => service.alarm().await,
                 None => Ok(()),
@@ -113,6 +122,13 @@ impl Inner {
         };
         address.map(|address| self.service(&address)).transpose()
     }
+
+    /// Whose workspace it is and what it is called, as far as that is known.
+    fn words(&self) -> Vec<(&'static str, String)> {
+        let known = self.service.borrow();
+        let Some((address, _)) = &*known else { return Vec::new() };
+        vec![("tenant", address.tenant.to_string()), ("name", address.name.to_string())]
+    }
 }
 
 /// The Rust side of the Durable Object class `Directory`, which lists the workspaces of one tenant.
@@ -131,9 +147,9 @@ impl Directory {
     }
 
     /// Takes a [`DirectoryMessage`], as JSON.
-    pub fn receive(&self, message: String) -> Promise {
+    pub fn receive(&self, message: String, correlation_id: String) -> Promise {
         let index = Rc::clone(&self.index);
-        answer(async move {
+        answer(correlation_id, async move {
             let message: DirectoryMessage = json::parse(&message).map_err(|_| unexpected("no message"))?;
             let index = index.as_ref().as_ref().map_err(Clone::clone)?;
             match message {

@@ -8,39 +8,61 @@ use js_sys::futures::future_to_promise;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
-use super::answer::refused;
 use super::exception::exception;
-use crate::cloudflare::workspaces::Outcome;
+use super::tell::{add_error, correlation_id};
+use crate::cloudflare::log::Line;
+use crate::cloudflare::runtime::WorkerClock;
+use crate::cloudflare::workspaces::{Outcome, Reply};
 use crate::model::{Code, Error, Result, json};
+use crate::ports::Clock;
+use crate::service::trace::Trace;
 
 /// Resets this module where that is due after a trap, so that no pointer into the old one is used.
 #[wasm_bindgen]
 pub fn touch() {}
 
-/// An [`Outcome`] as JSON. It never throws: an exception would lose what an error carries.
-pub(super) fn answer(work: impl Future<Output = Result<Value>> + 'static) -> Promise {
+/// A [`Reply`] as JSON, to a call with a correlation id. It never throws: an exception would lose what an error carries.
+pub(super) fn answer(correlation_id: String, work: impl Future<Output = Result<Value>> + 'static) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
+        let trace = Trace::new(correlation_id);
+        let outcome =
+            AssertUnwindSafe(trace.within(work)).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
         let outcome = match outcome {
             Ok(answer) => Outcome::Answer(answer),
             Err(error) => Outcome::Error(error),
         };
-        json::print(&outcome).map(JsValue::from).map_err(JsValue::from)
+        json::print(&Reply { outcome, deeds: trace.deeds() }).map(JsValue::from).map_err(JsValue::from)
     }))
 }
 
-/// What an alarm came to. What could not be done is logged, and done by a later alarm; it throws only where none could be set.
-pub(super) fn alarm(work: impl Future<Output = Result<()>> + 'static) -> Promise {
+/// What an alarm came to, for the object that `whose` names. A line tells of it where something was done or failed. What could
+/// not be done is done by a later alarm; it throws only where none could be set.
+pub(super) fn alarm(
+    whose: impl FnOnce() -> Vec<(&'static str, String)> + 'static,
+    work: impl Future<Output = Result<()>> + 'static,
+) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        match work.await {
+        let trace = Trace::new(correlation_id());
+        let started = WorkerClock.now();
+        let outcome = trace.within(work).await;
+        let deeds = trace.deeds();
+        if outcome.is_err() || !deeds.is_nothing() {
+            let mut line = Line::of("alarm", &trace.correlation_id);
+            for (name, value) in whose() {
+                line.add(name, value);
+            }
+            line.add("durationMs", WorkerClock.now().millis_since(started));
+            match &outcome {
+                Ok(()) => line.add("outcome", "success"),
+                Err(error) => add_error(&mut line, error),
+            }
+            line.with_deeds(&deeds).write();
+        }
+        match outcome {
             Err(error) if matches!(error.code(), Code::LedgerUnavailable | Code::Internal) => {
-                Err(exception(&error, &refused("alarm", &error)))
+                Err(exception(&error, &trace.correlation_id))
             }
-            Err(error) => {
-                refused("alarm", &error);
-                Ok(JsValue::UNDEFINED)
-            }
-            Ok(()) => Ok(JsValue::UNDEFINED),
+            _ => Ok(JsValue::UNDEFINED),
         }
     }))
 }

@@ -6,9 +6,9 @@ use serde_json::Value;
 use crate::model::named::Address;
 use crate::model::request::{
     ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, ImportRequest, LabelRequest, ListRequest,
-    NameRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest, StopRequest, SweepRequest,
-    Toolset, UpdateRequest, WorkspaceRequest,
+    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
+    LineageRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest,
+    StopRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
 use crate::model::{Code, Error, RestoreRequest, Result, SandboxId, Selection, SnapshotRequest, json};
 use crate::ports::{Names, Ports};
@@ -64,7 +64,7 @@ operations! {
     Delete = "delete";
     /// `{sandboxId, backup, label?, replace?, expirationSeconds?}` → `SnapshotRef` with `capture`
     Import = "import";
-    /// `{sandboxId, session?, allowCrossSession?}` → `{root, sandboxes, truncated}`
+    /// `{sandboxId, check?, session?, allowCrossSession?}` → `{root, sandboxes, truncated}`
     Lineage = "lineage";
     /// `{sandboxId, session?, allowCrossSession?}` → `{policy, decisions, letGo, dryRun}`
     Retention = "retention";
@@ -108,6 +108,8 @@ operations! {
     CallTool = "tools/call";
     /// `{workspaces, style?, readOnly?, expirationSeconds?}` → `{token, expiresAt}`, for `/mcp`
     GrantTools = "tools/grant";
+    /// `{}` → `{ok, version, time, checks}`
+    Health = "health";
 }
 
 impl Operation {
@@ -122,6 +124,7 @@ impl Operation {
                 | Self::ListTools
                 | Self::CallTool
                 | Self::GrantTools
+                | Self::Health
         )
     }
 
@@ -148,6 +151,8 @@ pub enum Target {
     Tool(CallToolRequest),
     /// The entrypoint: a token for some tools.
     Grant(GrantRequest),
+    /// The entrypoint: it is about the deployment.
+    Deployment(HealthRequest),
 }
 
 impl Target {
@@ -178,9 +183,8 @@ pub fn target_of(operation: Operation, arguments: &Value) -> Result<Target> {
         Operation::Delete => Target::Sandbox(origin(DeleteRequest::decode(arguments)?.selection)),
         Operation::List => Target::Sandbox(ListRequest::decode(arguments)?.sandbox_id),
         Operation::Import => Target::Sandbox(ImportRequest::decode(arguments)?.sandbox_id),
-        Operation::Lineage | Operation::Retention | Operation::RotateKey => {
-            Target::Sandbox(WorkspaceRequest::decode(arguments)?.sandbox_id)
-        }
+        Operation::Lineage => Target::Sandbox(LineageRequest::decode(arguments)?.sandbox_id),
+        Operation::Retention | Operation::RotateKey => Target::Sandbox(WorkspaceRequest::decode(arguments)?.sandbox_id),
         Operation::SetRetention => Target::Sandbox(PolicyRequest::decode(arguments)?.sandbox_id),
         Operation::ApplyRetention => Target::Sandbox(ApplyRetentionRequest::decode(arguments)?.sandbox_id),
         Operation::Sweep => Target::Bucket(SweepRequest::decode(arguments)?),
@@ -201,6 +205,7 @@ pub fn target_of(operation: Operation, arguments: &Value) -> Result<Target> {
         Operation::ListTools => Target::Tools(Toolset::decode(arguments)?),
         Operation::CallTool => Target::Tool(CallToolRequest::decode(arguments)?),
         Operation::GrantTools => Target::Grant(GrantRequest::decode(arguments)?),
+        Operation::Health => Target::Deployment(HealthRequest::decode(arguments)?),
     })
 }
 
@@ -231,7 +236,7 @@ pub async fn run<P: Ports>(
         Operation::Unpin => to_json(&snapshotter.pin(selection()?, false).await?),
         Operation::Delete => to_json(&snapshotter.delete(DeleteRequest::decode(arguments)?).await?),
         Operation::Import => to_json(&snapshotter.import(ImportRequest::decode(arguments)?).await?),
-        Operation::Lineage => to_json(&snapshotter.lineage(WorkspaceRequest::decode(arguments)?).await?),
+        Operation::Lineage => to_json(&snapshotter.lineage(LineageRequest::decode(arguments)?).await?),
         Operation::Retention => to_json(&snapshotter.retention(WorkspaceRequest::decode(arguments)?).await?),
         Operation::SetRetention => to_json(&snapshotter.set_retention(PolicyRequest::decode(arguments)?).await?),
         Operation::ApplyRetention => {

@@ -21,7 +21,7 @@ pub(super) fn problem(error: &Error, correlation_id: &str) -> (u16, Value) {
 }
 
 /// The HTTP status of a code.
-fn status(code: Code) -> u16 {
+pub fn status(code: Code) -> u16 {
     match code {
         Code::InvalidArgument
         | Code::InvalidSandboxId

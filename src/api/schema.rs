@@ -3,20 +3,21 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::operations::Operation;
 use crate::model::answer::{Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification};
 use crate::model::checkpoint::{CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint};
 use crate::model::error::ErrorBody;
+use crate::model::health::Health;
 use crate::model::named::Address;
 use crate::model::named::answer::{DeletedWorkspace, Described, Entries, Forked, Started, Stopped};
 use crate::model::named::standing::Start;
 use crate::model::request::{
     ApplyRetentionRequest, CallToolRequest, Changes, CheckpointsRequest, CreateCheckpointRequest, CreateRequest,
-    DeleteRequest, DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, ImportRequest, LabelRequest,
-    ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, Session, StartRequest, SweepRequest, Toolset,
-    UpdateRequest, WorkspaceRequest,
+    DeleteRequest, DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest,
+    LabelRequest, LineageRequest, ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, Session,
+    StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
 use crate::model::tool::{Grant, ToolResult, Tools};
 use crate::model::{RestoreRequest, Selection, SnapshotRequest, Taken, WorkspaceRef};
@@ -59,9 +60,9 @@ fn contract(operation: Operation) -> Contract {
             "Deletes a snapshot. One that is pinned, or that others need, goes by `force` alone.",
         ),
         Operation::Import => Contract::of::<ImportRequest, Taken>("Takes in a backup that the SDK made directly."),
-        Operation::Lineage => Contract::of::<WorkspaceRequest, Tree>(
-            "Shows the tree of sandboxes and snapshots that a sandbox belongs to.",
-        ),
+        Operation::Lineage => {
+            Contract::of::<LineageRequest, Tree>("Shows the tree of sandboxes and snapshots that a sandbox belongs to.")
+        }
         Operation::Retention => Contract::of::<WorkspaceRequest, Retention>(
             "Tells the policy of a sandbox, and what it means for each of its snapshots now.",
         ),
@@ -119,32 +120,59 @@ fn contract(operation: Operation) -> Contract {
         Operation::GrantTools => {
             Contract::of::<GrantRequest, Grant>("Makes a token for `/mcp` that gives some tools and nothing else.")
         }
+        Operation::Health => Contract::of::<HealthRequest, Health>("Looks whether the deployment is fit for work."),
+    }
+}
+
+/// The schemas of one operation.
+pub(super) struct Terms {
+    pub operation: Operation,
+    /// What it does, in sentences.
+    pub summary: &'static str,
+    pub options: Schema,
+    pub answer: Schema,
+}
+
+/// The schemas of all operations.
+pub(super) struct Schemas {
+    pub operations: Vec<Terms>,
+    /// The body of an error.
+    pub error: Schema,
+    /// The types that these are made of.
+    pub types: Map<String, Value>,
+}
+
+impl Schemas {
+    pub(super) fn new() -> Self {
+        let mut takes = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+        let mut gives = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        let terms = |operation: &Operation| {
+            let Contract { summary, options, answer } = contract(*operation);
+            let mut options = options(&mut takes);
+            // Here and not in the types, because some of them are the bases of others.
+            options.insert("unevaluatedProperties".into(), json!(false));
+            Terms { operation: *operation, summary, options, answer: answer(&mut gives) }
+        };
+        let operations = Operation::ALL.iter().map(terms).collect();
+        let error = gives.subschema_for::<ErrorBody>();
+        bases(&mut takes);
+        // What is both given and answered is described as it is given: with what may be left out.
+        let mut types = gives.take_definitions(true);
+        types.extend(takes.take_definitions(true));
+        types.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(tidy);
+        Self { operations, error, types }
     }
 }
 
 /// Every operation with its `options` and its `answer`, the body of an `error`, and the types that these are made of. The
 /// document is itself a schema of 2020-12, whose `$defs` they share.
 pub fn document() -> Value {
-    let mut takes = SchemaSettings::draft2020_12().for_deserialize().into_generator();
-    let mut gives = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let operation = |operation: &Operation| {
-        let Contract { summary, options, answer } = contract(*operation);
-        let mut options = options(&mut takes);
-        // Here and not in the types, because some of them are the bases of others.
-        options.insert("unevaluatedProperties".into(), json!(false));
-        json!({ "name": operation.name(), "description": summary, "options": options, "answer": answer(&mut gives) })
-    };
-    let operations: Vec<Value> = Operation::ALL.iter().map(operation).collect();
-    let error = gives.subschema_for::<ErrorBody>();
-    bases(&mut takes);
-    // What is both given and answered is described as it is given: with what may be left out.
-    let mut types = gives.take_definitions(true);
-    types.extend(takes.take_definitions(true));
-    types.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(tidy);
+    let Schemas { operations, error, types } = Schemas::new();
+    let shown = |Terms { operation, summary, options, answer }: &Terms| json!({ "name": operation.name(), "description": summary, "options": options, "answer": answer });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The operations of sandbox-snapshotter",
-        "operations": operations,
+        "operations": operations.iter().map(shown).collect::<Vec<_>>(),
         "error": error,
         "$defs": types,
     })

@@ -44,9 +44,16 @@ impl Workspace {
 
     /// Carries an operation out for the sandbox `id`. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Answers
     /// an [`Outcome`] as JSON, and never throws.
-    pub fn perform(&self, id: String, operation: String, arguments: String, signal: JsValue) -> Promise {
+    pub fn perform(
+        &self,
+        id: String,
+        operation: String,
+        arguments: String,
+        signal: JsValue,
+        correlation_id: String,
+    ) -> Promise {
         let inner = Rc::clone(&self.inner);
-        answer(async move {
+        answer(correlation_id, async move {
             let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
             let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
             let snapshotter = inner.snapshotter(&id)?;
@@ -60,9 +67,9 @@ impl Workspace {
 
     /// Takes a [`Message`] of another Workspace object for the sandbox `id`, as JSON. Answers an [`Outcome`] as JSON, and
     /// never throws.
-    pub fn receive(&self, id: String, message: String) -> Promise {
+    pub fn receive(&self, id: String, message: String, correlation_id: String) -> Promise {
         let inner = Rc::clone(&self.inner);
-        answer(async move {
+        answer(correlation_id, async move {
             let message: Message = model::json::parse(&message).map_err(|_| unexpected("no message"))?;
             let snapshotter = inner.snapshotter(&id)?;
             Ok(match message {
@@ -92,7 +99,9 @@ impl Workspace {
     /// What the alarm calls.
     pub fn alarm(&self) -> Promise {
         let inner = Rc::clone(&self.inner);
-        alarm(async move {
+        let known = Rc::clone(&self.inner);
+        let whose = move || known.id().map(|id| ("sandboxId", id)).into_iter().collect();
+        alarm(whose, async move {
             match inner.known()? {
                 Some(snapshotter) => snapshotter.alarm().await,
                 None => Ok(()),
@@ -108,7 +117,7 @@ impl Inner {
         if self.name.as_ref().is_some_and(|name| name != id.as_str()) {
             return Err(unexpected("another sandbox's operation"));
         }
-        let deployment = self.deployment.as_ref().map_err(Clone::clone)?;
+        let deployment = self.deployed()?;
         let mut known = self.snapshotter.borrow_mut();
         match &*known {
             Some((known, snapshotter)) if *known == id => Ok(snapshotter.clone()),
@@ -124,11 +133,19 @@ impl Inner {
     /// The snapshotter of this object's sandbox, as far as that is known: an object that its alarm has woken may have to look
     /// into its ledger for that.
     fn known(&self) -> Result<Option<CloudflareSandboxSnapshotter<Platform>>> {
-        let deployment = self.deployment.as_ref().map_err(Clone::clone)?;
         let id = match &self.name {
             Some(name) => Some(name.clone()),
-            None => deployment.platform().ledger()?.workspace()?.map(|workspace| workspace.sandbox_id.into()),
+            None => self.deployed()?.platform().ledger()?.workspace()?.map(|workspace| workspace.sandbox_id.into()),
         };
         id.map(|id| self.snapshotter(&id)).transpose()
+    }
+
+    /// The id of this object's sandbox, as far as it is known.
+    fn id(&self) -> Option<String> {
+        self.name.clone().or_else(|| Some(self.snapshotter.borrow().as_ref()?.0.to_string()))
+    }
+
+    fn deployed(&self) -> Result<&Deployment> {
+        self.deployment.as_ref().map_err(Clone::clone)
     }
 }

@@ -131,7 +131,7 @@ impl Error {
                 ErrorCode::Unreachable,
                 Kind::Transient,
                 format!("The snapshotter could not be reached: {why}."),
-                "Nothing was done. Try again; if it stays, look whether the service binding names its Worker.",
+                "Nothing was done. Try again; if it stays, look whether the service binding, or the address, is that of its Worker.",
             ),
             Loss::Lost(why) => Self {
                 retryable: repeatable,
@@ -161,7 +161,7 @@ impl Error {
             ErrorCode::ForeignAnswer,
             Kind::Permanent,
             format!("What answered is not the snapshotter that this client knows: {what}."),
-            "Check the service binding, and that the client is not older than the Worker.",
+            "Check the service binding or the address, and that the client is not older than the Worker.",
         )
     }
 }

@@ -30,6 +30,7 @@ mod error;
 mod options;
 mod pages;
 mod retry;
+#[cfg(feature = "service-binding")]
 mod service;
 mod snapshots;
 mod tools;
@@ -40,6 +41,7 @@ pub use checkpoints::Checkpoints;
 pub use error::{Error, ErrorCode, Result};
 pub use options::Options;
 pub use retry::Retry;
+#[cfg(feature = "service-binding")]
 pub use service::Service;
 pub use tools::Tools;
 pub use transport::{Loss, Reply, Transport};

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::model::named::Address;
 use crate::model::request::{
     ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, ImportRequest, LabelRequest, ListRequest,
-    NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest, SweepRequest, Toolset, UpdateRequest,
-    WorkspaceRequest,
+    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
+    LineageRequest, ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest, SweepRequest,
+    Toolset, UpdateRequest, WorkspaceRequest,
 };
 use crate::model::{RestoreRequest, Selection, SnapshotRequest};
 
@@ -87,6 +87,12 @@ impl Options for WorkspaceRequest {
     }
 }
 
+impl Options for LineageRequest {
+    fn to_json(&self) -> Value {
+        merged([json!({ "sandboxId": self.sandbox_id, "check": self.check }), json!(self.session)])
+    }
+}
+
 impl Options for PolicyRequest {
     fn to_json(&self) -> Value {
         json!({ "sandboxId": self.sandbox_id, "policy": self.policy, "dryRun": self.dry_run })
@@ -102,6 +108,12 @@ impl Options for ApplyRetentionRequest {
 impl Options for SweepRequest {
     fn to_json(&self) -> Value {
         json!({ "dryRun": self.dry_run, "graceSeconds": self.grace_seconds })
+    }
+}
+
+impl Options for HealthRequest {
+    fn to_json(&self) -> Value {
+        json!({})
     }
 }
 

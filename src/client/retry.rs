@@ -84,7 +84,8 @@ impl Again {
             | "checkpoints/list"
             | "checkpoints/diff"
             | "tools/list"
-            | "tools/grant" => Self::Settles,
+            | "tools/grant"
+            | "health" => Self::Settles,
             // A second rotation ends the refs that the first one still let pass; a second restore of a checkpoint loses
             // what was written in between; and there may be another workspace of the name when it is deleted again.
             _ => Self::Repeats,

@@ -5,9 +5,10 @@ use futures_util::Stream;
 use super::pages::each;
 use super::{Client, Result, Transport};
 use crate::model::answer::{Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification};
+use crate::model::health::Health;
 use crate::model::request::{
-    ApplyRetentionRequest, Cursor, DeleteRequest, ImportRequest, LabelRequest, ListRequest, PolicyRequest,
-    SweepRequest, WorkspaceRequest,
+    ApplyRetentionRequest, Cursor, DeleteRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest,
+    ListRequest, PolicyRequest, SweepRequest, WorkspaceRequest,
 };
 use crate::model::{RestoreRequest, Selection, SnapshotRequest, Taken, WorkspaceRef};
 
@@ -81,7 +82,7 @@ impl<T: Transport> Client<T> {
     }
 
     /// The tree of sandboxes and snapshots that a sandbox belongs to.
-    pub async fn lineage(&self, sandbox: &WorkspaceRequest) -> Result<Tree> {
+    pub async fn lineage(&self, sandbox: &LineageRequest) -> Result<Tree> {
         self.ask("lineage", sandbox).await
     }
 
@@ -108,5 +109,10 @@ impl<T: Transport> Client<T> {
     /// Deletes what carries the snapshotter's mark in R2 and belongs to no sandbox's snapshots.
     pub async fn sweep(&self, request: &SweepRequest) -> Result<Sweep> {
         self.ask("sweep", request).await
+    }
+
+    /// Looks whether the deployment is fit for work.
+    pub async fn health(&self) -> Result<Health> {
+        self.ask("health", &HealthRequest::default()).await
     }
 }

@@ -19,6 +19,16 @@ use crate::ports::Ports;
 use crate::service::named::NamedWorkspace;
 use crate::service::{CloudflareSandboxSnapshotter, Config};
 
+const SANDBOX_BINDING: &str = "SANDBOX_BINDING";
+const BACKUP_R2_BINDING: &str = "BACKUP_R2_BINDING";
+const DEFAULT_DIR: &str = "DEFAULT_DIR";
+const LOCAL_BUCKET: &str = "LOCAL_BUCKET";
+const API_TOKEN: &str = "API_TOKEN";
+const ALLOWED_ORIGINS: &str = "ALLOWED_ORIGINS";
+
+/// The vars and secrets that are read.
+pub const VARS: [&str; 6] = [SANDBOX_BINDING, BACKUP_R2_BINDING, DEFAULT_DIR, LOCAL_BUCKET, API_TOKEN, ALLOWED_ORIGINS];
+
 /// This Worker, as it is configured, while it handles one event.
 pub struct Deployment {
     platform: Rc<Platform>,
@@ -51,19 +61,15 @@ impl Deployment {
         ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>,
         home: impl FnOnce(&JsValue) -> Result<SqlHome>,
     ) -> Result<Self> {
-        let sandbox_binding = var(env, "SANDBOX_BINDING")?.unwrap_or_else(|| "Sandbox".into());
-        let r2_binding = var(env, "BACKUP_R2_BINDING")?.unwrap_or_else(|| "BACKUP_BUCKET".into());
-        let config = Config { default_dir: default_dir(env)?, local_bucket: local_bucket(env)? };
-        let platform = Platform {
-            sandboxes: env.durable_object(&sandbox_binding).map(Stubs::new).map_err(|_| no_sandboxes(&sandbox_binding)),
-            backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| no_bucket(&r2_binding)),
-            ledger: ledger(&ctx),
-            workspaces: WorkspaceObjects::open(env),
-            home: home(&ctx),
-            names: NamedObjects::open(env),
-            background: WaitUntil::of(ctx),
-        };
+        let config = Config { default_dir: default_dir(env)?, local_bucket: is_local(env)? };
+        let platform = Platform::with(env, ctx, ledger, home)?;
         Ok(Self { platform: Rc::new(platform), config: Rc::new(config) })
+    }
+
+    /// The vars whose values can't be used.
+    pub fn unusable(env: &Env) -> impl Iterator<Item = &'static str> {
+        let dir = default_dir(env).is_err().then_some(DEFAULT_DIR);
+        dir.into_iter().chain(is_local(env).is_err().then_some(LOCAL_BUCKET))
     }
 
     /// The ports over this Worker's bindings.
@@ -96,7 +102,7 @@ impl Deployment {
 /// # Errors
 /// [`Code::ConfigInvalid`] when it is something else than text.
 pub fn api_token(env: &Env) -> Result<Option<String>> {
-    var(env, "API_TOKEN")
+    var(env, API_TOKEN)
 }
 
 /// The var `ALLOWED_ORIGINS`: the origins of web pages that may use `/mcp`, with commas between them.
@@ -104,7 +110,7 @@ pub fn api_token(env: &Env) -> Result<Option<String>> {
 /// # Errors
 /// [`Code::ConfigInvalid`] when it is something else than text.
 pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
-    var(env, "ALLOWED_ORIGINS")
+    var(env, ALLOWED_ORIGINS)
 }
 
 /// The ports over this Worker's bindings.
@@ -116,6 +122,35 @@ pub struct Platform {
     home: Result<SqlHome>,
     names: Result<NamedObjects>,
     background: WaitUntil,
+}
+
+impl Platform {
+    /// The ports over the bindings, outside of any Durable Object. A binding that is missing is an error of the port.
+    ///
+    /// # Errors
+    /// [`Code::ConfigInvalid`] when a var that names a binding is something else than text.
+    pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
+        Self::with(env, ctx, |_| Err(Error::defect()), |_| Err(Error::defect()))
+    }
+
+    fn with(
+        env: &Env,
+        ctx: JsValue,
+        ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>,
+        home: impl FnOnce(&JsValue) -> Result<SqlHome>,
+    ) -> Result<Self> {
+        let sandbox_binding = var(env, SANDBOX_BINDING)?.unwrap_or_else(|| "Sandbox".into());
+        let r2_binding = var(env, BACKUP_R2_BINDING)?.unwrap_or_else(|| "BACKUP_BUCKET".into());
+        Ok(Self {
+            sandboxes: env.durable_object(&sandbox_binding).map(Stubs::new).map_err(|_| no_sandboxes(&sandbox_binding)),
+            backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| no_bucket(&r2_binding)),
+            ledger: ledger(&ctx),
+            workspaces: WorkspaceObjects::open(env),
+            home: home(&ctx),
+            names: NamedObjects::open(env),
+            background: WaitUntil::of(ctx),
+        })
+    }
 }
 
 impl Ports for Platform {
@@ -166,7 +201,11 @@ impl Ports for Platform {
     }
 }
 
-fn var(env: &Env, name: &str) -> Result<Option<String>> {
+/// A var or a secret; `None` when it is not set, or empty.
+///
+/// # Errors
+/// [`Code::ConfigInvalid`] when it is something else than text.
+pub fn var(env: &Env, name: &str) -> Result<Option<String>> {
     let value = Reflect::get(env, &name.into()).unwrap_or_default();
     if value.is_undefined() || value.is_null() {
         return Ok(None);
@@ -182,15 +221,19 @@ fn var(env: &Env, name: &str) -> Result<Option<String>> {
 }
 
 fn default_dir(env: &Env) -> Result<Directory> {
-    let dir = var(env, "DEFAULT_DIR")?.unwrap_or_else(|| "/workspace".into());
+    let dir = var(env, DEFAULT_DIR)?.unwrap_or_else(|| "/workspace".into());
     Directory::parse(&dir).map_err(|error| {
         let message = format!("The var DEFAULT_DIR can't be used. {}", error.message());
         Error::new(Code::ConfigInvalid, message, error.remediation())
     })
 }
 
-fn local_bucket(env: &Env) -> Result<bool> {
-    match var(env, "LOCAL_BUCKET")?.as_deref() {
+/// Whether backups pass through the Worker, as in development.
+///
+/// # Errors
+/// [`Code::ConfigInvalid`]
+pub fn is_local(env: &Env) -> Result<bool> {
+    match var(env, LOCAL_BUCKET)?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
         Some(_) => Err(Error::new(

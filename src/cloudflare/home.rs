@@ -3,6 +3,7 @@
 use serde_json::json;
 use wasm_bindgen::JsValue;
 
+use super::log::Line;
 use super::sql::{self, Database};
 use crate::model::named::{Address, NamedRecord, Transition};
 use crate::model::{Result, Timestamp};
@@ -46,16 +47,14 @@ impl Home for SqlHome {
     }
 
     fn log(&self, address: &Address, transition: &Transition) {
-        let line = json!({
-            "event": "workspace.transition",
-            "tenant": address.tenant,
-            "name": address.name,
-            "from": transition.from,
-            "to": transition.to,
-            "cause": transition.cause,
-            "at": transition.at,
-        });
-        web_sys::console::log_1(&line.to_string().into());
+        Line::here("workspace.transition")
+            .with("tenant", address.tenant.as_str())
+            .with("name", address.name.as_str())
+            .with("from", json!(transition.from))
+            .with("to", json!(transition.to))
+            .with("cause", transition.cause.as_str())
+            .with("at", json!(transition.at))
+            .write();
     }
 
     fn alarm(&self) -> Result<Option<Timestamp>> {

@@ -10,15 +10,20 @@
 //! - [`stub`]: calls a Durable Object's methods
 //! - [`names`]: the objects of named workspaces and the Directories, seen from there too
 //! - [`workspaces`]: the Workspace objects, seen from the entrypoint and from each other
+//! - [`health`]: what the configuration says of a deployment's health; [`metrics`]: operations as data points;
+//!   [`log`]: pieces of work as lines
 //! - [`value`]: JSON values on either side of the border to JavaScript
 //! - `thrown`: reads what JavaScript throws
 
 pub mod backups;
 mod checkpoints;
 pub mod deployment;
+pub mod health;
 pub mod home;
 pub mod index;
 pub mod ledger;
+pub mod log;
+pub mod metrics;
 pub mod names;
 pub mod runtime;
 pub mod sandboxes;

@@ -11,9 +11,11 @@ use js_sys::{Function, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
+use super::log::Line;
 use crate::model::{Code, Error, Result, Timestamp};
 use crate::ports::{Background, Clock, Entropy};
 use crate::service::Abort;
+use crate::service::trace::Trace;
 
 /// The clock of the runtime, which stands still between two answers of the world.
 pub struct WorkerClock;
@@ -53,9 +55,20 @@ impl WaitUntil {
 }
 
 impl Background for WaitUntil {
+    /// What is done for a call after its answer is told in a line of its own.
     fn run(&self, work: LocalBoxFuture<'static, ()>) {
+        let trace = Trace::current().map(|trace| Trace::new(trace.correlation_id.as_str()));
         let promise = future_to_promise(AssertUnwindSafe(async move {
-            work.await;
+            match trace {
+                Some(trace) => {
+                    trace.within(work).await;
+                    let deeds = trace.deeds();
+                    if !deeds.is_nothing() {
+                        Line::of("background", &trace.correlation_id).with_deeds(&deeds).write();
+                    }
+                }
+                None => work.await,
+            }
             Ok(JsValue::UNDEFINED)
         }));
         if let Ok(wait_until) = Reflect::get(&self.0, &"waitUntil".into())

@@ -22,6 +22,7 @@ use crate::model::{
     BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, Taken, json,
 };
 use crate::ports::{Loan, Workspaces};
+use crate::service::trace::{self, Deeds, Trace};
 
 const BINDING: &str = "Workspace";
 
@@ -38,6 +39,17 @@ pub enum Outcome {
     Answer(Value),
     /// Why there is none.
     Error(Error),
+}
+
+/// What an object of this Worker answers another.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Reply {
+    /// What it came to.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What was done on the way.
+    #[serde(default)]
+    pub deeds: Deeds,
 }
 
 impl WorkspaceObjects {
@@ -107,15 +119,20 @@ pub(super) fn namespace(env: &Env, binding: &str) -> Result<ObjectNamespace> {
     })
 }
 
-/// Calls an object of this Worker.
+/// Calls an object of this Worker, in the trace of the work that is being done.
 pub(super) async fn call(
     namespace: &ObjectNamespace,
     name: &str,
     method: &str,
     arguments: &Array,
 ) -> Result<Outcome, Failure> {
+    let correlation_id = Trace::current().map(|trace| trace.correlation_id.clone()).unwrap_or_default();
+    arguments.push(&correlation_id.into());
     let answer = stub::call(namespace, name, method, arguments).await?;
-    json::parse(&answer.as_string().unwrap_or_default()).map_err(|error| Failure::unexpected("the workspace", error))
+    let reply: Reply = json::parse(&answer.as_string().unwrap_or_default())
+        .map_err(|error| Failure::unexpected("the workspace", error))?;
+    trace::note(reply.deeds);
+    Ok(reply.outcome)
 }
 
 /// The error of a call to an object that could not be reached, or was cut off.

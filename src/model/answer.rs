@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::named::Address;
 use super::policy::{Decision, Policy};
 use super::record::SnapshotState;
 use super::{Compression, Directory, Label, Lineage, SandboxId, SnapshotId, SnapshotRef, Timestamp};
@@ -233,6 +234,12 @@ pub struct Branch {
     /// Whether it was restored or branched; absent for the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lineage: Option<Lineage>,
+    /// The named workspace whose sandbox it is, or was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Address>,
+    /// Whether it is running; absent where that was not asked, or is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<bool>,
     /// Its snapshots, the newest first; those that are gone only where something was made from them.
     pub snapshots: Vec<Node>,
     /// What is missing here, if its workspace could not be asked.
@@ -277,6 +284,10 @@ pub struct Knot {
     /// When it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// The workspaces that need it.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(!default))]
+    pub holders: Vec<SandboxId>,
 }
 
 /// What one workspace knows of the tree.
@@ -288,6 +299,9 @@ pub struct Description {
     /// Where the sandbox came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Ancestor>,
+    /// The named workspace whose sandbox it is, or was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Address>,
     /// Its snapshots, the newest first.
     pub snapshots: Vec<Knot>,
     /// What was made from them, by the snapshot.

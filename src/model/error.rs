@@ -56,6 +56,12 @@ macro_rules! codes {
             pub const fn kind(self) -> Kind {
                 match self { $(Self::$name => Kind::$kind,)+ }
             }
+
+            /// What it means, for the documents that are made of this.
+            #[cfg(feature = "schema")]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),+),)+ }
+            }
         }
     };
 }

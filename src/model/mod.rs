@@ -10,6 +10,7 @@ pub mod checkpoint_call;
 pub mod directory;
 pub mod error;
 pub mod failure;
+pub mod health;
 pub mod ids;
 pub mod json;
 pub mod label;

@@ -7,7 +7,7 @@ use super::memory::Work;
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::select::{Selected, select};
-use super::{Abort, CloudflareSandboxSnapshotter, label, lifecycle};
+use super::{Abort, CloudflareSandboxSnapshotter, label, lifecycle, trace};
 use crate::model::answer::Deletion;
 use crate::model::record::{DerivationState, End, LooseEnd, SnapshotRecord, Stage, Stored};
 use crate::model::request::DeleteRequest;
@@ -133,6 +133,7 @@ pub(super) fn let_go<P: Ports>(
     let loose = LooseEnd { due: at.plus_millis(AGAIN_MILLIS), tries: 0 };
     snapshot.stage = Stage::Deleting { stored, end: End { at, reason: reason.to_owned() }, loose };
     this.ports.ledger()?.put_snapshot(&snapshot)?;
+    trace::let_go(&snapshot.snapshot_id);
     this.wake_by(loose.due)
 }
 

@@ -1,15 +1,15 @@
 //! The tree of sandboxes and snapshots that grows from one sandbox. Each workspace knows its own part of it.
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 
 use super::CloudflareSandboxSnapshotter;
 use super::manifest::{ancestor, shown};
 use super::session::check_workspace;
 use crate::model::answer::{Branch, Descent, Description, Knot, Node, Tree};
-use crate::model::record::{SnapshotRecord, SnapshotState};
-use crate::model::request::WorkspaceRequest;
-use crate::model::{Lineage, Result, SandboxId, SnapshotId};
-use crate::ports::{Ledger, Ports, Workspaces};
+use crate::model::record::{Derivation, SnapshotRecord, SnapshotState};
+use crate::model::request::LineageRequest;
+use crate::model::{Lineage, Result, SandboxId, SnapshotId, Status};
+use crate::ports::{Ledger, Ports, Sandboxes, Workspaces};
 
 /// How many sandboxes a tree shows at most: each is asked for its part.
 const MOST: usize = 500;
@@ -21,6 +21,16 @@ const MOST_SNAPSHOTS: u32 = 1000;
 const AT_ONCE: usize = 6;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// The first sandbox of the lineage.
+    pub fn root(&self) -> Result<SandboxId> {
+        Ok(self.workspace()?.root_id)
+    }
+
+    /// What this workspace knows of its lineage.
+    pub fn describe(&self) -> Result<Description> {
+        describe(self)
+    }
+
     /// Where the sandbox came from.
     pub fn descent(&self) -> Result<Descent> {
         let workspace = self.workspace()?;
@@ -32,23 +42,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 /// The whole tree that the sandbox belongs to.
 pub(super) async fn lineage<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    request: &WorkspaceRequest,
+    request: &LineageRequest,
 ) -> Result<Tree> {
     check_workspace(this, &request.session).await?;
     let root = this.workspace()?.root_id;
-    let mut parts: Vec<(SandboxId, Part)> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     let mut asked = vec![root.clone()];
     let mut truncated = false;
     while !asked.is_empty() {
         let batch: Vec<SandboxId> = asked.drain(..asked.len().min(AT_ONCE)).collect();
-        let told = join_all(batch.iter().map(|id| part(this, id))).await;
-        for (id, part) in batch.into_iter().zip(told) {
-            truncated |= part.as_ref().is_ok_and(|part| part.truncated);
-            let derived = part.iter().flat_map(|part| &part.derived);
+        for part in join_all(batch.into_iter().map(|id| part(this, id, request.check))).await {
+            truncated |= part.told.as_ref().is_ok_and(|told| told.truncated);
+            let derived = part.told.iter().flat_map(|told| &told.derived);
             asked.extend(derived.map(|(_, derived)| derived.sandbox_id.clone()));
-            parts.push((id, part));
+            parts.push(part);
         }
-        asked.retain(|id| parts.iter().all(|(known, _)| known != id));
+        asked.retain(|id| parts.iter().all(|part| part.sandbox_id != *id));
         let left = MOST.saturating_sub(parts.len());
         truncated |= asked.len() > left;
         asked.truncate(left);
@@ -57,10 +66,25 @@ pub(super) async fn lineage<P: Ports>(
     Ok(Tree { root: branch(root, None, &mut parts), sandboxes, truncated })
 }
 
-/// What a workspace said, or why it did not.
-type Part = std::result::Result<Description, String>;
+/// What is known of one sandbox.
+struct Part {
+    sandbox_id: SandboxId,
+    /// Whether it is running, as far as it was asked and said.
+    running: Option<bool>,
+    /// What its workspace said, or why it did not.
+    told: std::result::Result<Description, String>,
+}
 
-async fn part<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Part {
+async fn part<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: SandboxId, check: bool) -> Part {
+    let running = async { if check { running(this, &id).await } else { None } };
+    let (told, running) = join(told(this, &id), running).await;
+    Part { sandbox_id: id, running, told }
+}
+
+async fn told<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    id: &SandboxId,
+) -> std::result::Result<Description, String> {
     if *id == *this.id {
         return describe(this).map_err(|error| error.message().to_owned());
     }
@@ -68,14 +92,21 @@ async fn part<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) 
     workspaces.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
 }
 
+async fn running<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Option<bool> {
+    let state = this.ports.sandboxes().ok()?.state(id).await.ok()?;
+    Some(state.status != Status::Down)
+}
+
 /// Grows a sandbox's branch from the parts, each of which is used once.
-fn branch(sandbox_id: SandboxId, lineage: Option<Lineage>, parts: &mut Vec<(SandboxId, Part)>) -> Branch {
-    let place = parts.iter().position(|(id, _)| *id == sandbox_id);
-    let mut part = match place.map(|place| parts.swap_remove(place).1) {
-        Some(Ok(part)) => part,
+fn branch(sandbox_id: SandboxId, lineage: Option<Lineage>, parts: &mut Vec<Part>) -> Branch {
+    let place = parts.iter().position(|part| part.sandbox_id == sandbox_id);
+    let part = place.map(|place| parts.swap_remove(place));
+    let running = part.as_ref().and_then(|part| part.running);
+    let mut part = match part.map(|part| part.told) {
+        Some(Ok(told)) => told,
         other => {
             let problem = other.and_then(std::result::Result::err).or_else(|| Some("It was not looked at.".to_owned()));
-            return Branch { sandbox_id, lineage, snapshots: Vec::new(), problem };
+            return Branch { sandbox_id, lineage, workspace: None, running, snapshots: Vec::new(), problem };
         }
     };
     for (snapshot_id, _) in &part.derived {
@@ -89,7 +120,7 @@ fn branch(sandbox_id: SandboxId, lineage: Option<Lineage>, parts: &mut Vec<(Sand
             node.derived.push(branch(child.sandbox_id, Some(child.lineage), parts));
         }
     }
-    Branch { sandbox_id, lineage, snapshots, problem: None }
+    Branch { sandbox_id, lineage, workspace: part.workspace, running, snapshots, problem: None }
 }
 
 /// What this workspace knows of its lineage.
@@ -104,13 +135,15 @@ pub(super) fn describe<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Resu
     Ok(Description {
         root_id: workspace.root_id,
         parent: workspace.parent.as_ref().map(ancestor),
-        snapshots: rows.iter().map(knot).collect(),
+        workspace: workspace.standing.map(|standing| standing.address),
+        snapshots: rows.iter().map(|row| knot(row, &derivations)).collect(),
         derived: made.map(|row| (row.snapshot_id.clone(), shown(row))).collect(),
         truncated,
     })
 }
 
-fn knot(row: &SnapshotRecord) -> Knot {
+fn knot(row: &SnapshotRecord, derivations: &[Derivation]) -> Knot {
+    let held = derivations.iter().filter(|derivation| derivation.snapshot_id == row.snapshot_id && derivation.holds());
     Knot {
         snapshot_id: row.snapshot_id.clone(),
         label: Some(row.label.clone()),
@@ -119,6 +152,7 @@ fn knot(row: &SnapshotRecord) -> Knot {
         size_bytes: row.stored().map(|stored| stored.size_bytes),
         pinned: row.pinned,
         expires_at: row.expires_at,
+        holders: held.map(|derivation| derivation.sandbox_id.clone()).collect(),
     }
 }
 
@@ -131,5 +165,6 @@ fn gone(snapshot_id: SnapshotId) -> Knot {
         size_bytes: None,
         pinned: false,
         expires_at: None,
+        holders: Vec::new(),
     }
 }

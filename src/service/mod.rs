@@ -23,7 +23,7 @@
 //! - `recover`, `chores`: what is left when a Worker dies, and what the alarm does
 //! - `hold`: who needs a snapshot
 //!
-//! For the whole bucket: `sweep`.
+//! For the whole bucket: `sweep`. For the deployment: `health`.
 //!
 //! And the tools of the trade:
 //! - [`abort`]: the caller's wish to stop
@@ -33,6 +33,7 @@
 //! - `undo`: takes back what a failed operation left
 //! - `failures`: gives what the SDK threw a code of ours
 //! - `retry`: repeats what failed in passing
+//! - [`trace`]: what is told of a piece of work beside its answer
 //! - `planted`: bugs for the simulation to find; not in the product
 
 pub mod abort;
@@ -44,6 +45,7 @@ pub mod directory;
 mod doubt;
 mod failures;
 mod guard;
+mod health;
 mod hold;
 mod import;
 mod keys;
@@ -67,6 +69,7 @@ mod session;
 mod snapshot;
 mod stored;
 mod sweep;
+pub mod trace;
 mod undo;
 mod verify;
 mod workspace;
@@ -75,20 +78,20 @@ use std::rc::Rc;
 
 pub use abort::Abort;
 use guard::Guard;
+pub use health::health;
 use lifecycle::Sight;
 use memory::Memory;
 pub use sweep::sweep;
 
-use crate::model::answer::{
-    Deletion, Description, KeyRotation, Manifest, Page, Retention, Summary, Tree, Verification,
-};
+use crate::model::answer::{Deletion, KeyRotation, Manifest, Page, Retention, Summary, Tree, Verification};
 use crate::model::named::standing::{
     Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
 };
 use crate::model::named::{Address, Tenant};
 use crate::model::record::Parent;
 use crate::model::request::{
-    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, ListRequest, PolicyRequest, WorkspaceRequest,
+    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, PolicyRequest,
+    WorkspaceRequest,
 };
 use crate::model::{
     BackupId, Code, Directory, Error, Lineage, RestoreRequest, Result, SandboxId, Selection, ShortId, SigningKey,
@@ -230,7 +233,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// The tree of sandboxes and snapshots that this one belongs to.
-    pub async fn lineage(&self, request: WorkspaceRequest) -> Result<Tree> {
+    pub async fn lineage(&self, request: LineageRequest) -> Result<Tree> {
         self.begin().await?;
         lineage::lineage(self, &request).await
     }
@@ -338,16 +341,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Notes that `holder` does not need a snapshot any more.
     pub fn release(&self, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<()> {
         hold::released(self, snapshot_id, holder)
-    }
-
-    /// The first sandbox of the lineage.
-    pub fn root(&self) -> Result<SandboxId> {
-        Ok(self.workspace()?.root_id)
-    }
-
-    /// What this workspace knows of its lineage.
-    pub fn describe(&self) -> Result<Description> {
-        lineage::describe(self)
     }
 
     /// Deletes those backups with the mark of this workspace that it does not own, and answers how many; with `dry_run`

@@ -23,7 +23,7 @@ use super::memory::Work;
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::undo::{delete_marked, destroy};
-use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, snapshot};
+use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, snapshot, trace};
 use crate::model::record::{Derivation, DerivationState, LooseEnd, Making, SnapshotRecord, Stage};
 use crate::model::{BackupHandle, BackupId, Error, Mark, Result, SandboxId, SnapshotId, Status, Timestamp};
 use crate::ports::{BackupStore, Clock, Ledger, Ports, Sandboxes};
@@ -142,7 +142,11 @@ async fn adopt<P: Ports>(
         sighting.since = this.ports.clock().now();
     }
     match snapshot::confirm(this, &backup, mark, &capture.dir, &sighting).await {
-        Ok(found) => snapshot::finish(this, capture.clone(), backup, found).map(|_| Adopted::Yes),
+        Ok(found) => {
+            snapshot::finish(this, capture.clone(), backup, found)?;
+            trace::adopted(&capture.snapshot_id);
+            Ok(Adopted::Yes)
+        }
         Err(error) if error.retryable() => Err(error),
         Err(_) => Ok(Adopted::No(backup.id().clone())),
     }

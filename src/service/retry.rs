@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Abort;
+use super::{Abort, trace};
 use crate::model::Result;
 use crate::ports::{Clock, Entropy, Ports};
 
@@ -22,6 +22,7 @@ pub(super) async fn retry<P: Ports, T>(
     let mut attempt = 1;
     loop {
         abort.check()?;
+        trace::tried(attempt);
         match work().await {
             Err(error) if error.retryable() && attempt < ATTEMPTS => {
                 let [jitter, ..] = ports.entropy().bytes().unwrap_or_default();

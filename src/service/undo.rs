@@ -4,7 +4,7 @@ use super::failures::{During, from_sandbox, from_storage};
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::stored::mark_of;
-use super::{Abort, CloudflareSandboxSnapshotter};
+use super::{Abort, CloudflareSandboxSnapshotter, trace};
 use crate::model::{BackupId, Error, Mark, Result, SandboxId};
 use crate::ports::{BackupStore, Ports, Sandboxes};
 
@@ -40,6 +40,7 @@ pub(super) async fn delete_marked<P: Ports>(
     retry(&*this.ports, &Abort::never(), async || {
         let failed = |failure| from_storage(failure, &format!("deleting the backup {id}"));
         this.ports.backups()?.delete(id).await.map_err(failed)?;
+        trace::discarded(id);
         Ok(true)
     })
     .await
@@ -64,7 +65,9 @@ pub(super) async fn destroy_minted<P: Ports>(
 /// Ends a sandbox's container.
 pub(super) async fn destroy<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Result<()> {
     retry(&*this.ports, &Abort::never(), async || {
-        this.ports.sandboxes()?.destroy(id).await.map_err(|failure| from_sandbox(failure, id, During::Destroy))
+        this.ports.sandboxes()?.destroy(id).await.map_err(|failure| from_sandbox(failure, id, During::Destroy))?;
+        trace::ended(id);
+        Ok(())
     })
     .await
 }

@@ -7,8 +7,8 @@ use sandbox_snapshotter::model::named::settings::Hooks;
 use sandbox_snapshotter::model::named::standing::{How, Start};
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, Changes, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, ListRequest, NamesRequest, PolicyRequest,
-    RestoreCheckpointRequest, Session, StartRequest, SweepRequest, UpdateRequest, WorkspaceRequest,
+    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, ListRequest, NamesRequest,
+    PolicyRequest, RestoreCheckpointRequest, Session, StartRequest, SweepRequest, UpdateRequest, WorkspaceRequest,
 };
 use sandbox_snapshotter::model::{
     Code, Label, Lineage, Policy, RestoreRequest, Selection, SnapshotRequest, lineage_of,
@@ -43,7 +43,7 @@ fn a_snapshot_is_taken_restored_listed_and_deleted() {
         assert!(client.verify(&selection).await?.ok);
         assert!(client.pin(&selection).await?.pinned);
         assert!(!client.unpin(&selection).await?.pinned);
-        assert_eq!(client.lineage(&WorkspaceRequest::of(agent())).await?.sandboxes, 3);
+        assert_eq!(client.lineage(&LineageRequest::of(agent())).await?.sandboxes, 3);
 
         let policy = Policy { keep_daily: 7, ..Policy::default() };
         let set = PolicyRequest { sandbox_id: agent(), policy: policy.clone(), dry_run: false };

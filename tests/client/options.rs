@@ -6,9 +6,9 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::client::Options;
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, ImportRequest, LabelRequest, ListRequest,
-    NameRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest, SweepRequest, Toolset,
-    UpdateRequest, WorkspaceRequest,
+    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
+    LineageRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest,
+    SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
 use sandbox_snapshotter::model::{RestoreRequest, Result, Selection, SnapshotRequest};
 use serde_json::Value;
@@ -38,7 +38,8 @@ fn every_option_of_every_operation_is_sent() {
             Operation::Label => sent(LabelRequest::decode, example),
             Operation::Delete => sent(DeleteRequest::decode, example),
             Operation::Import => sent(ImportRequest::decode, example),
-            Operation::Lineage | Operation::Retention | Operation::RotateKey => sent(WorkspaceRequest::decode, example),
+            Operation::Lineage => sent(LineageRequest::decode, example),
+            Operation::Retention | Operation::RotateKey => sent(WorkspaceRequest::decode, example),
             Operation::SetRetention => sent(PolicyRequest::decode, example),
             Operation::ApplyRetention => sent(ApplyRetentionRequest::decode, example),
             Operation::Sweep => sent(SweepRequest::decode, example),
@@ -58,6 +59,7 @@ fn every_option_of_every_operation_is_sent() {
             Operation::ListTools => sent(Toolset::decode, example),
             Operation::CallTool => sent(CallToolRequest::decode, example),
             Operation::GrantTools => sent(GrantRequest::decode, example),
+            Operation::Health => sent(HealthRequest::decode, example),
         }
     }
 }

@@ -5,6 +5,7 @@
 mod backup;
 mod checkpoint;
 mod errors;
+mod health;
 mod ids;
 mod mark;
 mod mint;

@@ -41,7 +41,8 @@ fn forms(operation: Operation) -> Vec<Value> {
             "sandboxId": "agent-42", "backup": { "id": "b1", "dir": "/workspace", "localBucket": true }, "label": "nightly",
             "replace": true, "expirationSeconds": 0,
         })],
-        Operation::Lineage | Operation::Retention | Operation::RotateKey => {
+        Operation::Lineage => vec![with(&[&json!({ "sandboxId": "agent-42", "check": true }), &session])],
+        Operation::Retention | Operation::RotateKey => {
             vec![with(&[&json!({ "sandboxId": "agent-42" }), &session])]
         }
         Operation::SetRetention => vec![json!({ "sandboxId": "agent-42", "policy": policy(), "dryRun": true })],
@@ -73,6 +74,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             vec![with(&[&toolset(), &call])]
         }
         Operation::GrantTools => vec![with(&[&toolset(), &json!({ "expirationSeconds": 60 })])],
+        Operation::Health => vec![json!({})],
     }
 }
 

@@ -5,8 +5,10 @@
 mod answers;
 mod document;
 mod examples;
+mod openapi;
 mod options;
 mod schemas;
+mod story;
 #[path = "../service/support/mod.rs"]
 #[allow(dead_code, unused_imports)] // What the tests of the service need.
 mod support;

@@ -139,6 +139,46 @@ fn nothing_outside_of_the_ledgers_is_looked_at() {
 }
 
 #[test]
+fn a_snapshot_in_the_tree_names_who_needs_it() {
+    let (stage, [one, _], [restored, branch]) = grown();
+    let another = stage.branch(&one).unwrap().sandbox_id().to_string();
+    let root = lineage(&stage, "agent-42")["root"].clone();
+    assert_eq!(root["snapshots"][0]["holders"], json!([]));
+    assert_eq!(root["snapshots"][1]["holders"], json!([another]), "{restored} has a snapshot of its own");
+    let derived = root["snapshots"][1]["derived"].as_array().unwrap();
+    let owner = derived.iter().find(|child| child["sandboxId"] == json!(restored)).unwrap();
+    assert_eq!(owner["snapshots"][0]["holders"], json!([branch]));
+}
+
+#[test]
+fn whether_sandboxes_run_is_told_where_that_is_asked() {
+    let (stage, _, [restored, branch]) = grown();
+    stage.world.stops(&restored);
+    stage.world.before(Method::State).nth(3).fails_in_passing();
+    let tree = stage.run(Operation::Lineage, &json!({ "sandboxId": "agent-42", "check": true })).unwrap();
+    let child = &tree["root"]["snapshots"][1]["derived"][0];
+    let grandchild = &child["snapshots"][0]["derived"][0];
+    assert_eq!(grandchild["sandboxId"], json!(branch));
+    let running = [&tree["root"], child, grandchild].map(|sandbox| sandbox.get("running").cloned());
+    assert_eq!(running, [Some(json!(true)), Some(json!(false)), None], "what does not answer is not known");
+}
+
+#[test]
+fn asking_whether_sandboxes_run_starts_none() {
+    let (stage, _, [restored, _]) = grown();
+    stage.world.stops(&restored);
+    stage.run(Operation::Lineage, &json!({ "sandboxId": "agent-42", "check": true })).unwrap();
+    assert!(!stage.world.running().contains(&restored));
+}
+
+#[test]
+fn a_sandbox_that_stands_for_a_name_tells_it() {
+    let stage = Stage::with_work();
+    let id = stage.described("work").unwrap()["sandboxId"].as_str().unwrap().to_owned();
+    assert_eq!(lineage(&stage, &id)["root"]["workspace"], json!({ "name": "work", "tenant": "default" }));
+}
+
+#[test]
 fn a_tree_that_is_too_large_is_cut_and_says_so() {
     let (stage, snapshot) = Stage::with_snapshot();
     for number in 0..600 {

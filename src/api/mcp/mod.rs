@@ -29,9 +29,10 @@ pub use methods::{Asked, asked};
 pub use origin::Origins;
 pub use scope::scope;
 
-use super::answer::{Answer, Call, answer, refused};
+use super::answer::{Answer, Call, answer};
 use super::operations::MAX_ARGUMENTS;
 use super::problem;
+use super::tell::refused;
 use crate::cloudflare::deployment::{allowed_origins, api_token};
 use crate::cloudflare::runtime::WorkerClock;
 use crate::model::{Code, Error, Result};

@@ -206,6 +206,9 @@ pub struct Entry {
     pub state: State,
     /// Its sandbox.
     pub sandbox_id: SandboxId,
+    /// The size of the snapshot of its last stop, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When that was last heard.
@@ -273,6 +276,7 @@ impl From<&NamedRecord> for Entry {
             name: record.address.name.clone(),
             state: record.state,
             sandbox_id: record.sandbox_id.clone(),
+            size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
             created_at: record.created_at,
             updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),
             version: record.version,

@@ -6,12 +6,14 @@
 //! - [`ListRequest`] and the requests about a whole workspace
 //! - [`CheckpointsRequest`] and the requests about checkpoints
 //! - [`Toolset`] and the requests about tools for language models
+//! - [`HealthRequest`]: a look at the deployment
 //! - [`CreateRequest`] and the requests about named workspaces
 
 mod changes;
 mod checkpoint;
 mod create;
 mod fields;
+mod health;
 mod import;
 mod named;
 mod select;
@@ -24,13 +26,14 @@ pub use checkpoint::{CheckpointsRequest, CreateCheckpointRequest, DiffCheckpoint
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
 #[cfg(feature = "schema")]
 pub use fields::asked;
+pub use health::HealthRequest;
 pub use import::ImportRequest;
 pub use named::{ForkRequest, NameRequest, NamesRequest, StartRequest, StopRequest, UpdateRequest};
 pub use select::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use snapshot::SnapshotRequest;
 pub use tools::{CallToolRequest, Declared, GrantRequest, Ground, Style, ToolArguments, Toolset};
 pub use workspace::{
-    ApplyRetentionRequest, Cursor, ListRequest, PolicyRequest, Session, SweepRequest, WorkspaceRequest,
+    ApplyRetentionRequest, Cursor, LineageRequest, ListRequest, PolicyRequest, Session, SweepRequest, WorkspaceRequest,
 };
 
 use fields::Fields;

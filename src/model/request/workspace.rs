@@ -66,6 +66,42 @@ impl WorkspaceRequest {
     }
 }
 
+/// The tree that a sandbox belongs to.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "LineageOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&["sandboxId"]), transform = extends("Session"))
+)]
+pub struct LineageRequest {
+    /// The sandbox.
+    pub sandbox_id: SandboxId,
+    /// Whether each sandbox is asked if it is running. Otherwise nothing is said of that.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
+    pub check: bool,
+    /// Who asks.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub session: Session,
+}
+
+impl LineageRequest {
+    /// The tree that a sandbox belongs to, asked for in nobody's session, of which no sandbox is asked.
+    pub const fn of(sandbox_id: SandboxId) -> Self {
+        Self { sandbox_id, check: false, session: Session::NONE }
+    }
+
+    /// Decodes `{sandboxId, check?, session?, allowCrossSession?}`.
+    pub fn decode(value: &Value) -> Result<Self> {
+        let mut fields = Fields::of(value)?;
+        let (sandbox_id, check) = (fields.required("sandboxId")?, fields.flag("check")?);
+        let (session, allow) = (fields.text("session")?, fields.flag("allowCrossSession")?);
+        fields.end()?;
+        let session = Session::checked(session.as_deref(), allow)?;
+        Ok(Self { sandbox_id: SandboxId::parse(&sandbox_id)?, check, session })
+    }
+}
+
 /// A page of a workspace's snapshots.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(

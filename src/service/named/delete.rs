@@ -4,6 +4,7 @@ use super::NamedWorkspace;
 use super::chores::work_off_all;
 use crate::model::named::answer::DeletedWorkspace;
 use crate::model::named::record::Chore;
+use crate::model::named::settings::{DependsOn, Hooks};
 use crate::model::named::standing::Retired;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, SandboxId};
@@ -45,11 +46,13 @@ fn leave_to_release(retired: &mut Retired, own: &[SandboxId]) {
     retired.removed += before - retired.kept.len();
 }
 
-/// What was somebody's is not kept of a workspace that is gone: secrets, snapshots, sandboxes.
+/// What was somebody's is not kept of a workspace that is gone: secrets, commands, snapshots, sandboxes.
 pub(super) fn forget(record: &mut NamedRecord) {
     record.former.clear();
     record.forks.clear();
     record.settings.env.clear();
+    record.settings.hooks = Hooks::default();
+    record.settings.depends_on = DependsOn::default();
     record.creation = None;
     record.last_snapshot = None;
     record.problem = None;

@@ -166,11 +166,11 @@ fn variables_are_told_by_their_names_alone() {
 }
 
 #[test]
-fn an_entry_tells_when_it_was_last_heard() {
+fn an_entry_tells_when_it_was_last_heard_of_and_how_large_it_was() {
     let entry = Entry::from(&read(whole()));
     let told = json!({
-        "name": "work", "state": "stopped", "sandboxId": "work-0123456789-restored-k3f9x2ab", "createdAt": TIME,
-        "updatedAt": LATER, "version": 7,
+        "name": "work", "state": "stopped", "sandboxId": "work-0123456789-restored-k3f9x2ab",
+        "sizeBytes": 4121, "createdAt": TIME, "updatedAt": LATER, "version": 7,
     });
     assert_eq!(serde_json::to_value(&entry).unwrap(), told);
     assert_eq!(serde_json::from_value::<Entry>(told).unwrap(), entry);

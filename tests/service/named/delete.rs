@@ -39,10 +39,15 @@ fn it_is_not_there_any_more() {
 }
 
 #[test]
-fn its_variables_are_not_kept() {
-    let stage = Stage::with_work_as(&json!({ "env": { "TOKEN": "secret" } }));
+fn its_variables_and_commands_are_not_kept() {
+    let stage = Stage::with_work_as(&json!({
+        "env": { "TOKEN": "secret" },
+        "hooks": { "onTimeout": { "command": "secret" } },
+        "dependsOn": { "files": ["secret"] },
+    }));
     stage.deletes(WORK).unwrap();
-    assert!(stage.record(WORK).settings.env.is_empty());
+    let kept = serde_json::to_string(&stage.record(WORK)).unwrap();
+    assert!(!kept.contains("secret"), "{kept}");
 }
 
 #[test]

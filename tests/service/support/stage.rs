@@ -112,6 +112,12 @@ impl Stage {
         block_on(snapshotter.branch(RestoreRequest::of(snapshot.clone()), Abort::never()))
     }
 
+    /// The ports of the entrypoint.
+    #[allow(dead_code)] // Not every suite is about it.
+    pub fn entrypoint(&self) -> impl Ports {
+        self.workers.entrypoint()
+    }
+
     /// Carries out an operation from JSON to JSON, in the workspace that it is about. The deployment is asked first.
     pub fn run(&self, operation: Operation, arguments: &Value) -> Result<Value> {
         self.begin(operation, arguments).answer()

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::policy::{KeepLast, Policy};
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, ListRequest, PolicyRequest, SweepRequest,
-    WorkspaceRequest,
+    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, PolicyRequest,
+    SweepRequest,
 };
 use sandbox_snapshotter::model::{Result, SandboxId, Selection, Selector};
 use sandbox_snapshotter::ports::Ledger;
@@ -63,7 +63,7 @@ pub async fn list(world: Rc<World>) {
     let session = session(&world, &id);
     let asked = id.clone();
     if world.chance.one_in(3) {
-        let request = WorkspaceRequest { sandbox_id: asked, session };
+        let request = LineageRequest { sandbox_id: asked, check: false, session };
         let tree = async move |workspace: Snapshotter| workspace.lineage(request).await.map(drop);
         return about(&world, "the lineage", &id, tree).await;
     }

@@ -1,0 +1,95 @@
+//! The commands about a lineage, the deployment, and this program itself.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use clap_complete::Shell;
+
+use super::common::{Consent, Session};
+use super::span::Span;
+
+/// `lineage`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter lineage agent-42
+  snapshotter lineage @notebook --no-check --json")]
+pub struct Lineage {
+    /// A sandbox of it, or @NAME for a named workspace
+    #[arg(value_name = "SANDBOX|@NAME")]
+    pub place: String,
+    /// Do not ask each sandbox whether it is running
+    #[arg(long)]
+    pub no_check: bool,
+    /// Who asks.
+    #[command(flatten)]
+    pub session: Session,
+}
+
+/// The commands about keys.
+#[derive(Subcommand)]
+pub enum Key {
+    /// Sign the refs of a sandbox with a new key from now on; those of the key before stay valid until the next time
+    #[command(after_help = "\
+Example:
+  snapshotter key rotate agent-42")]
+    Rotate(Rotate),
+}
+
+/// `key rotate`
+#[derive(Args)]
+pub struct Rotate {
+    /// The sandbox, or @NAME for a named workspace
+    #[arg(value_name = "SANDBOX|@NAME")]
+    pub place: String,
+}
+
+/// `sweep`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter sweep --dry-run
+  snapshotter sweep --grace 2d --yes")]
+pub struct Sweep {
+    /// Only count
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How old a backup must be [default: 1d]
+    #[arg(long, value_name = "TIME")]
+    pub grace: Option<Span>,
+    /// Whether to ask.
+    #[command(flatten)]
+    pub consent: Consent,
+}
+
+/// `doctor`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter doctor
+  snapshotter doctor --address https://snapshotter.example.workers.dev --token-file token.txt")]
+pub struct Doctor {}
+
+/// `completions`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter completions bash > ~/.local/share/bash-completion/completions/snapshotter
+  snapshotter completions zsh > ~/.zfunc/_snapshotter
+  snapshotter completions fish > ~/.config/fish/completions/snapshotter.fish")]
+pub struct Completions {
+    /// For which shell
+    pub shell: Shell,
+}
+
+/// `man`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter man | man -l -
+  snapshotter man --dir ~/.local/share/man/man1")]
+pub struct Man {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
+}

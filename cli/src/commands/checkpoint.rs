@@ -1,0 +1,47 @@
+//! The commands about checkpoints.
+
+use sandbox_snapshotter::model::Directory;
+use sandbox_snapshotter::model::checkpoint::{
+    CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
+};
+use sandbox_snapshotter::model::request::{
+    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, RestoreCheckpointRequest,
+};
+
+use super::confirm::confirm;
+use super::context::Context;
+use crate::args::checkpoint::{Checkpoint, Spot};
+use crate::exit::Exit;
+use crate::failure::Result;
+
+/// Does what was typed.
+pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
+    let name = |name: &str| CheckpointName::parse(name);
+    match command {
+        Checkpoint::Create(command) => {
+            let name = name(&command.name)?;
+            let description = command.message.as_deref().map(CheckpointDescription::parse).transpose()?;
+            let request = CreateCheckpointRequest { at: spot(context, &command.spot)?, name, description };
+            context.show::<CreatedCheckpoint>("checkpoints/create", &request)
+        }
+        Checkpoint::List(command) => context.show::<Checkpoints>("checkpoints/list", &spot(context, &command.spot)?),
+        Checkpoint::Restore(command) => {
+            let name = name(&command.name)?;
+            let place = &command.spot.place;
+            confirm(&command.consent, || Ok(format!("The files in {place} go back to the checkpoint {name}.")))?;
+            let request = RestoreCheckpointRequest { at: spot(context, &command.spot)?, name };
+            context.show::<RestoredCheckpoint>("checkpoints/restore", &request)
+        }
+        Checkpoint::Diff(command) => {
+            let (name, max_bytes) = (name(&command.name)?, command.max_bytes.unwrap_or(DiffCheckpointRequest::BYTES));
+            let request = DiffCheckpointRequest { at: spot(context, &command.spot)?, name, max_bytes };
+            context.show::<CheckpointDiff>("checkpoints/diff", &request)
+        }
+    }
+}
+
+fn spot(context: &Context, spot: &Spot) -> Result<CheckpointsRequest> {
+    let dir = spot.dir.as_deref().map(Directory::parse).transpose()?;
+    let session = context.session(&spot.session)?;
+    Ok(CheckpointsRequest { sandbox_id: context.sandbox(&spot.place)?, dir, session })
+}

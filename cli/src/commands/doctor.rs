@@ -1,0 +1,185 @@
+//! `doctor`: what is wrong, from here to the bucket.
+//!
+//! It goes from one check to the next as long as that makes sense: the token is sent to nobody but a snapshotter.
+
+use futures_executor::block_on;
+use sandbox_snapshotter::client::{Client, Loss, Reply};
+use sandbox_snapshotter::model::{Timestamp, json as model_json};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::args::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::health::{Check, Report};
+use crate::output::spinner::Spinner;
+use crate::output::words::{lines, span};
+use crate::output::{Output, document, now, print, warn};
+use crate::settings::{Address, Settings, Sources};
+use crate::transport::Server;
+
+/// The version of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How far the clocks may be apart, in milliseconds.
+const APART: u64 = 60_000;
+
+/// The health of a deployment, as far as every version tells it alike.
+#[derive(Deserialize)]
+struct Health {
+    version: String,
+    time: Timestamp,
+    checks: Vec<Check>,
+}
+
+/// Checks everything, and prints what was found.
+pub fn run(flags: &Global, output: Output) -> Result<Exit> {
+    let spinner = Spinner::start("Looking…".to_owned());
+    let report = Report::of(examine(flags));
+    drop(spinner);
+    if output.json {
+        document(&json!(report))?;
+    } else if output.quiet {
+        let wrong = report.checks.iter().filter(|check| check.ok == Some(false));
+        print(&lines(wrong.map(|check| check.name.as_str())))?;
+    } else {
+        print(&report.text())?;
+    }
+    Ok(if report.ok { Exit::Done } else { Exit::Finding })
+}
+
+fn examine(flags: &Global) -> Vec<Check> {
+    let environment = |name: &str| std::env::var_os(name);
+    let sources = Sources::read(flags, &environment, &mut |text| warn(&text));
+    match sources.and_then(|sources| Ok((sources.address()?, sources))) {
+        Ok((address, sources)) => examine_server(&sources, &address),
+        Err(failure) => vec![Check::failed("settings", &failure)],
+    }
+}
+
+fn examine_server(sources: &Sources, address: &Address) -> Vec<Check> {
+    let timeout = sources.timeout();
+    let server = Server::of(Settings { address: address.clone(), token: None, timeout });
+    let asked_at = now();
+    let reply = match server.look("/healthz") {
+        Ok(reply) => reply,
+        Err(loss) => return vec![unreached(address, loss)],
+    };
+    let mut checks = vec![Check::right("address", format!("{address} answers."))];
+    let Some(told) = health(&reply) else {
+        checks.push(stranger(&reply));
+        return checks;
+    };
+    checks.push(Check::right("server", "It is the snapshotter."));
+    checks.push(version(&told.version));
+    // The answer was written somewhere between the two.
+    let half = now().millis_since(asked_at) / 2;
+    checks.push(clock(told.time.millis_since(asked_at.plus_millis(half))));
+    let of_server = examine_token(sources, address).map(|told| {
+        checks.push(Check::right("token", "It is accepted."));
+        told.checks
+    });
+    // Without the token, what the configuration alone says.
+    let of_server = of_server.unwrap_or_else(|failed| {
+        checks.push(failed);
+        told.checks
+    });
+    checks.extend(of_server);
+    checks
+}
+
+/// The health that only the token shows.
+fn examine_token(sources: &Sources, address: &Address) -> Result<Health, Check> {
+    let failed = |failure: Failure| Check::failed("token", &failure);
+    let token = sources.token(address).map_err(failed)?.ok_or_else(|| {
+        let remediation = "Give --token-file, set SNAPSHOTTER_TOKEN, or write it into the file of settings.";
+        Check::wrong("token", "None is given.", remediation)
+    })?;
+    let settings = Settings { address: address.clone(), token: Some(token), timeout: sources.timeout() };
+    let server = Server::of(settings);
+    let answer = block_on(Client::new(server.call()).call("health", json!({})));
+    let answer = answer.map_err(|error| failed(error.into()))?;
+    model_json::read(&answer).map_err(|why| failed(Failure::foreign(&format!("its health can't be read: {why}"))))
+}
+
+/// The health in an answer, if a snapshotter gave it.
+fn health(reply: &Reply) -> Option<Health> {
+    model_json::parse(&reply.body).ok().filter(|_| matches!(reply.status, 200 | 503))
+}
+
+/// That somebody else answered, or a snapshotter that is older than this check.
+fn stranger(reply: &Reply) -> Check {
+    let body: Value = serde_json::from_str(&reply.body).unwrap_or_default();
+    if body.get("correlationId").is_some() && body.get("remediation").is_some() {
+        let remediation = "Deploy the server in the version of this program.";
+        return Check::wrong("server", format!("It is a snapshotter older than {VERSION}."), remediation);
+    }
+    let detail = format!("What answers, with the status {}, is not the snapshotter.", reply.status);
+    Check::wrong("server", detail, "Give the address of the Worker, without `/v1`. The token was not sent.")
+}
+
+fn unreached(address: &Address, loss: Loss) -> Check {
+    let (Loss::Unreachable(why) | Loss::Lost(why)) = loss else {
+        return Check::wrong("address", "The call was given up.", "Run it again.");
+    };
+    let remediation = "Check the address, and that the server is up.";
+    Check::wrong("address", format!("{address} does not answer: {why}."), remediation)
+}
+
+fn version(server: &str) -> Check {
+    if server == VERSION {
+        return Check::right("version", format!("The server and this program are {VERSION}."));
+    }
+    let detail = format!("The server is {server}, this program is {VERSION}.");
+    Check::open("version", detail, "Where one does not understand the other, install the same version of both.")
+}
+
+/// `ahead` is by how many milliseconds the server's clock is.
+fn clock(ahead: i64) -> Check {
+    let apart = span(ahead.unsigned_abs() / 1000);
+    if ahead.unsigned_abs() <= APART {
+        return Check::right("clock", format!("It differs from the server's by {apart}."));
+    }
+    let detail = format!("It is {apart} {} the server's.", if ahead > 0 { "behind" } else { "ahead of" });
+    Check::wrong("clock", detail, "Set this machine's clock: ages and expirations are told wrong.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(status: u16, body: &str) -> Reply {
+        Reply { status, body: body.to_owned() }
+    }
+
+    #[test]
+    fn a_sick_snapshotter_is_one_too() {
+        let body = r#"{"ok":false,"version":"9.0.0","time":"2026-11-20T05:00:00.000Z","checks":[{"name":"later","detail":"x"}]}"#;
+        assert!(health(&reply(503, body)).is_some_and(|health| health.version == "9.0.0"));
+        assert!(health(&reply(404, body)).is_none());
+        assert!(health(&reply(200, r#"{"ok":true}"#)).is_none());
+    }
+
+    #[test]
+    fn a_stranger_is_told_from_an_older_snapshotter() {
+        let older = stranger(&reply(404, r#"{"code":"ROUTE_NOT_FOUND","remediation":"x","correlationId":"y"}"#));
+        assert!(older.detail.contains("older than"));
+        for body in ["<html>", "", "{}"] {
+            assert!(stranger(&reply(200, body)).detail.contains("is not the snapshotter"));
+        }
+    }
+
+    #[test]
+    fn clocks_may_differ_by_a_minute() {
+        for ahead in [0, 60_000, -60_000] {
+            assert_eq!(clock(ahead).ok, Some(true), "{ahead}");
+        }
+        assert_eq!(clock(61_000).detail, "It is 1 min behind the server's.");
+        assert_eq!(clock(-7_200_000).detail, "It is 2 h ahead of the server's.");
+    }
+
+    #[test]
+    fn another_version_is_told_and_not_judged() {
+        assert_eq!((version(VERSION).ok, version("99.0.0").ok), (Some(true), None));
+    }
+}

@@ -1,0 +1,48 @@
+//! What is read from files, or from the standard input.
+
+use std::io::Read;
+use std::path::Path;
+
+use sandbox_snapshotter::model::SnapshotRef;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::failure::{Failure, Result};
+
+/// The largest input, in bytes: no operation takes more than 64 kB.
+const LARGEST: u64 = 1024 * 1024;
+
+/// The text of a file; `-` is the standard input.
+pub fn text(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().take(LARGEST).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(LARGEST).read_to_string(&mut text))
+    };
+    let unreadable = |error| {
+        let message = format!("{} can't be read: {error}.", shown(path));
+        Failure::invalid("INPUT_UNREADABLE", message, "Give a file that is there, or - for the standard input.")
+    };
+    read.map(|_| text).map_err(unreadable)
+}
+
+/// The JSON of a file.
+pub fn json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let not_json = |error: serde_json::Error| {
+        let message = format!("{} is not the JSON that is needed: {error}.", shown(path));
+        Failure::invalid("INPUT_INVALID", message, "Give one JSON document, as the API answers or takes it.")
+    };
+    serde_json::from_str(&text(path)?).map_err(not_json)
+}
+
+/// The snapshot ref of a file: as it is, or in what shows a snapshot.
+pub fn reference(path: &Path) -> Result<SnapshotRef> {
+    let document: Value = json(path)?;
+    let inner = document.get("ref").filter(|inner| inner.get("providerId").is_some());
+    Ok(SnapshotRef::decode(inner.unwrap_or(&document))?)
+}
+
+fn shown(path: &Path) -> String {
+    if path == Path::new("-") { "The standard input".into() } else { format!("The file {}", path.display()) }
+}

@@ -1,0 +1,39 @@
+//! What each command does.
+
+mod checkpoint;
+mod confirm;
+mod context;
+mod doctor;
+mod input;
+mod place;
+mod rest;
+mod retention;
+mod settings;
+mod shell;
+mod snapshot;
+mod workspace;
+
+use crate::args::{Cli, Command};
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::Output;
+use context::Context;
+
+/// Does what was typed.
+pub fn run(cli: Cli, output: Output) -> Result<Exit> {
+    let context = || Context::of(&cli.global, output);
+    match cli.command {
+        Command::Snapshot(command) => snapshot::run(&context()?, command),
+        Command::Restore(command) => snapshot::restore(&context()?, "restore", command),
+        Command::Branch(command) => snapshot::restore(&context()?, "branch", command),
+        Command::Workspace(command) => workspace::run(&context()?, *command),
+        Command::Retention(command) => retention::run(&context()?, &command),
+        Command::Checkpoint(command) => checkpoint::run(&context()?, command),
+        Command::Lineage(command) => rest::lineage(&context()?, &command),
+        Command::Key(command) => rest::key(&context()?, &command),
+        Command::Sweep(command) => rest::sweep(&context()?, &command),
+        Command::Doctor(_) => doctor::run(&cli.global, output),
+        Command::Completions(command) => shell::completions(&command),
+        Command::Man(command) => shell::man(command.dir.as_deref()),
+    }
+}

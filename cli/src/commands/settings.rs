@@ -1,0 +1,212 @@
+//! How a named workspace is to be kept, from what was typed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use sandbox_snapshotter::model::Policy;
+use sandbox_snapshotter::model::named::settings::{
+    DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch,
+};
+use sandbox_snapshotter::model::request::Changes;
+use serde::Deserialize;
+
+use super::input;
+use crate::args::workspace::{Change, HookFailure, Settings};
+use crate::failure::{Failure, Result};
+
+/// Settings in a file, as the API takes them.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    persistent: Option<bool>,
+    retention: Option<Policy>,
+    hooks: Option<Hooks>,
+    expiry: Option<Expiry>,
+    depends_on: Option<DependsOn>,
+    env: Option<BTreeMap<String, String>>,
+}
+
+/// What is to be another from now on.
+pub fn changes(given: &Settings) -> Result<Changes> {
+    let file: File = given.file.as_deref().map(input::json).transpose()?.unwrap_or_default();
+    Ok(Changes {
+        persistent: given.persistent.or(file.persistent),
+        retention: if given.policy.is_given() { Some(given.policy.whole()) } else { file.retention },
+        hooks: hooks(given, file.hooks)?,
+        expiry: expiry(given, file.expiry),
+        depends_on: depends_on(given, file.depends_on),
+        env: env(given, file.env)?,
+    })
+}
+
+fn hooks(given: &Settings, file: Option<Hooks>) -> Result<Option<Hooks>> {
+    let commands = [&given.before_stop, &given.after_start, &given.on_timeout];
+    if commands.iter().all(|command| command.is_none()) {
+        if given.hook_timeout.is_some() || given.hook_failure.is_some() {
+            let remediation = "Give --before-stop, --after-start or --on-timeout too; those of a file have their own.";
+            return Err(Failure::invalid("INVALID_USAGE", "No command is given that this is about.", remediation));
+        }
+        return Ok(file);
+    }
+    let seconds = given.hook_timeout.map_or(60, |span| span.0);
+    let timeout_seconds = u32::try_from(seconds).map_err(|_| {
+        Failure::invalid("INVALID_USAGE", "The time for hooks is too long.", "Give --hook-timeout up to 10m.")
+    })?;
+    let on_failure = match given.hook_failure {
+        Some(HookFailure::Warn) => OnFailure::Warn,
+        Some(HookFailure::Fail) | None => OnFailure::Fail,
+    };
+    let hook = |command: &Option<String>| command.clone().map(|command| Hook { command, timeout_seconds, on_failure });
+    let file = file.unwrap_or_default();
+    Ok(Some(Hooks {
+        before_stop: hook(&given.before_stop).or(file.before_stop),
+        after_start: hook(&given.after_start).or(file.after_start),
+        on_timeout: hook(&given.on_timeout).or(file.on_timeout),
+    }))
+}
+
+fn expiry(given: &Settings, file: Option<Expiry>) -> Option<Expiry> {
+    if given.idle.is_none() && given.max_age.is_none() {
+        return file;
+    }
+    let file = file.unwrap_or_default();
+    Some(Expiry {
+        idle_seconds: given.idle.map_or(file.idle_seconds, |span| span.0),
+        max_seconds: given.max_age.map_or(file.max_seconds, |span| span.0),
+    })
+}
+
+fn depends_on(given: &Settings, file: Option<DependsOn>) -> Option<DependsOn> {
+    let is_given = given.fingerprint.is_some() || given.on_mismatch.is_some() || given.on_image_change.is_some();
+    if given.depends_on.is_empty() && !is_given {
+        return file;
+    }
+    let file = file.unwrap_or_default();
+    Some(DependsOn {
+        files: if given.depends_on.is_empty() { file.files } else { given.depends_on.clone() },
+        fingerprint: given.fingerprint.clone().or(file.fingerprint),
+        on_mismatch: given.on_mismatch.map_or(file.on_mismatch, |change| match change {
+            Change::Fail => OnMismatch::Fail,
+            Change::Report => OnMismatch::Report,
+        }),
+        on_image_change: given.on_image_change.map_or(file.on_image_change, |change| match change {
+            Change::Fail => OnImageChange::Fail,
+            Change::Report => OnImageChange::Report,
+        }),
+    })
+}
+
+fn env(given: &Settings, file: Option<BTreeMap<String, String>>) -> Result<Option<BTreeMap<String, String>>> {
+    if given.env.is_empty() && given.env_file.is_none() {
+        return Ok(file);
+    }
+    let mut env = file.unwrap_or_default();
+    if let Some(path) = &given.env_file {
+        env.extend(variables(&input::text(path)?, path)?);
+    }
+    for variable in &given.env {
+        let (name, value) = match variable.split_once('=') {
+            Some((name, value)) => (name, value.to_owned()),
+            None => (variable.as_str(), own_variable(variable)?),
+        };
+        env.insert(name.to_owned(), value);
+    }
+    Ok(Some(env))
+}
+
+/// A variable that is set for this program.
+fn own_variable(name: &str) -> Result<String> {
+    std::env::var(name).map_err(|_| {
+        let remediation = "Set it, or give --env NAME=VALUE.";
+        Failure::invalid("INVALID_USAGE", format!("The variable {name:?} is not set here."), remediation)
+    })
+}
+
+/// The variables of a file: a line `NAME=VALUE` for each; empty lines and those that begin with `#` are passed over.
+fn variables(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    lines
+        .map(|(index, line)| {
+            let (name, value) = line.split_once('=').ok_or_else(|| {
+                // The line may hold a secret.
+                let message = format!("Line {} of {} is not NAME=VALUE.", index + 1, path.display());
+                Failure::invalid("INPUT_INVALID", message, "Write each variable on a line of its own.")
+            })?;
+            Ok((name.trim().to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command, workspace::Workspace};
+    use clap::Parser;
+    use serde_json::json;
+
+    fn settings(options: &[&str]) -> Settings {
+        let command = ["snapshotter", "workspace", "create", "notebook"];
+        match Cli::try_parse_from(command.iter().chain(options)).unwrap().command {
+            Command::Workspace(command) => match *command {
+                Workspace::Create(create) => create.settings,
+                _ => unreachable!(),
+            },
+            _ => unreachable!(),
+        }
+    }
+
+    fn typed(options: &[&str]) -> serde_json::Value {
+        json!(changes(&settings(options)).unwrap())
+    }
+
+    #[test]
+    fn what_is_not_typed_stays_as_it_is() {
+        assert_eq!(changes(&settings(&[])).unwrap(), Changes::default());
+    }
+
+    #[test]
+    fn options_become_settings() {
+        let changes = typed(&[
+            "--persistent=false",
+            "--idle=30m",
+            "--after-start=npm start",
+            "--hook-failure=warn",
+            "--hook-timeout=2m",
+            "--depends-on=package.json",
+            "--fingerprint=abc",
+            "--on-mismatch=report",
+            "--env=A=1=2",
+            "--keep-last=3",
+            "--expires=never",
+        ]);
+        assert_eq!(changes["persistent"], false);
+        assert_eq!(changes["expiry"], json!({ "idleSeconds": 1800, "maxSeconds": 0 }));
+        let hook = json!({ "command": "npm start", "timeoutSeconds": 120, "onFailure": "warn" });
+        assert_eq!(changes["hooks"], json!({ "afterStart": hook }));
+        assert_eq!(changes["dependsOn"]["files"], json!(["package.json"]));
+        assert_eq!(changes["dependsOn"]["onMismatch"], "report");
+        assert_eq!(changes["env"], json!({ "A": "1=2" }));
+        assert_eq!(changes["retention"]["expirationSeconds"], 0);
+        assert_eq!(changes["retention"]["keepLast"]["count"], 3);
+    }
+
+    #[test]
+    fn options_of_hooks_need_a_hook() {
+        for option in ["--hook-timeout=2m", "--hook-failure=warn"] {
+            let refused = changes(&settings(&[option])).err();
+            assert_eq!(refused.as_ref().and_then(Failure::code), Some("INVALID_USAGE"), "{option}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_variables_has_one_on_each_line() {
+        let read = variables("# comment\nA=1\n\nB = x=y \r\n", Path::new("env")).unwrap();
+        assert_eq!(read, [("A".into(), "1".into()), ("B".into(), " x=y ".into())]);
+    }
+
+    #[test]
+    fn a_broken_line_of_variables_is_told_by_its_number_alone() {
+        let Err(Failure::Told(told)) = variables("A=1\nsecret", Path::new("env")) else { panic!("it is refused") };
+        assert_eq!((told.code.as_str(), told.message.as_str()), ("INPUT_INVALID", "Line 2 of env is not NAME=VALUE."));
+    }
+}

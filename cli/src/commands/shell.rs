@@ -1,0 +1,37 @@
+//! The commands about this program itself.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use crate::args::Cli;
+use crate::args::rest::Completions;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::print_plain;
+
+/// `completions`
+pub fn completions(command: &Completions) -> Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(command.shell, &mut Cli::command(), "snapshotter", &mut script);
+    print_plain(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}
+
+/// `man`
+pub fn man(dir: Option<&Path>) -> Result<Exit> {
+    let unwritten = |error: std::io::Error| {
+        let place = dir.map_or_else(String::new, |dir| format!(" into {}", dir.display()));
+        let message = format!("The manual could not be written{place}: {error}.");
+        Failure::own(Exit::Failed, "OUTPUT_FAILED", message, "Give a folder that you can write into.")
+    };
+    if let Some(dir) = dir {
+        std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir)).map_err(unwritten)?;
+        return Ok(Exit::Done);
+    }
+    let mut page = Vec::new();
+    Man::new(Cli::command()).render(&mut page).map_err(unwritten)?;
+    print_plain(&String::from_utf8_lossy(&page))?;
+    Ok(Exit::Done)
+}

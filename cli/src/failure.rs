@@ -1,0 +1,160 @@
+//! Why a command failed.
+
+use sandbox_snapshotter::client::{self, ErrorCode};
+use sandbox_snapshotter::model::{self, Code, Kind};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+
+/// The result of everything fallible here.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something to be told.
+    Told(Box<Told>),
+    /// Nobody reads what is printed: there is nobody to tell.
+    Closed,
+}
+
+/// A failure that is told: the server's, or one of this program's own in the same form.
+#[derive(Debug)]
+pub struct Told {
+    /// What the command ends with.
+    pub exit: Exit,
+    /// The stable code.
+    pub code: String,
+    /// What sort of failure it is.
+    pub kind: Kind,
+    /// What happened, to what.
+    pub message: String,
+    /// What to do about it.
+    pub remediation: String,
+    /// Whether the same command may succeed later.
+    pub retryable: bool,
+    /// By which the call is found in the server's log.
+    pub correlation_id: Option<String>,
+    /// What the platform threw, where something did.
+    pub cause: Option<model::Failure>,
+    /// The idempotency key of the call, where asking again with it makes sense.
+    pub key: Option<String>,
+}
+
+impl Failure {
+    /// That arguments, settings or input are wrong.
+    pub fn invalid(code: &str, message: impl Into<String>, remediation: impl Into<String>) -> Self {
+        Self::own(Exit::Invalid, code, message, remediation)
+    }
+
+    /// A failure of this program's own, which stays until something is changed.
+    pub fn own(exit: Exit, code: &str, message: impl Into<String>, remediation: impl Into<String>) -> Self {
+        Self::Told(Box::new(Told {
+            exit,
+            code: code.to_owned(),
+            kind: if exit == Exit::Denied { Kind::PolicyDenied } else { Kind::Permanent },
+            message: message.into(),
+            remediation: remediation.into(),
+            retryable: false,
+            correlation_id: None,
+            cause: None,
+            key: None,
+        }))
+    }
+
+    /// That an answer can't be understood.
+    pub fn foreign(what: &str) -> Self {
+        let code = ErrorCode::ForeignAnswer;
+        let message = format!("What answered is not the snapshotter that this program knows: {what}.");
+        Self::own(Exit::NoAnswer, code.as_str(), message, advice(&code).unwrap_or_default())
+    }
+
+    /// What the command ends with.
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::Told(told) => told.exit,
+            Self::Closed => Exit::Closed,
+        }
+    }
+
+    /// The code, where something is told.
+    pub const fn code(&self) -> Option<&str> {
+        match self {
+            Self::Told(told) => Some(told.code.as_str()),
+            Self::Closed => None,
+        }
+    }
+
+    /// Of a call with this idempotency key.
+    #[must_use]
+    pub fn keyed(mut self, key: Option<&str>) -> Self {
+        if let Self::Told(told) = &mut self
+            && (told.retryable || matches!(told.exit, Exit::NoAnswer | Exit::Interrupted))
+        {
+            told.key = key.map(str::to_owned);
+        }
+        self
+    }
+}
+
+impl Told {
+    /// The document that is printed in JSON mode.
+    pub fn envelope(&self, command: &str) -> Value {
+        let fields = [
+            ("code", json!(self.code)),
+            ("kind", json!(self.kind)),
+            ("message", json!(self.message)),
+            ("remediation", json!(self.remediation)),
+            ("retryable", json!(self.retryable)),
+            ("correlationId", json!(self.correlation_id)),
+            ("cause", json!(self.cause)),
+            ("idempotencyKey", json!(self.key)),
+        ];
+        let error: serde_json::Map<_, _> = fields
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.into(), value))
+            .collect();
+        json!({ "ok": false, "command": command, "error": error, "exitCode": self.exit.number() })
+    }
+}
+
+/// What to do about it, where that is another thing for this program than for others.
+fn advice(code: &ErrorCode) -> Option<&'static str> {
+    match code {
+        ErrorCode::Unreachable => {
+            Some("Nothing was done. Check the address and that the server is up; `snapshotter doctor` looks into it.")
+        }
+        ErrorCode::ForeignAnswer => Some(
+            "Check the address: it is that of the Worker, without `/v1`. `snapshotter doctor` says who answers there.",
+        ),
+        ErrorCode::Known(Code::Unauthorized) => {
+            Some("Give the API_TOKEN of the deployment, with --token-file, SNAPSHOTTER_TOKEN or the file of settings.")
+        }
+        _ => None,
+    }
+}
+
+impl From<client::Error> for Failure {
+    fn from(error: client::Error) -> Self {
+        let remediation = advice(error.code()).unwrap_or_else(|| error.remediation());
+        Self::Told(Box::new(Told {
+            exit: Exit::of(error.code(), error.kind()),
+            code: error.code().to_string(),
+            kind: error.kind(),
+            message: error.message().to_owned(),
+            remediation: remediation.to_owned(),
+            retryable: error.retryable(),
+            correlation_id: error.correlation_id().map(str::to_owned),
+            cause: error.cause().cloned(),
+            key: None,
+        }))
+    }
+}
+
+/// What is wrong with an id or a name is known before anything is sent.
+impl From<model::Error> for Failure {
+    fn from(error: model::Error) -> Self {
+        client::Error::from(error).into()
+    }
+}

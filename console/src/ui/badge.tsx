@@ -1,0 +1,47 @@
+// Badges: a picture and a word, never a colour alone.
+
+import type { ComponentChildren } from 'preact';
+
+import type { WorkspaceState } from '../../../client/src/index.ts';
+import { Icon, type IconName } from './icons.tsx';
+
+/** What a badge is about, by which it gets its colour. */
+export type Tone = 'good' | 'busy' | 'bad' | 'accent' | 'plain';
+
+/** A badge. */
+export function Badge({
+  tone = 'plain',
+  icon,
+  children,
+}: {
+  tone?: Tone;
+  icon?: IconName | 'on' | 'off';
+  children: ComponentChildren;
+}) {
+  return (
+    <span class={`badge ${tone}`}>
+      {icon === 'on' || icon === 'off' ? <span class={`lamp ${icon}`} /> : icon && <Icon name={icon} />}
+      {children}
+    </span>
+  );
+}
+
+const STATES: Record<WorkspaceState, [Tone, IconName | 'on' | 'off']> = {
+  provisioning: ['busy', 'time'],
+  active: ['good', 'on'],
+  stopping: ['busy', 'time'],
+  stopped: ['plain', 'off'],
+  restoring: ['busy', 'time'],
+  failed: ['bad', 'warning'],
+  deleted: ['plain', 'trash'],
+};
+
+/** The state of a named workspace. */
+export function StateBadge({ state }: { state: WorkspaceState }) {
+  const [tone, icon] = STATES[state];
+  return (
+    <Badge tone={tone} icon={icon}>
+      {state}
+    </Badge>
+  );
+}

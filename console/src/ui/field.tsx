@@ -1,0 +1,124 @@
+// Fields of forms, each with its label.
+
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface FieldProps {
+  label: string;
+  /** What helps to fill it in. */
+  hint?: ComponentChildren;
+}
+
+interface TextProps extends FieldProps {
+  value: string;
+  onValue: (value: string) => void;
+  type?: 'text' | 'password' | 'search' | 'number';
+  required?: boolean;
+  placeholder?: string;
+  autocomplete?: string;
+  min?: number;
+  max?: number;
+}
+
+/** A line of text. */
+export function TextField({ label, hint, value, onValue, type = 'text', ...rest }: TextProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type={type as 'text'} // The types of Preact know each of them alone.
+        value={value}
+        autocomplete="off"
+        spellcheck={false}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onInput={(event) => onValue(event.currentTarget.value)}
+        {...rest}
+      />
+      <Hint id={id} text={hint} />
+    </div>
+  );
+}
+
+/** Several lines of text. */
+export function LinesField({ label, hint, value, onValue }: TextProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        rows={3}
+        value={value}
+        spellcheck={false}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+      <Hint id={id} text={hint} />
+    </div>
+  );
+}
+
+/** A yes or no. */
+export function TickField({
+  label,
+  hint,
+  checked,
+  onValue,
+}: FieldProps & { checked: boolean; onValue: (checked: boolean) => void }) {
+  const id = useId();
+  return (
+    <div class="field tick">
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => onValue(event.currentTarget.checked)}
+      />
+      <label for={id}>{label}</label>
+      <Hint id={id} text={hint} />
+    </div>
+  );
+}
+
+/** One of a few. */
+export function ChoiceField<V extends string>({
+  label,
+  hint,
+  value,
+  choices,
+  onValue,
+}: FieldProps & { value: V; choices: readonly (readonly [V, string])[]; onValue: (value: V) => void }) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => {
+          const chosen = choices.find(([name]) => name === event.currentTarget.value);
+          if (chosen) onValue(chosen[0]);
+        }}
+      >
+        {choices.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+      <Hint id={id} text={hint} />
+    </div>
+  );
+}
+
+function Hint({ id, text }: { id: string; text: ComponentChildren }) {
+  return text ? (
+    <p class="hint" id={`${id}-hint`}>
+      {text}
+    </p>
+  ) : null;
+}

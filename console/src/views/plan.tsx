@@ -1,0 +1,59 @@
+// A plan: what becomes of each snapshot, and why.
+
+import type { Retention } from '../../../client/src/index.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Time } from '../ui/facts.tsx';
+
+/** What a policy decides. */
+export function Plan({ of: { decisions }, caption }: { of: Retention; caption: string }) {
+  if (decisions.length === 0) return <p class="empty">There are no snapshots.</p>;
+  return (
+    <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
+      <table>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Snapshot</th>
+            <th scope="col">Decision</th>
+            <th scope="col">Why</th>
+          </tr>
+        </thead>
+        <tbody>
+          {decisions.map(({ snapshotId, label, createdAt, keep, reasons, expiresAt }) => (
+            <tr key={snapshotId}>
+              <th scope="row">
+                {label}
+                <div class="hint">
+                  <Time at={createdAt} />
+                </div>
+              </th>
+              <td>
+                {keep ? (
+                  <Badge tone="good" icon="check">
+                    stays
+                  </Badge>
+                ) : (
+                  <Badge tone="bad" icon="trash">
+                    goes
+                  </Badge>
+                )}
+                {keep && expiresAt && (
+                  <div class="hint">
+                    goes <Time at={expiresAt} />
+                  </div>
+                )}
+              </td>
+              <td>
+                <ul class="plain">
+                  {reasons.map((reason) => (
+                    <li key={reason}>{reason}</li>
+                  ))}
+                </ul>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

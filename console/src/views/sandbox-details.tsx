@@ -1,0 +1,117 @@
+// What is known of a sandbox, and what can be done with it.
+
+import { useState } from 'preact/hooks';
+
+import { DEFAULT_TENANT, href, type Tab } from '../routes.ts';
+import { count } from '../texts.ts';
+import type { SandboxNode } from '../tree/nodes.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Id } from '../ui/copy.tsx';
+import { Fact, Facts } from '../ui/facts.tsx';
+import { Checkpoints } from './checkpoints.tsx';
+import type { DetailsProps } from './lineage.tsx';
+import { RetentionTab } from './retention.tsx';
+import { TakeSnapshot } from './take-snapshot.tsx';
+
+const TABS: readonly [Tab | undefined, string][] = [
+  [undefined, 'Overview'],
+  ['checkpoints', 'Checkpoints'],
+  ['retention', 'Retention'],
+];
+
+/** The details of a sandbox, in three parts. */
+export function SandboxDetails(props: DetailsProps<SandboxNode>) {
+  const { node, tab, at } = props;
+  const { sandboxId, running } = node.sandbox;
+  return (
+    <>
+      <header class="details-head">
+        <p class="kind">Sandbox</p>
+        <h2>{sandboxId}</h2>
+        {running !== undefined && (
+          <Badge tone={running ? 'good' : 'plain'} icon={running ? 'on' : 'off'}>
+            {running ? 'running' : 'asleep'}
+          </Badge>
+        )}
+      </header>
+      <nav class="tabs" aria-label={`Parts of ${sandboxId}`}>
+        {TABS.map(([name, text]) => (
+          <a
+            key={text}
+            href={href(at({ selected: node.selected, ...(name ? { tab: name } : {}) }))}
+            aria-current={tab === name ? 'page' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+      </nav>
+      {tab === undefined && <Overview {...props} />}
+      {tab === 'checkpoints' && <Checkpoints sandboxId={sandboxId} running={running} />}
+      {tab === 'retention' && <RetentionTab sandboxId={sandboxId} />}
+    </>
+  );
+}
+
+function Overview({ node, nodes, current, at }: DetailsProps<SandboxNode>) {
+  const { sandboxId, lineage, workspace, snapshots, problem } = node.sandbox;
+  const [isTaking, setTaking] = useState(false);
+  const parent = node.parentId === undefined ? undefined : nodes.get(node.parentId);
+  return (
+    <>
+      {problem && (
+        <div class="failure">
+          <p>
+            <strong>This part of the lineage is not whole.</strong>
+          </p>
+          <p>{problem}</p>
+        </div>
+      )}
+      <div class="buttons">
+        <Button look="primary" icon="camera" onClick={() => setTaking(true)}>
+          Take a snapshot…
+        </Button>
+        {sandboxId !== current && (
+          <a class="button" href={href({ at: 'sandbox', sandboxId })}>
+            Open this sandbox
+          </a>
+        )}
+      </div>
+      <Facts>
+        <Fact name="Id">
+          <Id of={sandboxId} what="sandbox id" />
+        </Fact>
+        <Fact name="Workspace">
+          {workspace && (
+            <a
+              href={href({
+                at: 'workspace',
+                tenant: workspace.tenant ?? DEFAULT_TENANT,
+                name: workspace.name,
+              })}
+            >
+              {workspace.name} <span class="hint">of {workspace.tenant ?? DEFAULT_TENANT}</span>
+            </a>
+          )}
+        </Fact>
+        <Fact name={lineage === 'branch' ? 'Branched from' : 'Restored from'}>
+          {parent && (
+            <a href={href(at({ selected: parent.selected }))}>
+              {parent.name} <span class="hint">of {parent.selected.sandboxId}</span>
+            </a>
+          )}
+        </Fact>
+        <Fact name="Snapshots">
+          {count(snapshots.filter(({ state }) => state === 'ready').length, 'snapshot')}
+        </Fact>
+      </Facts>
+      {isTaking && (
+        <TakeSnapshot
+          sandboxId={sandboxId}
+          onClose={() => setTaking(false)}
+          place={(snapshotId) => at({ selected: { sandboxId, snapshotId } })}
+        />
+      )}
+    </>
+  );
+}

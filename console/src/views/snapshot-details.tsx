@@ -1,0 +1,44 @@
+// What is known of a snapshot, and what can be done with it.
+
+import { useLive } from '../live.ts';
+import { client } from '../session.ts';
+import { PASSING, type SnapshotNode } from '../tree/nodes.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Failure } from '../ui/failure.tsx';
+import type { DetailsProps } from './lineage.tsx';
+import { ManifestFacts } from './manifest.tsx';
+import { SnapshotActions } from './snapshot-actions.tsx';
+
+/** The details of a snapshot: its actions, and its manifest. */
+export function SnapshotDetails({ node, at }: DetailsProps<SnapshotNode>) {
+  const { state, pinned, holders } = node.snapshot;
+  const { sandboxId, snapshotId = '' } = node.selected;
+  const live = useLive(`manifest of ${node.id}`, (signal) =>
+    client.manifest({ sandboxId, snapshotId, signal, retry: false }),
+  );
+  const manifest = live.value.value;
+  const passing = PASSING[state];
+  return (
+    <>
+      <header class="details-head">
+        <p class="kind">Snapshot of {sandboxId}</p>
+        <h2>{node.name}</h2>
+        {passing && <Badge tone={state === 'making' ? 'busy' : 'plain'}>{passing}</Badge>}
+        {pinned && (
+          <Badge tone="accent" icon="pin">
+            pinned
+          </Badge>
+        )}
+        {holders.length > 0 && <Badge icon="hold">held by {holders.length}</Badge>}
+      </header>
+      {state === 'ready' && <SnapshotActions node={node} at={at} />}
+      {manifest ? (
+        <ManifestFacts of={manifest} at={at} />
+      ) : live.failure.value === undefined ? (
+        <p class="empty">Reading the manifest…</p>
+      ) : (
+        <Failure of={live.failure.value} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,146 @@
+// The workspaces of a tenant.
+
+import { useEffect, useState } from 'preact/hooks';
+
+import type { WorkspaceEntry } from '../../../client/src/index.ts';
+import { useLive } from '../live.ts';
+import { given, text } from '../options.ts';
+import { DEFAULT_TENANT, go, href, type Place } from '../routes.ts';
+import { client } from '../session.ts';
+import { size } from '../texts.ts';
+import { StateBadge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Time } from '../ui/facts.tsx';
+import { TextField } from '../ui/field.tsx';
+import { Updated } from '../ui/updated.tsx';
+import { CreateWorkspace } from './create-workspace.tsx';
+import { useWorkspace, WorkspaceButtons, WorkspaceTroubles } from './workspace-actions.tsx';
+
+type WorkspacesProps = Omit<Extract<Place, { at: 'workspaces' }>, 'at'>;
+
+/** How many are on a page. */
+const LIMIT = 50;
+
+/** A page of a tenant's workspaces, by their names. */
+export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
+  const [isCreating, setCreating] = useState(false);
+  const live = useLive(JSON.stringify([tenant, prefix, after]), (signal) =>
+    client.workspaces.list({
+      ...given({ tenant, prefix, cursor: after, limit: LIMIT }),
+      signal,
+      retry: false,
+    }),
+  );
+  const page = live.value.value;
+  return (
+    <>
+      <header class="page-head">
+        <h1>Workspaces</h1>
+        <Updated of={live} />
+        <Button look="primary" icon="add" onClick={() => setCreating(true)}>
+          New workspace…
+        </Button>
+      </header>
+      <Filter key={tenant} tenant={tenant} prefix={prefix} />
+      {!page && <Failure of={live.failure.value} />}
+      {!page && live.failure.value === undefined && <p class="empty">Reading…</p>}
+      {page?.workspaces.length === 0 && (
+        <p class="empty">
+          {prefix ? `No workspace begins with “${prefix}”.` : 'There is no workspace yet.'} A workspace is a
+          place of work that is still there tomorrow: it is stopped with a snapshot, and started from it.
+        </p>
+      )}
+      {page && page.workspaces.length > 0 && (
+        <table class="workspaces panel">
+          <caption class="unseen">Workspaces of {tenant}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">State</th>
+              <th scope="col">Last snapshot</th>
+              <th scope="col">Made</th>
+              <th scope="col">Changed</th>
+              <th scope="col">Sandbox</th>
+              <th scope="col">
+                <span class="unseen">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          {page.workspaces.map((entry) => (
+            <Entry key={entry.name} tenant={tenant} entry={entry} />
+          ))}
+        </table>
+      )}
+      <nav class="pages" aria-label="Pages">
+        {after && <a href={href({ at: 'workspaces', tenant, ...given({ prefix }) })}>First page</a>}
+        {page?.cursor && (
+          <a href={href({ at: 'workspaces', tenant, ...given({ prefix }), after: page.cursor })}>Next page</a>
+        )}
+      </nav>
+      {isCreating && <CreateWorkspace tenant={tenant} onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
+  const { name, state, sandboxId, sizeBytes, createdAt, updatedAt } = entry;
+  const actions = useWorkspace({ tenant, name });
+  return (
+    <tbody>
+      <tr>
+        <th scope="row">
+          <a href={href({ at: 'workspace', tenant, name })}>{name}</a>
+        </th>
+        <td>
+          <StateBadge state={state} />
+        </td>
+        <td data-name="Last snapshot">
+          {sizeBytes === undefined ? <span class="hint">none</span> : size(sizeBytes)}
+        </td>
+        <td data-name="Made">
+          <Time at={createdAt} />
+        </td>
+        <td data-name="Changed">
+          <Time at={updatedAt} />
+        </td>
+        <td data-name="Sandbox">
+          <a class="mono" href={href({ at: 'sandbox', sandboxId })}>
+            {sandboxId}
+          </a>
+        </td>
+        <td>
+          <WorkspaceButtons name={name} state={state} actions={actions} />
+        </td>
+      </tr>
+      <WorkspaceTroubles name={name} actions={actions}>
+        {(troubles) => (
+          <tr class="troubles">
+            <td colSpan={7}>{troubles}</td>
+          </tr>
+        )}
+      </WorkspaceTroubles>
+    </tbody>
+  );
+}
+
+function Filter({ tenant, prefix }: { tenant: string; prefix: string | undefined }) {
+  const [givenTenant, setTenant] = useState(tenant);
+  const [givenPrefix, setPrefix] = useState(prefix ?? '');
+  useEffect(() => setPrefix(prefix ?? ''), [prefix]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    go({
+      at: 'workspaces',
+      tenant: text(givenTenant) ?? DEFAULT_TENANT,
+      ...given({ prefix: text(givenPrefix) }),
+    });
+  };
+  return (
+    <form class="filter" role="search" aria-label="Workspaces" onSubmit={submit}>
+      <TextField label="Tenant" value={givenTenant} onValue={setTenant} />
+      <TextField label="Name begins with" type="search" value={givenPrefix} onValue={setPrefix} />
+      <Button>Show</Button>
+    </form>
+  );
+}

@@ -1,0 +1,266 @@
+// The commands about snapshots, in both forms.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { start, type Cli } from './cli.ts';
+import type { World } from '../world.ts';
+
+let world: World;
+let cli: Cli;
+let origins = 0;
+let origin: string;
+
+before(async () => {
+  ({ world, cli } = await start());
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  origin = `origin-${++origins}`;
+  await world.exec(origin, 'echo x > file; mkdir cache; echo y > cache/file');
+});
+
+describe('create', () => {
+  test('prints the tag that was given', async () => {
+    const printed = await cli.print('snapshot', 'create', origin, '--tag', 'before it');
+    assert.match(
+      printed,
+      /^snapshot +snap-\w{16}\ntag +before it\nsandbox +origin-\d+\ndirectory +\/workspace\nsize +4\.1 kB\n/,
+    );
+    assert.deepEqual(await world.labels(origin), ['before it']);
+  });
+
+  test('gives a tag by the time, and another one within the same second', async () => {
+    const tags = [];
+    for (let count = 0; count < 3; count++)
+      tags.push((await cli.json('snapshot', 'create', origin)).capture.label);
+    for (const tag of tags) assert.match(tag, /^snap-\d{8}-\d{6}(-\d)?$/);
+    assert.equal(new Set(tags).size, 3);
+    assert.deepEqual(await world.labels(origin), tags.toReversed());
+  });
+
+  test('fails on a tag that is taken, and takes it over when asked to', async () => {
+    const create = ['snapshot', 'create', origin, '--tag', 'taken'];
+    await cli.print(...create);
+    const { error, exitCode } = await cli.failure(...create);
+    assert.deepEqual([error.code, error.kind, exitCode], ['LABEL_TAKEN', 'conflict', 4]);
+    assert.equal((await cli.json(...create, '--replace')).capture.label, 'taken');
+  });
+
+  test('advises in terms of its own flags', async () => {
+    await cli.print('snapshot', 'create', origin, '--tag', 'taken');
+    const { stderr } = await cli.run(['snapshot', 'create', origin, '--tag', 'taken']);
+    assert.match(stderr, /^error\[LABEL_TAKEN\]: .*\nhelp: .*`--replace`.*\ncorrelation id: \w+\n$/);
+  });
+
+  test('passes on what is to be captured, how, and for how long', async () => {
+    const options = ['--exclude', 'cache', '--exclude', '*.log', '--gitignore', '--compression', 'gzip'];
+    const more = ['--compression-threads', '1', '--dir', '/workspace/.', '--expires', '7d', '--fresh'];
+    const id = await cli.id('snapshot', 'create', origin, ...options, ...more);
+    const shown = await cli.json('snapshot', 'show', origin, id);
+    assert.deepEqual(
+      [shown.excludes, shown.gitignore, shown.compression, shown.dir, shown.expirationSeconds],
+      [['cache', '*.log'], true, { format: 'gzip', threads: 1 }, '/workspace/.', 7 * 86_400],
+    );
+  });
+
+  test('captures a sandbox that does not run when it is to be woken', async () => {
+    await world.kill(origin);
+    assert.deepEqual(await cli.code('snapshot', 'create', origin), ['SANDBOX_NOT_RUNNING', 4]);
+    assert.match(await cli.id('snapshot', 'create', origin, '--wake'), /^snap-/);
+  });
+
+  test('with the same key is done once', async () => {
+    const create = ['snapshot', 'create', origin, '--idempotency-key', 'mine', '--fresh'];
+    assert.deepEqual(await cli.json(...create), await cli.json(...create));
+    assert.equal((await world.labels(origin)).length, 1);
+  });
+});
+
+describe('list', () => {
+  test('shows the newest first, with sizes and ages', async () => {
+    await cli.print('snapshot', 'create', origin, '--tag', 'one');
+    const two = await cli.id('snapshot', 'create', origin, '--tag', 'two');
+    await cli.print('snapshot', 'pin', origin, 'two');
+    const [head, ...rest] = (await cli.print('snapshot', 'list', origin)).trimEnd().split('\n');
+    assert.match(head ?? '', /^ID +TAG +SIZE +TAKEN +EXPIRES +STATE$/);
+    assert.match(rest[0] ?? '', new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +ready, pinned$`));
+    assert.match(rest[1] ?? '', /^snap-\w+ +one +4\.1 kB +(now|\d+ s ago) +in 30 days +ready$/);
+    assert.equal((await cli.print('snapshot', 'list', origin, '--quiet')).split('\n')[0], two);
+  });
+
+  test('reads all pages, or one', async () => {
+    for (const tag of ['a-1', 'a-2', 'b-1'])
+      await cli.print('snapshot', 'create', origin, '--tag', tag, '--fresh');
+    const labels = async (...options: string[]) => {
+      const { snapshots, cursor } = await cli.json('snapshot', 'list', origin, ...options);
+      return { labels: snapshots.map(({ label }: { label: string }) => label), cursor };
+    };
+    assert.deepEqual(await labels(), { labels: ['b-1', 'a-2', 'a-1'], cursor: undefined });
+    assert.deepEqual((await labels('--tag-prefix', 'a-', '--no-check')).labels, ['a-2', 'a-1']);
+    const first = await labels('--limit', '2');
+    assert.deepEqual(first.labels, ['b-1', 'a-2']);
+    assert.deepEqual(await labels('--limit', '2', '--cursor', first.cursor), {
+      labels: ['a-1'],
+      cursor: undefined,
+    });
+    assert.match(
+      await cli.print('snapshot', 'list', origin, '--limit', '2'),
+      new RegExp(`--cursor ${first.cursor}`),
+    );
+  });
+
+  test('is the answer of the API in JSON', async () => {
+    await cli.print('snapshot', 'create', origin);
+    const { snapshots, ...rest } = await cli.json('snapshot', 'list', origin, '--no-check');
+    const [{ ageSeconds, ...expected }] = (await world.list(origin, { check: false })).snapshots as any;
+    assert.deepEqual([snapshots.length, rest], [1, {}]);
+    assert.deepEqual(snapshots[0], { ...expected, ageSeconds: snapshots[0].ageSeconds });
+    assert.ok(ageSeconds >= snapshots[0].ageSeconds);
+  });
+
+  test('of nothing is empty', async () => {
+    assert.equal(await cli.print('snapshot', 'list', 'nobody'), 'There are no snapshots.\n');
+    assert.deepEqual(await cli.json('snapshot', 'list', 'nobody'), { snapshots: [] });
+    assert.equal(await cli.print('snapshot', 'list', 'nobody', '--quiet'), '');
+  });
+
+  test('makes escape sequences from outside harmless', async () => {
+    const label = 'a\u202eb';
+    await world.snapshot(origin, { label });
+    assert.match(await cli.print('snapshot', 'list', origin), / a\\u\{202e\}b /);
+    assert.equal((await cli.json('snapshot', 'list', origin)).snapshots[0].label, label);
+  });
+});
+
+describe('one snapshot', () => {
+  let id: string;
+  beforeEach(async () => {
+    id = await cli.id('snapshot', 'create', origin, '--tag', 'first');
+  });
+
+  test('is shown, by its id and by its tag', async () => {
+    const shown = await cli.json('snapshot', 'show', origin, id);
+    const { ageSeconds, checkedAt, ...known } = await cli.json('snapshot', 'show', origin, 'first');
+    assert.deepEqual({ ...known, ageSeconds: shown.ageSeconds, checkedAt: shown.checkedAt }, shown);
+    assert.ok(checkedAt >= shown.checkedAt && ageSeconds >= shown.ageSeconds);
+    assert.match(await cli.print('snapshot', 'show', origin, id), /\nsize +4\.1 kB \(4096 bytes\)\n/);
+  });
+
+  test('is verified, and its damage has a status of its own', async () => {
+    assert.match(
+      await cli.print('snapshot', 'verify', origin, 'first'),
+      /✓ objects: .*\n.* can be restored\n$/s,
+    );
+    const { objects } = await cli.json('snapshot', 'show', origin, 'first');
+    await world.delete(objects[0]);
+    const people = await cli.run(['snapshot', 'verify', origin, 'first']);
+    assert.deepEqual([people.status, people.stderr], [10, '']);
+    assert.match(people.stdout, /✗ objects: .* can't be restored\n$/s);
+    const program = await cli.run(['snapshot', 'verify', origin, 'first', '--json']);
+    assert.deepEqual([program.status, JSON.parse(program.stdout).ok], [10, false]);
+  });
+
+  test('is pinned and unpinned', async () => {
+    assert.match(await cli.print('snapshot', 'pin', origin, 'first'), /\npinned +yes\n/);
+    assert.equal((await cli.json('snapshot', 'unpin', origin, id)).pinned, false);
+  });
+
+  test('gets another tag', async () => {
+    assert.equal((await cli.json('snapshot', 'label', origin, 'first', '--to', 'second')).label, 'second');
+    const taken = ['snapshot', 'label', origin, await cli.id('snapshot', 'create', origin), '--to', 'second'];
+    assert.deepEqual(await cli.code(...taken), ['LABEL_TAKEN', 4]);
+    assert.match(await cli.print(...taken, '--replace'), /\ntag +second\n/);
+  });
+
+  test('is deleted, and is gone then', async () => {
+    assert.equal(await cli.print('snapshot', 'delete', origin, id), `Deleted ${id}\n`);
+    assert.deepEqual(await cli.code('snapshot', 'show', origin, 'first'), ['SNAPSHOT_NOT_FOUND', 3]);
+    assert.deepEqual(await cli.json('snapshot', 'delete', origin, id), { snapshotId: id, removed: false });
+  });
+
+  test('that is needed is deleted by force alone', async () => {
+    const made = await cli.id('restore', origin, id);
+    const { error, exitCode } = await cli.failure('snapshot', 'delete', origin, id);
+    assert.deepEqual([error.code, exitCode], ['SNAPSHOT_HELD', 4]);
+    assert.ok(error.message.includes(made), error.message);
+    assert.equal(await cli.id('snapshot', 'delete', origin, id, '--force', '--yes'), id);
+  });
+
+  test('of another lineage is refused in a session', async () => {
+    await world.exec('elsewhere', 'true');
+    await cli.print('snapshot', 'create', 'elsewhere');
+    const show = ['snapshot', 'show', origin, id, '--session', 'elsewhere'];
+    assert.deepEqual(await cli.code(...show), ['CROSS_SESSION', 5]);
+    assert.equal((await cli.json(...show, '--allow-cross-session')).snapshotId, id);
+  });
+
+  test('that never was is not found', async () => {
+    for (const name of ['never', 'snap-0123456789abcdef']) {
+      assert.deepEqual(await cli.code('restore', origin, name), ['SNAPSHOT_NOT_FOUND', 3]);
+    }
+  });
+});
+
+describe('restore and branch', () => {
+  test('make a sandbox with the files', async () => {
+    const ref = await world.snapshot(origin, { label: 'first' });
+    for (const [command, made] of [
+      ['restore', 'restored'],
+      ['branch', 'branch'],
+    ] as const) {
+      const sandbox = await cli.id(command, origin, 'first');
+      assert.match(sandbox, new RegExp(`^${origin}-${made}-\\w{8}$`));
+      assert.equal(await world.exec(sandbox, 'cat file'), 'x\n');
+      const answer = await cli.json(command, origin, ref.ref.snapshotId, '--idempotency-key', command);
+      const again = await cli.print(command, origin, ref.ref.snapshotId, '--idempotency-key', command);
+      assert.equal(again, `sandbox     ${answer.ref.sandboxId}\nlineage of  ${origin}\n`);
+    }
+  });
+
+  test('take a ref from a pipe, as it was printed', async () => {
+    const pipe = `snapshotter snapshot create ${origin} --json | snapshotter restore --ref - --quiet`;
+    const { status, stdout, stderr } = await cli.shell(pipe);
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.equal(await world.exec(stdout.trim(), 'cat file'), 'x\n');
+  });
+
+  test('take a ref from a file, also from what shows a snapshot', async () => {
+    await cli.print('snapshot', 'create', origin, '--tag', 'first');
+    const shown = await cli.file(
+      'shown.json',
+      await cli.print('snapshot', 'show', origin, 'first', '--json'),
+    );
+    assert.match(await cli.id('branch', '--ref', shown), /-branch-/);
+  });
+
+  test('refuse what is no ref, or was altered', async () => {
+    const ref = await cli.print('snapshot', 'create', origin, '--json');
+    const altered = ref.replace(`"originId":"${origin}"`, '"originId":"another"');
+    assert.deepEqual(await cli.code('restore', '--ref', await cli.file('altered.json', altered)), [
+      'REF_MISMATCH',
+      5,
+    ]);
+    assert.deepEqual(await cli.code('restore', '--ref', await cli.file('none.json', '{}')), [
+      'INVALID_REF',
+      2,
+    ]);
+    assert.deepEqual(await cli.code('restore', '--ref', await cli.file('no.json', 'x')), [
+      'INPUT_INVALID',
+      2,
+    ]);
+    assert.deepEqual(await cli.code('restore', '--ref', '/nowhere'), ['INPUT_UNREADABLE', 2]);
+  });
+});
+
+test('a backup that the SDK made directly comes in', async () => {
+  const backup = await world.sandbox(origin, 'createBackup', { dir: '/workspace', localBucket: true });
+  const handle = await cli.file('handle.json', JSON.stringify(backup));
+  const options = ['--backup', handle, '--tag', 'imported', '--expires', '1d'];
+  const { ref, capture } = await cli.json('snapshot', 'import', origin, ...options);
+  assert.deepEqual([ref.originId, capture.label], [origin, 'imported']);
+  assert.equal(await world.exec(await cli.id('restore', origin, 'imported'), 'cat file'), 'x\n');
+});

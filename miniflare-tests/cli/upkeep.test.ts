@@ -1,0 +1,212 @@
+// The commands that look after a sandbox, its lineage and the bucket, in both forms.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { start, type Cli } from './cli.ts';
+import type { World } from '../world.ts';
+
+let world: World;
+let cli: Cli;
+let origins = 0;
+let origin: string;
+
+before(async () => {
+  ({ world, cli } = await start());
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  origin = `origin-${++origins}`;
+  await world.exec(origin, 'echo x > file');
+});
+
+/** Takes snapshots with these tags. */
+async function take(...tags: string[]) {
+  for (const tag of tags) await cli.print('snapshot', 'create', origin, '--fresh', '--tag', tag);
+}
+
+describe('retention', () => {
+  test('is planned before it is applied, with the reasons', async () => {
+    await take('one', 'two', 'three');
+    const plan = await cli.print('retention', 'plan', origin, '--keep-last', '1');
+    assert.match(
+      plan,
+      /^policy: expires 30 days after the last use; the newest 1\nID +TAG +TAKEN +BECAUSE\n/,
+    );
+    assert.match(plan, / three +\S.* stays +the newest snapshot that can be restored\n/);
+    assert.match(plan, / one +\S.* goes +not among the newest 1\n2 snapshots would go\.\n$/);
+    assert.deepEqual(await world.labels(origin), ['three', 'two', 'one']);
+    assert.match(await cli.print('retention', 'plan', origin), /\nNone goes\.\n$/);
+  });
+
+  test('is set, shown and applied', async () => {
+    await take('one', 'two');
+    const rules = [
+      '--keep-last',
+      '1',
+      '--keep-last-expires',
+      '1d',
+      '--keep-daily',
+      '2',
+      '--keep-weekly',
+      '3',
+    ];
+    const set = await cli.json('retention', 'set', origin, ...rules, '--expires', 'never', '--yes');
+    const keepLast = { count: 1, expirationSeconds: 86_400, deleteEvicted: true };
+    assert.deepEqual(set.policy, { keepLast, expirationSeconds: 0, keepDaily: 2, keepWeekly: 3 });
+    assert.deepEqual((await cli.json('retention', 'show', origin)).policy, set.policy);
+    assert.equal(await cli.print('retention', 'apply', origin, '--yes', '--quiet'), '');
+    assert.match(await cli.print('retention', 'apply', origin, '--yes'), /\nNone goes\.\n$/);
+  });
+
+  test('lets go what the new policy says', async () => {
+    await take('one', 'two');
+    const printed = await cli.print('retention', 'set', origin, '--keep-last', '1', '--yes');
+    assert.match(printed, /\n1 snapshot let go\.\n$/);
+    assert.deepEqual(await world.labels(origin), ['two']);
+  });
+
+  test('without a rule is not set', async () => {
+    assert.deepEqual(await cli.code('retention', 'set', origin, '--yes'), ['INVALID_USAGE', 2]);
+  });
+});
+
+describe('a checkpoint', () => {
+  test('is made, listed, compared with and gone back to', async () => {
+    const made = await cli.print('checkpoint', 'create', origin, 'first', '--message', 'it works');
+    assert.match(made, /^checkpoint +first\ncommit +\w{40}\nmade .*\nmessage +it works\n$/);
+    assert.match(
+      await cli.print('checkpoint', 'list', origin),
+      /^NAME .*\nfirst +\w{10} +(now|.* ago) +it works\n$/,
+    );
+    assert.equal((await cli.json('checkpoint', 'list', origin)).checkpoints.length, 1);
+
+    await world.exec(origin, 'echo y > file');
+    assert.match(await cli.print('checkpoint', 'diff', origin, 'first'), /^diff --git .*\n-x\n\+y\n$/s);
+    const restored = await cli.json('checkpoint', 'restore', origin, 'first', '--yes');
+    assert.deepEqual([restored.changed, restored.changedCount], [['file'], 1]);
+    assert.equal(await world.exec(origin, 'cat file'), 'x\n');
+    assert.equal(await cli.print('checkpoint', 'diff', origin, 'first'), '');
+    const again = await cli.print('checkpoint', 'restore', origin, 'first', '--yes');
+    assert.equal(again, 'The files are as they were at first already.\n');
+  });
+
+  test('is compared in colours, and without what a terminal would obey', async () => {
+    await cli.print('checkpoint', 'create', origin, 'first');
+    await world.exec(origin, String.raw`printf '\033[2Jgone\n' > file`);
+    const { stdout } = await cli.run(['checkpoint', 'diff', origin, 'first'], {
+      env: { CLICOLOR_FORCE: '1' },
+    });
+    assert.match(stdout, /\x1b\[32m\+\\u\{1b\}\[2Jgone\x1b\[0m\n$/);
+    assert.ok((await cli.json('checkpoint', 'diff', origin, 'first')).diff.includes('\x1b[2J'));
+  });
+
+  test('is compared as far as was asked for', async () => {
+    await cli.print('checkpoint', 'create', origin, 'first');
+    await world.exec(origin, 'seq 1000 > file');
+    const diff = await cli.print('checkpoint', 'diff', origin, 'first', '--max-bytes', '200');
+    assert.match(diff, /The diff is cut off; the whole one has \d\.\d kB: --max-bytes \d+\n$/);
+  });
+
+  test('that is not there is not found', async () => {
+    assert.deepEqual(await cli.code('checkpoint', 'diff', origin, 'never'), ['CHECKPOINT_NOT_FOUND', 3]);
+    assert.deepEqual(await cli.code('checkpoint', 'create', origin, '-x'), ['INVALID_USAGE', 2]);
+    assert.deepEqual(await cli.code('checkpoint', 'create', origin, 'a..b'), ['INVALID_CHECKPOINT_NAME', 2]);
+    assert.deepEqual(await cli.code('checkpoint', 'list', 'nobody'), ['SANDBOX_NOT_RUNNING', 4]);
+  });
+});
+
+test('a lineage is a tree, with what runs and what holds', async () => {
+  await take('first', 'second');
+  await cli.print('snapshot', 'pin', origin, 'second');
+  const restored = await cli.id('restore', origin, 'first');
+  const branch = await cli.id('branch', origin, 'first');
+  await world.sandbox(branch, 'destroy');
+  const [one, two] = [restored, branch].toSorted() as [string, string];
+  const words = (sandbox: string) =>
+    sandbox === restored ? `${restored}  running  restored` : `${branch}  ended  branch`;
+  const tree = (await cli.print('lineage', origin)).replaceAll(/(now|\d+ s ago)/g, 'AGE');
+  const [second, first] = (await cli.json('snapshot', 'list', origin)).snapshots;
+  assert.equal(
+    tree,
+    [
+      `${origin}  running`,
+      `├─ ${second.snapshotId}  second  4.1 kB  AGE  pinned`,
+      `└─ ${first.snapshotId}  first  4.1 kB  AGE  held by ${one}, ${two}`,
+      `   ├─ ${words(one)}`,
+      `   └─ ${words(two)}`,
+      '3 sandboxes\n',
+    ].join('\n'),
+  );
+  const { root } = await cli.json('lineage', restored, '--no-check');
+  assert.deepEqual([root.sandboxId, root.running], [origin, undefined]);
+  assert.deepEqual((await cli.print('lineage', origin, '--quiet')).trimEnd().split('\n'), [origin, one, two]);
+});
+
+test('a key is rotated', async () => {
+  await take('first');
+  assert.match(
+    await cli.print('key', 'rotate', origin),
+    /^New refs are signed with the key \d+\. Refs of the key \d+ /,
+  );
+  const { key, previous } = await cli.json('key', 'rotate', origin);
+  assert.equal(key, previous + 1);
+});
+
+test('the bucket is swept of what nobody owns', async () => {
+  const ref = await world.snapshot(origin);
+  await world.orphan(ref);
+  const { seen, swept, dryRun } = await cli.json('sweep', '--dry-run', '--grace', '0');
+  assert.deepEqual([swept, dryRun], [1, true]);
+  assert.match(
+    await cli.print('sweep', '--grace', '0', '--yes'),
+    new RegExp(`^BACKUPS\n +1 +deleted\n(.*\n)*.* ${seen} +in the bucket\n$`),
+  );
+  assert.equal((await cli.json('sweep', '--dry-run', '--grace', '0')).swept, 0);
+});
+
+describe('help', () => {
+  const commands = [
+    '',
+    'snapshot',
+    'snapshot create',
+    'restore',
+    'workspace update',
+    'retention',
+    'doctor',
+    'man',
+  ];
+  for (const command of commands) {
+    test(`of \`snapshotter ${command}\` is there`, async () => {
+      const words = command.split(' ').filter(Boolean);
+      assert.match(await cli.print(...words, '--help'), /Usage: snapshotter .*Global options:/s);
+      assert.match(await cli.print(...words, '-h'), /Usage: snapshotter /);
+    });
+  }
+
+  test('tells the exit statuses', async () => {
+    assert.match(await cli.print('--help'), /Exit status:\n +0 +done\n(.*\n)* +130 +interrupted\n/);
+  });
+
+  test('never shows the token of the environment', async () => {
+    assert.ok(!(await cli.print('--help')).includes('a token for tests'));
+  });
+});
+
+for (const shell of ['bash', 'zsh', 'fish', 'elvish', 'powershell']) {
+  test(`there are completions for ${shell}`, async () => {
+    assert.match(await cli.print('completions', shell), /before|checkpoint/);
+  });
+}
+
+test('there are manual pages, one for each command', async () => {
+  assert.match(await cli.print('man'), /^\.ie .*\.TH snapshotter 1 .*Exit status:/s);
+  const folder = await cli.file('man', '').then((path) => `${path}.d`);
+  assert.equal(await cli.print('man', '--dir', folder), '');
+  const { stdout } = await cli.shell(`ls ${folder}`);
+  for (const page of ['snapshotter.1', 'snapshotter-snapshot-create.1', 'snapshotter-workspace-start.1'])
+    assert.ok(stdout.split('\n').includes(page), page);
+});

@@ -1,0 +1,253 @@
+// The commands about named workspaces, and names in the place of sandboxes.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { start, type Cli } from './cli.ts';
+import type { World } from '../world.ts';
+
+let world: World;
+let cli: Cli;
+let names = 0;
+let name: string;
+
+before(async () => {
+  ({ world, cli } = await start());
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  name = `notebook-${++names}`;
+});
+
+describe('a workspace', () => {
+  test('is made, stopped and started again, with its files', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    await world.exec(sandbox, 'echo idea > file');
+    const stopped = await cli.print('workspace', 'stop', name);
+    assert.match(stopped, /\nstate +stopped\nsnapshot +snap-\w+, 4\.1 kB, /);
+    const started = await cli.json('workspace', 'start', name);
+    assert.deepEqual([started.how, started.sandboxId], ['restored', sandbox]);
+    assert.equal(await world.exec(sandbox, 'cat file'), 'idea\n');
+    assert.match(await cli.print('workspace', 'start', name), /\nfiles +in place already\n/);
+  });
+
+  test('of a name that is taken is refused, or started when asked to', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    const again = ['workspace', 'create', name];
+    assert.deepEqual(await cli.code(...again), ['NAME_TAKEN', 4]);
+    assert.equal(await cli.id(...again, '--or-start'), sandbox);
+    assert.deepEqual(await cli.code(...again, '--allow-empty'), ['INVALID_USAGE', 2]);
+  });
+
+  test('is made once by the same key', async () => {
+    const create = ['workspace', 'create', name, '--idempotency-key', 'mine'];
+    assert.equal(await cli.id(...create), await cli.id(...create));
+  });
+
+  test('is kept as options and files say', async () => {
+    const settings = { hooks: { beforeStop: { command: 'sync' } }, expiry: { maxSeconds: 7200 } };
+    const file = await cli.file('settings.json', JSON.stringify(settings));
+    const env = await cli.file('settings.env', '# comment\nFROM_FILE=1\n');
+    const options = [
+      '--settings',
+      file,
+      '--idle',
+      '1h',
+      '--after-start',
+      'echo "$FROM_FILE $GIVEN" > started',
+    ];
+    const more = [
+      '--env-file',
+      env,
+      '--env',
+      'GIVEN=2',
+      '--keep-last',
+      '3',
+      '--fingerprint',
+      'abc',
+      '--on-mismatch',
+      'report',
+    ];
+    const made = await cli.json('workspace', 'create', name, ...options, ...more);
+    assert.equal(await world.exec(made.sandboxId, 'cat started'), '1 2\n');
+    assert.deepEqual(made.expiry, { idleSeconds: 3600, maxSeconds: 7200 });
+    assert.deepEqual(Object.keys(made.hooks), ['afterStart', 'beforeStop']);
+    assert.deepEqual([made.envNames, made.retention.keepLast.count], [['FROM_FILE', 'GIVEN'], 3]);
+    assert.deepEqual([made.dependsOn.fingerprint, made.dependsOn.onMismatch], ['abc', 'report']);
+
+    const shown = await cli.print('workspace', 'show', name);
+    assert.match(shown, /\nstops when idle +1 h\nstops at age +2 h\n/);
+    assert.match(shown, /\nvariables +FROM_FILE, GIVEN\n/);
+    assert.equal((await cli.json('workspace', 'update', name, '--idle', 'never')).expiry.idleSeconds, 0);
+  });
+
+  test('takes a variable from here, and tells when there is none', async () => {
+    const { status } = await cli.run(['workspace', 'create', name, '--env', 'SECRET'], {
+      env: { SECRET: 'x' },
+    });
+    assert.equal(status, 0);
+    assert.deepEqual((await cli.json('workspace', 'show', name)).envNames, ['SECRET']);
+    assert.deepEqual(await cli.code('workspace', 'update', name, '--env', 'SECRET'), ['INVALID_USAGE', 2]);
+  });
+
+  test('that is stale is started when that is accepted', async () => {
+    const sandbox = await cli.id('workspace', 'create', name, '--fingerprint', 'a', '--depends-on', 'file');
+    await world.exec(sandbox, 'echo x > file');
+    await cli.print('workspace', 'stop', name);
+    const start = ['workspace', 'start', name, '--fingerprint', 'b'];
+    assert.deepEqual(await cli.code(...start), ['SNAPSHOT_STALE', 4]);
+    assert.match(await cli.print(...start, '--accept-stale'), /\nstale +the fingerprint is "b", and was "a"/);
+    await cli.print('workspace', 'stop', name);
+    const expect = ['--expect', `file=${'0'.repeat(64)}`];
+    assert.deepEqual(await cli.code('workspace', 'start', name, ...expect), ['SNAPSHOT_STALE', 4]);
+  });
+
+  test('that woke by itself is treated as asked', async () => {
+    await cli.print('workspace', 'create', name);
+    await world.workspace(name).wakeByItself('echo since > file');
+    assert.deepEqual(await cli.code('workspace', 'start', name), ['WORKSPACE_DIVERGED', 4]);
+    assert.equal((await cli.json('workspace', 'start', name, '--on-diverged', 'keep')).how, 'kept');
+  });
+
+  test('is forked', async () => {
+    await cli.print('workspace', 'create', name);
+    const { forks } = await cli.json('workspace', 'fork', name, '--new-name', `${name}-try`, '--count', '2');
+    assert.deepEqual(
+      forks.map((fork: { name: string }) => fork.name),
+      [`${name}-try-1`, `${name}-try-2`],
+    );
+    const one = ['workspace', 'fork', name, '--idempotency-key', 'mine'];
+    assert.match(
+      await cli.print(...one),
+      new RegExp(`^WORKSPACE +SANDBOX +PROBLEM\n${name}-fork-\\w+ +${name}-\\w+-branch-`),
+    );
+    assert.equal(await cli.id(...one), await cli.id(...one));
+  });
+
+  test('whose fork fails ends with the status of that', async () => {
+    await cli.print('workspace', 'create', name);
+    await cli.print('workspace', 'create', `${name}-try-2`);
+    const fork = ['workspace', 'fork', name, '--new-name', `${name}-try`, '--count', '2', '--json'];
+    const { status, stdout } = await cli.run(fork);
+    const [first, second] = JSON.parse(stdout).forks;
+    assert.deepEqual([status, first.error, second.error.code], [4, undefined, 'NAME_TAKEN']);
+  });
+
+  test('goes back to an earlier snapshot, by its tag', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    await world.exec(sandbox, 'echo before > file');
+    await cli.print('snapshot', 'create', `@${name}`, '--tag', 'before');
+    await world.exec(sandbox, 'echo after > file');
+    const { sandboxId } = await cli.json('workspace', 'update', name, '--back-to', 'before');
+    assert.notEqual(sandboxId, sandbox);
+    assert.equal(await world.exec(sandboxId, 'cat file'), 'before\n');
+  });
+
+  test('begins with another one, or with a snapshot', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    await world.exec(sandbox, 'echo x > file');
+    const ref = await cli.file(
+      'ref.json',
+      await cli.print('snapshot', 'create', `@${name}`, '--tag', 'first', '--json'),
+    );
+    for (const [index, source] of [
+      ['--from-workspace', name],
+      ['--from-snapshot', `@${name}`, 'first'],
+      ['--from-ref', ref],
+    ].entries()) {
+      const made = await cli.id('workspace', 'create', `${name}-${index}`, ...source);
+      assert.equal(await world.exec(made, 'cat file'), 'x\n', source[0]);
+    }
+  });
+
+  test('is deleted', async () => {
+    await cli.print('workspace', 'create', name);
+    assert.match(
+      await cli.print('workspace', 'delete', name, '--yes'),
+      new RegExp(`^Deleted ${name}; 0 snapshots`),
+    );
+    assert.deepEqual(await cli.code('workspace', 'show', name), ['WORKSPACE_NOT_FOUND', 3]);
+  });
+
+  test('is listed for its tenant alone', async () => {
+    const tenant = `tenant-${name}`;
+    for (const each of ['a-1', 'a-2', 'b-1']) await cli.print('workspace', 'create', `${tenant}/${each}`);
+    const listed = async (...options: string[]) => {
+      const { workspaces, ...rest } = await cli.json('workspace', 'list', '--tenant', tenant, ...options);
+      return { names: workspaces.map(({ name }: { name: string }) => name), ...rest };
+    };
+    assert.deepEqual(await listed(), { names: ['a-1', 'a-2', 'b-1'] });
+    assert.deepEqual(await listed('--prefix', 'a-'), { names: ['a-1', 'a-2'] });
+    const { names, cursor } = await listed('--limit', '2');
+    assert.deepEqual([names, await listed('--cursor', cursor)], [['a-1', 'a-2'], { names: ['b-1'] }]);
+    assert.match(
+      await cli.print('workspace', 'list', '--tenant', tenant),
+      /^NAME +SIZE +STATE +SINCE +SANDBOX\na-1 +active /,
+    );
+    assert.equal(await cli.print('workspace', 'list', '--tenant', 'nobody'), 'There are no workspaces.\n');
+  });
+});
+
+describe('a name in the place of a sandbox', () => {
+  /** A workspace that went back once, with a snapshot in each of its sandboxes. */
+  async function wentBack() {
+    const former = await cli.id('workspace', 'create', name);
+    await world.exec(former, 'echo former > file');
+    await cli.print('snapshot', 'create', `@${name}`, '--tag', 'former');
+    await cli.print('workspace', 'update', name, '--back-to', 'former');
+    const present = await world.workspace(name).sandboxId();
+    await cli.print('snapshot', 'create', `@${name}`, '--tag', 'present');
+    return { former, present };
+  }
+
+  test('is its present one, and its snapshots are those of all', async () => {
+    const { former, present } = await wentBack();
+    const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
+    const origins = snapshots.map((snapshot: any) => [snapshot.label, snapshot.ref.ref.originId]);
+    assert.deepEqual(origins[0], ['present', present]);
+    assert.deepEqual(origins.at(-1), ['former', former]);
+
+    const walked = [];
+    for (let cursor = undefined; ;) {
+      const page = await cli.json(
+        'snapshot',
+        'list',
+        `@${name}`,
+        '--limit',
+        '1',
+        ...(cursor ? ['--cursor', cursor] : []),
+      );
+      walked.push(...page.snapshots.map((snapshot: any) => snapshot.snapshotId));
+      if (!(cursor = page.cursor)) break;
+    }
+    assert.deepEqual(
+      walked,
+      snapshots.map((snapshot: any) => snapshot.snapshotId),
+    );
+  });
+
+  test('finds a snapshot of a former sandbox by its tag', async () => {
+    const { former } = await wentBack();
+    const made = await cli.id('restore', `@${name}`, 'former');
+    assert.ok(made.startsWith(`${former}-restored-`), made);
+    assert.equal((await cli.json('snapshot', 'show', `@default/${name}`, 'former')).originId, former);
+    assert.deepEqual(await cli.code('restore', `@${name}`, 'never'), ['SNAPSHOT_NOT_FOUND', 3]);
+  });
+
+  test('works for everything that is in a sandbox', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    await world.exec(sandbox, 'echo x > file');
+    assert.equal((await cli.json('lineage', `@${name}`)).root.workspace.name, name);
+    assert.equal((await cli.json('checkpoint', 'create', `@${name}`, 'first')).name, 'first');
+    await cli.print('retention', 'set', `@${name}`, '--keep-last', '2', '--yes');
+    assert.equal((await cli.json('retention', 'show', `@${name}`)).policy.keepLast.count, 2);
+    assert.equal((await cli.json('workspace', 'show', name)).retention.keepLast.count, 2);
+  });
+
+  test('that nobody has is not found', async () => {
+    assert.deepEqual(await cli.code('snapshot', 'create', '@nobody'), ['WORKSPACE_NOT_FOUND', 3]);
+  });
+});

@@ -1,0 +1,84 @@
+// The pages that the Worker serves, as a browser gets them.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import { World } from './world.ts';
+
+let world: World;
+
+before(async () => {
+  world = await World.start({ snapshotter: { port: 0 } });
+});
+after(() => world[Symbol.asyncDispose]());
+
+const get = async (path: string, init: RequestInit = {}) => fetch(await world.url(path), init);
+
+describe('a page', () => {
+  for (const [path, type] of [
+    ['/', 'text/html; charset=utf-8'],
+    ['/docs', 'text/html; charset=utf-8'],
+    ['/openapi.json', 'application/json'],
+  ] as const) {
+    test(`at ${path} is there for everyone`, async () => {
+      const response = await get(path);
+      assert.deepEqual([response.status, response.headers.get('content-type')], [200, type]);
+      assert.ok((await response.text()).length > 100);
+    });
+  }
+
+  test('may load nothing of anybody else, and be framed by nobody', async () => {
+    const policy = (await get('/')).headers.get('content-security-policy') ?? '';
+    const directives = Object.fromEntries(
+      policy.split(';').map((directive) => {
+        const [name = '', ...sources] = directive.trim().split(' ');
+        return [name, sources.join(' ')];
+      }),
+    );
+    assert.deepEqual(directives, {
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'style-src': "'self'",
+      'img-src': "'self' data:",
+      'connect-src': "'self'",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+    });
+  });
+
+  test('loads only what the Worker serves', async () => {
+    for (const path of ['/', '/docs']) {
+      const html = await (await get(path)).text();
+      for (const [, link = ''] of html.matchAll(/<(?:script|link|img)[^>]*(?:src|href)="([^"]+)"/g)) {
+        if (!link.startsWith('data:')) assert.equal((await get(link)).status, 200, `${path}: ${link}`);
+      }
+    }
+  });
+
+  test('that a browser has is not sent again', async () => {
+    const etag = (await get('/')).headers.get('etag') ?? '';
+    const again = await get('/', { headers: { 'if-none-match': `"other", W/${etag}` } });
+    assert.deepEqual([again.status, await again.text()], [304, '']);
+    assert.equal((await get('/', { headers: { 'if-none-match': '"other"' } })).status, 200);
+  });
+
+  test('has the same headers where only they are asked for', async () => {
+    const [whole, head] = [await get('/docs'), await get('/docs', { method: 'HEAD' })];
+    assert.deepEqual([head.status, await head.text()], [200, '']);
+    assert.equal(head.headers.get('etag'), whole.headers.get('etag'));
+  });
+
+  test('takes nothing', async () => {
+    const response = await get('/', { method: 'POST', body: '{}' });
+    assert.deepEqual(
+      [response.status, ((await response.json()) as { code: string }).code],
+      [404, 'ROUTE_NOT_FOUND'],
+    );
+  });
+});
+
+test('over a service binding the pages are the same', async () => {
+  const { status, headers } = await world.fetch('/openapi.json', { method: 'GET' });
+  assert.deepEqual([status, headers['content-type']], [200, 'application/json']);
+});

@@ -1,0 +1,24 @@
+//! `/healthz`: what the configuration says of the deployment's health, for monitors. It needs no token and calls nothing.
+
+use serde_json::json;
+use worker::{Env, Method, Request, Response, ResponseBuilder};
+
+use crate::cloudflare::health::configuration;
+use crate::cloudflare::runtime::WorkerClock;
+use crate::model::health::Health;
+use crate::ports::Clock;
+
+/// Answers a request to `/healthz`: 200 where nothing is wrong, else 503.
+pub(super) fn handle(request: &Request, env: &Env) -> worker::Result<Response> {
+    let is_head = match request.method() {
+        Method::Get => false,
+        Method::Head => true,
+        _ => return Ok(ResponseBuilder::new().with_status(405).with_header("Allow", "GET, HEAD")?.empty()),
+    };
+    let health = Health::of(WorkerClock.now(), configuration(env));
+    let builder = ResponseBuilder::new()
+        .with_status(if health.ok { 200 } else { 503 })
+        .with_header("Content-Type", "application/json")?
+        .with_header("Cache-Control", "no-store")?;
+    Ok(if is_head { builder.empty() } else { builder.fixed(json!(health).to_string().into_bytes()) })
+}

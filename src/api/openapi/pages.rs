@@ -1,0 +1,88 @@
+//! The routes for people, and for whoever watches the deployment. They need no token.
+
+use serde_json::{Map, Value, json};
+
+use super::{Example, headers};
+use crate::api::operations::Operation;
+use crate::model::health::{Health, HealthCheck, Part};
+use crate::model::{Code, Timestamp};
+
+/// The paths.
+pub fn paths(examples: &[Example]) -> Map<String, Value> {
+    let page = |path: &str, id: &str, summary: &str, media_type: &str| {
+        let route = |method: &str| {
+            json!({
+                "operationId": format!("{method}{id}"),
+                "tags": ["deployment"],
+                "summary": summary,
+                "security": [],
+                "responses": {
+                    "200": page(method, media_type),
+                    "304": { "description": "The caller has it already, by its `If-None-Match`.", "headers": etag() },
+                },
+            })
+        };
+        (path.to_owned(), json!({ "get": route("get"), "head": route("head") }))
+    };
+    let health = (String::from("/healthz"), health(examples));
+    let pages = [
+        page("/", "Console", "The console, for browsers", "text/html"),
+        page("/docs", "Docs", "This document, for people", "text/html"),
+        page("/openapi.json", "Document", "This document", "application/json"),
+    ];
+    [health].into_iter().chain(pages).collect()
+}
+
+fn page(method: &str, media_type: &str) -> Value {
+    let form = if media_type == "text/html" { "string" } else { "object" };
+    let content = json!({ media_type: { "schema": { "type": form } } });
+    answer(method, "The page.", &etag(), &content)
+}
+
+fn etag() -> Value {
+    headers::named(["ETag"])
+}
+
+/// An answer to GET; that to HEAD has no content.
+fn answer(method: &str, description: &str, headers: &Value, content: &Value) -> Value {
+    if method == "head" {
+        return json!({ "description": description, "headers": headers });
+    }
+    json!({ "description": description, "headers": headers, "content": content })
+}
+
+fn health(examples: &[Example]) -> Value {
+    let right = examples.iter().find(|example| example.operation == Operation::Health);
+    let found = |method: &str, description: &str, example: Value| {
+        let schema = json!({ "$ref": "#/components/schemas/Health" });
+        let content = json!({ "application/json": { "schema": schema, "example": example } });
+        answer(method, description, &headers::named(["Cache-Control"]), &content)
+    };
+    let route = |method: &str| {
+        json!({
+            "operationId": format!("{method}Healthz"),
+            "tags": ["deployment"],
+            "summary": "Tells whether the deployment is configured as it has to be",
+            "description": "For whoever watches the deployment. Nothing is called: the operation `health` also asks the bucket \
+                and the list of workspaces whether they answer.",
+            "security": [],
+            "responses": {
+                "200": found(method, "Nothing is wrong with it.", json!(right.map(|example| &example.answer))),
+                "405": { "description": "Only GET and HEAD are taken.", "headers": headers::named(headers::by_status(405)) },
+                "503": found(method, "Something is: its check says what, and what to do about it.", json!(wrong())),
+            },
+        })
+    };
+    json!({ "get": route("get"), "head": route("head") })
+}
+
+/// A deployment whose bucket is not bound.
+fn wrong() -> Health {
+    let bucket = HealthCheck::wrong(
+        Part::Bucket,
+        Code::R2BindingMissing,
+        "The R2 bucket is not bound.",
+        "Bind it in wrangler.toml as BACKUP_BUCKET, or as what the var BACKUP_R2_BINDING says.",
+    );
+    Health::of(Timestamp::from_millis(1_795_150_800_000), vec![bucket])
+}

@@ -1,0 +1,38 @@
+//! The limits that are told are those of the code.
+
+use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
+use sandbox_snapshotter::model::request::{DiffCheckpointRequest, ForkRequest, ListRequest, NamesRequest};
+use sandbox_snapshotter::model::{Label, SandboxId};
+
+use super::markdown::page;
+
+/// What the table says of something, with the figures written together.
+fn told(of: &str) -> String {
+    let section = page("docs/concepts.md").section("Limits");
+    let row = |line: &str| line.strip_prefix("| ").is_some_and(|cells| cells.starts_with(of));
+    let line = section.lines().find(|line| row(line)).unwrap_or_else(|| panic!("nothing is told of {of}")).to_owned();
+    let digits = |pair: &[char]| pair[0].is_ascii_digit() && pair[2].is_ascii_digit();
+    let chars: Vec<char> = line.chars().collect();
+    let apart = |at: usize| at > 0 && chars.get(at - 1..=at + 1).is_some_and(digits) && chars[at] == ' ';
+    chars.iter().enumerate().filter(|(at, _)| !apart(*at)).map(|(_, c)| *c).collect()
+}
+
+#[test]
+fn each_limit_is_the_codes() {
+    let years = MAX_EXPIRATION / (365 * 24 * 3600);
+    let kib = |bytes: u32| format!("{} KiB", bytes / 1024);
+    let mib = |bytes: u32| format!("{} MiB", bytes / 1024 / 1024);
+    let limits = [
+        ("a sandbox id", format!(" {} characters", SandboxId::MAX)),
+        ("a label", format!(" {} characters", Label::MAX)),
+        ("a page of `list`", format!(" {} snapshots, {} by default", ListRequest::MAX_LIMIT, ListRequest::LIMIT)),
+        ("a page of `list`", format!(" {}, {} by default", NamesRequest::MAX_LIMIT, NamesRequest::LIMIT)),
+        ("forks of a call", format!(" {} ", ForkRequest::MOST)),
+        ("an expiration", format!(" {years} years")),
+        ("a diff of a checkpoint", format!(" {},", kib(DiffCheckpointRequest::BYTES))),
+        ("a diff of a checkpoint", format!(" {} ", mib(DiffCheckpointRequest::MAX_BYTES))),
+    ];
+    for (of, limit) in limits {
+        assert!(told(of).contains(&limit), "{}: {limit:?}", told(of));
+    }
+}

@@ -1,0 +1,134 @@
+//! Pages of Markdown, as far as the tests look into them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A page of the documentation.
+pub struct Page {
+    /// Its path, from the root of the repository on.
+    pub path: PathBuf,
+    /// What is in it.
+    pub text: String,
+}
+
+/// A block of code in a page.
+pub struct Block<'a> {
+    /// The language that it says.
+    pub language: &'a str,
+    /// What is in it.
+    pub code: String,
+}
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The page at `path`.
+pub fn page(path: impl AsRef<Path>) -> Page {
+    let path = path.as_ref();
+    let text = fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Page { path: path.to_owned(), text }
+}
+
+/// Every page of `docs/`.
+pub fn docs() -> Vec<Page> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| Path::new("docs").join(entry.unwrap().file_name()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    paths.sort();
+    paths.into_iter().map(page).collect()
+}
+
+/// Every page that people are given to read.
+pub fn pages() -> Vec<Page> {
+    [page("README.md"), page("client/README.md")].into_iter().chain(docs()).collect()
+}
+
+impl Page {
+    /// The lines outside of blocks of code.
+    pub fn prose(&self) -> impl Iterator<Item = &str> {
+        self.lines().filter_map(|(line, fence)| fence.is_none().then_some(line))
+    }
+
+    /// The blocks of code.
+    pub fn blocks(&self) -> Vec<Block<'_>> {
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut within = false;
+        for (line, fence) in self.lines() {
+            match fence {
+                Some(language) if !within => blocks.push(Block { language, code: String::new() }),
+                Some(_) if !line.trim_start().starts_with("```") => {
+                    let code = &mut blocks.last_mut().expect("a block that has begun").code;
+                    code.push_str(line);
+                    code.push('\n');
+                }
+                _ => (),
+            }
+            within = fence.is_some();
+        }
+        blocks
+    }
+
+    /// The headings of a level, in their order.
+    pub fn headings(&self, level: usize) -> Vec<&str> {
+        self.prose().filter_map(heading).filter(|(found, _)| *found == level).map(|(_, text)| text).collect()
+    }
+
+    /// What stands under a heading, up to the next one of its level or above.
+    pub fn section(&self, title: &str) -> String {
+        let of = |line: &str| heading(line).map(|(level, text)| (level, text.to_owned()));
+        let mut lines = self.text.lines().skip_while(|line| of(line).is_none_or(|(_, text)| text != title));
+        let (level, _) =
+            of(lines.next().unwrap_or_else(|| panic!("{} has no {title:?}", self.path.display()))).unwrap();
+        let under: Vec<&str> = lines.take_while(|line| of(line).is_none_or(|(other, _)| other > level)).collect();
+        under.join("\n")
+    }
+
+    /// What links can name in the page, as GitHub makes it of the headings.
+    pub fn anchors(&self) -> BTreeSet<String> {
+        let mut anchors = BTreeSet::new();
+        for (_, text) in self.prose().filter_map(heading) {
+            let anchor = anchor(text);
+            let again = (1..).map(|number| format!("{anchor}-{number}"));
+            let free = std::iter::once(anchor.clone()).chain(again).find(|anchor| !anchors.contains(anchor));
+            anchors.extend(free);
+        }
+        anchors
+    }
+
+    /// The targets of links and images.
+    pub fn links(&self) -> Vec<&str> {
+        let within =
+            |line| str::split(line, "](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+        self.prose().flat_map(within).collect()
+    }
+
+    /// Each line, with the language of the block of code that it belongs to, its fences included.
+    fn lines(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        let mut fence = None;
+        self.text.lines().map(move |line| {
+            let Some(language) = line.trim_start().strip_prefix("```") else { return (line, fence) };
+            let own = fence.take();
+            if own.is_none() {
+                fence = Some(language);
+            }
+            (line, own.or(Some(language)))
+        })
+    }
+}
+
+/// The level and the text of a line that is a heading.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let text = line.trim_start_matches('#');
+    let level = line.len() - text.len();
+    Some((level, text.strip_prefix(' ')?.trim())).filter(|_| level > 0)
+}
+
+fn anchor(heading: &str) -> String {
+    let kept = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    heading.to_lowercase().chars().filter(|c| kept(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()
+}

@@ -1,0 +1,63 @@
+//! Everything that a deployment can be configured with is documented.
+
+use std::collections::BTreeSet;
+
+use sandbox_snapshotter::cloudflare::deployment::VARS;
+use sandbox_snapshotter::model::health::backup_credentials;
+
+use super::markdown::page;
+
+const WRANGLER: &str = include_str!("../../wrangler.toml");
+const METRICS: &str = include_str!("../../src/cloudflare/metrics.rs");
+
+/// The names in the tables of a section of getting-started.
+fn documented() -> BTreeSet<String> {
+    let section = page("docs/getting-started.md").section("Every setting");
+    let first = |line: &str| line.strip_prefix("| ")?.split_once(" | ").map(|(cell, _)| cell.to_owned());
+    let cells: Vec<String> = section.lines().filter_map(first).collect();
+    cells.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_var_that_is_read_is_documented() {
+    for var in VARS {
+        assert!(documented().contains(var), "{var}");
+    }
+}
+
+#[test]
+fn every_binding_is_documented() {
+    let named = |line: &'static str| {
+        let (key, value) = line.split_once(" = ")?;
+        ["name", "binding"].contains(&key).then(|| value.trim_matches('"'))
+    };
+    let (_, tables) = WRANGLER.split_once("[[").expect("tables");
+    let bindings: Vec<&str> = tables.lines().filter_map(named).collect();
+    assert!(bindings.len() >= 5, "{bindings:?}");
+    for binding in bindings {
+        assert!(documented().contains(binding), "{binding}");
+    }
+    let (_, metrics) = METRICS.split_once("const BINDING: &str = \"").expect("the binding of the dataset");
+    assert!(documented().contains(metrics.split('"').next().unwrap()));
+}
+
+#[test]
+fn every_var_of_the_configuration_is_documented() {
+    let (_, vars) = WRANGLER.split_once("[vars]\n").expect("vars");
+    let (vars, _) = vars.split_once("\n[").expect("their end");
+    for (var, _) in vars.lines().filter_map(|line| line.split_once(" = ")) {
+        assert!(documented().contains(var), "{var}");
+    }
+}
+
+#[test]
+fn the_credentials_of_the_sandboxes_are_documented() {
+    // What it says is missing where only one of them is there, is what there has to be.
+    let told = backup_credentials(false, |name| name == "R2_ACCESS_KEY_ID").detail;
+    let is_name = |word: &&str| word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || "_2".contains(c));
+    let words: Vec<&str> = told.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(is_name).collect();
+    assert!(words.len() >= 4, "{told}");
+    for name in words.iter().chain(&["R2_ACCESS_KEY_ID"]) {
+        assert!(documented().contains(*name), "{name}");
+    }
+}

@@ -1,0 +1,56 @@
+//! Whether a deployment is fit for work, from what is seen of it.
+
+use sandbox_snapshotter::model::health::{Health, HealthCheck, Part, backup_credentials};
+use sandbox_snapshotter::model::{Code, Timestamp};
+
+const ALL: [&str; 4] = ["BACKUP_BUCKET_NAME", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY", "CLOUDFLARE_ACCOUNT_ID"];
+
+fn credentials(set: &[&str]) -> HealthCheck {
+    backup_credentials(false, |name| set.contains(&name))
+}
+
+fn of(checks: &[HealthCheck]) -> Health {
+    Health::of(Timestamp::from_millis(0), checks.to_vec())
+}
+
+#[test]
+fn one_part_that_is_wrong_makes_it_unfit() {
+    let right = HealthCheck::right(Part::Bucket, "It is bound.");
+    let open = HealthCheck::open(Part::Metrics, "It is not bound.", "Bind it.");
+    let wrong = HealthCheck::wrong(Part::Sandboxes, Code::SandboxBindingMissing, "It is not bound.", "Bind it.");
+    assert!(of(&[right.clone(), open.clone()]).ok, "what need not be there is no fault");
+    assert!(!of(&[right, open, wrong]).ok);
+}
+
+#[test]
+fn all_credentials_together_are_right() {
+    assert_eq!(credentials(&ALL).ok, Some(true));
+}
+
+#[test]
+fn the_account_may_have_either_name() {
+    let [bucket, key, secret, _] = ALL;
+    assert_eq!(credentials(&[bucket, key, secret, "CLOUDFLARE_R2_ACCOUNT_ID"]).ok, Some(true));
+}
+
+#[test]
+fn each_credential_that_is_missing_beside_a_secret_is_named() {
+    for missing in ALL {
+        let set: Vec<_> = ALL.into_iter().filter(|name| *name != missing).collect();
+        let check = credentials(&set);
+        assert_eq!((check.ok, check.code), (Some(false), Some(Code::BackupConfigInvalid)), "{missing}");
+        let named: Vec<_> = ALL.into_iter().filter(|name| check.detail.contains(name)).collect();
+        assert_eq!(named, [missing], "{}", check.detail);
+    }
+}
+
+#[test]
+fn without_any_secret_they_may_belong_to_another_worker() {
+    assert_eq!(credentials(&[]).ok, None);
+    assert_eq!(credentials(&["BACKUP_BUCKET_NAME", "CLOUDFLARE_ACCOUNT_ID"]).ok, None);
+}
+
+#[test]
+fn development_needs_none() {
+    assert_eq!(backup_credentials(true, |_| false).ok, Some(true));
+}

@@ -1,0 +1,128 @@
+//! The API document is whole, and what it shows is what it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use boon::{Compiler, Draft, Schemas};
+use sandbox_snapshotter::api::openapi::{codes, document};
+use sandbox_snapshotter::api::operations::{Operation, target_of};
+use sandbox_snapshotter::model::Code;
+use serde_json::{Value, json};
+
+use super::story::story;
+use super::support::{Checked, Stage};
+
+const PLACE: &str = "https://snapshotter/openapi.json";
+
+/// The values at all places of the document that have a schema and an example, with where they are.
+fn shown(at: &str, part: &Value, found: &mut Vec<(String, Value)>) {
+    if let (Some(_), Some(example)) = (part.get("schema"), part.get("example")) {
+        found.push((format!("{at}/schema"), example.clone()));
+    }
+    let parts: Vec<(String, &Value)> = match part {
+        Value::Object(members) => members.iter().map(|(name, member)| (name.replace('/', "~1"), member)).collect(),
+        Value::Array(items) => items.iter().enumerate().map(|(index, item)| (index.to_string(), item)).collect(),
+        _ => Vec::new(),
+    };
+    parts
+        .iter()
+        .filter(|(name, _)| name != "example")
+        .for_each(|(name, part)| shown(&format!("{at}/{name}"), part, found));
+}
+
+/// The codes of an operation by the status, as the document has them.
+fn documented(document: &Value, operation: Operation) -> BTreeMap<String, Vec<Value>> {
+    let path = format!("/v1/{}", operation.name());
+    let responses = document["paths"][path]["post"]["responses"].as_object().unwrap();
+    let refused = responses.iter().filter_map(|(status, response)| Some((status, response["$ref"].as_str()?)));
+    let codes = |reference: &str| {
+        let schema = &document.pointer(&reference[1..]).unwrap()["content"]["application/problem+json"]["schema"];
+        schema["properties"]["code"]["enum"].as_array().unwrap().clone()
+    };
+    refused.map(|(status, reference)| (status.clone(), codes(reference))).collect()
+}
+
+#[test]
+fn every_example_is_what_its_schema_says() {
+    let document = document(&story());
+    let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
+    compiler.set_default_draft(Draft::V2020_12);
+    compiler.enable_format_assertions();
+    compiler.add_resource(PLACE, document.clone()).unwrap();
+    let mut all = Vec::new();
+    shown("", &document, &mut all);
+    assert!(all.len() > 2 * Operation::ALL.len());
+    for (at, example) in all {
+        let schema = compiler.compile(&format!("{PLACE}#{at}"), &mut schemas).unwrap();
+        schemas.validate(&example, schema).unwrap_or_else(|why| panic!("{at}: {why:#}\n{example:#}"));
+    }
+}
+
+#[test]
+fn every_operation_has_an_example_that_it_takes() {
+    for operation in Operation::ALL {
+        let examples: Vec<_> = story().into_iter().filter(|example| example.operation == *operation).collect();
+        assert!(!examples.is_empty(), "{}", operation.name());
+        for example in examples {
+            target_of(*operation, &example.options).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_code_is_documented_and_every_error_has_an_example() {
+    let document = document(&story());
+    let mut known = BTreeSet::new();
+    for operation in Operation::ALL {
+        known.extend(documented(&document, *operation).into_values().flatten().map(|code| code.to_string()));
+    }
+    // Where there is no route there is no operation.
+    known.insert(json!(Code::RouteNotFound).to_string());
+    assert_eq!(known, Code::ALL.iter().map(|code| json!(code).to_string()).collect());
+    for (name, response) in document["components"]["responses"].as_object().unwrap() {
+        assert!(response["content"]["application/problem+json"]["example"].is_object(), "{name}");
+    }
+}
+
+#[test]
+fn the_codes_of_an_operation_are_those_of_its_answers() {
+    let document = document(&story());
+    for operation in Operation::ALL {
+        let by_status: BTreeSet<_> =
+            documented(&document, *operation).into_values().flatten().map(|code| code.to_string()).collect();
+        let can_be: BTreeSet<_> = codes(*operation).iter().map(|code| json!(code).to_string()).collect();
+        assert_eq!(by_status, can_be, "{}", operation.name());
+    }
+}
+
+#[test]
+fn the_usual_failures_are_documented() {
+    let stage = Stage::with_sandbox();
+    stage.captures("agent-42", "before");
+    let label = json!({ "sandboxId": "agent-42", "label": "before" });
+    let nowhere = json!({ "sandboxId": "agent-42", "label": "nowhere" });
+    for (operation, options, code) in [
+        (Operation::Snapshot, &label, Code::LabelTaken),
+        (Operation::Snapshot, &json!({ "sandboxId": "never-ran" }), Code::SandboxNotRunning),
+        (Operation::Restore, &nowhere, Code::SnapshotNotFound),
+        (Operation::List, &json!({ "sandboxId": "agent-42", "session": "agent-7" }), Code::CrossSession),
+        (Operation::DiffCheckpoint, &json!({ "sandboxId": "agent-42", "name": "s1" }), Code::CheckpointNotFound),
+        (Operation::GetWorkspaceByName, &json!({ "name": "work" }), Code::WorkspaceNotFound),
+    ] {
+        stage.run(operation, options).fails_as(code);
+        assert!(codes(operation).contains(&code), "{} with {code}", operation.name());
+    }
+}
+
+#[test]
+fn every_schema_that_is_referred_to_is_there() {
+    let document = document(&story());
+    let text = document.to_string();
+    for reference in text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(document.pointer(reference).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn the_document_is_the_same_each_time() {
+    assert_eq!(document(&story()).to_string(), document(&story()).to_string());
+}
