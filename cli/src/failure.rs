@@ -62,6 +62,20 @@ impl Failure {
         }))
     }
 
+    /// A failure that may not come again.
+    pub fn passing(
+        exit: Exit,
+        code: &str,
+        message: impl Into<String>,
+        remediation: impl Into<String>,
+        retryable: bool,
+    ) -> Self {
+        match Self::own(exit, code, message, remediation) {
+            Self::Told(told) => Self::Told(Box::new(Told { kind: Kind::Transient, retryable, ..*told })),
+            Self::Closed => Self::Closed,
+        }
+    }
+
     /// That an answer can't be understood.
     pub fn foreign(what: &str) -> Self {
         let code = ErrorCode::ForeignAnswer;
@@ -85,11 +99,38 @@ impl Failure {
         }
     }
 
+    /// With another sentence of what happened.
+    #[must_use]
+    pub fn also(mut self, sentence: &str) -> Self {
+        if let Self::Told(told) = &mut self {
+            told.message = format!("{} {sentence}", told.message);
+        }
+        self
+    }
+
+    /// After something else was done: what that was, and what to do now.
+    #[must_use]
+    pub fn afterwards(mut self, done: &str, remediation: &str) -> Self {
+        if let Self::Told(told) = &mut self {
+            told.message = format!("{done} {}", told.message);
+            remediation.clone_into(&mut told.remediation);
+        }
+        self
+    }
+
+    /// Of something that is done, and is about these.
+    #[must_use]
+    pub fn about(self, ids: &[String]) -> Self {
+        if ids.is_empty() { self } else { self.also(&format!("It is about {}.", ids.join(", "))) }
+    }
+
     /// Of a call with this idempotency key.
     #[must_use]
     pub fn keyed(mut self, key: Option<&str>) -> Self {
         if let Self::Told(told) = &mut self
-            && (told.retryable || matches!(told.exit, Exit::NoAnswer | Exit::Interrupted))
+            && (told.retryable
+                || told.code == "OUTPUT_FAILED"
+                || matches!(told.exit, Exit::NoAnswer | Exit::Interrupted))
         {
             told.key = key.map(str::to_owned);
         }
@@ -128,11 +169,47 @@ fn advice(code: &ErrorCode) -> Option<&'static str> {
         ErrorCode::ForeignAnswer => Some(
             "Check the address: it is that of the Worker, without `/v1`. `snapshotter doctor` says who answers there.",
         ),
-        ErrorCode::Known(Code::Unauthorized) => {
-            Some("Give the API_TOKEN of the deployment, with --token-file, SNAPSHOTTER_TOKEN or the file of settings.")
-        }
+        ErrorCode::Known(code) => advice_on(*code),
         _ => None,
     }
+}
+
+/// What to do about a problem that an answer tells, whose `own` advice is in terms of the API.
+pub fn advised(code: Code, own: &str) -> &str {
+    advice_on(code).unwrap_or(own)
+}
+
+/// The same for the server's codes.
+fn advice_on(code: Code) -> Option<&'static str> {
+    Some(match code {
+        Code::Unauthorized => {
+            "Give the API_TOKEN of the deployment, with --token-file, SNAPSHOTTER_TOKEN or the file of settings."
+        }
+        Code::InvalidSandboxId => {
+            "Give the id that the application passes to getSandbox(), or @NAME for a named workspace."
+        }
+        Code::InvalidRef => "Give the ref as `snapshot create --json` or `snapshot show --json` prints it.",
+        Code::RefMismatch => {
+            "Give the ref exactly as it was printed. Where the key was rotated, `snapshot show --json` prints another."
+        }
+        Code::SnapshotNotFound => "Use another snapshot: `snapshotter snapshot list` shows those that are there.",
+        Code::WorkspaceNotFound => {
+            "Make it with `snapshotter workspace create`; `snapshotter workspace list` shows those that there are."
+        }
+        Code::NameTaken => {
+            "Use another name, start it with `workspace create --or-start`, or end it with `workspace delete`."
+        }
+        Code::WorkspaceDiverged => {
+            "Start it with --on-diverged: `save` keeps what was written as a snapshot and restores the newest one before; \
+             `keep` goes on with what was written; `discard` restores without it."
+        }
+        Code::SnapshotStale => {
+            "--accept-stale starts it all the same; `workspace update --back-to` goes back to another snapshot; a new \
+             workspace begins anew."
+        }
+        Code::HookFailed => "Mend the command, or let its failure be a warning: --hook-failure warn.",
+        _ => return None,
+    })
 }
 
 impl From<client::Error> for Failure {
@@ -156,5 +233,33 @@ impl From<client::Error> for Failure {
 impl From<model::Error> for Failure {
     fn from(error: model::Error) -> Self {
         client::Error::from(error).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_in_words_of_the_command_line() {
+        for code in
+            [Code::SnapshotNotFound, Code::NameTaken, Code::WorkspaceNotFound, Code::HookFailed, Code::InvalidRef]
+        {
+            let advice = advice(&ErrorCode::Known(code)).unwrap();
+            for word in ["list()", "create()", "onFailure", "snapshot()"] {
+                assert!(!advice.contains(word), "{advice}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_is_told_where_it_can_be_used() {
+        let key = |failure: Failure| match failure.keyed(Some("k")) {
+            Failure::Told(told) => told.key,
+            Failure::Closed => None,
+        };
+        assert_eq!(key(Failure::invalid("X", "", "")), None);
+        assert_eq!(key(Failure::passing(Exit::Transient, "X", "", "", true)), Some("k".into()));
+        assert_eq!(key(Failure::own(Exit::Failed, "OUTPUT_FAILED", "", "")), Some("k".into()));
     }
 }

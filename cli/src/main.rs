@@ -1,6 +1,7 @@
 //! `snapshotter`: the command line of sandbox-snapshotter.
 //!
 //! - [`args`]: what can be typed
+//! - [`input`]: what is read from files
 //! - [`settings`], [`transport`]: which server is called, and how
 //! - [`commands`]: what each command does
 //! - [`output`]: how answers and failures are printed
@@ -10,6 +11,7 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod input;
 mod interrupt;
 mod output;
 mod settings;
@@ -73,12 +75,42 @@ fn refuse(error: &clap::Error) -> Exit {
 
 /// The words of the command that was attempted, as far as they are known.
 fn attempted() -> String {
-    let (mut command, mut names) = (Cli::command(), Vec::new());
-    for argument in std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok()) {
-        if let Some(next) = command.find_subcommand(&argument).cloned() {
-            names.push(argument);
-            command = next;
+    words(std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())).join(" ")
+}
+
+/// The words of the command in these arguments: those before the first that is none, without what options take.
+fn words(mut arguments: impl Iterator<Item = String>) -> Vec<String> {
+    let (mut command, mut words) = (Cli::command(), Vec::new());
+    command.build();
+    while let Some(argument) = arguments.next() {
+        if argument.starts_with('-') {
+            let option = command.get_arguments().find(|known| {
+                let long = known.get_long().map(|long| format!("--{long}"));
+                let short = known.get_short().map(|short| format!("-{short}"));
+                [long, short].contains(&Some(argument.clone()))
+            });
+            if option.is_some_and(|option| option.get_action().takes_values()) {
+                arguments.next();
+            }
+            continue;
         }
+        let Some(next) = command.find_subcommand(&argument).cloned() else { break };
+        words.push(argument);
+        command = next;
     }
-    names.join(" ")
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_option_takes_is_no_word_of_the_command() {
+        let attempted = |line: &str| words(line.split(' ').map(str::to_owned)).join(" ");
+        assert_eq!(attempted("--profile restore snapshot list"), "snapshot list");
+        assert_eq!(attempted("snapshot --token man list origin"), "snapshot list");
+        assert_eq!(attempted("--json snapshot -q create branch --nonsense"), "snapshot create");
+        assert_eq!(attempted("nonsense restore"), "");
+    }
 }

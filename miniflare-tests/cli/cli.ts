@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server as HttpServer } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -25,6 +27,12 @@ export interface Ended {
 export interface Running {
   child: ChildProcess;
   ended: Promise<Ended>;
+}
+
+/** What a command finds. */
+export interface Surroundings {
+  input?: string | null;
+  env?: NodeJS.ProcessEnv;
 }
 
 /** What the error in a JSON document says. */
@@ -63,15 +71,21 @@ export class Cli implements AsyncDisposable {
     return path;
   }
 
-  /** Begins a command, without a terminal. */
-  begin(args: string[], { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Running {
+  /** Begins a command, without a terminal. Where its input is `null`, that does not end. */
+  begin(args: string[], { input = '', env = {} }: Surroundings = {}): Running {
     return this.#begin(BINARY, args, input, env);
+  }
+
+  /** Begins a command that ignores a signal, as under `nohup`. */
+  beginIgnoring(signal: string, args: string[]): Running {
+    const command = `trap '' ${signal}; exec "$0" "$@"`;
+    return this.#begin('sh', ['-c', command, BINARY, ...args], '', {});
   }
 
   /** Begins a command on a terminal; what somebody types there is written to its `stdin`. */
   beginOnTerminal(args: string[], env: NodeJS.ProcessEnv = {}): Running {
     const command = [BINARY, ...args].map((word) => `'${word}'`).join(' ');
-    return this.#begin('script', ['-qec', command, '/dev/null'], undefined, env);
+    return this.#begin('script', ['-qec', command, '/dev/null'], null, env);
   }
 
   /** Runs a line in a shell, which knows the program as `snapshotter`. */
@@ -79,18 +93,18 @@ export class Cli implements AsyncDisposable {
     return this.#begin('sh', ['-c', `snapshotter() { '${BINARY}' "$@"; }; ${line}`], '', {}).ended;
   }
 
-  #begin(command: string, args: string[], input: string | undefined, env: NodeJS.ProcessEnv): Running {
+  #begin(command: string, args: string[], input: string | null, env: NodeJS.ProcessEnv): Running {
     const child = spawn(command, args, { env: { ...this.#env, ...env } });
     // A program that does not read its input may be gone before all of that is written.
     child.stdin.on('error', () => undefined);
-    if (input !== undefined) child.stdin.end(input);
+    if (input !== null) child.stdin.end(input);
     const status = new Promise<number | null>((close, fail) => child.on('error', fail).on('close', close));
     const ended = Promise.all([status, text(child.stdout), text(child.stderr)]);
     return { child, ended: ended.then(([status, stdout, stderr]) => ({ status, stdout, stderr })) };
   }
 
   /** Runs a command to its end. */
-  run(args: string[], options?: { input?: string; env?: NodeJS.ProcessEnv }): Promise<Ended> {
+  run(args: string[], options?: Surroundings): Promise<Ended> {
     return this.begin(args, options).ended;
   }
 
@@ -138,4 +152,23 @@ export class Cli implements AsyncDisposable {
 export async function start(options: WorldOptions = {}): Promise<{ world: World; cli: Cli }> {
   const world = await World.start({ ...options, snapshotter: { port: 0, ...options.snapshotter } });
   return { world, cli: await Cli.of(await world.url('/')) };
+}
+
+/** Serves something else on a port of this machine while `use` runs. */
+export async function serving<T>(server: Server, use: (address: string) => Promise<T>): Promise<T> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.close();
+    if ('closeAllConnections' in server) (server as HttpServer).closeAllConnections();
+  }
+}
+
+/** A web server that answers every request in one way, and notes the headers. */
+export function web(answer: RequestListener, seen: (string | undefined)[] = []): HttpServer {
+  return createServer((request, response) => {
+    seen.push(request.headers.authorization);
+    answer(request, response);
+  });
 }

@@ -1,9 +1,10 @@
 // Who a command works with: somebody who interrupts it, a terminal, a pipe.
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, describe, test } from 'node:test';
 
-import { start, type Cli } from './cli.ts';
+import { serving, start, web, type Cli, type Running } from './cli.ts';
 import { until, type World } from '../world.ts';
 
 let world: World;
@@ -68,7 +69,69 @@ describe('an interrupt', () => {
     const { command, error, exitCode } = JSON.parse(stdout);
     assert.deepEqual([status, exitCode, command], [130, 130, 'branch']);
     assert.deepEqual([error.code, error.idempotencyKey], ['INTERRUPTED', 'mine']);
+    assert.deepEqual([error.kind, error.retryable], ['transient', true]);
     assert.match(stderr, /error\[INTERRUPTED\]/);
+  });
+
+  /** Waits until a command would say what an interrupt means. */
+  const watching = ({ child }: Running) =>
+    until(async () => {
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
+      return (BigInt(`0x${/^SigCgt:\s*(\w+)$/m.exec(status)?.[1]}`) & 2n) !== 0n;
+    });
+
+  /** The document that a command prints because of an interrupt. */
+  async function interrupted(running: Running) {
+    running.child.kill('SIGINT');
+    const { status, stdout } = await running.ended;
+    assert.equal(status, 130);
+    const { command, error } = JSON.parse(stdout);
+    assert.deepEqual([error.code, error.retryable, error.idempotencyKey], ['INTERRUPTED', true, undefined]);
+    return command;
+  }
+
+  test('while the input does not end is told in JSON mode', async () => {
+    const restore = cli.begin(['restore', '--ref', '-', '--json'], { input: null });
+    await watching(restore);
+    assert.equal(await interrupted(restore), 'restore');
+  });
+
+  test('of the doctor is told in JSON mode', async () => {
+    const reached = Promise.withResolvers<void>();
+    await serving(
+      web(() => reached.resolve()),
+      async (address) => {
+        const doctor = cli.begin(['doctor', '--json', '--address', address]);
+        await reached.promise;
+        assert.equal(await interrupted(doctor), 'doctor');
+      },
+    );
+  });
+
+  test('at a question is told in JSON mode, once', async () => {
+    const rotate = cli.beginOnTerminal(['key', 'rotate', 'origin', '--json']);
+    rotate.child.stdout?.on('data', (shown: Buffer) => {
+      if (shown.includes('[y/N]')) rotate.child.stdin?.write('\x03');
+    });
+    const { status, stdout } = await rotate.ended;
+    const documents = stdout.split(/\r?\n/).filter((line) => line.startsWith('{'));
+    assert.deepEqual([status, documents.length], [130, 1]);
+    assert.equal(JSON.parse(documents[0] ?? '').error.code, 'INTERRUPTED');
+  });
+
+  test('is ignored where it was ignored before, as under nohup', async () => {
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held = web((_, response) => {
+      reached.resolve();
+      void released.promise.then(() => response.end('{"snapshots":[]}'));
+    });
+    await serving(held, async (address) => {
+      const { child, ended } = cli.beginIgnoring('INT', ['snapshot', 'list', 'origin', '--address', address]);
+      await reached.promise;
+      child.kill('SIGINT');
+      released.resolve();
+      assert.equal((await ended).status, 0);
+    });
   });
 });
 
@@ -109,6 +172,19 @@ describe('on a terminal', () => {
     assert.deepEqual([agreed.status, agreed.stdout.includes(`Deleted ${id}`)], [0, true]);
   });
 
+  test('the end of a workspace is asked for by its whole name, with what goes with it', async () => {
+    const sandbox = await cli.id('workspace', 'create', 'tenant-1/notebook');
+    await world.exec(sandbox, 'echo x > file');
+    await cli.print('snapshot', 'create', '@tenant-1/notebook');
+    const { stdout } = await answering('n\r', 'workspace', 'delete', 'tenant-1/notebook');
+    assert.match(
+      stdout,
+      new RegExp(
+        `The workspace tenant-1/notebook goes for good, with its sandbox ${sandbox} and its 1 snapshot\\.`,
+      ),
+    );
+  });
+
   test('there are colours, unless somebody wants none', async () => {
     const lineage = async (env: NodeJS.ProcessEnv) =>
       (await cli.beginOnTerminal(['lineage', 'origin'], env).ended).stdout;
@@ -131,6 +207,7 @@ describe('without a terminal', () => {
     ['retention', 'set', 'origin', '--keep-last', '1'],
     ['checkpoint', 'restore', 'origin', 'first'],
     ['sweep'],
+    ['key', 'rotate', 'origin'],
   ]) {
     test(`\`${remove.slice(0, 2).join(' ')}\` needs --yes`, async () => {
       const { error, exitCode } = await cli.failure(...remove);
@@ -151,5 +228,12 @@ describe('without a terminal', () => {
     const { status, stderr } = await cli.shell('snapshotter snapshot list origin >/dev/full');
     assert.equal(status, 1);
     assert.match(stderr, /error\[OUTPUT_FAILED\].*\nhelp: What was asked for is done/);
+  });
+
+  test('an answer that can not be printed in JSON is told elsewhere, with what it was about', async () => {
+    const create = 'snapshotter snapshot create origin --fresh --json --idempotency-key full';
+    const { status, stderr } = await cli.shell(`${create} >/dev/full`);
+    assert.equal(status, 1);
+    assert.match(stderr, /^error\[OUTPUT_FAILED\]: .* It is about snap-\w{16}\.\nhelp: .*\nnote: .* full` /);
   });
 });

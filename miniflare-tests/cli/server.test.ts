@@ -1,11 +1,11 @@
 // Which server is called, with which token, and what is told of one that is not as it should be.
 
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
-import { Cli, start } from './cli.ts';
+import { Cli, serving, start, web } from './cli.ts';
 import { TOKEN, type World } from '../world.ts';
 
 let world: World;
@@ -24,24 +24,6 @@ after(async () => {
 });
 
 const LIST = ['snapshot', 'list', 'origin'];
-
-/** Serves something else on a port of this machine while `use` runs. */
-async function serving<T>(server: Server, use: (address: string) => Promise<T>): Promise<T> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.close();
-  }
-}
-
-/** A web server that answers every request in one way, and notes the headers. */
-function web(answer: RequestListener, seen: (string | undefined)[] = []) {
-  return createServer((request, response) => {
-    seen.push(request.headers.authorization);
-    answer(request, response);
-  });
-}
 
 /** A port that nothing listens on. */
 const nowhere = () => serving(createTcpServer(), (address) => Promise.resolve(address));
@@ -66,13 +48,17 @@ describe('the settings', () => {
 
   test('are of the profile that is asked for', async () => {
     const profile = `[profiles.here]\naddress = "${address}"\ntoken = "${TOKEN}"`;
-    const file = await cli.file('profiles.toml', `address = "http://127.0.0.1:1"\n${profile}`);
+    const file = await cli.file('profiles.toml', `address = "http://127.0.0.1:1"\ntoken = "x"\n${profile}`);
     await using bare = await Cli.of('', '');
     await bare.print(...LIST, '--config', file, '--profile', 'here');
     assert.deepEqual(await bare.code(...LIST, '--config', file, '--profile', 'there'), [
       'PROFILE_NOT_FOUND',
       2,
     ]);
+    const elsewhere = { SNAPSHOTTER_ADDRESS: 'http://127.0.0.1:1', SNAPSHOTTER_TOKEN: 'wrong' };
+    const { status } = await bare.run([...LIST, '--config', file, '--profile', 'here'], { env: elsewhere });
+    assert.equal(status, 0);
+    assert.deepEqual(await bare.code(...LIST, '--config', file, '--address', address), ['TOKEN_MISSING', 5]);
     assert.deepEqual(await bare.code(...LIST), ['ADDRESS_MISSING', 2]);
     assert.deepEqual(await bare.code(...LIST, '--address', address), ['TOKEN_MISSING', 5]);
   });
@@ -100,6 +86,7 @@ describe('the settings', () => {
       ['--config', file],
       ['--token', 's3cret', '--address', 'http://127.0.0.1:1'],
       ['--token', 's3cret', '--nonsense'],
+      ['--token-file', 's3cret'],
     ]) {
       for (const form of [[], ['--json']]) {
         const { status, stdout, stderr } = await cli.run([...LIST, ...options, ...form]);
@@ -123,30 +110,42 @@ describe('a server', () => {
     assert.match(error.remediation, /Nothing was done.*snapshotter doctor/);
   });
 
-  test('that is something else is told', async () => {
-    const page: RequestListener = (_, response) => response.end('<html>hello</html>');
-    await serving(web(page), async (address) => {
-      assert.deepEqual(await cli.code(...LIST, '--address', address), ['FOREIGN_ANSWER', 9]);
-    });
-    const json: RequestListener = (_, response) => response.end('{"hello":1}');
-    await serving(web(json), async (address) => {
-      assert.deepEqual(await cli.code(...LIST, '--address', address), ['FOREIGN_ANSWER', 9]);
-    });
-  });
+  describe('that gets no request', () => {
+    const restore = ['restore', 'origin', 'first', '--timeout', '5s', '--address'];
+    const plain = () =>
+      serving(
+        web((_, response) => response.end('{}')),
+        untouched,
+      );
+    const mute = () =>
+      serving(
+        createTcpServer((socket) => socket.end()),
+        untouched,
+      );
 
-  test('that redirects gets no second request, and nobody else the token', async () => {
-    const seen: (string | undefined)[] = [];
-    await serving(
-      web((_, response) => response.end('{}'), seen),
-      async (elsewhere) => {
-        const redirect: RequestListener = (_, response) =>
-          response.writeHead(307, { location: elsewhere }).end();
-        await serving(web(redirect), async (address) => {
-          assert.deepEqual(await cli.code(...LIST, '--address', address), ['FOREIGN_ANSWER', 9]);
+    /** Nothing was done, whatever is at the other end. */
+    async function untouched(address: string) {
+      const encrypted = address.replace('http:', 'https:');
+      const { error, exitCode } = await cli.failure(...restore, encrypted);
+      assert.deepEqual([error.code, error.retryable, exitCode], ['SERVICE_UNREACHABLE', true, 9]);
+      assert.match(error.remediation, /^Nothing was done/);
+    }
+
+    test('has done nothing: there is no host of that name', () => untouched('https://nobody.invalid'));
+    test('has done nothing: it does not speak TLS', plain);
+    test('has done nothing: it hangs up in the handshake', mute);
+    test('has done nothing: the proxy refuses', async () => {
+      const proxy = web(() => undefined).on('connect', (_, socket) => {
+        socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+      });
+      await serving(proxy, async (proxy) => {
+        const { status, stderr } = await cli.run([...restore, 'https://far.invalid'], {
+          env: { HTTPS_PROXY: proxy },
         });
-      },
-    );
-    assert.deepEqual(seen, []);
+        assert.equal(status, 9);
+        assert.match(stderr, /^error\[SERVICE_UNREACHABLE\]: .*proxy .*403/);
+      });
+    });
   });
 
   test('that hangs up leaves the outcome open, and tells the key', async () => {
@@ -225,29 +224,6 @@ describe('the doctor', () => {
     assert.match(found(stdout, 'address').detail, /does not answer/);
   });
 
-  test('tells that it is somebody else, and shows them no token', async () => {
-    const seen: (string | undefined)[] = [];
-    const page: RequestListener = (_, response) => response.end('hello');
-    const { status, stdout } = await serving(web(page, seen), (address) =>
-      cli.run(['doctor', '--json', '--address', address]),
-    );
-    assert.deepEqual([status, seen], [10, [undefined]]);
-    assert.match(found(stdout, 'server').detail, /is not the snapshotter/);
-  });
-
-  test('tells of a clock and of a version that differ', async () => {
-    const health = { ok: true, version: '99.0.0', time: '2020-01-01T00:00:00.000Z', checks: [] };
-    const old: RequestListener = (_, response) => response.end(JSON.stringify(health));
-    const { status, stdout } = await serving(web(old), (address) =>
-      cli.run(['doctor', '--json', '--address', address]),
-    );
-    assert.deepEqual(
-      [status, found(stdout, 'clock').ok, found(stdout, 'version').ok],
-      [10, false, undefined],
-    );
-    assert.match(found(stdout, 'version').detail, /The server is 99\.0\.0/);
-  });
-
   test('tells what is wrong with the settings', async () => {
     const { status, stdout } = await cli.run(['doctor', '--json', '--address', 'nonsense']);
     assert.deepEqual([status, found(stdout, 'settings').code], [10, 'ADDRESS_INVALID']);
@@ -296,6 +272,16 @@ describe('arguments that are wrong', () => {
       2,
     ]);
     assert.deepEqual(await cli.code('snapshot', 'create', 'origin', '--tag', ' x'), ['INVALID_LABEL', 2]);
+  });
+
+  test('name the standard input once', async () => {
+    const twice = ['restore', '--ref', '-', '--token-file', '-', '--json'];
+    const { status, stdout } = await cli.run(twice, { input: TOKEN });
+    assert.deepEqual([status, JSON.parse(stdout).error.code], [2, 'INVALID_USAGE']);
+  });
+
+  test('have no port that there is none of', async () => {
+    assert.deepEqual(await cli.code(...LIST, '--address', 'http://127.0.0.1:99999'), ['ADDRESS_INVALID', 2]);
   });
 
   test('name the command', async () => {

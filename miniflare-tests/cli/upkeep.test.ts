@@ -39,7 +39,8 @@ describe('retention', () => {
     assert.match(plan, / three +\S.* stays +the newest snapshot that can be restored\n/);
     assert.match(plan, / one +\S.* goes +not among the newest 1\n2 snapshots would go\.\n$/);
     assert.deepEqual(await world.labels(origin), ['three', 'two', 'one']);
-    assert.match(await cli.print('retention', 'plan', origin), /\nNone goes\.\n$/);
+    const present = await cli.print('retention', 'plan', origin);
+    assert.match(present, / it expires in 30 days\nNone goes\.\n$/);
   });
 
   test('is set, shown and applied', async () => {
@@ -59,13 +60,13 @@ describe('retention', () => {
     assert.deepEqual(set.policy, { keepLast, expirationSeconds: 0, keepDaily: 2, keepWeekly: 3 });
     assert.deepEqual((await cli.json('retention', 'show', origin)).policy, set.policy);
     assert.equal(await cli.print('retention', 'apply', origin, '--yes', '--quiet'), '');
-    assert.match(await cli.print('retention', 'apply', origin, '--yes'), /\nNone goes\.\n$/);
+    assert.match(await cli.print('retention', 'apply', origin, '--yes'), /\nNone was let go\.\n$/);
   });
 
   test('lets go what the new policy says', async () => {
     await take('one', 'two');
     const printed = await cli.print('retention', 'set', origin, '--keep-last', '1', '--yes');
-    assert.match(printed, /\n1 snapshot let go\.\n$/);
+    assert.match(printed, / is gone +not among the newest 1\n1 snapshot let go\.\n$/);
     assert.deepEqual(await world.labels(origin), ['two']);
   });
 
@@ -149,10 +150,10 @@ test('a lineage is a tree, with what runs and what holds', async () => {
 test('a key is rotated', async () => {
   await take('first');
   assert.match(
-    await cli.print('key', 'rotate', origin),
+    await cli.print('key', 'rotate', origin, '--yes'),
     /^New refs are signed with the key \d+\. Refs of the key \d+ /,
   );
-  const { key, previous } = await cli.json('key', 'rotate', origin);
+  const { key, previous } = await cli.json('key', 'rotate', origin, '--yes');
   assert.equal(key, previous + 1);
 });
 
@@ -163,7 +164,7 @@ test('the bucket is swept of what nobody owns', async () => {
   assert.deepEqual([swept, dryRun], [1, true]);
   assert.match(
     await cli.print('sweep', '--grace', '0', '--yes'),
-    new RegExp(`^BACKUPS\n +1 +deleted\n(.*\n)*.* ${seen} +in the bucket\n$`),
+    new RegExp(`^BACKUPS\n +1 +deleted\n(.*\n)*.* ${seen} +in the bucket\n1 backup was deleted\.\n$`),
   );
   assert.equal((await cli.json('sweep', '--dry-run', '--grace', '0')).swept, 0);
 });
@@ -191,16 +192,47 @@ describe('help', () => {
     assert.match(await cli.print('--help'), /Exit status:\n +0 +done\n(.*\n)* +130 +interrupted\n/);
   });
 
+  test('has a key and a consent where options are, and not among others', async () => {
+    for (const [command, option] of [
+      ['retention set', '--yes'],
+      ['workspace create', '--idempotency-key'],
+    ] as const) {
+      const [, options] =
+        /\nOptions:\n([^]*?)\n\S/.exec(await cli.print(...command.split(' '), '--help')) ?? [];
+      assert.ok(options?.includes(option), command);
+    }
+  });
+
   test('never shows the token of the environment', async () => {
     assert.ok(!(await cli.print('--help')).includes('a token for tests'));
   });
 });
 
-for (const shell of ['bash', 'zsh', 'fish', 'elvish', 'powershell']) {
-  test(`there are completions for ${shell}`, async () => {
-    assert.match(await cli.print('completions', shell), /before|checkpoint/);
+describe('completions', () => {
+  for (const shell of ['zsh', 'fish', 'elvish', 'powershell']) {
+    test(`for ${shell} know every command`, async () => {
+      const script = await cli.print('completions', shell);
+      for (const word of ['checkpoint', 'doctor', 'lineage', 'retention', 'sweep', 'idempotency-key'])
+        assert.ok(script.includes(word), word);
+    });
+  }
+
+  test('for bash complete what is typed', async () => {
+    const script = await cli.file('completions.bash', await cli.print('completions', 'bash'));
+    const complete = async (...words: string[]) => {
+      const typed = `COMP_WORDS=(snapshotter ${words.join(' ')}); COMP_CWORD=${words.length}`;
+      const call = `_snapshotter snapshotter ${words.at(-1)} ${words.at(-2) ?? 'snapshotter'}`;
+      const { status, stdout, stderr } = await cli.shell(
+        `bash -c '. ${script}; ${typed}; ${call}; echo "\${COMPREPLY[@]}"'`,
+      );
+      assert.deepEqual([status, stderr], [0, '']);
+      return stdout.trim();
+    };
+    assert.equal(await complete('snap'), 'snapshot');
+    assert.equal(await complete('snapshot', 'unp'), 'unpin');
+    assert.equal(await complete('restore', '--idem'), '--idempotency-key');
   });
-}
+});
 
 test('there are manual pages, one for each command', async () => {
   assert.match(await cli.print('man'), /^\.ie .*\.TH snapshotter 1 .*Exit status:/s);

@@ -134,6 +134,21 @@ describe('a workspace', () => {
     const { status, stdout } = await cli.run(fork);
     const [first, second] = JSON.parse(stdout).forks;
     assert.deepEqual([status, first.error, second.error.code], [4, undefined, 'NAME_TAKEN']);
+
+    const quiet = await cli.run([
+      'workspace',
+      'fork',
+      name,
+      '--new-name',
+      `${name}-two`,
+      '--count',
+      '1',
+      '--quiet',
+    ]);
+    assert.deepEqual(quiet, { status: 0, stdout: `${name}-two\n`, stderr: '' });
+    const failed = await cli.run(['workspace', 'fork', name, '--new-name', `${name}-two`, '--quiet']);
+    assert.deepEqual([failed.status, failed.stdout], [4, '']);
+    assert.match(failed.stderr, /^error\[NAME_TAKEN\]: .*\nhelp: .*`workspace create --or-start`/);
   });
 
   test('goes back to an earlier snapshot, by its tag', async () => {
@@ -188,6 +203,10 @@ describe('a workspace', () => {
       /^NAME +SIZE +STATE +SINCE +SANDBOX\na-1 +active /,
     );
     assert.equal(await cli.print('workspace', 'list', '--tenant', 'nobody'), 'There are no workspaces.\n');
+    assert.equal(
+      await cli.print('workspace', 'list', '--tenant', tenant, '--prefix', 'c'),
+      'There are no workspaces whose name begins with "c".\n',
+    );
   });
 });
 
@@ -234,7 +253,41 @@ describe('a name in the place of a sandbox', () => {
     const made = await cli.id('restore', `@${name}`, 'former');
     assert.ok(made.startsWith(`${former}-restored-`), made);
     assert.equal((await cli.json('snapshot', 'show', `@default/${name}`, 'former')).originId, former);
-    assert.deepEqual(await cli.code('restore', `@${name}`, 'never'), ['SNAPSHOT_NOT_FOUND', 3]);
+    const { error, exitCode } = await cli.failure('restore', `@${name}`, 'never');
+    assert.deepEqual([error.code, exitCode], ['SNAPSHOT_NOT_FOUND', 3]);
+    assert.match(error.message, new RegExp(`It was looked for in .*, ${former}, which @${name} has or had`));
+  });
+
+  test('is asked for what its retention means for all of its sandboxes', async () => {
+    await wentBack();
+    await cli.print('snapshot', 'create', `@${name}`, '--fresh', '--tag', 'newest');
+    const labels = async () => {
+      const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
+      return snapshots.map(({ label }: { label: string }) => label);
+    };
+    const before = await labels();
+    const plan = await cli.json('retention', 'plan', `@${name}`, '--keep-last', '1');
+    const goes = plan.decisions.filter(({ keep }: { keep: boolean }) => !keep);
+    assert.deepEqual([plan.letGo, plan.dryRun, plan.decisions.length], [goes.length, true, before.length]);
+    const going = goes.map(({ label }: { label: string }) => label);
+    assert.deepEqual(going, ['present', 'former']);
+    assert.deepEqual(await labels(), before);
+
+    const set = await cli.json('retention', 'set', `@${name}`, '--keep-last', '1', '--yes');
+    const left = await labels();
+    assert.deepEqual([set.letGo, set.dryRun, set.policy.keepLast.count], [going.length, false, 1]);
+    const gone = set.decisions.filter(({ keep }: { keep: boolean }) => !keep);
+    assert.deepEqual(
+      gone.map(({ label }: { label: string }) => label),
+      before.filter((label: string) => !left.includes(label)),
+    );
+    assert.deepEqual((await cli.json('workspace', 'show', name)).retention, set.policy);
+    const shown = await cli.json('retention', 'show', `@${name}`);
+    assert.deepEqual(
+      shown.decisions.map(({ label }: { label: string }) => label),
+      left,
+    );
+    assert.match(await cli.print('retention', 'apply', `@${name}`, '--yes'), /\nNone was let go\.\n$/);
   });
 
   test('works for everything that is in a sandbox', async () => {
@@ -249,5 +302,8 @@ describe('a name in the place of a sandbox', () => {
 
   test('that nobody has is not found', async () => {
     assert.deepEqual(await cli.code('snapshot', 'create', '@nobody'), ['WORKSPACE_NOT_FOUND', 3]);
+    // Nobody is asked to agree to what there is not.
+    const restore = ['checkpoint', 'restore', '@nobody', 'first'];
+    assert.deepEqual(await cli.code(...restore), ['WORKSPACE_NOT_FOUND', 3]);
   });
 });

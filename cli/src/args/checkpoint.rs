@@ -10,7 +10,7 @@ pub enum Checkpoint {
     /// Keep the files of a running sandbox as a checkpoint in it
     #[command(after_help = "\
 Example:
-  snapshotter checkpoint create agent-42 before-refactoring --message 'all tests pass'")]
+  snapshotter checkpoint create agent-42 before --message 'all tests pass'")]
     Create(Create),
     /// List the checkpoints in a running sandbox, the newest first
     #[command(after_help = "\

@@ -60,6 +60,9 @@ pub struct Paging {
 }
 
 impl Paging {
+    /// All pages.
+    pub const ALL: Self = Self { limit: None, cursor: None };
+
     /// Whether all pages are wanted.
     pub const fn is_all(&self) -> bool {
         self.limit.is_none() && self.cursor.is_none()

@@ -1,7 +1,7 @@
 //! What can be typed.
 //!
 //! - [`Global`]: what every command takes
-//! - [`snapshot`], [`workspace`], [`retention`], [`checkpoint`], [`rest`]: the commands
+//! - [`snapshot`], [`workspace`], [`retention`], [`checkpoint`], [`upkeep`], [`shell`]: the commands
 //! - [`common`]: what several of them take; [`span`]: durations
 
 #![allow(clippy::doc_markdown)] // Help is not Markdown.
@@ -9,10 +9,11 @@
 pub mod checkpoint;
 pub mod common;
 pub mod policy;
-pub mod rest;
 pub mod retention;
+pub mod shell;
 pub mod snapshot;
 pub mod span;
+pub mod upkeep;
 pub mod workspace;
 
 use std::path::PathBuf;
@@ -71,7 +72,7 @@ pub struct Global {
     /// The file of settings [env: SNAPSHOTTER_CONFIG] [default: ~/.config/snapshotter/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The profile in the file of settings
+    /// The profile in the file of settings: nothing of the environment is taken then
     #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
     /// Send the token over plain http to other machines too
@@ -102,18 +103,18 @@ pub enum Command {
     #[command(subcommand)]
     Checkpoint(checkpoint::Checkpoint),
     /// Show the tree of sandboxes and snapshots that a sandbox belongs to
-    Lineage(rest::Lineage),
+    Lineage(upkeep::Lineage),
     /// Look after the keys that sign refs
     #[command(subcommand)]
-    Key(rest::Key),
+    Key(upkeep::Key),
     /// Delete what the snapshotter left in the bucket that belongs to no sandbox's snapshots
-    Sweep(rest::Sweep),
+    Sweep(upkeep::Sweep),
     /// Find out what is wrong: with the address, the token, the deployment
-    Doctor(rest::Doctor),
+    Doctor(upkeep::Doctor),
     /// Print completions for a shell
-    Completions(rest::Completions),
+    Completions(shell::Completions),
     /// Print the manual page, or write all of them into a folder
-    Man(rest::Man),
+    Man(shell::Man),
 }
 
 #[cfg(test)]
@@ -136,6 +137,9 @@ mod tests {
                     "{}",
                     command.get_name()
                 );
+                // A line that is broken can't be copied.
+                let widest = help.lines().map(|line| line.chars().count()).max();
+                assert!(widest.is_some_and(|widest| widest <= 80), "{help}");
             }
             command.get_subcommands().for_each(check);
         }

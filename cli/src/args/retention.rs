@@ -35,7 +35,7 @@ Examples:
 /// `retention show`
 #[derive(Args)]
 pub struct Show {
-    /// The sandbox, or @NAME for a named workspace
+    /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
     #[arg(value_name = "SANDBOX|@NAME")]
     pub place: String,
     /// Who asks.
@@ -46,7 +46,7 @@ pub struct Show {
 /// `retention plan`
 #[derive(Args)]
 pub struct Plan {
-    /// The sandbox, or @NAME for a named workspace
+    /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
     #[arg(value_name = "SANDBOX|@NAME")]
     pub place: String,
     /// Another policy than the one that it has.
@@ -57,7 +57,7 @@ pub struct Plan {
 /// `retention apply`
 #[derive(Args)]
 pub struct Apply {
-    /// The sandbox, or @NAME for a named workspace
+    /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
     #[arg(value_name = "SANDBOX|@NAME")]
     pub place: String,
     /// Whether to ask.
@@ -68,13 +68,13 @@ pub struct Apply {
 /// `retention set`
 #[derive(Args)]
 pub struct Set {
-    /// The sandbox, or @NAME for a named workspace and all of its sandboxes
+    /// The sandbox, or @NAME for a named workspace with all sandboxes that it has and had
     #[arg(value_name = "SANDBOX|@NAME")]
     pub place: String,
-    /// The policy. What is not said is as by default.
-    #[command(flatten)]
-    pub policy: Policy,
     /// Whether to ask.
     #[command(flatten)]
     pub consent: Consent,
+    /// The policy. What is not said is as by default.
+    #[command(flatten)]
+    pub policy: Policy,
 }

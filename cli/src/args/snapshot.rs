@@ -15,7 +15,7 @@ pub enum Snapshot {
 Examples:
   snapshotter snapshot create agent-42
   snapshotter snapshot create agent-42 --tag before-upgrade --expires 7d
-  snapshotter snapshot create @notebook --exclude node_modules --exclude '*.log' --compression zstd
+  snapshotter snapshot create @notebook --exclude '*.log' --compression zstd
   snapshotter snapshot create agent-42 --json > ref.json")]
     Create(Create),
     /// List the snapshots of a sandbox, the newest first

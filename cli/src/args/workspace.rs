@@ -15,10 +15,11 @@ pub enum Workspace {
     #[command(after_help = "\
 Examples:
   snapshotter workspace create notebook
-  snapshotter workspace create notebook --or-start --idle 30m --after-start 'npm start >server.log 2>&1 &'
+  snapshotter workspace create notebook --or-start --idle 30m \\
+    --after-start 'npm start >server.log 2>&1 &'
   snapshotter workspace create try-2 --from-workspace notebook
   snapshotter workspace create again --from-snapshot agent-42 before-upgrade
-  API_KEY=… snapshotter workspace create notebook --env API_KEY --env-file settings.env")]
+  API_KEY=… snapshotter workspace create notebook --env API_KEY --env-file vars")]
     Create(Create),
     /// List the workspaces of a tenant, by their names
     #[command(after_help = "\
@@ -35,7 +36,7 @@ Example:
     #[command(after_help = "\
 Examples:
   snapshotter workspace start notebook
-  snapshotter workspace start notebook --fingerprint \"$(git rev-parse HEAD)\" --accept-stale")]
+  snapshotter workspace start notebook --fingerprint \"$(git rev-parse HEAD)\"")]
     Start(Start),
     /// Take a snapshot, and end the sandbox
     #[command(after_help = "\
@@ -79,15 +80,15 @@ pub struct Create {
     /// What it begins with.
     #[command(flatten)]
     pub source: Source,
+    /// The idempotency key.
+    #[command(flatten)]
+    pub key: Key,
     /// How it is kept.
     #[command(flatten)]
     pub settings: Settings,
     /// How it is started, where there is one.
     #[command(flatten)]
     pub starting: Starting,
-    /// The idempotency key.
-    #[command(flatten)]
-    pub key: Key,
 }
 
 /// What a workspace begins with: nothing, where nothing is said.

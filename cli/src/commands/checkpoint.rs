@@ -22,20 +22,23 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
             let name = name(&command.name)?;
             let description = command.message.as_deref().map(CheckpointDescription::parse).transpose()?;
             let request = CreateCheckpointRequest { at: spot(context, &command.spot)?, name, description };
-            context.show::<CreatedCheckpoint>("checkpoints/create", &request)
+            context.show::<CreatedCheckpoint>(&context.act("checkpoints/create", &request)?)
         }
-        Checkpoint::List(command) => context.show::<Checkpoints>("checkpoints/list", &spot(context, &command.spot)?),
+        Checkpoint::List(command) => {
+            context.show::<Checkpoints>(&context.look("checkpoints/list", &spot(context, &command.spot)?)?)
+        }
         Checkpoint::Restore(command) => {
-            let name = name(&command.name)?;
-            let place = &command.spot.place;
-            confirm(&command.consent, || Ok(format!("The files in {place} go back to the checkpoint {name}.")))?;
-            let request = RestoreCheckpointRequest { at: spot(context, &command.spot)?, name };
-            context.show::<RestoredCheckpoint>("checkpoints/restore", &request)
+            let request = RestoreCheckpointRequest { at: spot(context, &command.spot)?, name: name(&command.name)? };
+            let sandbox = &request.at.sandbox_id;
+            confirm(&command.consent, || {
+                Ok(Some(format!("The files in {sandbox} go back to the checkpoint {}.", request.name)))
+            })?;
+            context.show::<RestoredCheckpoint>(&context.act("checkpoints/restore", &request)?)
         }
         Checkpoint::Diff(command) => {
             let (name, max_bytes) = (name(&command.name)?, command.max_bytes.unwrap_or(DiffCheckpointRequest::BYTES));
             let request = DiffCheckpointRequest { at: spot(context, &command.spot)?, name, max_bytes };
-            context.show::<CheckpointDiff>("checkpoints/diff", &request)
+            context.show::<CheckpointDiff>(&context.look("checkpoints/diff", &request)?)
         }
     }
 }

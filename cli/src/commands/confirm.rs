@@ -1,14 +1,15 @@
 //! Asking before something is done that can't be undone.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 
 use crate::args::common::Consent;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::words::safe;
+use crate::output::harmless::safe;
+use crate::output::note;
 
-/// Goes on only if somebody agrees to what is `about` to be done.
-pub fn confirm(consent: &Consent, about: impl FnOnce() -> Result<String>) -> Result<()> {
+/// Goes on only if somebody agrees to what is `about` to be done. Where that is nothing, nobody is asked.
+pub fn confirm(consent: &Consent, about: impl FnOnce() -> Result<Option<String>>) -> Result<()> {
     if consent.yes {
         return Ok(());
     }
@@ -19,13 +20,14 @@ pub fn confirm(consent: &Consent, about: impl FnOnce() -> Result<String>) -> Res
             "Give --yes when it is what you want. Nothing was done.",
         ));
     }
-    let about = about()?;
+    let Some(about) = about()? else { return Ok(()) };
     // Who can't be asked does not agree.
-    let _ = write!(anstream::stderr(), "{} Go on? [y/N] ", safe(&about));
+    note(&format!("{} Go on? [y/N] ", safe(&about)));
     let mut answer = String::new();
-    let _ = std::io::stdin().lock().read_line(&mut answer);
-    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-        return Ok(());
-    }
-    Err(Failure::own(Exit::Failed, "CONSENT_REFUSED", "You did not agree.", "Nothing was done."))
+    let why = match std::io::stdin().lock().read_line(&mut answer) {
+        Ok(0) | Err(_) => "The input ended before there was an answer.",
+        Ok(_) if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") => return Ok(()),
+        Ok(_) => "You did not agree.",
+    };
+    Err(Failure::own(Exit::Failed, "CONSENT_REFUSED", why, "Nothing was done."))
 }

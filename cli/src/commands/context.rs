@@ -1,15 +1,16 @@
 //! What commands work with: the server, and the output.
 
-use futures_executor::block_on;
-use sandbox_snapshotter::client::{Client, Options};
-use sandbox_snapshotter::model::json;
+use std::cell::RefCell;
+
+use sandbox_snapshotter::client::Options;
+use sandbox_snapshotter::model::Code;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::args::{Global, common};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::interrupt;
+use crate::interrupt::{self, Effect};
+use crate::output::answer::Answer;
 use crate::output::spinner::Spinner;
 use crate::output::{Output, Show, warn};
 use crate::settings::Sources;
@@ -20,6 +21,8 @@ pub struct Context {
     server: Server,
     /// Where they print.
     pub output: Output,
+    /// Where a snapshot was looked for that several sandboxes may have, for people.
+    pub(super) searched: RefCell<Option<String>>,
 }
 
 impl Context {
@@ -27,40 +30,42 @@ impl Context {
     pub fn of(flags: &Global, output: Output) -> Result<Self> {
         let environment = |name: &str| std::env::var_os(name);
         let settings = Sources::read(flags, &environment, &mut |text| warn(&text))?.settings()?;
-        Ok(Self { server: Server::of(settings), output })
+        Ok(Self { server: Server::of(settings), output, searched: RefCell::new(None) })
     }
 
-    /// Calls an operation. Where it has an idempotency key, a failure tells it.
-    pub fn ask(&self, operation: &str, options: &impl Options) -> Result<Value> {
+    /// Calls an operation that leaves everything as it was.
+    pub fn look<T: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<Answer<T>> {
+        self.ask(operation, options, Effect::Reads)
+    }
+
+    /// Calls an operation that may change something. Where it has an idempotency key, a failure tells it.
+    pub fn act<T: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<Answer<T>> {
+        self.ask(operation, options, Effect::Changes)
+    }
+
+    fn ask<T: DeserializeOwned>(&self, operation: &str, options: &impl Options, effect: Effect) -> Result<Answer<T>> {
         let options = options.to_json();
-        let key = options.get("idempotencyKey").and_then(Value::as_str).map(str::to_owned);
-        let _noted = interrupt::during(operation, key.as_deref());
+        let key = options.get("idempotencyKey").and_then(serde_json::Value::as_str).map(str::to_owned);
+        let _noted = interrupt::during(effect, key.as_deref());
         let _spinner = Spinner::start(format!("{operation}…"));
-        let client = Client::new(self.server.call());
-        block_on(client.call(operation, options)).map_err(|error| Failure::from(error).keyed(key.as_deref()))
+        let answer = self.server.ask(operation, options).and_then(Answer::of);
+        let answer = answer.map_err(|failure| self.with_places(failure).keyed(key.as_deref()))?;
+        Ok(Answer { key, ..answer })
     }
 
-    /// Calls an operation, and reads its answer.
-    pub fn ask_for<T: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<T> {
-        read(&self.ask(operation, options)?)
-    }
-
-    /// Calls an operation, and prints its answer.
-    pub fn show<T: Show>(&self, operation: &str, options: &impl Options) -> Result<Exit> {
-        self.output.show::<T>(&self.ask(operation, options)?)?;
+    /// Prints an answer, which is the end of a command.
+    pub fn show<T: Show>(&self, answer: &Answer<T>) -> Result<Exit> {
+        self.output.show(answer)?;
         Ok(Exit::Done)
     }
-}
 
-/// Reads an answer.
-pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T> {
-    json::read(answer).map_err(|why| Failure::foreign(&format!("its answer can't be read: {why}")))
-}
-
-/// A list as the API answers it.
-pub fn list_of(name: &str, rows: Vec<Value>, cursor: Option<&impl ToString>) -> Value {
-    let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor.to_string().into()));
-    Value::Object(std::iter::once((name.to_owned(), rows.into())).chain(cursor).collect())
+    /// A snapshot that was not found is not in any of the places that were searched.
+    fn with_places(&self, failure: Failure) -> Failure {
+        match &*self.searched.borrow() {
+            Some(places) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => failure.also(places),
+            _ => failure,
+        }
+    }
 }
 
 /// The idempotency key that was given, or a new one: whoever is interrupted can ask again with it.

@@ -2,8 +2,7 @@
 //!
 //! It goes from one check to the next as long as that makes sense: the token is sent to nobody but a snapshotter.
 
-use futures_executor::block_on;
-use sandbox_snapshotter::client::{Client, Loss, Reply};
+use sandbox_snapshotter::client::{Loss, Reply};
 use sandbox_snapshotter::model::{Timestamp, json as model_json};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,6 +10,8 @@ use serde_json::{Value, json};
 use crate::args::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::interrupt::{self, Effect};
+use crate::output::answer::Answer;
 use crate::output::health::{Check, Report};
 use crate::output::spinner::Spinner;
 use crate::output::words::{lines, span};
@@ -27,6 +28,7 @@ const APART: u64 = 60_000;
 /// The health of a deployment, as far as every version tells it alike.
 #[derive(Deserialize)]
 struct Health {
+    ok: bool,
     version: String,
     time: Timestamp,
     checks: Vec<Check>,
@@ -34,9 +36,11 @@ struct Health {
 
 /// Checks everything, and prints what was found.
 pub fn run(flags: &Global, output: Output) -> Result<Exit> {
-    let spinner = Spinner::start("Looking…".to_owned());
-    let report = Report::of(examine(flags));
-    drop(spinner);
+    let report = {
+        let _noted = interrupt::during(Effect::Reads, None);
+        let _spinner = Spinner::start("Looking…".to_owned());
+        Report::of(examine(flags))
+    };
     if output.json {
         document(&json!(report))?;
     } else if output.quiet {
@@ -75,16 +79,14 @@ fn examine_server(sources: &Sources, address: &Address) -> Vec<Check> {
     // The answer was written somewhere between the two.
     let half = now().millis_since(asked_at) / 2;
     checks.push(clock(told.time.millis_since(asked_at.plus_millis(half))));
-    let of_server = examine_token(sources, address).map(|told| {
-        checks.push(Check::right("token", "It is accepted."));
-        told.checks
-    });
+    let of_server = examine_token(sources, address).inspect(|_| checks.push(Check::right("token", "It is accepted.")));
     // Without the token, what the configuration alone says.
-    let of_server = of_server.unwrap_or_else(|failed| {
+    let told = of_server.unwrap_or_else(|failed| {
         checks.push(failed);
-        told.checks
+        told
     });
-    checks.extend(of_server);
+    checks.extend(well(&told));
+    checks.extend(told.checks);
     checks
 }
 
@@ -97,9 +99,24 @@ fn examine_token(sources: &Sources, address: &Address) -> Result<Health, Check> 
     })?;
     let settings = Settings { address: address.clone(), token: Some(token), timeout: sources.timeout() };
     let server = Server::of(settings);
-    let answer = block_on(Client::new(server.call()).call("health", json!({})));
-    let answer = answer.map_err(|error| failed(error.into()))?;
-    model_json::read(&answer).map_err(|why| failed(Failure::foreign(&format!("its health can't be read: {why}"))))
+    let answer = server.ask("health", json!({})).and_then(Answer::of);
+    answer.map(|answer| answer.read).map_err(|failure| untold(&failure))
+}
+
+/// That the token could not be tried, or is not accepted.
+fn untold(failure: &Failure) -> Check {
+    let check = Check::failed("token", failure);
+    if matches!(failure.exit(), Exit::Denied | Exit::Invalid) {
+        return check;
+    }
+    let remediation = "It is not known whether it is right. Run this again; if it stays, look into the Worker's log.";
+    Check { remediation: Some(remediation.to_owned()), ..check }
+}
+
+/// A server that says it is not well names what is wrong, and else this does.
+fn well(told: &Health) -> Option<Check> {
+    let is_silent = !told.ok && told.checks.iter().all(|check| check.ok != Some(false));
+    is_silent.then(|| Check::wrong("health", "The server says that it is not well, and not why.", "Look into its log."))
 }
 
 /// The health in an answer, if a snapshotter gave it.
@@ -158,6 +175,22 @@ mod tests {
         assert!(health(&reply(503, body)).is_some_and(|health| health.version == "9.0.0"));
         assert!(health(&reply(404, body)).is_none());
         assert!(health(&reply(200, r#"{"ok":true}"#)).is_none());
+    }
+
+    #[test]
+    fn a_server_that_is_not_well_is_not_said_to_be() {
+        let told = |ok, checks| Health { ok, version: VERSION.to_owned(), time: now(), checks };
+        assert_eq!(well(&told(true, vec![])), None);
+        assert_eq!(well(&told(false, vec![])).and_then(|check| check.ok), Some(false));
+        assert_eq!(well(&told(false, vec![Check::wrong("bucket", "is gone", "")])), None);
+    }
+
+    #[test]
+    fn a_token_that_could_not_be_tried_is_not_called_wrong() {
+        let failed = Failure::own(Exit::Failed, "INTERNAL", "Something failed.", "Give another token.");
+        assert!(untold(&failed).remediation.unwrap().contains("not known"));
+        let refused = Failure::own(Exit::Denied, "UNAUTHORIZED", "It is wrong.", "Give another token.");
+        assert_eq!(untold(&refused).remediation.as_deref(), Some("Give another token."));
     }
 
     #[test]

@@ -4,13 +4,14 @@ mod checkpoint;
 mod confirm;
 mod context;
 mod doctor;
-mod input;
+mod documents;
+mod lists;
 mod place;
-mod rest;
 mod retention;
 mod settings;
 mod shell;
 mod snapshot;
+mod upkeep;
 mod workspace;
 
 use crate::args::{Cli, Command};
@@ -29,9 +30,9 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),
-        Command::Lineage(command) => rest::lineage(&context()?, &command),
-        Command::Key(command) => rest::key(&context()?, &command),
-        Command::Sweep(command) => rest::sweep(&context()?, &command),
+        Command::Lineage(command) => upkeep::lineage(&context()?, &command),
+        Command::Key(command) => upkeep::key(&context()?, &command),
+        Command::Sweep(command) => upkeep::sweep(&context()?, &command),
         Command::Doctor(_) => doctor::run(&cli.global, output),
         Command::Completions(command) => shell::completions(&command),
         Command::Man(command) => shell::man(command.dir.as_deref()),

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
+use sandbox_snapshotter::model::answer::Summary;
 use sandbox_snapshotter::model::named::answer::Described;
 use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::Session;
 use sandbox_snapshotter::model::{Code, Label, SandboxId, Selection, Selector, SnapshotId};
 
 use super::context::Context;
-use super::input;
+use super::documents;
 use crate::args::common;
 use crate::failure::{Failure, Result};
+use crate::output::snapshots::names;
 
 /// A place of work.
 pub enum Place {
@@ -67,7 +69,7 @@ impl Context {
 
     /// What is known of a named workspace.
     pub fn workspace(&self, address: &Address) -> Result<Described> {
-        self.ask_for("workspaces/getByName", address)
+        Ok(self.look("workspaces/getByName", address)?.read)
     }
 
     /// The snapshot that is meant.
@@ -87,13 +89,17 @@ impl Context {
     /// The snapshot of an id or a tag. A named workspace may have taken it in an earlier sandbox.
     pub fn find(&self, place: &str, snapshot: &str, session: &Session) -> Result<Selector> {
         let mut sandboxes = self.sandboxes(place)?;
+        if sandboxes.len() > 1 {
+            *self.searched.borrow_mut() =
+                Some(format!("It was looked for in {}, which {place} has or had.", names(&sandboxes)));
+        }
         let Some(last) = sandboxes.pop() else {
             return Err(Failure::foreign("a workspace has no sandbox"));
         };
         for sandbox_id in sandboxes {
             let selector = selector(sandbox_id, snapshot)?;
             let selection = Selection { selector, session: session.clone() };
-            match self.ask("get", &selection) {
+            match self.look::<Summary>("get", &selection) {
                 Ok(_) => return Ok(selection.selector),
                 Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {}
                 Err(failure) => return Err(failure),
@@ -105,7 +111,16 @@ impl Context {
 
 /// The snapshot of a ref in a file.
 pub fn referred(path: &Path) -> Result<Selector> {
-    Ok(Selector::Ref { r#ref: input::reference(path)? })
+    Ok(Selector::Ref { r#ref: documents::reference(path)? })
+}
+
+/// A tag for a snapshot: none that would be taken for an id, since it could never be given again.
+pub fn tag(text: &str) -> Result<Label> {
+    if SnapshotId::parse(text).is_ok() {
+        let message = format!("The tag {text:?} looks like the id of a snapshot, and would be taken for one.");
+        return Err(Failure::invalid(Code::InvalidLabel.as_str(), message, "Give another tag."));
+    }
+    Ok(Label::parse(text)?)
 }
 
 /// What has the form of an id is one, and else it is a tag.
@@ -149,5 +164,13 @@ mod tests {
         assert!(matches!(of("snap-9rbk8d2dduhnwf6u"), Selector::Id { .. }));
         assert!(matches!(of("snap-20261120-050000"), Selector::Label { .. }));
         assert!(matches!(of("before the risk"), Selector::Label { .. }));
+    }
+
+    #[test]
+    fn a_tag_is_none_that_looks_like_an_id() {
+        assert_eq!(tag("snap-9rbk8d2dduhnwf6u").err().as_ref().and_then(Failure::code), Some("INVALID_LABEL"));
+        for text in ["snap-20261120-050000", "snap-9rbk8d2dduhnwf6", "before"] {
+            assert_eq!(tag(text).unwrap().as_str(), text);
+        }
     }
 }

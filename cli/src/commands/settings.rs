@@ -1,6 +1,7 @@
 //! How a named workspace is to be kept, from what was typed.
 
 use std::collections::BTreeMap;
+use std::env::VarError;
 use std::path::Path;
 
 use sandbox_snapshotter::model::Policy;
@@ -10,7 +11,7 @@ use sandbox_snapshotter::model::named::settings::{
 use sandbox_snapshotter::model::request::Changes;
 use serde::Deserialize;
 
-use super::input;
+use super::documents;
 use crate::args::workspace::{Change, HookFailure, Settings};
 use crate::failure::{Failure, Result};
 
@@ -28,7 +29,7 @@ struct File {
 
 /// What is to be another from now on.
 pub fn changes(given: &Settings) -> Result<Changes> {
-    let file: File = given.file.as_deref().map(input::json).transpose()?.unwrap_or_default();
+    let file: File = given.file.as_deref().map(documents::json).transpose()?.unwrap_or_default();
     Ok(Changes {
         persistent: given.persistent.or(file.persistent),
         retention: if given.policy.is_given() { Some(given.policy.whole()) } else { file.retention },
@@ -102,7 +103,7 @@ fn env(given: &Settings, file: Option<BTreeMap<String, String>>) -> Result<Optio
     }
     let mut env = file.unwrap_or_default();
     if let Some(path) = &given.env_file {
-        env.extend(variables(&input::text(path)?, path)?);
+        env.extend(variables(&documents::text(path)?, path)?);
     }
     for variable in &given.env {
         let (name, value) = match variable.split_once('=') {
@@ -116,9 +117,13 @@ fn env(given: &Settings, file: Option<BTreeMap<String, String>>) -> Result<Optio
 
 /// A variable that is set for this program.
 fn own_variable(name: &str) -> Result<String> {
-    std::env::var(name).map_err(|_| {
-        let remediation = "Set it, or give --env NAME=VALUE.";
-        Failure::invalid("INVALID_USAGE", format!("The variable {name:?} is not set here."), remediation)
+    std::env::var(name).map_err(|error| {
+        let why = match error {
+            VarError::NotPresent => "is not set here",
+            VarError::NotUnicode(_) => "is not UTF-8 here",
+        };
+        let remediation = "Set it to plain text, or give --env NAME=VALUE.";
+        Failure::invalid("INVALID_USAGE", format!("The variable {name:?} {why}."), remediation)
     })
 }
 

@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 
 use crate::args::Cli;
-use crate::args::rest::Completions;
+use crate::args::shell::Completions;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::print_plain;

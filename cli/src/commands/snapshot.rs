@@ -5,17 +5,21 @@ use std::cmp::Reverse;
 use sandbox_snapshotter::model::answer::{Deletion, Manifest, Page, Summary, Verification};
 use sandbox_snapshotter::model::request::{Cursor, DeleteRequest, ImportRequest, LabelRequest, ListRequest};
 use sandbox_snapshotter::model::{
-    Compression as Compressed, CompressionFormat, Directory, Label, RestoreRequest, SnapshotRequest, Taken,
-    WorkspaceRef,
+    Compression as Compressed, CompressionFormat, Directory, RestoreRequest, SandboxId, Selector, SnapshotRequest,
+    Taken, WorkspaceRef,
 };
 use serde_json::Value;
 
 use super::confirm::confirm;
-use super::context::{Context, key, list_of, read};
-use super::input;
+use super::context::{Context, key};
+use super::documents;
+use super::lists;
+use super::place::tag;
+use crate::args::common::Paging;
 use crate::args::snapshot::{Compression, Create, Delete, Import, Label as Relabel, List, Restore, Snapshot};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::output::answer::Answer;
 use crate::output::snapshots::names;
 
 /// Does what was typed.
@@ -23,15 +27,15 @@ pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
     match command {
         Snapshot::Create(command) => create(context, command),
         Snapshot::List(command) => list(context, &command),
-        Snapshot::Show(command) => context.show::<Manifest>("manifest", &context.pick(&command.pick)?),
+        Snapshot::Show(command) => context.show::<Manifest>(&context.look("manifest", &context.pick(&command.pick)?)?),
         Snapshot::Verify(command) => {
-            let answer = context.ask("verify", &context.pick(&command.pick)?)?;
-            context.output.show::<Verification>(&answer)?;
-            Ok(if read::<Verification>(&answer)?.ok { Exit::Done } else { Exit::Finding })
+            let answer = context.look::<Verification>("verify", &context.pick(&command.pick)?)?;
+            context.output.show(&answer)?;
+            Ok(if answer.read.ok { Exit::Done } else { Exit::Finding })
         }
         Snapshot::Delete(command) => delete(context, &command),
-        Snapshot::Pin(command) => context.show::<Summary>("pin", &context.pick(&command.pick)?),
-        Snapshot::Unpin(command) => context.show::<Summary>("unpin", &context.pick(&command.pick)?),
+        Snapshot::Pin(command) => context.show::<Summary>(&context.act("pin", &context.pick(&command.pick)?)?),
+        Snapshot::Unpin(command) => context.show::<Summary>(&context.act("unpin", &context.pick(&command.pick)?)?),
         Snapshot::Label(command) => label(context, &command),
         Snapshot::Import(command) => import(context, &command),
     }
@@ -40,7 +44,8 @@ pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
 /// `restore` and `branch`
 pub fn restore(context: &Context, operation: &str, command: Restore) -> Result<Exit> {
     let selection = context.pick(&command.pick)?;
-    context.show::<WorkspaceRef>(operation, &RestoreRequest { selection, idempotency_key: key(command.key)? })
+    let request = RestoreRequest { selection, idempotency_key: key(command.key)? };
+    context.show::<WorkspaceRef>(&context.act(operation, &request)?)
 }
 
 fn create(context: &Context, command: Create) -> Result<Exit> {
@@ -52,7 +57,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     let threads = command.compression_threads;
     let request = SnapshotRequest {
         dir: directory(command.dir.as_deref())?,
-        label: tag(command.tag.as_deref())?,
+        label: command.tag.as_deref().map(tag).transpose()?,
         replace: command.replace,
         expiration_seconds: command.expires.map(|span| span.0),
         excludes: command.excludes,
@@ -64,61 +69,91 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         idempotency_key: key(command.key)?,
         ..SnapshotRequest::of(context.sandbox(&command.place)?)
     };
-    context.show::<Taken>("snapshot", &request)
+    context.show::<Taken>(&context.act("snapshot", &request)?)
 }
 
-/// All snapshots of the sandboxes, or one page of them, the newest first: cursors are places in time, so one page can be of
-/// several sandboxes.
+impl lists::Page for Page {
+    const ROWS: &str = "snapshots";
+
+    fn len(&self) -> usize {
+        self.snapshots.len()
+    }
+
+    fn cursor(&mut self) -> &mut Option<String> {
+        &mut self.cursor
+    }
+}
+
+/// All snapshots of a place, or one page of them, the newest first.
 fn list(context: &Context, command: &List) -> Result<Exit> {
-    let (sandboxes, is_all) = (context.sandboxes(&command.place)?, command.paging.is_all());
-    let limit = command.paging.limit.unwrap_or(if is_all { ListRequest::MAX_LIMIT } else { ListRequest::LIMIT });
-    let (cursor, label_prefix) =
-        (command.paging.cursor.as_deref().map(Cursor::parse).transpose()?, &command.tag_prefix);
-    let session = context.session(&command.session)?;
-    let (mut snapshots, mut is_more) = (Vec::new(), false);
-    for sandbox_id in sandboxes {
-        let (cursor, label_prefix, session) = (cursor.clone(), label_prefix.clone(), session.clone());
-        let request = ListRequest { sandbox_id, cursor, limit, label_prefix, check: !command.no_check, session };
-        let (mut rows, has_more) = rows(context, request, is_all)?;
-        snapshots.append(&mut rows);
-        is_more |= has_more;
+    let sandboxes = context.sandboxes(&command.place)?;
+    let Some(present) = sandboxes.first() else { return Err(Failure::foreign("a workspace has no sandbox")) };
+    let paging = &command.paging;
+    let limit = if paging.is_all() { ListRequest::MAX_LIMIT } else { ListRequest::LIMIT };
+    let request = ListRequest {
+        cursor: paging.cursor.as_deref().map(Cursor::parse).transpose()?,
+        limit: paging.limit.unwrap_or(limit),
+        label_prefix: command.tag_prefix.clone(),
+        // Ids alone do not tell what is in R2.
+        check: !command.no_check && (context.output.json || !context.output.quiet),
+        session: context.session(&command.session)?,
+        ..ListRequest::of(present.clone())
+    };
+    let prefix = command.tag_prefix.as_deref().filter(|prefix| !prefix.is_empty());
+    let nothing = prefix.map(|prefix| format!("There are no snapshots whose tag begins with {prefix:?}."));
+    if sandboxes.len() == 1 {
+        return lists::show(context, paging, nothing, |cursor| page(context, &request, present, cursor));
     }
-    let position = |row: &Value| (text(row, "createdAt"), text(row, "snapshotId"));
-    snapshots.sort_by_cached_key(|row| Reverse(position(row)));
-    let count = limit as usize;
-    if !is_all && snapshots.len() > count {
-        snapshots.truncate(count);
-        is_more = true;
-    }
-    let last = snapshots.last().filter(|_| is_more).map(read::<Summary>).transpose()?;
-    let cursor = last.map(|Summary { created_at, snapshot_id, .. }| Cursor { created_at, snapshot_id });
-    context.output.show::<Page>(&list_of("snapshots", snapshots, cursor.as_ref()))?;
-    Ok(Exit::Done)
+    lists::show_whole(context, &of_all(context, paging, &request, &sandboxes)?, nothing)
 }
 
-/// The rows of one page, or of all from there on, and whether there are more.
-fn rows(context: &Context, mut request: ListRequest, is_all: bool) -> Result<(Vec<Value>, bool)> {
-    let mut rows = Vec::new();
-    loop {
-        let mut page = context.ask("list", &request)?;
-        let Some(Value::Array(more)) = page.get_mut("snapshots").map(Value::take) else {
-            return Err(Failure::foreign("a list has no snapshots"));
-        };
-        rows.extend(more);
-        let cursor = page.get("cursor").and_then(Value::as_str).map(Cursor::parse).transpose()?;
-        if cursor.is_none() || !is_all {
-            return Ok((rows, cursor.is_some()));
-        }
-        request.cursor = cursor;
+/// The snapshots of several sandboxes in one list. Cursors are places in time, so one page can be of all of them.
+fn of_all(context: &Context, paging: &Paging, request: &ListRequest, sandboxes: &[SandboxId]) -> Result<Answer<Page>> {
+    let (mut snapshots, mut is_more) = (Vec::new(), false);
+    for sandbox in sandboxes {
+        let (rows, rest) = lists::gather(paging, |cursor| page(context, request, sandbox, cursor))?;
+        snapshots.extend(rows);
+        is_more |= rest.is_some();
     }
+    snapshots.sort_by_cached_key(|row| Reverse((text(row, "createdAt"), text(row, "snapshotId"))));
+    let count = if paging.is_all() { snapshots.len() } else { request.limit as usize };
+    is_more |= snapshots.len() > count;
+    snapshots.truncate(count);
+    let last = snapshots.last().filter(|_| is_more).cloned().map(Answer::<Summary>::of).transpose()?;
+    let cursor = last.map(|Answer { read: Summary { created_at, snapshot_id, .. }, .. }| {
+        Cursor { created_at, snapshot_id }.to_string()
+    });
+    lists::whole(snapshots, cursor)
+}
+
+/// How many snapshots a sandbox has.
+pub fn count(context: &Context, sandbox: &SandboxId) -> Result<usize> {
+    let request = ListRequest { limit: ListRequest::MAX_LIMIT, check: false, ..ListRequest::of(sandbox.clone()) };
+    let (rows, _) = lists::gather(&Paging::ALL, |cursor| page(context, &request, sandbox, cursor))?;
+    Ok(rows.len())
+}
+
+/// The page of a sandbox's snapshots behind a cursor, and otherwise as requested.
+fn page(context: &Context, request: &ListRequest, sandbox: &SandboxId, cursor: Option<&str>) -> Result<Answer<Page>> {
+    let cursor = cursor.map(Cursor::parse).transpose().map_err(|_| lists::bad_cursor())?;
+    context.look("list", &ListRequest { sandbox_id: sandbox.clone(), cursor, ..request.clone() })
 }
 
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {
-    let (selection, force) = (context.pick(&command.pick)?, command.force);
+    let (mut selection, force) = (context.pick(&command.pick)?, command.force);
     if force {
-        confirm(&command.consent, || Ok(about(&context.ask_for("get", &selection)?)))?;
+        confirm(&command.consent, || {
+            let snapshot = context.look::<Summary>("get", &selection)?.read;
+            let about = about(&snapshot);
+            // A tag may go to another snapshot until somebody has answered.
+            if let Selector::Label { sandbox_id, .. } = &selection.selector {
+                let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
+                selection.selector = Selector::Id { sandbox_id, snapshot_id };
+            }
+            Ok(Some(about))
+        })?;
     }
-    context.show::<Deletion>("delete", &DeleteRequest { selection, force })
+    context.show::<Deletion>(&context.act("delete", &DeleteRequest { selection, force })?)
 }
 
 /// What goes with a snapshot.
@@ -133,27 +168,23 @@ fn about(snapshot: &Summary) -> String {
 }
 
 fn label(context: &Context, command: &Relabel) -> Result<Exit> {
-    let (new_label, replace) = (Label::parse(&command.to)?, command.replace);
+    let (new_label, replace) = (tag(&command.to)?, command.replace);
     let selection = context.pick(&command.pick)?;
-    context.show::<Summary>("label", &LabelRequest { selection, new_label, replace })
+    context.show::<Summary>(&context.act("label", &LabelRequest { selection, new_label, replace })?)
 }
 
 fn import(context: &Context, command: &Import) -> Result<Exit> {
     let request = ImportRequest {
-        label: tag(command.tag.as_deref())?,
+        label: command.tag.as_deref().map(tag).transpose()?,
         replace: command.replace,
         expiration_seconds: command.expires.map(|span| span.0),
-        ..ImportRequest::of(context.sandbox(&command.place)?, input::json(&command.backup)?)
+        ..ImportRequest::of(context.sandbox(&command.place)?, documents::json(&command.backup)?)
     };
-    context.show::<Taken>("import", &request)
+    context.show::<Taken>(&context.act("import", &request)?)
 }
 
 fn directory(dir: Option<&str>) -> Result<Option<Directory>> {
     Ok(dir.map(Directory::parse).transpose()?)
-}
-
-fn tag(tag: Option<&str>) -> Result<Option<Label>> {
-    Ok(tag.map(Label::parse).transpose()?)
 }
 
 fn text(row: &Value, field: &str) -> String {

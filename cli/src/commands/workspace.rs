@@ -4,31 +4,38 @@ use std::collections::BTreeMap;
 
 use sandbox_snapshotter::client::{ErrorCode, Options};
 use sandbox_snapshotter::model::answer::Summary;
-use sandbox_snapshotter::model::named::answer::{DeletedWorkspace, Described, Entries, Forked, Started, Stopped};
+use sandbox_snapshotter::model::named::answer::{
+    DeletedWorkspace, Described, Entries, Fork as Forking, Forked, Started, Stopped,
+};
 use sandbox_snapshotter::model::named::standing::{OnDiverged, Start as How};
 use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, NamesRequest, Session, Source as Begin, StartRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{Directory, Selection, SnapshotId};
-use serde_json::Value;
 
 use super::confirm::confirm;
-use super::context::{Context, key, list_of, read};
+use super::context::{Context, key};
+use super::lists;
 use super::place::{address, referred};
 use super::settings::changes;
+use super::snapshot;
 use crate::args::workspace::{Create, Delete, Diverged, Fork, List, Source, Start, Starting, Update, Workspace};
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, advised};
+use crate::output::tell;
+use crate::output::words::count;
 
 /// Does what was typed.
 pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
     match command {
         Workspace::Create(command) => create(context, command),
         Workspace::List(command) => list(context, &command),
-        Workspace::Show(command) => context.show::<Described>("workspaces/getByName", &address(&command.name)?),
+        Workspace::Show(command) => {
+            context.show::<Described>(&context.look("workspaces/getByName", &address(&command.name)?)?)
+        }
         Workspace::Start(command) => start(context, &command),
-        Workspace::Stop(command) => context.show::<Stopped>("workspaces/stop", &address(&command.name)?),
+        Workspace::Stop(command) => context.show::<Stopped>(&context.act("workspaces/stop", &address(&command.name)?)?),
         Workspace::Fork(command) => fork(context, command),
         Workspace::Update(command) => update(context, &command),
         Workspace::Delete(command) => delete(context, &command),
@@ -49,9 +56,9 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         idempotency_key: key(command.key)?,
     };
     if command.or_start {
-        return context.show::<Started>("workspaces/getOrCreate", &GetOrCreateRequest { create, start });
+        return context.show::<Started>(&context.act("workspaces/getOrCreate", &GetOrCreateRequest { create, start })?);
     }
-    context.show::<Started>("workspaces/create", &create)
+    context.show::<Started>(&context.act("workspaces/create", &create)?)
 }
 
 fn source(context: &Context, source: &Source) -> Result<Option<Begin>> {
@@ -70,7 +77,7 @@ fn start(context: &Context, command: &Start) -> Result<Exit> {
         start: starting(&command.starting)?,
         ..StartRequest::of(address(&command.name)?)
     };
-    context.show::<Started>("workspaces/start", &request)
+    context.show::<Started>(&context.act("workspaces/start", &request)?)
 }
 
 fn starting(given: &Starting) -> Result<How> {
@@ -103,11 +110,21 @@ fn fork(context: &Context, command: Fork) -> Result<Exit> {
         idempotency_key: key(command.key)?,
         ..ForkRequest::of(address(&command.name)?)
     };
-    let answer = context.ask("workspaces/fork", &request)?;
-    context.output.show::<Forked<Started>>(&answer)?;
-    let forked: Forked<Started> = read(&answer)?;
-    let problem = forked.forks.iter().find_map(|fork| fork.error.as_ref());
-    Ok(problem.map_or(Exit::Done, |problem| Exit::of(&ErrorCode::Known(problem.code), problem.code.kind())))
+    let answer = context.act::<Forked<Started>>("workspaces/fork", &request)?;
+    context.output.show(&answer)?;
+    let failures: Vec<_> = answer.read.forks.iter().filter_map(failed).collect();
+    if !context.output.json {
+        failures.iter().for_each(tell);
+    }
+    Ok(failures.first().map_or(Exit::Done, Failure::exit))
+}
+
+/// Why there is no fork, if there is none.
+fn failed(fork: &Forking<Started>) -> Option<Failure> {
+    let problem = fork.error.as_ref()?;
+    let exit = Exit::of(&ErrorCode::Known(problem.code), problem.code.kind());
+    let message = format!("{}: {}", fork.name, problem.message);
+    Some(Failure::own(exit, problem.code.as_str(), message, advised(problem.code, &problem.remediation)))
 }
 
 fn update(context: &Context, command: &Update) -> Result<Exit> {
@@ -121,7 +138,7 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
         start: How { accept_stale: command.accept_stale, ..How::default() },
         ..UpdateRequest::of(address, changes(&command.settings)?)
     };
-    context.show::<Described>("workspaces/update", &request)
+    context.show::<Described>(&context.act("workspaces/update", &request)?)
 }
 
 /// The snapshot of the workspace that has an id or a tag.
@@ -130,40 +147,53 @@ fn back_to(context: &Context, address: &Address, snapshot: &str) -> Result<Snaps
         return Ok(id);
     }
     let selector = context.find(&format!("@{address}"), snapshot, &Session::NONE)?;
-    let found: Summary = context.ask_for("get", &Selection { selector, session: Session::NONE })?;
-    Ok(found.snapshot_id)
+    let found = context.look::<Summary>("get", &Selection { selector, session: Session::NONE })?;
+    Ok(found.read.snapshot_id)
 }
 
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     let address = address(&command.name)?;
     confirm(&command.consent, || {
-        Ok(format!("The workspace {} goes for good, with its sandbox and its snapshots.", address.name))
+        let known = context.workspace(&address)?;
+        let mut snapshots = 0;
+        for sandbox_id in std::iter::once(&known.sandbox_id).chain(&known.former_sandbox_ids) {
+            snapshots += snapshot::count(context, sandbox_id)?;
+        }
+        let (sandbox, snapshots) = (&known.sandbox_id, count(snapshots, "snapshot", "snapshots"));
+        Ok(Some(format!("The workspace {address} goes for good, with its sandbox {sandbox} and its {snapshots}.")))
     })?;
-    context.show::<DeletedWorkspace>("workspaces/delete", &address)
+    context.show::<DeletedWorkspace>(&context.act("workspaces/delete", &address)?)
+}
+
+impl lists::Page for Entries {
+    const ROWS: &str = "workspaces";
+
+    fn len(&self) -> usize {
+        self.workspaces.len()
+    }
+
+    fn cursor(&mut self) -> &mut Option<String> {
+        &mut self.cursor
+    }
 }
 
 /// All workspaces of a tenant, or one page of them.
 fn list(context: &Context, command: &List) -> Result<Exit> {
-    let is_all = command.paging.is_all();
-    let mut request = NamesRequest {
-        tenant: command.tenant.as_deref().map_or_else(|| Ok(Tenant::fallback()), Tenant::parse)?,
-        cursor: command.paging.cursor.as_deref().map(WorkspaceName::parse).transpose()?,
-        limit: command.paging.limit.unwrap_or(if is_all { NamesRequest::MAX_LIMIT } else { NamesRequest::LIMIT }),
-        prefix: command.prefix.clone().filter(|prefix| !prefix.is_empty()),
-    };
-    let mut rows = Vec::new();
-    let rest = loop {
-        let mut page = context.ask("workspaces/list", &request)?;
-        let Some(Value::Array(more)) = page.get_mut("workspaces").map(Value::take) else {
-            return Err(Failure::foreign("a list has no workspaces"));
+    let paging = &command.paging;
+    let limit = if paging.is_all() { NamesRequest::MAX_LIMIT } else { NamesRequest::LIMIT };
+    let tenant = command.tenant.as_deref().map_or_else(|| Ok(Tenant::fallback()), Tenant::parse)?;
+    let prefix = command.prefix.clone().filter(|prefix| !prefix.is_empty());
+    let nothing = prefix.as_ref().map(|prefix| format!("There are no workspaces whose name begins with {prefix:?}."));
+    if let Some(cursor) = &paging.cursor {
+        WorkspaceName::parse(cursor)?;
+    }
+    lists::show::<Entries>(context, paging, nothing, |cursor| {
+        let request = NamesRequest {
+            tenant: tenant.clone(),
+            cursor: cursor.map(WorkspaceName::parse).transpose().map_err(|_| lists::bad_cursor())?,
+            limit: paging.limit.unwrap_or(limit),
+            prefix: prefix.clone(),
         };
-        rows.extend(more);
-        let cursor = page.get("cursor").and_then(Value::as_str).map(WorkspaceName::parse).transpose()?;
-        if cursor.is_none() || !is_all {
-            break cursor;
-        }
-        request.cursor = cursor;
-    };
-    context.output.show::<Entries>(&list_of("workspaces", rows, rest.as_ref()))?;
-    Ok(Exit::Done)
+        context.look("workspaces/list", &request)
+    })
 }

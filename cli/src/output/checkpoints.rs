@@ -7,9 +7,10 @@ use sandbox_snapshotter::model::checkpoint::{
 
 use super::Show;
 use super::diff::coloured;
+use super::harmless::safe;
 use super::style::{WARNING, styled};
 use super::table::{details, table};
-use super::words::{lines, moment, safe, size, when};
+use super::words::{lines, moment, size, when};
 
 /// How many characters of a commit are told.
 const SHORT: usize = 10;

@@ -2,8 +2,8 @@
 
 use anstyle::Style;
 
+use super::harmless::safe;
 use super::style::{GONE, GOOD, PLACE, STRONG, styled};
-use super::words::safe;
 
 /// The diff with its lines in colours, and without anything that a terminal would obey.
 pub fn coloured(diff: &str) -> String {

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::harmless::safe;
 use super::snapshots::mark;
 use super::style::{BAD, FAINT, GOOD, styled};
-use super::words::{count, safe};
+use super::words::count;
 use crate::failure::Failure;
 
 /// What was found.

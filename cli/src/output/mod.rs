@@ -1,30 +1,37 @@
 //! What is printed. What somebody may want to read or to pass on goes to the standard output, everything else to the
 //! standard error.
 //!
-//! - [`words`]: sizes, ages, and texts from outside, made harmless
+//! - [`answer`]: what is shown; [`words`]: sizes, ages, and texts from outside, made harmless
+//! - [`stream`]: how it gets out
 //! - [`table`]: tables, and details of one thing
 //! - [`snapshots`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`health`]: each answer, for people
 
+pub mod answer;
 pub mod checkpoints;
 pub mod diff;
+pub mod harmless;
 pub mod health;
 pub mod retention;
 pub mod snapshots;
 pub mod spinner;
+mod stream;
 pub mod style;
 pub mod table;
 pub mod tree;
 pub mod words;
 pub mod workspaces;
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use sandbox_snapshotter::model::{Timestamp, json};
+use sandbox_snapshotter::model::Timestamp;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::failure::{Failure, Result};
-use words::{as_flags, lines, safe};
+use answer::Answer;
+use harmless::{plain, safe};
+pub use stream::{document, last_words, print, print_plain};
+use words::{as_flags, lines};
 
 /// An answer, as people are shown it.
 pub trait Show: DeserializeOwned {
@@ -45,47 +52,52 @@ pub struct Output {
 }
 
 impl Output {
-    /// Prints an answer.
-    pub fn show<T: Show>(self, answer: &Value) -> Result<()> {
-        if self.json {
-            return document(answer);
-        }
-        let answer: T =
-            json::read(answer).map_err(|why| Failure::foreign(&format!("its answer can't be read: {why}")))?;
-        if self.quiet {
-            let lines: Vec<_> = answer.ids().iter().map(|id| format!("{}\n", safe(id))).collect();
-            return print(&lines.concat());
-        }
-        print(&answer.text(now()))
+    /// Prints an answer. Where that fails, the failure tells what it was about.
+    pub fn show<T: Show>(self, answer: &Answer<T>) -> Result<()> {
+        let printed = match self {
+            Self { json: true, .. } => document(&answer.raw),
+            Self { quiet: true, .. } => print(&ids(&answer.read)),
+            Self { .. } => print(&answer.read.text(now())),
+        };
+        printed.map_err(|failure| failure.about(&answer.read.ids()).keyed(answer.key.as_deref()))
     }
 
-    /// Tells something that is not part of the answer.
-    pub fn note(self, text: &str) {
-        if !self.quiet {
-            // There is nobody else to tell.
-            let _ = write!(anstream::stderr(), "{text}");
+    /// Prints one part of an answer that comes in parts, for people or programs without JSON. Only the first has the head of
+    /// the table.
+    pub fn show_part<T: Show>(self, part: &T, is_first: bool) -> Result<()> {
+        if self.quiet {
+            return print(&ids(part));
+        }
+        let text = part.text(now());
+        match text.split_once('\n') {
+            Some((_, rows)) if !is_first => print(rows),
+            _ => print(&text),
         }
     }
 
     /// Prints a failure: in JSON mode as a document, else for people.
     pub fn fail(self, failure: &Failure, command: &str) {
-        match failure {
-            // When that fails too, the exit status still tells.
-            Failure::Told(told) if self.json => drop(document(&told.envelope(command))),
-            _ => tell(failure),
+        if let Failure::Told(told) = failure
+            && (!self.json || document(&told.envelope(command)).is_err())
+        {
+            tell(failure);
         }
     }
 }
 
-/// Prints a JSON document.
-pub fn document(document: &Value) -> Result<()> {
-    print_plain(&format!("{document}\n"))
+fn ids(answer: &impl Show) -> String {
+    lines(answer.ids().iter().map(|id| plain(id)))
+}
+
+/// Tells something that is no part of an answer.
+pub fn note(text: &str) {
+    // There is nobody else to tell.
+    let _ = write!(anstream::stderr(), "{text}");
 }
 
 /// Tells what people should know although nothing failed.
 pub fn warn(text: &str) {
-    let warning = style::styled(style::WARNING, "warning");
-    let _ = writeln!(anstream::stderr(), "{warning}: {}", safe(text));
+    note(&format!("{}: {}\n", style::styled(style::WARNING, "warning"), safe(text)));
 }
 
 /// Tells people of a failure.
@@ -101,36 +113,12 @@ pub fn tell(failure: &Failure) {
     ];
     let line = |(name, text): (&str, String)| format!("{}: {}", style::styled(style::STRONG, name), safe(&text));
     let further = further.into_iter().filter_map(|(name, text)| Some(line((name, text?))));
-    let first = format!("{error}: {}", safe(&told.message));
-    // There is nobody else to tell.
-    let _ = write!(anstream::stderr(), "{}", lines(std::iter::once(first).chain(further)));
-}
-
-/// Prints to the standard output. Colours are left out where they are not wanted.
-pub fn print(text: &str) -> Result<()> {
-    write_to(anstream::stdout().lock(), text)
-}
-
-/// Prints to the standard output, byte for byte.
-pub fn print_plain(text: &str) -> Result<()> {
-    write_to(std::io::stdout().lock(), text)
-}
-
-fn write_to(mut out: impl Write, text: &str) -> Result<()> {
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| unprinted(&error))
-}
-
-/// Why something could not be printed.
-fn unprinted(error: &std::io::Error) -> Failure {
-    if error.kind() == ErrorKind::BrokenPipe {
-        return Failure::Closed;
-    }
-    let message = format!("The answer could not be printed: {error}.");
-    let remediation = "What was asked for is done. Look where the standard output goes.";
-    Failure::own(crate::exit::Exit::Failed, "OUTPUT_FAILED", message, remediation)
+    let first = format!("{error}: {}", safe(&as_flags(&told.message)));
+    note(&lines(std::iter::once(first).chain(further)));
 }
 
 /// The time on this machine.
 pub fn now() -> Timestamp {
-    Timestamp::from_millis(chrono::Utc::now().timestamp_millis())
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX))
 }

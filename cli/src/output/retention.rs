@@ -5,8 +5,8 @@ use sandbox_snapshotter::model::answer::{KeyRotation, Retention, Sweep};
 use sandbox_snapshotter::model::policy::Decision;
 
 use super::Show;
-use super::table::table;
-use super::words::{count, when};
+use super::table::{table, table_with_numbers};
+use super::words::{count, duration, when};
 use super::workspaces::policy;
 
 impl Show for Retention {
@@ -25,8 +25,12 @@ impl Show for Retention {
                 decision.snapshot_id.to_string(),
                 decision.label.to_string(),
                 when(decision.created_at, now),
-                if decision.keep { "stays" } else { "goes" }.to_owned(),
-                decision.reasons.join("; "),
+                match (decision.keep, self.dry_run) {
+                    (true, _) => "stays".to_owned(),
+                    (false, true) => "goes".to_owned(),
+                    (false, false) => "is gone".to_owned(),
+                },
+                decision.reasons.iter().map(|reason| in_words(reason, now)).collect::<Vec<_>>().join("; "),
             ]
         };
         let mut text = format!("policy: {}\n", policy(&self.policy));
@@ -34,12 +38,36 @@ impl Show for Retention {
             text += &table(["ID", "TAG", "TAKEN", "", "BECAUSE"], self.decisions.iter().map(row));
         }
         let goes = match (self.let_go, self.dry_run) {
-            (0, _) => "None goes.".to_owned(),
+            (0, true) => "None goes.".to_owned(),
+            (0, false) => "None was let go.".to_owned(),
             (number, true) => format!("{} would go.", count(number, "snapshot", "snapshots")),
             (number, false) => format!("{} let go.", count(number, "snapshot", "snapshots")),
         };
         format!("{text}{goes}\n")
     }
+}
+
+/// A reason, with its times and durations as people are told them.
+fn in_words(reason: &str, now: Timestamp) -> String {
+    let words: Vec<_> = reason.split(' ').collect();
+    let mut told = Vec::new();
+    let mut rest = words.as_slice();
+    while let [first, others @ ..] = rest {
+        rest = others;
+        let time = others.first().and_then(|text| Timestamp::try_from((*text).to_owned()).ok());
+        match (*first, others, time, first.parse()) {
+            ("at", [_, others @ ..], Some(time), _) => {
+                rest = others;
+                told.push(when(time, now));
+            }
+            (_, ["seconds", others @ ..], _, Ok(seconds)) => {
+                rest = others;
+                told.push(duration(seconds));
+            }
+            _ => told.push((*first).to_owned()),
+        }
+    }
+    told.join(" ")
 }
 
 impl Show for KeyRotation {
@@ -68,10 +96,28 @@ impl Show for Sweep {
             (self.failed, "could not be looked at or deleted"),
             (self.seen, "in the bucket"),
         ];
-        super::table::table_with_numbers(
-            0,
-            ["BACKUPS", ""],
-            rows.map(|(number, what)| [number.to_string(), what.to_owned()]),
-        )
+        let table =
+            table_with_numbers(0, ["BACKUPS", ""], rows.map(|(number, what)| [number.to_string(), what.to_owned()]));
+        let done = match (self.dry_run, self.swept) {
+            (true, _) => "Nothing was done.".to_owned(),
+            (false, swept) => format!("{} deleted.", count(swept, "backup was", "backups were")),
+        };
+        format!("{table}{done}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_tell_times_as_everything_else_does() {
+        let now = Timestamp::try_from("2026-11-20T05:00:00.000Z".to_owned()).unwrap();
+        assert_eq!(in_words("it expires at 2026-12-20T05:00:00.000Z", now), "it expires in 30 days");
+        let passed = "5400 seconds have passed since its last use at 2026-11-20T03:00:00.000Z";
+        assert_eq!(in_words(passed, now), "1 h 30 min have passed since its last use 2 h ago");
+        for reason in ["held by \"agent 42\"", "among the newest 3", "pinned at x"] {
+            assert_eq!(in_words(reason, now), reason);
+        }
     }
 }

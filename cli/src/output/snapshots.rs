@@ -4,9 +4,10 @@ use sandbox_snapshotter::model::answer::{Answer, Deletion, Manifest, Page, Summa
 use sandbox_snapshotter::model::{Lineage, SandboxId, Taken, Timestamp, WorkspaceRef};
 
 use super::Show;
+use super::harmless::safe;
 use super::style::{BAD, FAINT, GOOD, WARNING, styled};
 use super::table::{details, table, table_with_numbers};
-use super::words::{limit, lines, moment, safe, size, when};
+use super::words::{limit, lines, moment, size, when};
 
 impl Show for Taken {
     fn ids(&self) -> Vec<String> {

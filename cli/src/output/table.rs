@@ -3,16 +3,12 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
-use super::words::{lines, safe};
+use super::harmless::safe;
+use super::words::lines;
 
 /// A table with a head. Texts are made harmless.
 pub fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let mut table = bare();
-    table.set_header(head);
-    for row in rows {
-        table.add_row(row.iter().map(|text| safe(text)));
-    }
-    end(&mut table)
+    end(&mut filled(head, rows))
 }
 
 /// A table whose column at `index` holds numbers.
@@ -21,15 +17,20 @@ pub fn table_with_numbers<const N: usize>(
     head: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
+    let mut table = filled(head, rows);
+    if let Some(column) = table.column_mut(index) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    end(&mut table)
+}
+
+fn filled<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
     let mut table = bare();
     table.set_header(head);
     for row in rows {
         table.add_row(row.iter().map(|text| safe(text)));
     }
-    if let Some(column) = table.column_mut(index) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    end(&mut table)
+    table
 }
 
 /// The details of one thing, by their names. Those without a text are left out.

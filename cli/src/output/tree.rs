@@ -6,9 +6,10 @@ use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::{Lineage, Timestamp};
 
 use super::Show;
+use super::harmless::safe;
 use super::snapshots::names;
 use super::style::{BAD, FAINT, GOOD, PLACE, STRONG, WARNING, styled};
-use super::words::{count, safe, size, when};
+use super::words::{count, size, when};
 
 impl Show for Tree {
     /// The sandboxes, from the root outwards.

@@ -8,9 +8,11 @@ use sandbox_snapshotter::model::named::standing::How;
 use sandbox_snapshotter::model::{Policy, Timestamp};
 
 use super::Show;
+use super::harmless::safe;
 use super::snapshots::{further, mark, names};
 use super::table::{details, table, table_with_numbers};
-use super::words::{count, duration, limit, lines, moment, safe, size, when};
+use super::words::{as_flags, count, duration, limit, lines, moment, size, when};
+use crate::failure::advised;
 
 impl Show for Described {
     fn ids(&self) -> Vec<String> {
@@ -44,7 +46,7 @@ impl Show for Described {
             ("ends", self.ends_at.map_or_else(String::new, |time| moment(time, now))),
             ("last snapshot", last.unwrap_or_default()),
             ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
-            ("", problem.map_or_else(String::new, |problem| problem.remediation.clone())),
+            ("", problem.map_or_else(String::new, |problem| as_flags(advised(problem.code, &problem.remediation)))),
         ];
         let steps = self.history.iter().map(|step| [when(step.at, now), step.to.to_string(), step.cause.clone()]);
         format!("{}\n{}", details(rows), table(["WHEN", "STATE", "BECAUSE"], steps))
@@ -108,7 +110,7 @@ impl Show for Forked<Started> {
     fn text(&self, _: Timestamp) -> String {
         let rows = self.forks.iter().map(|fork| {
             let sandbox = fork.value.as_ref().map(|started| started.described.sandbox_id.to_string());
-            let problem = fork.error.as_ref().map(|error| format!("{}: {}", error.code, error.message));
+            let problem = fork.error.as_ref().map(|error| error.code.to_string());
             [fork.name.to_string(), sandbox.unwrap_or_default(), problem.unwrap_or_default()]
         });
         let rows = table(["WORKSPACE", "SANDBOX", "PROBLEM"], rows);

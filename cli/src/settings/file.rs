@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{Environment, text_of};
 use crate::args::Global;
 use crate::failure::{Failure, Result};
+use crate::input;
 
 /// The file of settings. A profile stands for itself: what it does not say is not taken from outside of it.
 #[derive(Default, Deserialize)]
@@ -29,38 +30,54 @@ pub struct Profile {
     pub token: Option<String>,
 }
 
-/// What the file says, of the profile that is asked for.
-pub fn read(flags: &Global, environment: Environment<'_>, warn: &mut dyn FnMut(String)) -> Result<Profile> {
+/// What the file says, of the profile that is asked for. One that nobody named, and that nobody needs, may be unreadable.
+pub fn read(
+    flags: &Global,
+    environment: Environment<'_>,
+    is_needed: bool,
+    warn: &mut dyn FnMut(String),
+) -> Result<Profile> {
     let named = flags.config.clone().or(text_of(environment, "SNAPSHOTTER_CONFIG")?.map(PathBuf::from));
     let is_named = named.is_some();
     let Some(path) = named.or_else(|| usual_file(environment)) else { return profile(File::default(), flags) };
-    let shown = path.display();
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named => {
-            return profile(File::default(), flags);
+    match contents(&path, is_named) {
+        Ok(file) => {
+            if file.has_token() && others_can_read(&path) {
+                let shown = path.display();
+                warn(format!("others on this machine can read the token in {shown}: `chmod 600` keeps it to you"));
+            }
+            profile(file, flags)
         }
+        Err(Failure::Told(told)) if !is_named && !is_needed && flags.profile.is_none() => {
+            warn(format!("{} It is passed over.", told.message));
+            Ok(Profile::default())
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn contents(path: &Path, is_named: bool) -> Result<File> {
+    let shown = path.display();
+    let text = match input::file(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named => return Ok(File::default()),
         Err(error) => {
-            return Err(Failure::invalid(
-                "SETTINGS_UNREADABLE",
-                format!("The file of settings {shown} can't be read: {error}."),
-                "Give a file that is there with --config or SNAPSHOTTER_CONFIG.",
-            ));
+            let message = format!("The file of settings {shown} can't be read: {error}.");
+            let remediation = "Give a file that is there with --config or SNAPSHOTTER_CONFIG.";
+            return Err(Failure::invalid("SETTINGS_UNREADABLE", message, remediation));
         }
     };
-    let file: File = toml::from_str(&text).map_err(|error| {
-        // Its `Display` would quote the line, which may hold the token.
+    toml::from_str(&text).map_err(|error| {
+        // Its `Display` would quote the line, and most messages a value: either may be the token.
         let line = error.span().map_or(0, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+        let unknown = error.message().split(',').next().filter(|message| message.starts_with("unknown field"));
+        let why = unknown.map_or_else(String::new, |unknown| format!(": {unknown}"));
         Failure::invalid(
             "SETTINGS_INVALID",
-            format!("The file of settings {shown} can't be understood, at line {line}."),
+            format!("The file of settings {shown} can't be understood, at line {line}{why}."),
             "It is TOML with `address` and `token`, and the same under `[profiles.<name>]`.",
         )
-    })?;
-    if file.has_token() && others_can_read(&path) {
-        warn(format!("others on this machine can read the token in {shown}: `chmod 600` keeps it to you"));
-    }
-    profile(file, flags)
+    })
 }
 
 fn profile(mut file: File, flags: &Global) -> Result<Profile> {

@@ -1,4 +1,5 @@
-//! Which server is called, and with which token: by flags, else by the environment, else by the file of settings.
+//! Which server is called, and with which token: by flags, else by the environment, else by the file of settings. A profile
+//! that is asked for by a flag stands above the environment.
 
 mod address;
 mod file;
@@ -42,26 +43,30 @@ pub struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// Reads the file. What people should know of it is given to `warn`.
     pub fn read(flags: &'a Global, environment: Environment<'a>, warn: &mut dyn FnMut(String)) -> Result<Self> {
-        Ok(Self { flags, environment, file: file::read(flags, environment, warn)? })
+        let is_set = |name| environment(name).is_some_and(|value| !value.is_empty());
+        let has_address = flags.address.is_some() || is_set("SNAPSHOTTER_ADDRESS");
+        let has_token = flags.token.is_some() || flags.token_file.is_some() || is_set("SNAPSHOTTER_TOKEN");
+        let file = file::read(flags, environment, !has_address || !has_token, warn)?;
+        Ok(Self { flags, environment, file })
     }
 
     /// Everything that a call needs.
     pub fn settings(&self) -> Result<Settings> {
         let address = self.address()?;
         let token = self.token(&address)?.ok_or_else(|| {
-            Failure::own(
-                Exit::Denied,
-                "TOKEN_MISSING",
-                "Nothing says which token to use.",
-                "Give --token-file, set SNAPSHOTTER_TOKEN, or write `token = \"…\"` into the file of settings.",
-            )
+            let remediation = match &self.flags.profile {
+                Some(name) => format!("Give --token-file, or write `token = \"…\"` under `[profiles.{name}]`."),
+                None => "Give --token-file, set SNAPSHOTTER_TOKEN, or write `token = \"…\"` into the file of settings."
+                    .into(),
+            };
+            Failure::own(Exit::Denied, "TOKEN_MISSING", "Nothing says which token to use.", remediation)
         })?;
         Ok(Settings { address, token: Some(token), timeout: self.timeout() })
     }
 
     /// Where the server is.
     pub fn address(&self) -> Result<Address> {
-        let variable = text_of(self.environment, "SNAPSHOTTER_ADDRESS")?;
+        let variable = self.variable("SNAPSHOTTER_ADDRESS")?;
         let address = self.flags.address.as_ref().or(variable.as_ref()).or(self.file.address.as_ref());
         let address = address.ok_or_else(|| {
             Failure::invalid(
@@ -78,7 +83,10 @@ impl<'a> Sources<'a> {
         let given = match (&self.flags.token_file, &self.flags.token) {
             (Some(path), _) => Some(Token::read(path)?),
             (None, Some(token)) => Some(token.clone()),
-            (None, None) => text_of(self.environment, "SNAPSHOTTER_TOKEN")?.or_else(|| self.file.token.clone()),
+            (None, None) => match self.variable("SNAPSHOTTER_TOKEN")? {
+                Some(token) => Some(token),
+                None => self.token_of_file(address)?,
+            },
         };
         let token = given.as_deref().map(Token::parse).transpose()?;
         if token.is_some() && !address.is_encrypted() && !address.is_loopback() && !self.flags.allow_http {
@@ -90,6 +98,26 @@ impl<'a> Sources<'a> {
             ));
         }
         Ok(token)
+    }
+
+    /// The file's token, which goes to no other server than the file's.
+    fn token_of_file(&self, address: &Address) -> Result<Option<String>> {
+        let Some(token) = &self.file.token else { return Ok(None) };
+        let own = self.file.address.as_deref().map(Address::parse).transpose()?;
+        match own.filter(|own| !own.is_same_origin(address)) {
+            None => Ok(Some(token.clone())),
+            Some(own) => Err(Failure::own(
+                Exit::Denied,
+                "TOKEN_MISSING",
+                format!("Nothing says which token to use for {address}: that of the file of settings is for {own}."),
+                "Give --token-file, or write a profile for that address into the file of settings.",
+            )),
+        }
+    }
+
+    /// A variable that is set and not empty. A profile that is asked for stands above all of them.
+    fn variable(&self, name: &str) -> Result<Option<String>> {
+        if self.flags.profile.is_some() { Ok(None) } else { text_of(self.environment, name) }
     }
 
     /// How long a call may take; for ever where absent.
@@ -117,11 +145,16 @@ mod tests {
     /// A file of settings that is gone when this is dropped.
     struct Kept(PathBuf);
 
+    /// A place that nothing else has.
+    fn place() -> PathBuf {
+        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        std::env::temp_dir().join(format!("snapshotter-{}-{count}", std::process::id()))
+    }
+
     impl Kept {
         fn with(text: &str) -> Self {
-            static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-            let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let path = std::env::temp_dir().join(format!("snapshotter-{}-{count}.toml", std::process::id()));
+            let path = place();
             std::fs::write(&path, text).unwrap();
             Self(path)
         }
@@ -137,11 +170,32 @@ mod tests {
         }
     }
 
+    /// A folder of settings that is gone when this is dropped.
+    struct Home(PathBuf);
+
+    impl Home {
+        fn with(text: &str) -> Self {
+            let home = place();
+            std::fs::create_dir_all(home.join("snapshotter")).unwrap();
+            std::fs::write(home.join("snapshotter/config.toml"), text).unwrap();
+            Self(home)
+        }
+    }
+
+    impl Drop for Home {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
     const FILE: &str = "\
 address = 'https://file'
 token = 'of the file'
 [profiles.staging]
 address = 'https://staging'
+[profiles.whole]
+address = 'https://whole'
+token = 'of the profile'
 ";
 
     /// The address and the header that these flags and variables come to, or the code of the failure.
@@ -184,21 +238,60 @@ address = 'https://staging'
         assert_eq!(found(&["--config=/nowhere"], &[("SNAPSHOTTER_CONFIG", &path)]), code("SETTINGS_UNREADABLE"));
         assert_eq!(found(&[], &[("HOME", "/nowhere")]), code("ADDRESS_MISSING"));
 
-        let home = std::env::temp_dir().join(format!("snapshotter-home-{}", std::process::id()));
-        std::fs::create_dir_all(home.join("snapshotter")).unwrap();
-        std::fs::write(home.join("snapshotter/config.toml"), FILE).unwrap();
-        let at_home = found(&[], &[("XDG_CONFIG_HOME", &home.display().to_string())]);
-        std::fs::remove_dir_all(home).unwrap();
+        let home = Home::with(FILE);
+        let at_home = found(&[], &[("XDG_CONFIG_HOME", home.0.to_str().unwrap())]);
         assert_eq!(at_home, Ok(both("https://file", "of the file")));
     }
 
     #[test]
     fn a_profile_takes_nothing_from_outside_of_it() {
         let file = Kept::with(FILE);
-        let flags = [&file.flag(), "--profile=staging"];
-        assert_eq!(found(&flags, &[]), code("TOKEN_MISSING"));
-        assert_eq!(found(&flags, &[("SNAPSHOTTER_TOKEN", "x")]), Ok(both("https://staging", "x")));
-        assert_eq!(found(&[&file.flag(), "--profile=other"], &[]), code("PROFILE_NOT_FOUND"));
+        let staging = [&file.flag(), "--profile=staging"];
+        let environment = [("SNAPSHOTTER_ADDRESS", "https://variable"), ("SNAPSHOTTER_TOKEN", "of the variable")];
+        for environment in [&[][..], &environment[..], &environment[1..]] {
+            assert_eq!(found(&staging, environment), code("TOKEN_MISSING"));
+        }
+        let whole = [&file.flag(), "--profile=whole"];
+        assert_eq!(found(&whole, &environment), Ok(both("https://whole", "of the profile")));
+        assert_eq!(found(&[&file.flag(), "--profile=other"], &environment), code("PROFILE_NOT_FOUND"));
+    }
+
+    #[test]
+    fn the_token_of_the_file_goes_to_no_other_server_than_the_files() {
+        let file = Kept::with(FILE);
+        let to = |address: &str| found(&[&file.flag(), &format!("--address={address}")], &[]);
+        assert_eq!(to("https://flag"), code("TOKEN_MISSING"));
+        assert_eq!(to("https://file/v2"), Ok(both("https://file/v2", "of the file")));
+        assert_eq!(found(&[&file.flag()], &[("SNAPSHOTTER_ADDRESS", "https://variable")]), code("TOKEN_MISSING"));
+        let profile = [&file.flag(), "--profile=whole", "--address=https://flag"];
+        assert_eq!(found(&profile, &[]), code("TOKEN_MISSING"));
+        let alone = Kept::with("token = 'x'");
+        assert_eq!(found(&[&alone.flag(), "--address=https://flag"], &[]), Ok(both("https://flag", "x")));
+    }
+
+    #[test]
+    fn a_file_at_home_that_can_not_be_read_is_passed_over_where_nobody_needs_it() {
+        let home = Home::with("nonsense");
+        let place = ("XDG_CONFIG_HOME", home.0.to_str().unwrap());
+        let flags = ["--address=https://flag", "--token=x"];
+        assert_eq!(found(&flags, &[place]), Ok(both("https://flag", "x")));
+        assert_eq!(found(&flags[..1], &[place]), code("SETTINGS_INVALID"));
+        let named = Kept::with("nonsense");
+        assert_eq!(found(&[&flags[..], &[&named.flag()]].concat(), &[]), code("SETTINGS_INVALID"));
+    }
+
+    #[test]
+    fn a_field_that_nobody_knows_is_named_and_no_value_is() {
+        let message = |text: &str| {
+            let file = Kept::with(text);
+            let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
+            match Sources::read(&global, &|_| None, &mut |_| ()) {
+                Err(Failure::Told(told)) => told.message,
+                _ => panic!("it is refused"),
+            }
+        };
+        assert!(message("adress = 's3cret'").ends_with("at line 1: unknown field `adress`."));
+        assert!(message("token = 537").ends_with("at line 1."));
     }
 
     #[test]

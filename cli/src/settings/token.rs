@@ -1,12 +1,12 @@
 //! The token that opens the API.
 
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 
 use ureq::http::HeaderValue;
 
 use crate::failure::{Failure, Result};
+use crate::input;
 
 /// A token that can be sent.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,21 +33,12 @@ impl Token {
         Ok(Self(header))
     }
 
-    /// The text of a file; `-` is the standard input.
+    /// The text of a file; `-` is the standard input. A failure does not tell the name: it may be the token itself.
     pub fn read(path: &Path) -> Result<String> {
-        let mut token = String::new();
-        let read = if path == Path::new("-") {
-            std::io::stdin().read_to_string(&mut token)
-        } else {
-            std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut token))
-        };
-        read.map(|_| token).map_err(|error| {
-            let message = format!("The token can't be read from {}: {error}.", path.display());
-            Failure::invalid(
-                "TOKEN_UNREADABLE",
-                message,
-                "Give a file that holds the token, or - for the standard input.",
-            )
+        input::text(path, |error| {
+            let message = format!("What --token-file names can't be read: {error}.");
+            let remediation = "Give a file that holds the token, or - for the standard input.";
+            Failure::invalid("TOKEN_UNREADABLE", message, remediation)
         })
     }
 
@@ -79,6 +70,12 @@ mod tests {
     #[test]
     fn a_line_break_at_its_end_is_not_part_of_it() {
         assert_eq!(Token::parse("piped\n").unwrap().authorization(), "Bearer piped");
+    }
+
+    #[test]
+    fn one_that_is_given_in_the_place_of_its_file_is_not_told() {
+        let Err(Failure::Told(told)) = Token::read(Path::new("s3cret")) else { panic!("there is no such file") };
+        assert!(!told.message.contains("s3cret"), "{}", told.message);
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! What is read from files, or from the standard input.
+//! Documents that commands are given: refs, handles, settings.
 
-use std::io::Read;
 use std::path::Path;
 
 use sandbox_snapshotter::model::SnapshotRef;
@@ -8,23 +7,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::{Failure, Result};
-
-/// The largest input, in bytes: no operation takes more than 64 kB.
-const LARGEST: u64 = 1024 * 1024;
+use crate::input;
 
 /// The text of a file; `-` is the standard input.
 pub fn text(path: &Path) -> Result<String> {
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().take(LARGEST).read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(LARGEST).read_to_string(&mut text))
-    };
-    let unreadable = |error| {
+    input::text(path, |error| {
         let message = format!("{} can't be read: {error}.", shown(path));
         Failure::invalid("INPUT_UNREADABLE", message, "Give a file that is there, or - for the standard input.")
-    };
-    read.map(|_| text).map_err(unreadable)
+    })
 }
 
 /// The JSON of a file.
@@ -44,5 +34,5 @@ pub fn reference(path: &Path) -> Result<SnapshotRef> {
 }
 
 fn shown(path: &Path) -> String {
-    if path == Path::new("-") { "The standard input".into() } else { format!("The file {}", path.display()) }
+    if input::is_standard(path) { "The standard input".into() } else { format!("The file {}", path.display()) }
 }

@@ -1,9 +1,6 @@
-//! The commands about a lineage, the deployment, and this program itself.
-
-use std::path::PathBuf;
+//! The commands about a lineage, its keys, and the deployment.
 
 use clap::{Args, Subcommand};
-use clap_complete::Shell;
 
 use super::common::{Consent, Session};
 use super::span::Span;
@@ -29,10 +26,10 @@ pub struct Lineage {
 /// The commands about keys.
 #[derive(Subcommand)]
 pub enum Key {
-    /// Sign the refs of a sandbox with a new key from now on; those of the key before stay valid until the next time
+    /// Sign the refs of a sandbox with a new key; those of the key before stay valid until the next time; asks before
     #[command(after_help = "\
 Example:
-  snapshotter key rotate agent-42")]
+  snapshotter key rotate agent-42 --yes")]
     Rotate(Rotate),
 }
 
@@ -42,6 +39,9 @@ pub struct Rotate {
     /// The sandbox, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub place: String,
+    /// Whether to ask.
+    #[command(flatten)]
+    pub consent: Consent,
 }
 
 /// `sweep`
@@ -67,29 +67,5 @@ pub struct Sweep {
 #[command(after_help = "\
 Examples:
   snapshotter doctor
-  snapshotter doctor --address https://snapshotter.example.workers.dev --token-file token.txt")]
+  snapshotter doctor --address https://snapshots.example --token-file token.txt")]
 pub struct Doctor {}
-
-/// `completions`
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  snapshotter completions bash > ~/.local/share/bash-completion/completions/snapshotter
-  snapshotter completions zsh > ~/.zfunc/_snapshotter
-  snapshotter completions fish > ~/.config/fish/completions/snapshotter.fish")]
-pub struct Completions {
-    /// For which shell
-    pub shell: Shell,
-}
-
-/// `man`
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  snapshotter man | man -l -
-  snapshotter man --dir ~/.local/share/man/man1")]
-pub struct Man {
-    /// Write a page for each command into this folder
-    #[arg(long, value_name = "FOLDER")]
-    pub dir: Option<PathBuf>,
-}

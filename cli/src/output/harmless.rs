@@ -1,0 +1,101 @@
+//! Texts from outside, made harmless: nothing in them steers the terminal, hides, or changes places with what is beside it.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A text on one line, whose parts that are not what they seem are written as what they are.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| if is_harmful(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// The same, for people: a text that is written from right to left keeps to its place.
+pub fn safe(text: &str) -> Cow<'_, str> {
+    let plain = plain(text);
+    if plain.contains(is_right_to_left) { Cow::Owned(format!("\u{2068}{plain}\u{2069}")) } else { plain }
+}
+
+/// A JSON document that means the same, with those characters escaped that a terminal would obey or not show.
+pub fn escaped(json: &str) -> String {
+    json.chars().fold(String::with_capacity(json.len()), |mut text, c| {
+        if is_harmful(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a text can't fail.
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(c);
+        }
+        text
+    })
+}
+
+/// Whether a terminal does something else with a character than to show it.
+fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{200b}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// Whether a character is of a script that is written from right to left.
+fn is_right_to_left(c: char) -> bool {
+    matches!(
+        c,
+        '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_from_outside_can_not_steer_the_terminal() {
+        assert_eq!(safe("\u{1b}[2Jgone\u{7}"), "\\u{1b}[2Jgone\\u{7}");
+        assert_eq!(safe("two\nlines\r\tx"), "two\\nlines\\r\\tx");
+        assert_eq!(safe("\u{9b}31m"), "\\u{9b}31m");
+        assert_eq!(safe("evil\u{202e}txt.exe"), "evil\\u{202e}txt.exe");
+    }
+
+    #[test]
+    fn what_can_not_be_seen_is_written_out() {
+        for hidden in ['\u{ad}', '\u{200b}', '\u{2060}', '\u{2064}', '\u{feff}', '\u{fff9}', '\u{e0041}', '\u{e007f}'] {
+            let text = format!("a{hidden}b");
+            assert_eq!(safe(&text), format!("a{}b", hidden.escape_unicode()));
+        }
+    }
+
+    #[test]
+    fn an_ordinary_text_stays_as_it_is() {
+        for text in ["before the risk", "größer", "日本語 \u{1f680}", "a\\nb"] {
+            assert_eq!((safe(text), plain(text)), (text.into(), text.into()));
+        }
+    }
+
+    #[test]
+    fn what_is_written_from_right_to_left_keeps_to_its_place_for_people() {
+        assert_eq!((safe("שלום"), plain("שלום")), ("\u{2068}שלום\u{2069}".into(), "שלום".into()));
+    }
+
+    #[test]
+    fn json_is_escaped_and_means_the_same() {
+        let value = serde_json::json!({ "a": "\u{9b}2J\u{202e}\u{e0041}\u{7f}é\n" });
+        let text = escaped(&value.to_string());
+        assert_eq!(text, r#"{"a":"\u009b2J\u202e\udb40\udc41\u007fé\n"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+}
