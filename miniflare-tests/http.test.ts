@@ -14,6 +14,10 @@ after(() => world[Symbol.asyncDispose]());
 const JSON_TYPE = { 'content-type': 'application/json' };
 const AUTHORIZED = { ...JSON_TYPE, authorization: `Bearer ${TOKEN}` };
 
+/** The snapshotter's lines: the SDK writes its own. */
+const ours = ({ log }: World) =>
+  log.filter((line) => line.startsWith('{"') && line.includes('correlationId'));
+
 describe('the token', () => {
   for (const [what, headers] of Object.entries({
     'no token': JSON_TYPE,
@@ -74,9 +78,6 @@ describe('a failure', () => {
 });
 
 describe('the log', () => {
-  /** The snapshotter's lines: the SDK writes its own. */
-  const ours = () => world.log.filter((line) => line.startsWith('{"') && line.includes('correlationId'));
-
   test('has a line for a request that is refused at the door', async () => {
     const { body } = await world.fetch('/v1/snapshot', { headers: JSON_TYPE, body: '{}' });
     const line = world.log.find((line) => line.includes(body.correlationId));
@@ -108,18 +109,49 @@ describe('the log', () => {
     await world.rpc('delete', { ref });
     const { body } = await world.fetch('/v1/get', { body: JSON.stringify({ ref }) });
     await until(() => world.log.some((line) => line.includes(body.correlationId ?? '"event":"get"')));
-    assert.ok(ours().length >= 9);
+    assert.ok(ours(world).length >= 9);
     assert.deepEqual(
-      ours().filter((line) => line.includes('nobody should read')),
+      ours(world).filter((line) => line.includes('nobody should read')),
       [],
     );
+  });
+});
+
+describe('what fails in a sandbox', () => {
+  const SECRET = 'open sesame';
+
+  test('tells no value of a variable, where the SDK quotes the command that sets it', async () => {
+    const quoting = ({ command = '' }: { command?: string }) => {
+      if (command.startsWith('export ')) throw new Error(`Failed to execute command '${command}': it ended`);
+    };
+    await using broken = await World.start({ onCall: quoting });
+    await broken.workspace('vault').create();
+    await broken.workspace('vault').exec('true');
+    const error = await broken.failure(broken.workspace('vault').update({ env: { KEY: SECRET } }));
+    assert.equal(error.code, 'SANDBOX_FAILED');
+    assert.match(error.message, /the variables KEY can't be set/);
+    assert.doesNotMatch(JSON.stringify(error) + ours(broken).join(), new RegExp(SECRET));
+  });
+
+  test('tells nothing of what a command has printed', async () => {
+    await using odd = await World.start();
+    const workspace = odd.workspace('odd');
+    const { sandboxId } = await workspace.create({ dependsOn: { files: ['file'] } });
+    await workspace.exec(
+      `mkdir bin; printf '#!/bin/sh\\necho ${SECRET}\\n' > bin/sha256sum; chmod +x bin/sha256sum; echo x > file`,
+    );
+    await odd.sandbox(sandboxId, 'setEnvVars', { PATH: '/workspace/bin:/usr/bin:/bin' });
+    const error = await odd.failure(workspace.stop());
+    assert.match(error.message, /the list of hashes can't be read/);
+    assert.doesNotMatch(JSON.stringify(error) + ours(odd).join(), new RegExp(SECRET));
   });
 });
 
 describe('a request of a wrong form', () => {
   const CASES: Record<string, [object, number, string]> = {
     'an unknown route': [{ path: '/v1/nothing' }, 404, 'ROUTE_NOT_FOUND'],
-    'a path outside of the API': [{ path: '/' }, 404, 'ROUTE_NOT_FOUND'],
+    'a path outside of the API': [{ path: '/v2/snapshot' }, 404, 'ROUTE_NOT_FOUND'],
+    'a page': [{ path: '/' }, 405, 'METHOD_NOT_ALLOWED'],
     'another method': [{ method: 'PUT' }, 405, 'METHOD_NOT_ALLOWED'],
     'another media type': [
       { headers: { ...AUTHORIZED, 'content-type': 'text/plain' } },
@@ -128,6 +160,11 @@ describe('a request of a wrong form', () => {
     ],
     'half a body': [{ body: '{"sandboxId":' }, 400, 'INVALID_ARGUMENT'],
     'no body': [{}, 400, 'INVALID_ARGUMENT'],
+    'a key that is given twice': [
+      { body: '{"sandboxId":"one","sandboxId":"another"}' },
+      400,
+      'INVALID_ARGUMENT',
+    ],
     'half a character': [{ body: '{"sandboxId":"\\ud83d"}' }, 400, 'INVALID_ARGUMENT'],
     'a body that is too large': [
       { body: JSON.stringify({ sandboxId: 'x'.repeat(70_000) }) },
@@ -142,6 +179,11 @@ describe('a request of a wrong form', () => {
       assert.deepEqual([answer.status, answer.body.code], [status, code]);
     });
   }
+
+  test('a key that is given twice is named', async () => {
+    const { body } = await world.fetch('/v1/snapshot', { body: '{"sandboxId":"one","sandboxId":"another"}' });
+    assert.match(body.message, /the key "sandboxId" is given twice/);
+  });
 
   test('another method is told which one the route takes', async () => {
     const { headers } = await world.fetch('/v1/snapshot', { method: 'DELETE' });

@@ -134,6 +134,72 @@ describe('what goes on after its caller has left', () => {
   });
 });
 
+describe('attempts and deeds', () => {
+  let world: World;
+  let kills = 0;
+  before(async () => {
+    world = await World.start({
+      onCall: async ({ sandboxId, command = '' }) => {
+        if (command.includes('unsquashfs') && kills-- > 0) await world.killHex(sandboxId);
+      },
+    });
+  });
+  after(() => world[Symbol.asyncDispose]());
+
+  test('of a workspace are in the line of the call that waited for them', async () => {
+    const workspace = world.workspace('unlucky');
+    await workspace.create();
+    await workspace.exec('echo x > file');
+    const { lastSnapshot } = await workspace.stop();
+    const stopped = line(world, 'workspaces/stop');
+    assert.deepEqual([stopped.snapshotId, stopped.sizeBytes], [lastSnapshot?.id, lastSnapshot?.sizeBytes]);
+    assert.equal(stopped.ended.count, 1);
+    kills = 1;
+    await workspace.start();
+    assert.equal(line(world, 'workspaces/start').attempts, 2);
+    assert.deepEqual(lines(world, 'background'), []);
+  });
+
+  test('of a fork say how many there are', async () => {
+    await world.workspace('unlucky').fork({ newName: 'taken' });
+    await world.workspace('unlucky').fork({ newName: 'taken' });
+    const forks = lines(world, 'workspaces/fork').map(({ made, failed }) => [made, failed]);
+    assert.deepEqual(forks, [
+      [1, 0],
+      [0, 1],
+    ]);
+  });
+
+  test('of a tool say what it was done to', async () => {
+    await world.exec('origin', 'echo x > file');
+    const workspaces = [{ name: 'code', snapshot: true, sandboxId: 'origin' }];
+    await world.rpc('tools/call', {
+      workspaces,
+      name: 'workspace__code__snapshot',
+      arguments: { label: 'a-secret' },
+    });
+    const { tool, originId, snapshotId, sizeBytes } = line(world, 'tools/call');
+    assert.deepEqual([tool, originId, sizeBytes > 0], ['snapshot', 'origin', true]);
+    assert.match(snapshotId, /^snap-/);
+  });
+});
+
+test('names of checkpoints and words of the SDK are in no line', async () => {
+  await using world = await World.start();
+  await world.exec('origin', 'echo x > file');
+  await world.rpc('checkpoints/create', {
+    sandboxId: 'origin',
+    name: 'a-secret-name',
+    description: 'secret',
+  });
+  await world.rpc('checkpoints/diff', { sandboxId: 'origin', name: 'a-secret-name' });
+  const backup = { id: 'a-secret-backup', dir: '/workspace' };
+  await world.failure(world.rpc('import', { sandboxId: 'origin', backup }));
+  const ours = world.log.filter((text) => text.startsWith('{"') && 'event' in JSON.parse(text));
+  assert.ok(ours.length >= 3);
+  for (const text of ours) assert.ok(!text.includes('secret'), text);
+});
+
 describe('Analytics Engine', () => {
   test('gets a data point for each operation', async () => {
     await using world = await World.start({ snapshotter: { main: METERED } });

@@ -14,6 +14,16 @@ after(() => world[Symbol.asyncDispose]());
 
 const get = async (path: string, init: RequestInit = {}) => fetch(await world.url(path), init);
 
+/** A request that a problem is the answer to. */
+async function refused(path: string, method = 'GET') {
+  const response = await get(path, { method });
+  const body = (await response.json()) as Record<
+    'code' | 'message' | 'remediation' | 'correlationId',
+    string
+  >;
+  return { status: response.status, headers: response.headers, body };
+}
+
 describe('a page', () => {
   for (const [path, type] of [
     ['/', 'text/html; charset=utf-8'],
@@ -61,6 +71,7 @@ describe('a page', () => {
     const again = await get('/', { headers: { 'if-none-match': `"other", W/${etag}` } });
     assert.deepEqual([again.status, await again.text()], [304, '']);
     assert.equal((await get('/', { headers: { 'if-none-match': '"other"' } })).status, 200);
+    assert.equal((await get('/', { headers: { 'if-none-match': '*' } })).status, 304);
   });
 
   test('has the same headers where only they are asked for', async () => {
@@ -70,11 +81,34 @@ describe('a page', () => {
   });
 
   test('takes nothing', async () => {
-    const response = await get('/', { method: 'POST', body: '{}' });
-    assert.deepEqual(
-      [response.status, ((await response.json()) as { code: string }).code],
-      [404, 'ROUTE_NOT_FOUND'],
-    );
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      for (const path of ['/', '/docs', '/openapi.json', '/healthz']) {
+        const { status, headers, body } = await refused(path, method);
+        assert.deepEqual([status, body.code], [405, 'METHOD_NOT_ALLOWED'], `${method} ${path}`);
+        assert.equal(headers.get('allow'), 'GET, HEAD');
+        assert.equal(headers.get('x-correlation-id'), body.correlationId);
+        assert.match(body.remediation, new RegExp(`GET ${path}\\.$`));
+      }
+    }
+  });
+
+  test('is found with a slash at its end', async () => {
+    for (const [path, location] of [
+      ['/docs/', '/docs'],
+      ['/docs/?a=b', '/docs?a=b'],
+      ['/healthz/', '/healthz'],
+    ] as const) {
+      const { status, headers } = await get(path, { redirect: 'manual' });
+      assert.deepEqual([status, headers.get('location')], [308, location]);
+    }
+    for (const path of ['/docs//', '/other/']) assert.equal((await refused(path)).status, 404);
+  });
+
+  test('that there is not is named, but not at any length', async () => {
+    const { status, body } = await refused(`/${'x'.repeat(5000)}`);
+    assert.deepEqual([status, body.code], [404, 'ROUTE_NOT_FOUND']);
+    assert.match(body.message, /^There is no route "\/x+"…\.$/);
+    assert.ok(body.message.length < 200);
   });
 });
 

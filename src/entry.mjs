@@ -62,6 +62,9 @@ for (const [group, Methods] of groups) {
   });
 }
 
+/** How long after an alarm that could not be done there is another one, in milliseconds. */
+const ALARM_AGAIN = 60_000;
+
 // A Durable Object whose work is done in Rust.
 class Keeper extends DurableObject {
   #keeper;
@@ -79,8 +82,15 @@ class Keeper extends DurableObject {
     return this.#call('receive', message);
   }
 
-  alarm() {
-    return this.#call('alarm', []);
+  // What could not be done is tried again, for as long as it takes: an alarm that fails is given up by the platform.
+  async alarm() {
+    let done = false;
+    try {
+      done = await this.#call('alarm', []);
+    } finally {
+      if (!done && (await this.ctx.storage.getAlarm()) === null)
+        await this.ctx.storage.setAlarm(Date.now() + ALARM_AGAIN);
+    }
   }
 
   #call(method, list) {

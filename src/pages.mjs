@@ -3,6 +3,7 @@
 // They are in its bundle and no assets of the platform's: a router stands in front of every Worker that has such, and on its
 // way through that an RPC call loses its AbortSignal, and an error its properties.
 
+import { refuse } from '../build/index.js';
 import pages from '../build/pages.js';
 
 /** A page may load what is its own, and nothing of anybody else's; nobody may frame it, or take it for another type. */
@@ -19,6 +20,9 @@ const HEADERS = {
   'X-Frame-Options': 'DENY',
 };
 
+/** What is read beside the pages. */
+const HEALTH = '/healthz';
+
 /**
  * The answer to a request for a page; undefined where it is for none.
  *
@@ -26,12 +30,21 @@ const HEADERS = {
  * @returns {Response | undefined}
  */
 export function page(request) {
-  const found = pages.get(new URL(request.url).pathname);
-  if (!found || !['GET', 'HEAD'].includes(request.method)) return undefined;
+  const { pathname, search } = new URL(request.url);
+  const found = pages.get(pathname);
+  if (!found) return moved(pathname, search);
+  if (!['GET', 'HEAD'].includes(request.method)) return refuse(request);
   const { type, body, etag } = found;
   const headers = { ...HEADERS, 'Content-Type': type, ETag: etag };
   const known = request.headers.get('If-None-Match')?.split(',') ?? [];
-  if (known.some((tag) => tag.trim().replace('W/', '') === etag))
+  if (known.some((tag) => ['*', etag].includes(tag.trim().replace('W/', ''))))
     return new Response(null, { status: 304, headers });
   return new Response(request.method === 'HEAD' ? null : body, { headers });
+}
+
+/** The way to what there is without the slash at the end of a path. */
+function moved(/** @type {string} */ pathname, /** @type {string} */ search) {
+  const path = pathname.replace(/\/$/, '');
+  if (path === pathname || !(pages.has(path) || path === HEALTH)) return undefined;
+  return new Response(null, { status: 308, headers: { ...HEADERS, Location: path + search } });
 }

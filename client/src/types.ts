@@ -525,7 +525,8 @@ export interface LineageOptions extends Session {
   /** The sandbox. */
   sandboxId: string;
   /**
-   * Whether each sandbox is asked if it is running. Otherwise nothing is said of that.
+   * Whether each sandbox is asked if it is running. Otherwise nothing is said of that. It starts no
+   * container, but the Durable Object of every sandbox of the tree.
    * @default false
    */
   check?: boolean;

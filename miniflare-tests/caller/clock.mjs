@@ -63,6 +63,13 @@ const clocked = (Class, table, passing) =>
       return this.alarm();
     }
 
+    /** Has its alarm go off as the platform does, which knows of none then. */
+    async goOff() {
+      await this.ctx.storage.deleteAlarm();
+      await this.alarm();
+      return this.ctx.storage.getAlarm();
+    }
+
     passing() {
       return [...this.ctx.storage.sql.exec(passing)].map(({ what }) => what);
     }
@@ -149,6 +156,11 @@ export default class extends Snapshotter {
   /** Ends the object, as a deployment does: the next call starts another one. */
   async end(options) {
     await this.#objects(options)[0].end();
+  }
+
+  /** Has the object's alarm go off, and answers when it comes again. */
+  goOff(options) {
+    return this.#objects(options)[0].goOff();
   }
 
   alarmAt(options) {

@@ -33,6 +33,7 @@ describe('a body that is no message', () => {
     'nothing at all': ['', 400, -32700],
     'no JSON': ['ping', 400, -32700],
     'half of one': ['{"jsonrpc":"2.0"', 400, -32700],
+    'a key that is given twice': ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 400, -32700],
     'a batch': [JSON.stringify([PING]), 400, -32600],
     'without a version of JSON-RPC': [JSON.stringify({ ...PING, jsonrpc: undefined }), 400, -32600],
     'of another version of JSON-RPC': [JSON.stringify({ ...PING, jsonrpc: '1.0' }), 400, -32600],
@@ -66,6 +67,26 @@ describe('a request', () => {
     const id = headers.get('x-correlation-id') ?? assert.fail('no correlation id');
     const line = JSON.parse(world.log.find((line) => line.includes(id)) ?? '{}');
     assert.partialDeepStrictEqual(line, { event: 'tools/call', tool: 'list', outcome: 'success' });
+  });
+
+  test('that is refused has one as well', async () => {
+    const REFUSALS: [Sent, string][] = [
+      [{ body: 'no message' }, 'INVALID_ARGUMENT'],
+      [withHeaders(before('ping'), { 'content-type': 'text/plain' }), 'UNSUPPORTED_MEDIA_TYPE'],
+      [withHeaders(before('ping'), { 'mcp-protocol-version': '1999-01-01' }), 'INVALID_ARGUMENT'],
+      [withHeaders(before('ping'), { origin: 'https://evil.example.com' }), 'UNAUTHORIZED'],
+      [before('prompts/list'), 'INVALID_ARGUMENT'],
+      [now('prompts/list'), 'INVALID_ARGUMENT'],
+      [{ method: 'GET' }, 'METHOD_NOT_ALLOWED'],
+    ];
+    for (const [sent, code] of REFUSALS) {
+      const { headers, body } = await send(url, sent);
+      const id = headers.get('x-correlation-id') ?? assert.fail(`no correlation id: ${code}`);
+      if (body) assert.equal(body.error.data.correlationId, id);
+      const lines = world.log.filter((line) => line.includes(id)).map((line) => JSON.parse(line));
+      assert.equal(lines.length, 1);
+      assert.partialDeepStrictEqual(lines[0], { event: 'mcp', outcome: 'failure', code });
+    }
   });
 
   test('needs no session, and gets none', async () => {
@@ -189,7 +210,8 @@ describe('in 2026-07-28', () => {
       withHeaders(now('tools/list', { _meta }), { 'mcp-protocol-version': '2030-01-01' }),
     );
     assert.deepEqual(outcome(answer), [400, -32022]);
-    assert.deepEqual(answer.body.error.data, {
+    const { correlationId: _, ...data } = answer.body.error.data;
+    assert.deepEqual(data, {
       supported: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
       requested: '2030-01-01',
     });

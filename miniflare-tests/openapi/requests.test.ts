@@ -72,3 +72,33 @@ for (const { path, route } of OPERATIONS) {
     });
   });
 }
+
+describe('the example of', () => {
+  /** The operations whose example names nothing that has to be there, but the sandbox. */
+  const ALONE = [
+    'snapshot',
+    'list',
+    'lineage',
+    'retention',
+    'setRetention',
+    'applyRetention',
+    'rotateKey',
+    'sweep',
+    'workspaces/create',
+    'workspaces/list',
+    'checkpoints/create',
+    'checkpoints/list',
+    'tools/list',
+    'tools/call',
+    'tools/grant',
+    'health',
+  ];
+  before(() => place.prepare());
+
+  for (const { path, route } of OPERATIONS.filter(({ path }) => ALONE.includes(path.slice('/v1/'.length))))
+    test(`${path} is carried out as it stands`, async () => {
+      const body = JSON.stringify(route.requestBody?.content['application/json']?.example);
+      const { status, text } = await sends(path, route, { body }, 'the example');
+      assert.equal(status, 200, text);
+    });
+});

@@ -38,16 +38,17 @@ describe('a page', () => {
       assert.equal((await sends(path, again)).status, 304);
     });
 
-  test('of health takes no other method', async () => {
-    assert.equal((await sends('/healthz', { body: '{}' })).status, 405);
-  });
+  for (const path of ['/', '/docs', '/openapi.json', '/healthz'])
+    test(`${path} takes no other method`, async () => {
+      for (const method of ['POST', 'PUT'])
+        assert.equal((await sends(path, { method, body: '{}', headers: {} })).status, 405);
+    });
 });
 
 describe('another path', () => {
   for (const [path, method] of [
     ['/v2/snapshot', 'POST'],
     ['/v1/nothing', 'POST'],
-    ['/docs', 'PUT'],
     ['/favicon.ico', 'GET'],
   ] as const)
     test(`${method} ${path} is answered as the document says of all`, async () => {

@@ -20,6 +20,7 @@ use crate::model::answer::Descent;
 use crate::model::tool::Tools;
 use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Clock, Ports};
+use crate::service::named::left;
 use crate::service::trace::Trace;
 use crate::service::{Abort, health};
 
@@ -41,14 +42,19 @@ pub(super) struct Answer {
 
 /// Has `operation` carried out by the workspace that it is about, and tells what came of it, in one line of JSON. The
 /// arguments are checked here already: what can't be done reaches no object.
-pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, ctx: JsValue) -> Answer {
+pub(super) async fn answer(
+    operation: Operation,
+    call: impl Future<Output = Result<Call>>,
+    env: &Env,
+    ctx: JsValue,
+) -> Answer {
     console_error_panic_hook::set_once();
     let trace = Trace::new(correlation_id());
     let started = WorkerClock.now();
-    let told = RefCell::new(Told::default());
+    let told = Rc::new(RefCell::new(Told::default()));
     let work = trace.within(asked(operation, call, env, ctx, &told));
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
-    let told = told.into_inner();
+    let told = told.take();
     tell(operation, &told, &trace, WorkerClock.now().millis_since(started), &outcome, env);
     let correlation_id = trace.correlation_id.clone();
     let outcome = match outcome {
@@ -63,13 +69,13 @@ pub(super) async fn answer(operation: Operation, call: Result<Call>, env: &Env, 
 
 async fn asked(
     operation: Operation,
-    call: Result<Call>,
+    call: impl Future<Output = Result<Call>>,
     env: &Env,
     ctx: JsValue,
-    told: &RefCell<Told>,
+    told: &Rc<RefCell<Told>>,
 ) -> Result<Value> {
     if operation == Operation::Health {
-        target_of(operation, &call?.arguments)?;
+        target_of(operation, &call.await?.arguments)?;
         let checks = configuration(env);
         return match Platform::open(env, ctx) {
             Ok(platform) => to_json(&health(&platform, checks).await),
@@ -78,7 +84,7 @@ async fn asked(
     }
     let deployment = Deployment::open(env, ctx.clone())?;
     deployment.ready(operation.needs_bucket())?;
-    let Call { arguments, signal } = call?;
+    let Call { arguments, signal } = call.await?;
     let target = target_of(operation, &arguments)?;
     told.borrow_mut().target = Some(target.clone());
     let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
@@ -91,16 +97,18 @@ async fn asked(
         deployment.ready(toolset.needs_bucket())?;
     }
     let api_token = api_token(env)?;
+    let (told, goes_on) = (Rc::clone(told), matches!(target, Target::Named(_)));
     let work = async move {
         match target {
             Target::Tools(toolset) => to_json(&Tools { tools: tools::definitions(&toolset)? }),
-            Target::Tool(request) => to_json(&tools::call(&Platforms { platform, signal }, &request).await?),
+            Target::Tool(request) => to_json(&tools::call(&Platforms { platform, signal, told }, &request).await?),
             Target::Grant(request) => to_json(&tools::grant::grant(api_token.as_deref(), &request, WorkerClock.now())?),
             target => carry_out(&platform, target, operation, &arguments, &signal).await,
         }
     };
     // A caller who hangs up takes this event with it, unless something goes on: the workspace has to be told.
-    abort.ends_wait_for(work, &WaitUntil::of(ctx)).await
+    let outcome = abort.ends_wait_for(work, &WaitUntil::of(ctx)).await;
+    outcome.map_err(|error| if goes_on && error.code() == Code::Aborted { left() } else { error })
 }
 
 /// Has an operation carried out by whoever it is for.
@@ -124,12 +132,16 @@ async fn carry_out(
 struct Platforms {
     platform: Rc<Platform>,
     signal: JsValue,
+    told: Rc<RefCell<Told>>,
 }
 
 impl Operations for Platforms {
     async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value> {
         let target = target_of(operation, &arguments)?;
-        carry_out(&self.platform, target, operation, &arguments, &self.signal).await
+        let outcome = carry_out(&self.platform, target.clone(), operation, &arguments, &self.signal).await;
+        let answer = outcome.as_ref().map_or(Value::Null, Clone::clone);
+        self.told.borrow_mut().done.push((operation, target, answer));
+        outcome
     }
 
     async fn descent(&self, id: &SandboxId) -> Result<Descent> {

@@ -3,6 +3,7 @@
 use serde_json::json;
 use worker::{Env, Method, Request, Response, ResponseBuilder};
 
+use super::http::not_read;
 use crate::cloudflare::health::configuration;
 use crate::cloudflare::runtime::WorkerClock;
 use crate::model::health::Health;
@@ -13,7 +14,7 @@ pub(super) fn handle(request: &Request, env: &Env) -> worker::Result<Response> {
     let is_head = match request.method() {
         Method::Get => false,
         Method::Head => true,
-        _ => return Ok(ResponseBuilder::new().with_status(405).with_header("Allow", "GET, HEAD")?.empty()),
+        _ => return not_read(request),
     };
     let health = Health::of(WorkerClock.now(), configuration(env));
     let builder = ResponseBuilder::new()

@@ -14,7 +14,11 @@ use super::operations::{MAX_ARGUMENTS, Operation, too_large};
 use super::tell::refused;
 use super::{auth, healthz, mcp, problem};
 use crate::cloudflare::deployment::api_token;
-use crate::model::{Code, Error, Result};
+use crate::model::ids::quoted;
+use crate::model::{Code, Error, Result, json};
+
+/// The method of every operation.
+const POST: &str = "POST";
 
 /// `fetch(request)`
 #[wasm_bindgen]
@@ -23,6 +27,18 @@ pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
         let response = handle(request.into(), &env, ctx).await.map_err(JsValue::from)?;
         Ok(web_sys::Response::from(response).into())
     }))
+}
+
+/// `refuse(request)`: the answer to a request for a page by a method that it does not take.
+#[wasm_bindgen]
+pub fn refuse(request: web_sys::Request) -> std::result::Result<web_sys::Response, JsValue> {
+    Ok(not_read(&request.into()).map_err(JsValue::from)?.into())
+}
+
+/// The answer to a request by another method than those by which something is read.
+pub(super) fn not_read(request: &Request) -> worker::Result<Response> {
+    let error = not_allowed(request, "GET");
+    failed(&error, &refused("request", &error), "GET, HEAD")
 }
 
 async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
@@ -34,14 +50,14 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
     }
     let operation = match route(&request, env) {
         Ok(operation) => operation,
-        Err(error) => return failed(&error, &refused("request", &error)),
+        Err(error) => return failed(&error, &refused("request", &error), POST),
     };
     let signal = request.inner().signal().into();
-    let call = read(&mut request).await.map(|arguments| Call { arguments, signal });
+    let call = async move { Ok(Call { arguments: read(&mut request).await?, signal }) };
     let Answer { correlation_id, outcome } = answer(operation, call, env, ctx).await;
     match outcome {
         Ok(answer) => respond(ResponseBuilder::new(), "application/json", &answer, &correlation_id),
-        Err(error) => failed(&error, &correlation_id),
+        Err(error) => failed(&error, &correlation_id, POST),
     }
 }
 
@@ -52,7 +68,7 @@ fn route(request: &Request, env: &Env) -> Result<Operation> {
         let names: Vec<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
         Error::new(
             Code::RouteNotFound,
-            format!("There is no route {path:?}."),
+            format!("There is no route {}.", quoted(&path)),
             format!(
                 "The routes are POST /v1/<operation>, with one of {}; /mcp; and to read /, /docs, /openapi.json and /healthz.",
                 names.join(", ")
@@ -64,13 +80,19 @@ fn route(request: &Request, env: &Env) -> Result<Operation> {
     auth::check(api_token(env)?.as_deref(), authorization.as_deref())?;
     let operation = Operation::by_name(name).ok_or_else(not_found)?;
     if request.method() != Method::Post {
-        return Err(Error::new(
-            Code::MethodNotAllowed,
-            format!("{path} does not take {}.", request.inner().method()),
-            format!("Use POST {path}, with the options as a JSON body."),
-        ));
+        return Err(not_allowed(request, POST));
     }
     Ok(operation)
+}
+
+fn not_allowed(request: &Request, allowed: &str) -> Error {
+    let (path, method) = (request.path(), request.inner().method());
+    let with = if allowed == POST { ", with the options as a JSON body" } else { "" };
+    Error::new(
+        Code::MethodNotAllowed,
+        format!("{path} does not take {method}."),
+        format!("Use {allowed} {path}{with}."),
+    )
 }
 
 /// The body as JSON, as far as it is JSON and no larger than it may be.
@@ -80,7 +102,7 @@ async fn read(request: &mut Request) -> Result<Value> {
     if !media_type.eq_ignore_ascii_case("application/json") {
         return Err(Error::new(
             Code::UnsupportedMediaType,
-            format!("The body's Content-Type is {media_type:?}."),
+            format!("The body's Content-Type is {}.", quoted(media_type)),
             "Send JSON, with the header `Content-Type: application/json`.",
         ));
     }
@@ -95,15 +117,16 @@ async fn read(request: &mut Request) -> Result<Value> {
             return Err(too_large());
         }
     }
-    serde_json::from_slice(&body).map_err(|error| unreadable(error.to_string()))
+    json::receive(&body).map_err(unreadable)
 }
 
-fn failed(error: &Error, correlation_id: &str) -> worker::Result<Response> {
+/// An answer that is an error. `methods` are those that the route takes.
+fn failed(error: &Error, correlation_id: &str, methods: &str) -> worker::Result<Response> {
     let (status, body) = problem::problem(error, correlation_id);
     let builder = ResponseBuilder::new().with_status(status);
     let builder = match error.code() {
         Code::Unauthorized => builder.with_header("WWW-Authenticate", "Bearer")?,
-        Code::MethodNotAllowed => builder.with_header("Allow", "POST")?,
+        Code::MethodNotAllowed => builder.with_header("Allow", methods)?,
         _ => builder,
     };
     respond(builder, problem::MEDIA_TYPE, &body, correlation_id)

@@ -125,8 +125,9 @@ impl Inner {
 
     /// Whose workspace it is and what it is called, as far as that is known.
     fn words(&self) -> Vec<(&'static str, String)> {
-        let known = self.service.borrow();
-        let Some((address, _)) = &*known else { return Vec::new() };
+        let named = self.name.as_ref().and_then(|name| Address::parse(name).ok());
+        let known = named.or_else(|| Some(self.service.borrow().as_ref()?.0.clone()));
+        let Some(address) = known else { return Vec::new() };
         vec![("tenant", address.tenant.to_string()), ("name", address.name.to_string())]
     }
 }

@@ -8,7 +8,6 @@ use js_sys::futures::future_to_promise;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
-use super::exception::exception;
 use super::tell::{add_error, correlation_id};
 use crate::cloudflare::log::Line;
 use crate::cloudflare::runtime::WorkerClock;
@@ -31,12 +30,12 @@ pub(super) fn answer(correlation_id: String, work: impl Future<Output = Result<V
             Ok(answer) => Outcome::Answer(answer),
             Err(error) => Outcome::Error(error),
         };
-        json::print(&Reply { outcome, deeds: trace.deeds() }).map(JsValue::from).map_err(JsValue::from)
+        json::print(&Reply { outcome, deeds: trace.tell() }).map(JsValue::from).map_err(JsValue::from)
     }))
 }
 
-/// What an alarm came to, for the object that `whose` names. A line tells of it where something was done or failed. What could
-/// not be done is done by a later alarm; it throws only where none could be set.
+/// What an alarm came to, for the object that `whose` names: whether all was done. A line tells of it where something was done or
+/// failed. What could not be done is to be tried again: see `entry.mjs`.
 pub(super) fn alarm(
     whose: impl FnOnce() -> Vec<(&'static str, String)> + 'static,
     work: impl Future<Output = Result<()>> + 'static,
@@ -44,8 +43,9 @@ pub(super) fn alarm(
     future_to_promise(AssertUnwindSafe(async move {
         let trace = Trace::new(correlation_id());
         let started = WorkerClock.now();
-        let outcome = trace.within(work).await;
-        let deeds = trace.deeds();
+        let work = AssertUnwindSafe(trace.within(work)).catch_unwind();
+        let outcome = work.await.unwrap_or_else(|_| Err(Error::defect()));
+        let deeds = trace.tell();
         if outcome.is_err() || !deeds.is_nothing() {
             let mut line = Line::of("alarm", &trace.correlation_id);
             for (name, value) in whose() {
@@ -58,12 +58,7 @@ pub(super) fn alarm(
             }
             line.with_deeds(&deeds).write();
         }
-        match outcome {
-            Err(error) if matches!(error.code(), Code::LedgerUnavailable | Code::Internal) => {
-                Err(exception(&error, &trace.correlation_id))
-            }
-            _ => Ok(JsValue::UNDEFINED),
-        }
+        Ok(outcome.is_ok().into())
     }))
 }
 

@@ -1,5 +1,6 @@
 //! The functions that `entry.mjs` calls, for RPC methods.
 
+use std::future::ready;
 use std::panic::AssertUnwindSafe;
 
 use js_sys::futures::future_to_promise;
@@ -35,7 +36,7 @@ pub fn call(name: String, options: JsValue, env: Env, ctx: JsValue) -> Promise {
 pub fn scheduled(env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
         let (operation, arguments) = cron();
-        let call = Ok(Call { arguments, signal: JsValue::UNDEFINED });
+        let call = ready(Ok(Call { arguments, signal: JsValue::UNDEFINED }));
         let Answer { correlation_id, outcome } = answer(operation, call, &env, ctx).await;
         outcome.map(|_| JsValue::UNDEFINED).map_err(|error| exception(&error, &correlation_id))
     }))
@@ -48,7 +49,7 @@ async fn perform(
     ctx: JsValue,
 ) -> std::result::Result<JsValue, JsValue> {
     let call = take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read(&options)?, signal }));
-    let Answer { correlation_id, outcome } = answer(operation, call, &env, ctx).await;
+    let Answer { correlation_id, outcome } = answer(operation, ready(call), &env, ctx).await;
     match outcome {
         Ok(answer) => to_js(&answer),
         Err(error) => Err(exception(&error, &correlation_id)),

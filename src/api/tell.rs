@@ -11,13 +11,15 @@ use crate::model::{Error, Result};
 use crate::ports::Entropy;
 use crate::service::trace::Trace;
 
-/// What is known of a call before it is answered.
+/// What is known of a call beside what it came to.
 #[derive(Default)]
 pub(super) struct Told {
     /// What it is about.
     pub target: Option<Target>,
     /// The tool that it calls.
     pub tool: Option<&'static str>,
+    /// What the tool has done: the operations, what they were about, and what they answered.
+    pub done: Vec<(Operation, Target, Value)>,
 }
 
 /// Tells what a call came to, in one line, and counts it.
@@ -29,24 +31,25 @@ pub(super) fn tell(
     outcome: &Result<Value>,
     env: &Env,
 ) {
-    let deeds = trace.deeds();
+    let deeds = trace.tell();
     let mut line = Line::of(operation.name(), &trace.correlation_id).with("durationMs", duration_millis);
     if let Some(tool) = told.tool {
         line.add("tool", tool);
     }
-    match &told.target {
-        Some(Target::Sandbox(id)) => line.add("originId", id.as_str()),
-        Some(Target::Named(address)) => {
-            line.add("tenant", address.tenant.as_str());
-            line.add("name", address.name.as_str());
-        }
-        _ => {}
+    if let Some(target) = &told.target {
+        add_target(&mut line, target);
     }
-    let size = outcome.as_ref().ok().and_then(size_bytes);
+    let mut size = None;
+    for (operation, target, answer) in &told.done {
+        add_target(&mut line, target);
+        add_answer(&mut line, *operation, answer);
+        size = size_bytes(*operation, answer).or(size);
+    }
     match outcome {
         Ok(answer) => {
             line.add("outcome", "success");
             add_answer(&mut line, operation, answer);
+            size = size_bytes(operation, answer).or(size);
         }
         Err(error) => add_error(&mut line, error),
     }
@@ -84,32 +87,99 @@ pub(super) fn correlation_id() -> String {
     format!("{:016x}", u64::from_be_bytes(random.first_chunk().copied().unwrap_or_default()))
 }
 
-/// The size of the archive that an answer tells of.
-fn size_bytes(answer: &Value) -> Option<u64> {
-    let places = ["/capture/sizeBytes", "/lastSnapshot/sizeBytes", "/sizeBytes"];
-    places.iter().find_map(|place| answer.pointer(place)?.as_u64())
-}
-
-fn add_answer(line: &mut Line, operation: Operation, answer: &Value) {
-    match operation {
-        Operation::Sweep => line.add("counts", answer.clone()),
-        Operation::Health => line.add("ok", answer.get("ok").cloned().unwrap_or_default()),
-        _ => {
-            for id in ["tenant", "name", "state", "snapshotId", "originId", "sandboxId", "rootId"] {
-                if let Some(value) = answer.pointer(&format!("/ref/{id}")).or_else(|| answer.get(id)) {
-                    line.add(id, value.clone());
-                }
-            }
+fn add_target(line: &mut Line, target: &Target) {
+    match target {
+        Target::Sandbox(id) => line.add("originId", id.as_str()),
+        Target::Named(address) => {
+            line.add("tenant", address.tenant.as_str());
+            line.add("name", address.name.as_str());
         }
+        _ => {}
     }
 }
 
-/// The message only where it is about this Worker's world: otherwise it quotes what the caller sent.
+/// The members of an answer that are told: by what, and where it is.
+fn members(operation: Operation) -> &'static [(&'static str, &'static str)] {
+    match operation {
+        Operation::Snapshot | Operation::Import => {
+            &[("snapshotId", "/ref/snapshotId"), ("originId", "/ref/originId"), ("rootId", "/ref/rootId")]
+        }
+        Operation::Restore | Operation::Branch => &[("sandboxId", "/ref/sandboxId"), ("rootId", "/ref/rootId")],
+        Operation::Get
+        | Operation::Manifest
+        | Operation::Label
+        | Operation::Pin
+        | Operation::Unpin
+        | Operation::Delete => &[("snapshotId", "/snapshotId")],
+        Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
+        Operation::Sweep => &[("counts", "")],
+        Operation::Health => &[("ok", "/ok")],
+        Operation::StopWorkspace => {
+            &[("state", "/state"), ("sandboxId", "/sandboxId"), ("snapshotId", "/lastSnapshot/id")]
+        }
+        Operation::CreateWorkspace
+        | Operation::GetOrCreateWorkspace
+        | Operation::GetWorkspaceByName
+        | Operation::StartWorkspace
+        | Operation::UpdateWorkspace => {
+            &[("state", "/state"), ("sandboxId", "/sandboxId"), ("snapshotId", "/restoredFrom")]
+        }
+        Operation::ForkWorkspace => &[("snapshotId", "/snapshotId"), ("originId", "/originId")],
+        Operation::CreateCheckpoint | Operation::RestoreCheckpoint | Operation::DiffCheckpoint => {
+            &[("commit", "/commit")]
+        }
+        Operation::List
+        | Operation::Lineage
+        | Operation::Retention
+        | Operation::SetRetention
+        | Operation::ApplyRetention
+        | Operation::RotateKey
+        | Operation::ListWorkspaces
+        | Operation::DeleteWorkspace
+        | Operation::ListCheckpoints
+        | Operation::ListTools
+        | Operation::CallTool
+        | Operation::GrantTools => &[],
+    }
+}
+
+fn add_answer(line: &mut Line, operation: Operation, answer: &Value) {
+    for (name, place) in members(operation) {
+        if let Some(value) = answer.pointer(place) {
+            line.add(name, value.clone());
+        }
+    }
+    if let (Operation::ForkWorkspace, Some(forks)) = (operation, answer.get("forks").and_then(Value::as_array)) {
+        let failed = forks.iter().filter(|fork| fork.get("error").is_some()).count();
+        line.add("made", forks.len().saturating_sub(failed));
+        line.add("failed", failed);
+    }
+}
+
+/// The size of the archive that an answer tells of.
+fn size_bytes(operation: Operation, answer: &Value) -> Option<u64> {
+    let place = match operation {
+        Operation::Snapshot | Operation::Import => "/capture/sizeBytes",
+        Operation::StopWorkspace => "/lastSnapshot/sizeBytes",
+        Operation::Get | Operation::Manifest | Operation::Label | Operation::Pin | Operation::Unpin => "/sizeBytes",
+        _ => return None,
+    };
+    answer.pointer(place)?.as_u64()
+}
+
+/// What was said only where it can be nobody's content: otherwise it is for the caller alone.
 pub(super) fn add_error(line: &mut Line, error: &Error) {
     line.add("outcome", "failure");
     line.add("code", json!(error.code()));
-    if !error.code().is_about_the_call() {
+    let may_quote = error.code().may_quote();
+    if !may_quote {
         line.add("message", error.message());
-        line.add("cause", json!(error.cause()));
+    }
+    if let Some(cause) = error.cause() {
+        let mut cause = json!(cause);
+        if let (true, Some(cause)) = (may_quote, cause.as_object_mut()) {
+            cause.remove("message");
+        }
+        line.add("cause", cause);
     }
 }

@@ -14,6 +14,7 @@ use super::runtime::{WaitUntil, WorkerClock, WorkerEntropy};
 use super::sandboxes::Stubs;
 use super::workspaces::WorkspaceObjects;
 use crate::model::named::Address;
+use crate::model::origin::is_origin;
 use crate::model::{Code, Directory, Error, Result, SandboxId};
 use crate::ports::Ports;
 use crate::service::named::NamedWorkspace;
@@ -26,8 +27,18 @@ const LOCAL_BUCKET: &str = "LOCAL_BUCKET";
 const API_TOKEN: &str = "API_TOKEN";
 const ALLOWED_ORIGINS: &str = "ALLOWED_ORIGINS";
 
-/// The vars and secrets that are read.
-pub const VARS: [&str; 6] = [SANDBOX_BINDING, BACKUP_R2_BINDING, DEFAULT_DIR, LOCAL_BUCKET, API_TOKEN, ALLOWED_ORIGINS];
+/// Refuses a var whose value can't be used.
+type Check = fn(&Env) -> Result<()>;
+
+/// The vars and secrets that are read, each with what refuses a value that can't be used.
+pub const VARS: [(&str, Check); 6] = [
+    (SANDBOX_BINDING, |env| sandbox_binding(env).map(drop)),
+    (BACKUP_R2_BINDING, |env| var(env, BACKUP_R2_BINDING).map(drop)),
+    (DEFAULT_DIR, |env| default_dir(env).map(drop)),
+    (LOCAL_BUCKET, |env| is_local(env).map(drop)),
+    (API_TOKEN, |env| api_token(env).map(drop)),
+    (ALLOWED_ORIGINS, |env| allowed_origins(env).map(drop)),
+];
 
 /// This Worker, as it is configured, while it handles one event.
 pub struct Deployment {
@@ -68,8 +79,7 @@ impl Deployment {
 
     /// The vars whose values can't be used.
     pub fn unusable(env: &Env) -> impl Iterator<Item = &'static str> {
-        let dir = default_dir(env).is_err().then_some(DEFAULT_DIR);
-        dir.into_iter().chain(is_local(env).is_err().then_some(LOCAL_BUCKET))
+        VARS.into_iter().filter_map(|(name, check)| check(env).is_err().then_some(name))
     }
 
     /// The ports over this Worker's bindings.
@@ -108,9 +118,18 @@ pub fn api_token(env: &Env) -> Result<Option<String>> {
 /// The var `ALLOWED_ORIGINS`: the origins of web pages that may use `/mcp`, with commas between them.
 ///
 /// # Errors
-/// [`Code::ConfigInvalid`] when it is something else than text.
+/// [`Code::ConfigInvalid`] when one of them can be no page's.
 pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
-    var(env, ALLOWED_ORIGINS)
+    let list = var(env, ALLOWED_ORIGINS)?;
+    let mut origins = list.iter().flat_map(|list| list.split(',')).map(str::trim);
+    if origins.all(|origin| origin.is_empty() || origin == "null" || is_origin(origin)) {
+        return Ok(list);
+    }
+    Err(Error::new(
+        Code::ConfigInvalid,
+        "The var ALLOWED_ORIGINS names something that is not the origin of a web page.",
+        "List origins without paths or wildcards, with commas between them: \"https://app.example.com, http://localhost:3000\".",
+    ))
 }
 
 /// The ports over this Worker's bindings.
@@ -128,7 +147,7 @@ impl Platform {
     /// The ports over the bindings, outside of any Durable Object. A binding that is missing is an error of the port.
     ///
     /// # Errors
-    /// [`Code::ConfigInvalid`] when a var that names a binding is something else than text.
+    /// [`Code::ConfigInvalid`] when a var that names a binding can't be used.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
         Self::with(env, ctx, |_| Err(Error::defect()), |_| Err(Error::defect()))
     }
@@ -139,7 +158,7 @@ impl Platform {
         ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>,
         home: impl FnOnce(&JsValue) -> Result<SqlHome>,
     ) -> Result<Self> {
-        let sandbox_binding = var(env, SANDBOX_BINDING)?.unwrap_or_else(|| "Sandbox".into());
+        let sandbox_binding = sandbox_binding(env)?;
         let r2_binding = var(env, BACKUP_R2_BINDING)?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         Ok(Self {
             sandboxes: env.durable_object(&sandbox_binding).map(Stubs::new).map_err(|_| no_sandboxes(&sandbox_binding)),
@@ -218,6 +237,19 @@ pub fn var(env: &Env, name: &str) -> Result<Option<String>> {
         )
     })?;
     Ok(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// The name of the namespace of the sandboxes.
+fn sandbox_binding(env: &Env) -> Result<String> {
+    let name = var(env, SANDBOX_BINDING)?.unwrap_or_else(|| "Sandbox".into());
+    if ["Workspace", "NamedWorkspace", "Directory"].contains(&name.as_str()) {
+        return Err(Error::new(
+            Code::ConfigInvalid,
+            format!("The var SANDBOX_BINDING names {name}, which are this Worker's own objects and no sandboxes."),
+            "Set it to the binding of the sandboxes, or leave it out where that is called Sandbox.",
+        ));
+    }
+    Ok(name)
 }
 
 fn default_dir(env: &Env) -> Result<Directory> {

@@ -32,12 +32,23 @@ pub struct Point {
     pub attempts: f64,
 }
 
+fn bound(env: &Env) -> Option<JsValue> {
+    Reflect::get(env, &BINDING.into()).ok().filter(|value| !value.is_undefined() && !value.is_null())
+}
+
 impl Metrics {
     /// The dataset, where there is one.
     pub fn of(env: &Env) -> Option<Self> {
-        let dataset = Reflect::get(env, &BINDING.into()).ok().filter(JsValue::is_object)?;
-        let write = Reflect::get(&dataset, &"writeDataPoint".into()).ok()?.dyn_into().ok()?;
+        let dataset = bound(env).filter(JsValue::is_object)?;
+        let method = |name: &str| Reflect::get(&dataset, &name.into()).ok()?.dyn_into::<Function>().ok();
+        // The stub of a service has a method for every name.
+        let write = method("writeDataPoint").filter(|_| method("").is_none())?;
         Some(Self { dataset, write })
+    }
+
+    /// Whether something is bound, a dataset or not.
+    pub fn are_bound(env: &Env) -> bool {
+        bound(env).is_some()
     }
 
     /// Counts an operation. What can't be counted is no failure of it.

@@ -55,19 +55,18 @@ impl WaitUntil {
 }
 
 impl Background for WaitUntil {
-    /// What is done for a call after its answer is told in a line of its own.
+    /// The work stays within the trace of its call. What it does after that was told is told in a line of its own.
     fn run(&self, work: LocalBoxFuture<'static, ()>) {
-        let trace = Trace::current().map(|trace| Trace::new(trace.correlation_id.as_str()));
+        let trace = Trace::current();
         let promise = future_to_promise(AssertUnwindSafe(async move {
-            match trace {
-                Some(trace) => {
-                    trace.within(work).await;
-                    let deeds = trace.deeds();
-                    if !deeds.is_nothing() {
-                        Line::of("background", &trace.correlation_id).with_deeds(&deeds).write();
-                    }
-                }
-                None => work.await,
+            let Some(trace) = trace else {
+                work.await;
+                return Ok(JsValue::UNDEFINED);
+            };
+            trace.within(work).await;
+            let deeds = trace.take_later();
+            if !deeds.is_nothing() {
+                Line::of("background", &trace.correlation_id).with_deeds(&deeds).write();
             }
             Ok(JsValue::UNDEFINED)
         }));

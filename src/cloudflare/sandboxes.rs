@@ -65,6 +65,21 @@ impl Stubs {
     }
 }
 
+/// The failure of a command of ours that printed something else than it should: what that is may be anybody's content.
+fn unreadable(what: &str) -> Failure {
+    Failure::unexpected("the sandbox", format!("{what} can't be read"))
+}
+
+/// A failure to set variables, without their values: the SDK sets them by commands, which it may quote.
+fn untold(env: &BTreeMap<String, Option<String>>, mut failure: Failure) -> Failure {
+    let quotes = |text: &str| !text.is_empty() && failure.message.contains(text);
+    if quotes("export ") || env.values().flatten().any(|value| quotes(value)) {
+        let names: Vec<&str> = env.keys().map(String::as_str).collect();
+        failure.message = format!("the variables {} can't be set", names.join(", "));
+    }
+    failure
+}
+
 /// A failure without the command that it quotes at the end: that is ours, and long.
 fn without(command: &str, mut failure: Failure) -> Failure {
     if let Some(start) = command.lines().next().and_then(|line| failure.message.find(line)) {
@@ -99,7 +114,7 @@ impl Sandboxes for Stubs {
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
         let stdout = self.run(id, &scripts::probe(dir), COMMAND_MILLIS).await?;
-        scripts::read_probe(&stdout).ok_or_else(|| Failure::unexpected("the probe", format!("{stdout:?}")))
+        scripts::read_probe(&stdout).ok_or_else(|| unreadable("the probe"))
     }
 
     async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
@@ -140,7 +155,8 @@ impl Sandboxes for Stubs {
     }
 
     async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
-        self.call::<Option<Map<String, Value>>>(id, "setEnvVars", &[json!(env)]).await.map(drop)
+        let set = self.call::<Option<Map<String, Value>>>(id, "setEnvVars", &[json!(env)]).await;
+        set.map(drop).map_err(|failure| untold(env, failure))
     }
 
     async fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> Result<bool, Failure> {
@@ -153,7 +169,7 @@ impl Sandboxes for Stubs {
 
     async fn survey(&self, id: &SandboxId, dir: &Directory) -> Result<Survey, Failure> {
         let stdout = self.run(id, &scripts::survey(dir), WALK_MILLIS).await?;
-        scripts::read_survey(&stdout).ok_or_else(|| Failure::unexpected("the survey", format!("{stdout:?}")))
+        scripts::read_survey(&stdout).ok_or_else(|| unreadable("the survey"))
     }
 
     async fn hashes(
@@ -166,15 +182,14 @@ impl Sandboxes for Stubs {
             return Ok(BTreeMap::new());
         }
         let stdout = self.run(id, &scripts::hashes(dir, files), WALK_MILLIS).await?;
-        let unexpected = || Failure::unexpected("the sandbox", format!("{stdout:?} of hashes"));
-        scripts::read_hashes(&stdout, files).ok_or_else(unexpected)
+        scripts::read_hashes(&stdout, files).ok_or_else(|| unreadable("the list of hashes"))
     }
 
     async fn stirred(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
         match self.run(id, &scripts::stirred(dir), WALK_MILLIS).await?.trim() {
             "stirred" => Ok(true),
             "still" => Ok(false),
-            other => Err(Failure::unexpected("the sandbox", format!("{other:?}"))),
+            _ => Err(unreadable("whether files have changed")),
         }
     }
 
@@ -212,5 +227,23 @@ mod tests {
         let told = |message: &str| without("run=/run/x\nrm -rf", Failure::new("CommandError", message)).message;
         assert_eq!(told("It timed out after 1000 ms: run=/run/x\nrm…"), "It timed out after 1000 ms");
         assert_eq!(told("The container went away"), "The container went away");
+    }
+
+    #[test]
+    fn a_failure_to_set_variables_tells_their_names_alone() {
+        let env = BTreeMap::from([
+            ("KEY".to_owned(), Some("open sesame".to_owned())),
+            ("GONE".to_owned(), None),
+            ("EMPTY".to_owned(), Some(String::new())),
+        ]);
+        let told = |message: &str| untold(&env, Failure::new("CommandError", message)).message;
+        for quoting in [
+            "Failed to execute command 'export KEY='open sesame'' in session 'default'",
+            "It timed out after 1000 ms: export KEY='open s…",
+            "Failed to set KEY: bash: open sesame: no",
+        ] {
+            assert_eq!(told(quoting), "the variables EMPTY, GONE, KEY can't be set");
+        }
+        assert_eq!(told("Network connection lost."), "Network connection lost.");
     }
 }

@@ -188,8 +188,8 @@ codes! {
 }
 
 impl Code {
-    /// Whether the failure is of the call itself, so that its message quotes what the caller sent.
-    pub fn is_about_the_call(self) -> bool {
+    /// Whether its message may quote what a caller sent, or what is in a sandbox: that is for the caller alone.
+    pub fn may_quote(self) -> bool {
         matches!(
             self,
             Self::InvalidArgument
@@ -213,6 +213,10 @@ impl Code {
                 | Self::RouteNotFound
                 | Self::MethodNotAllowed
                 | Self::UnsupportedMediaType
+                | Self::BackupFailed
+                | Self::BackupNotFound
+                | Self::RestoreFailed
+                | Self::SandboxFailed
         )
     }
 

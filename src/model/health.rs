@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::origin::is_origin;
 use super::{Code, Timestamp};
 
 /// What was found of a deployment.
@@ -98,10 +99,22 @@ const CREDENTIALS: [&[&str]; 4] = [
     &["CLOUDFLARE_R2_ACCOUNT_ID", "CLOUDFLARE_ACCOUNT_ID"],
 ];
 
-/// Judges what sandboxes of this Worker would sign their transfers with. `is_set` tells whether a var or secret has a
-/// value.
-pub fn backup_credentials(local_bucket: bool, is_set: impl Fn(&str) -> bool) -> HealthCheck {
+/// The var with the endpoint of a bucket that has one of its own. The class of the sandboxes refuses to work with another one
+/// than it takes.
+const ENDPOINT: &str = "BACKUP_BUCKET_ENDPOINT";
+
+/// Judges what sandboxes of this Worker would sign their transfers with. `value` is that of a var or secret, which may be empty.
+pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<String>) -> HealthCheck {
     let name = Part::BackupCredentials;
+    let is_set = |name: &str| value(name).is_some_and(|value| !value.is_empty());
+    if value(ENDPOINT).is_some_and(|endpoint| !(endpoint.starts_with("https://") && is_origin(&endpoint))) {
+        return HealthCheck::wrong(
+            name,
+            Code::BackupConfigInvalid,
+            format!("{ENDPOINT} is not an https origin: every call of a sandbox fails."),
+            "Set it to one without a path, such as https://<account id>.eu.r2.cloudflarestorage.com, or leave it out.",
+        );
+    }
     if local_bucket {
         return HealthCheck::right(name, "LOCAL_BUCKET is set: backups pass through the Worker, and need none.");
     }

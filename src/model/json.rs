@@ -3,9 +3,13 @@
 //! Everything passes through [`Value`]: so each type is compiled for one reader and one writer, which halves the
 //! WebAssembly.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use super::ids::quoted;
 
 /// Reads a value.
 pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
@@ -18,6 +22,12 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     read(&value)
 }
 
+/// Reads what a caller has written. No key may be given twice: one of the two values would be lost without a word.
+pub fn receive(text: &[u8]) -> Result<Value, String> {
+    let Unambiguous(value) = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    Ok(value)
+}
+
 /// Writes a value.
 pub fn write(value: &impl Serialize) -> Result<Value, String> {
     serde_json::to_value(value).map_err(|error| error.to_string())
@@ -26,4 +36,66 @@ pub fn write(value: &impl Serialize) -> Result<Value, String> {
 /// Writes a text, its keys in order and without blanks.
 pub fn print(value: &impl Serialize) -> Result<String, String> {
     write(value).map(|value| value.to_string())
+}
+
+/// A value in which every key of an object is there once.
+struct Unambiguous(Value);
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Builder).map(Self)
+    }
+}
+
+struct Builder;
+
+impl<'de> Visitor<'de> for Builder {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unambiguous(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some((name, Unambiguous(member))) = members.next_entry::<String, _>()? {
+            if object.contains_key(&name) {
+                return Err(A::Error::custom(format!("the key {} is given twice", quoted(&name))));
+            }
+            object.insert(name, member);
+        }
+        Ok(Value::Object(object))
+    }
 }

@@ -17,6 +17,7 @@ pub mod label;
 pub mod mark;
 pub mod mint;
 pub mod named;
+pub mod origin;
 pub mod policy;
 pub mod record;
 pub mod refs;

@@ -15,6 +15,7 @@ use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 
 use super::planted::{Bug, planted};
 use super::snapshot::{self, Made};
+use super::trace::{self, Trace};
 use super::{Abort, CloudflareSandboxSnapshotter};
 use crate::model::{Capture, Code, Error, Result, SandboxId, SnapshotRequest, Taken, Timestamp};
 use crate::ports::{Background, Clock, Ports};
@@ -38,6 +39,8 @@ struct Turn {
     /// What the captures behind this one wait for: dropped when it leaves the line.
     behind: RefCell<Vec<oneshot::Sender<()>>>,
     outcome: Shared<LocalBoxFuture<'static, Result<Made>>>,
+    /// Of the capture itself: each who waits for it tells of it.
+    trace: Rc<Trace>,
 }
 
 impl Guard {
@@ -61,7 +64,10 @@ impl Guard {
         };
         let waits = Waits::for_turn(&this.memory.guard, &turn);
         let made = match select(turn.outcome.clone(), abort.fired().boxed_local()).await {
-            Either::Left((outcome, _)) => outcome?,
+            Either::Left((outcome, _)) => {
+                trace::note(turn.trace.tell());
+                outcome?
+            }
             Either::Right(((), _)) => return Err(Abort::error()),
         };
         drop(waits);
@@ -96,8 +102,12 @@ impl Guard {
             receiver
         });
         let (stop, stops) = oneshot::channel();
+        let trace = Trace::of_shared_work();
         let turn = Rc::new_cyclic(|turn| Turn {
-            outcome: take_turn(this.clone(), turn.clone(), turn_comes, stops).boxed_local().shared(),
+            outcome: within(Rc::clone(&trace), take_turn(this.clone(), turn.clone(), turn_comes, stops))
+                .boxed_local()
+                .shared(),
+            trace: Rc::clone(&trace),
             request,
             began_at: Cell::new(None),
             waiting: Cell::new(0),
@@ -105,7 +115,12 @@ impl Guard {
             behind: RefCell::default(),
         });
         this.memory.guard.line.borrow_mut().push(Rc::clone(&turn));
-        this.ports.background().run(turn.outcome.clone().map(drop).boxed_local());
+        let outcome = turn.outcome.clone();
+        let to_the_end = async move {
+            drop(outcome.await);
+            trace::note(trace.tell_rest());
+        };
+        this.ports.background().run(to_the_end.boxed_local());
         Ok(turn)
     }
 
@@ -118,6 +133,10 @@ impl Guard {
         }
         drop(left);
     }
+}
+
+async fn within<T>(trace: Rc<Trace>, work: impl Future<Output = T>) -> T {
+    trace.within(work).await
 }
 
 /// Waits for the captures in front, whatever comes of them, and does this one.

@@ -1,9 +1,10 @@
 //! What is told of a piece of work beside its answer: who asked, how often something was tried, and what was done on the way.
 //!
 //! It stands beside the work and not in its arguments, since it changes nothing: whoever is polled within a trace finds it as
-//! the [`current`](Trace::current) one.
+//! the [`current`](Trace::current) one. Work that goes on after the answer stays within its trace. What it does then is told
+//! of later.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -22,6 +23,9 @@ pub struct Trace {
     /// Of the call that it is done for: the same in every object of this Worker, and in what the caller is told.
     pub correlation_id: String,
     deeds: RefCell<Deeds>,
+    is_told: Cell<bool>,
+    /// What was done since it was told.
+    later: RefCell<Deeds>,
 }
 
 /// What was done.
@@ -52,17 +56,36 @@ impl Deeds {
 
     fn add(&mut self, other: Self) {
         self.attempts = self.attempts.max(other.attempts);
-        self.let_go.extend(other.let_go);
-        self.adopted.extend(other.adopted);
-        self.discarded.extend(other.discarded);
-        self.ended.extend(other.ended);
+        extend(&mut self.let_go, other.let_go);
+        extend(&mut self.adopted, other.adopted);
+        extend(&mut self.discarded, other.discarded);
+        extend(&mut self.ended, other.ended);
+    }
+}
+
+/// Adds what is not there yet: a deed may be told by more than one who took part in it.
+fn extend<T: PartialEq>(known: &mut Vec<T>, more: Vec<T>) {
+    for one in more {
+        if !known.contains(&one) {
+            known.push(one);
+        }
     }
 }
 
 impl Trace {
     /// That of work which is about to begin.
     pub fn new(correlation_id: impl Into<String>) -> Rc<Self> {
-        Rc::new(Self { correlation_id: correlation_id.into(), deeds: RefCell::default() })
+        Rc::new(Self {
+            correlation_id: correlation_id.into(),
+            deeds: RefCell::default(),
+            is_told: Cell::default(),
+            later: RefCell::default(),
+        })
+    }
+
+    /// That of work which is about to begin for the same call, and whose outcome others may share.
+    pub(super) fn of_shared_work() -> Rc<Self> {
+        Self::new(Self::current().map(|trace| trace.correlation_id.clone()).unwrap_or_default())
     }
 
     /// That of the work which is being done.
@@ -80,10 +103,26 @@ impl Trace {
         .await
     }
 
-    /// What was done until now.
-    pub fn deeds(&self) -> Deeds {
+    /// What was done until now, to be told of. What is done from now on is told of [`later`](Self::take_later).
+    pub fn tell(&self) -> Deeds {
+        self.is_told.set(true);
         let deeds = self.deeds.borrow().clone();
         Deeds { attempts: deeds.attempts.max(1), ..deeds }
+    }
+
+    /// What was done since it was told, or was told later the last time.
+    pub fn take_later(&self) -> Deeds {
+        self.later.take()
+    }
+
+    /// What nobody has told yet.
+    pub(super) fn tell_rest(&self) -> Deeds {
+        if self.is_told.get() { self.take_later() } else { self.tell() }
+    }
+
+    fn note(&self, deeds: Deeds) {
+        let bag = if self.is_told.get() { &self.later } else { &self.deeds };
+        bag.borrow_mut().add(deeds);
     }
 }
 
@@ -99,7 +138,7 @@ impl Drop for Outer {
 /// Notes what was done, where somebody is going to tell of it.
 pub fn note(deeds: Deeds) {
     if let Some(trace) = Trace::current() {
-        trace.deeds.borrow_mut().add(deeds);
+        trace.note(deeds);
     }
 }
 

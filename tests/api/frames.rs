@@ -51,6 +51,13 @@ fn what_is_no_json_is_refused() {
 }
 
 #[test]
+fn a_key_that_is_given_twice_is_refused() {
+    let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#;
+    refused(body, -32700);
+    assert!(Frame::parse(body).unwrap_err().message.contains("the key \"name\" is given twice"));
+}
+
+#[test]
 fn what_is_no_message_is_refused() {
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     for body in [
@@ -83,4 +90,6 @@ fn a_fault_is_an_error_in_answer_to_its_request() {
     assert_eq!(fault.body(Some(&json!("a"))), json!({ "jsonrpc": "2.0", "id": "a", "error": error }));
     fault.data = Some(json!({ "why": 1 }));
     assert_eq!(fault.body(None)["error"]["data"], json!({ "why": 1 }));
+    let known = fault.known_by("5be07d24683f1c9a");
+    assert_eq!(known.body(None)["error"]["data"], json!({ "why": 1, "correlationId": "5be07d24683f1c9a" }));
 }

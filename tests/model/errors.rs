@@ -65,8 +65,8 @@ fn these_codes_may_pass_and_no_others() {
 }
 
 #[test]
-fn the_messages_of_these_codes_quote_what_the_caller_sent() {
-    let quoting: Vec<_> = Code::ALL.iter().filter(|code| code.is_about_the_call()).map(|code| code.as_str()).collect();
+fn the_messages_of_these_codes_may_quote_what_a_caller_sent_or_what_is_in_a_sandbox() {
+    let quoting: Vec<_> = Code::ALL.iter().filter(|code| code.may_quote()).map(|code| code.as_str()).collect();
     let expected = [
         "INVALID_ARGUMENT",
         "INVALID_SANDBOX_ID",
@@ -86,6 +86,10 @@ fn the_messages_of_these_codes_quote_what_the_caller_sent() {
         "CHECKPOINT_NOT_FOUND",
         "CHECKPOINT_FAILED",
         "TOOL_NOT_FOUND",
+        "SANDBOX_FAILED",
+        "BACKUP_FAILED",
+        "BACKUP_NOT_FOUND",
+        "RESTORE_FAILED",
         "ROUTE_NOT_FOUND",
         "METHOD_NOT_ALLOWED",
         "UNSUPPORTED_MEDIA_TYPE",

@@ -6,7 +6,13 @@ use sandbox_snapshotter::model::{Code, Timestamp};
 const ALL: [&str; 4] = ["BACKUP_BUCKET_NAME", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY", "CLOUDFLARE_ACCOUNT_ID"];
 
 fn credentials(set: &[&str]) -> HealthCheck {
-    backup_credentials(false, |name| set.contains(&name))
+    backup_credentials(false, |name| set.contains(&name).then(|| "a value".to_owned()))
+}
+
+/// That of a deployment where everything is set, and the endpoint to this.
+fn with_endpoint(local_bucket: bool, endpoint: &str) -> HealthCheck {
+    let value = |name: &str| if name == "BACKUP_BUCKET_ENDPOINT" { endpoint } else { "a value" };
+    backup_credentials(local_bucket, |name| Some(value(name).to_owned()))
 }
 
 fn of(checks: &[HealthCheck]) -> Health {
@@ -52,5 +58,29 @@ fn without_any_secret_they_may_belong_to_another_worker() {
 
 #[test]
 fn development_needs_none() {
-    assert_eq!(backup_credentials(true, |_| false).ok, Some(true));
+    assert_eq!(backup_credentials(true, |_| None).ok, Some(true));
+}
+
+#[test]
+fn an_empty_credential_is_missing() {
+    let values = [("R2_ACCESS_KEY_ID", "a key"), ("R2_SECRET_ACCESS_KEY", "")];
+    let value = |name: &str| values.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+    let check = backup_credentials(false, value);
+    assert!(check.detail.contains("R2_SECRET_ACCESS_KEY"), "{}", check.detail);
+}
+
+#[test]
+fn an_endpoint_is_an_https_origin_even_in_development() {
+    for endpoint in ["https://account.eu.r2.cloudflarestorage.com", "https://localhost:9000/"] {
+        assert_eq!(with_endpoint(false, endpoint).ok, Some(true), "{endpoint}");
+    }
+    for endpoint in
+        ["", "account.eu.r2.cloudflarestorage.com", "http://localhost:9000", "https://r2.dev/b", "https://r2.dev?a"]
+    {
+        for local_bucket in [false, true] {
+            let check = with_endpoint(local_bucket, endpoint);
+            assert_eq!((check.ok, check.code), (Some(false), Some(Code::BackupConfigInvalid)), "{endpoint}");
+            assert!(endpoint.is_empty() || !check.detail.contains(endpoint), "{}", check.detail);
+        }
+    }
 }

@@ -117,7 +117,7 @@ impl Told {
             Operation::CreateWorkspace,
             json!({
                 "tenant": "acme", "name": "project", "env": { "NODE_ENV": "development" },
-                "hooks": { "afterStart": { "command": "npm ci" } }, "expiry": { "idleSeconds": 900 },
+                "hooks": { "afterStart": { "command": "[ ! -f package.json ] || npm ci" } }, "expiry": { "idleSeconds": 900 },
             }),
         );
         let described = self.does(Operation::GetWorkspaceByName, project.clone());

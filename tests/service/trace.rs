@@ -15,7 +15,7 @@ use super::support::{DAY, Method, Stage, sandbox};
 fn deeds<T>(work: impl Future<Output = T>) -> Deeds {
     let trace = Trace::new("c0ffee");
     block_on(trace.within(work));
-    trace.deeds()
+    trace.tell()
 }
 
 fn attempts(attempts: u32) -> Deeds {
@@ -69,6 +69,39 @@ fn what_an_alarm_lets_go_is_named() {
 }
 
 #[test]
+fn what_is_told_already_is_told_of_later_once() {
+    let trace = Trace::new("c0ffee");
+    let ends = |id: &str| Deeds { ended: vec![sandbox(id)], ..Deeds::default() };
+    block_on(trace.within(async { note(ends("before")) }));
+    assert_eq!(trace.tell().ended, ends("before").ended);
+    assert!(trace.take_later().is_nothing());
+    block_on(trace.within(async { note(ends("after")) }));
+    assert_eq!(trace.take_later(), ends("after"));
+    assert!(trace.take_later().is_nothing());
+}
+
+#[test]
+fn what_two_took_part_in_is_told_once() {
+    let ended = Deeds { ended: vec![sandbox("one"), sandbox("two")], ..Deeds::default() };
+    assert_eq!(deeds(async { [&ended, &ended].map(|deeds| note(deeds.clone())) }).ended, ended.ended);
+}
+
+#[test]
+fn all_who_share_a_capture_tell_the_same_of_it() {
+    let stage = Stage::with_sandbox();
+    stage.world.before(Method::Metadata).first(2).fails_in_passing();
+    let [one, two] = ["one", "two"].map(Trace::new);
+    let agent = stage.of("agent-42");
+    let snapshot = || agent.snapshot(SnapshotRequest::of(sandbox("agent-42")), Abort::never());
+    let gate = stage.world.before(Method::CreateBackup).held();
+    let both = join(one.within(snapshot()), two.within(snapshot()));
+    let (answers, ()) = block_on(join(both, async { gate.open() }));
+    assert!(answers.0.is_ok() && answers.1.unwrap().capture.shared);
+    stage.world.finish_background();
+    assert_eq!((one.tell(), two.tell()), (attempts(3), attempts(3)));
+}
+
+#[test]
 fn pieces_of_work_side_by_side_keep_their_own() {
     let [one, two] = ["1", "2"].map(Trace::new);
     let work = async |attempts| {
@@ -79,7 +112,7 @@ fn pieces_of_work_side_by_side_keep_their_own() {
         note(Deeds { attempts, ..Deeds::default() });
     };
     block_on(join(one.within(work(2)), two.within(work(3))));
-    assert_eq!((one.deeds(), two.deeds()), (attempts(2), attempts(3)));
+    assert_eq!((one.tell(), two.tell()), (attempts(2), attempts(3)));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::frame::{Fault, HEADER_MISMATCH, INVALID_PARAMS, Message, UNSUPPORTED_VERSION};
 use super::methods;
+use crate::model::ids::quoted;
 
 /// The versions that begin with a handshake, the newest first.
 pub(super) const BEFORE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -151,8 +152,11 @@ impl Era {
 
 fn unsupported(version: &str) -> Fault {
     let supported: Vec<&str> = std::iter::once(NOW).chain(BEFORE).collect();
-    let mut fault =
-        Fault::new(400, UNSUPPORTED_VERSION, format!("The version {version:?} of the protocol is not spoken here."));
+    let mut fault = Fault::new(
+        400,
+        UNSUPPORTED_VERSION,
+        format!("The version {} of the protocol is not spoken here.", quoted(version)),
+    );
     fault.data = Some(json!({ "supported": supported, "requested": version }));
     fault
 }
@@ -161,8 +165,8 @@ fn same(name: &str, header: Option<&str>, body: &str) -> Result<(), Fault> {
     if header.map(decoded).as_deref() == Some(body) {
         return Ok(());
     }
-    let header = header.map_or_else(|| "is missing".to_owned(), |header| format!("says {header:?}"));
-    Err(Fault::new(400, HEADER_MISMATCH, format!("The header {name} {header}, and the body {body:?}.")))
+    let header = header.map_or_else(|| "is missing".to_owned(), |header| format!("says {}", quoted(header)));
+    Err(Fault::new(400, HEADER_MISMATCH, format!("The header {name} {header}, and the body {}.", quoted(body))))
 }
 
 /// A header's value: what can't be in a header is `=?base64?…?=`.

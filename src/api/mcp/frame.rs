@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-/// The body is no JSON.
+use crate::model::{Code, Error, json as text};
+
+/// The body can't be read as JSON.
 pub const PARSE_ERROR: i32 = -32700;
 /// The body is no message.
 pub const INVALID_REQUEST: i32 = -32600;
@@ -55,8 +57,8 @@ impl Frame {
     /// # Errors
     /// [`PARSE_ERROR`] and [`INVALID_REQUEST`], both with the status 400.
     pub fn parse(body: &[u8]) -> Result<Message, Fault> {
-        let body: Value = serde_json::from_slice(body)
-            .map_err(|error| Fault::new(400, PARSE_ERROR, format!("The body is no JSON: {error}.")))?;
+        let body = text::receive(body)
+            .map_err(|why| Fault::new(400, PARSE_ERROR, format!("The body can't be read as JSON: {why}.")))?;
         let invalid = |why: &str| Fault::new(400, INVALID_REQUEST, why);
         let Value::Object(mut members) = body else {
             return Err(invalid("The body is not one message of JSON-RPC: send an object, and no batch."));
@@ -96,6 +98,26 @@ impl Fault {
     /// A message that is refused.
     pub fn new(status: u16, code: i32, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), data: None }
+    }
+
+    /// It as an error of this Worker.
+    pub fn error(&self) -> Error {
+        let code = match self.status {
+            403 => Code::Unauthorized,
+            406 | 415 => Code::UnsupportedMediaType,
+            413 => Code::PayloadTooLarge,
+            _ => Code::InvalidArgument,
+        };
+        Error::new(code, self.message.clone(), "Send what the protocol says.")
+    }
+
+    /// It with the id by which it is found in the log.
+    #[must_use]
+    pub fn known_by(mut self, correlation_id: &str) -> Self {
+        if let Value::Object(data) = self.data.get_or_insert_with(|| json!({})) {
+            data.insert("correlationId".to_owned(), correlation_id.into());
+        }
+        self
     }
 
     /// It as a message, in answer to the one with that id.

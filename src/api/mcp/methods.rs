@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::era::{BEFORE, Era, NOW};
 use super::frame::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::api::operations::Operation;
+use crate::model::ids::quoted;
 use crate::model::{Code, Error};
 
 /// The method that calls a tool.
@@ -53,7 +54,7 @@ pub fn asked(era: Era, method: &str, params: &Map<String, Value>, toolset: &Valu
             let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
             Ok(Asked::Operation(Operation::CallTool, with(json!({ "name": name, "arguments": arguments }))))
         }
-        _ => Err(Fault::new(404, METHOD_NOT_FOUND, format!("There is no method {method:?}."))),
+        _ => Err(Fault::new(404, METHOD_NOT_FOUND, format!("There is no method {}.", quoted(method)))),
     }
 }
 

@@ -17,6 +17,8 @@ mod methods;
 mod origin;
 mod scope;
 
+use std::future::ready;
+
 use futures_util::StreamExt;
 use js_sys::Array;
 use serde_json::Value;
@@ -49,9 +51,7 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
     let is_allowed = origin.as_deref().is_none_or(|origin| allowed.allow(origin, request.inner().url().as_str()));
     if !is_allowed {
         let message = "Web pages of this origin may not use this server.";
-        let fault = Fault::new(403, frame::INVALID_REQUEST, message);
-        refused("mcp", &Error::new(Code::Unauthorized, message, "List the origin in the var ALLOWED_ORIGINS."));
-        return faulty(&fault, None, ResponseBuilder::new());
+        return refuse(Fault::new(403, frame::INVALID_REQUEST, message), None, ResponseBuilder::new());
     }
     let builder = || match &origin {
         Some(origin) => ResponseBuilder::new()
@@ -72,7 +72,7 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
                 .with_header("Access-Control-Max-Age", "86400")?
                 .empty());
         }
-        _ => return Ok(builder()?.with_status(405).with_header("Allow", "POST")?.empty()),
+        _ => return not_allowed(builder()?),
     }
     let toolset = match authorized(env, header("Authorization").as_deref(), &request) {
         Ok(toolset) => toolset,
@@ -82,7 +82,7 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
     let signal = request.inner().signal().into();
     let (frame, era) = match receive(&mut request, &headers).await {
         Ok(received) => received,
-        Err((fault, id)) => return faulty(&fault, id.as_ref(), builder()?),
+        Err((fault, id)) => return refuse(fault, id.as_ref(), builder()?),
     };
     let Message::Request { id, method, params } = frame else { return Ok(builder()?.with_status(202).empty()) };
     let toolset = match toolset {
@@ -98,11 +98,11 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
     let (result, correlation_id) = match asked(era, &method, &params, &toolset) {
         Ok(Asked::Answer(result)) => (Ok(result), None),
         Ok(Asked::Operation(operation, arguments)) => {
-            let call = Ok(Call { arguments, signal });
+            let call = ready(Ok(Call { arguments, signal }));
             let Answer { correlation_id, outcome } = answer(operation, call, env, ctx).await;
             (outcome.map_err(|error| methods::fault(&error, &correlation_id)), Some(correlation_id))
         }
-        Err(fault) => (Err(fault), None),
+        Err(fault) => return refuse(era.fault(fault), Some(&id), builder()?),
     };
     let builder = match correlation_id {
         Some(correlation_id) => builder()?.with_header("X-Correlation-Id", &correlation_id)?,
@@ -161,6 +161,19 @@ fn denied(error: &Error, builder: ResponseBuilder) -> worker::Result<Response> {
     let mut fault = Fault::new(status, frame::INVALID_REQUEST, format!("{} {}", error.message(), error.remediation()));
     fault.data = Some(body);
     faulty(&fault, None, builder.with_header("X-Correlation-Id", &correlation_id)?)
+}
+
+/// The answer to another method. A client of the protocol takes it for "there is no stream here".
+fn not_allowed(builder: ResponseBuilder) -> worker::Result<Response> {
+    let error = Error::new(Code::MethodNotAllowed, "/mcp takes POST alone.", "Send messages by POST.");
+    let builder = builder.with_header("X-Correlation-Id", &refused("mcp", &error))?;
+    Ok(builder.with_status(405).with_header("Allow", "POST")?.empty())
+}
+
+/// Answers a message that nothing comes of, and tells of it in the log.
+fn refuse(fault: Fault, id: Option<&Value>, builder: ResponseBuilder) -> worker::Result<Response> {
+    let correlation_id = refused("mcp", &fault.error());
+    faulty(&fault.known_by(&correlation_id), id, builder.with_header("X-Correlation-Id", &correlation_id)?)
 }
 
 fn faulty(fault: &Fault, id: Option<&Value>, builder: ResponseBuilder) -> worker::Result<Response> {

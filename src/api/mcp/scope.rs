@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api::auth;
 use crate::api::tools::grant::granted;
+use crate::model::ids::quoted;
 use crate::model::request::{Declared, Toolset};
 use crate::model::{Code, Error, Result, Timestamp, json as text};
 
@@ -50,7 +51,7 @@ fn named(query: &[(String, String)]) -> Result<Value> {
                 workspaces.push(json!({ "name": called, "snapshot": true, "workspace": value, "tenant": tenant }));
             }
             "style" | "readOnly" | "dir" | "tenant" => (),
-            _ => return Err(refuse(format!("The URL has a parameter {name:?}, which there is not"))),
+            _ => return Err(refuse(format!("The URL has a parameter {}, which there is not", quoted(name)))),
         }
     }
     if workspaces.is_empty() {
@@ -58,7 +59,7 @@ fn named(query: &[(String, String)]) -> Result<Value> {
     }
     if let Some(value) = one(query, "readOnly")? {
         let read_only: bool =
-            value.parse().map_err(|_| refuse(format!("`readOnly` is {value:?}, neither true nor false")))?;
+            value.parse().map_err(|_| refuse(format!("`readOnly` is {}, neither true nor false", quoted(value))))?;
         toolset.insert("readOnly".to_owned(), json!(read_only));
     }
     toolset.insert("style".to_owned(), json!(style));

@@ -123,7 +123,8 @@ pub fn codes(operation: Operation) -> Vec<Code> {
             &[OBJECT, SELECTION, STORAGE]
         }
         Operation::Label => &[OBJECT, SELECTION, STORAGE, LABEL],
-        Operation::Delete => &[OBJECT, SELECTION, STORAGE, &[Code::SnapshotHeld]],
+        // Whether a workspace with a name has stopped, its sandbox is asked.
+        Operation::Delete => &[OBJECT, SELECTION, STORAGE, REACHED, &[Code::SnapshotHeld]],
         Operation::List => &[OBJECT, SANDBOX, STORAGE, &[Code::InvalidLabel]],
         Operation::Import => {
             &[OBJECT, SANDBOX, LABEL, STORED, &[Code::InvalidDirectory, Code::InvalidRef, Code::RefMismatch]]

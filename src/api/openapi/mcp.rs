@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::headers;
+use super::{headers, problems};
 
 /// The statuses of refusals, and when each is answered.
 const REFUSALS: [(u16, &str); 9] = [
@@ -29,7 +29,7 @@ pub fn paths() -> Map<String, Value> {
             "405".to_owned(),
             json!({
                 "description": "Only POST is taken: no stream is kept open.",
-                "headers": headers::named(headers::by_status(405)),
+                "headers": headers::named(["X-Correlation-Id"].into_iter().chain(headers::by_status(405))),
             }),
         ),
     ]);
@@ -86,7 +86,7 @@ pub fn schemas() -> Map<String, Value> {
         "properties": {
             "code": { "type": "integer", "description": "The code of JSON-RPC or of the protocol." },
             "message": { "type": "string", "description": "What happened, and what to do about it." },
-            "data": { "type": "object", "description": "The error of the snapshotter, where it is one." },
+            "data": { "type": "object", "description": "The error of the snapshotter, where it is one; its `correlationId` in any case." },
         },
         "required": ["code", "message"],
     });
@@ -116,10 +116,12 @@ fn parameters() -> Value {
 }
 
 fn answer(status: u16, description: &str, example: &Value) -> Value {
+    // What is answered without an operation being carried out is not told in the log.
+    let found = (status != 200).then_some("X-Correlation-Id");
     let schema = json!({ "$ref": "#/components/schemas/JsonRpcAnswer" });
     json!({
         "description": description,
-        "headers": headers::named(["Cache-Control"].into_iter().chain(headers::by_status(status))),
+        "headers": headers::named(["Cache-Control"].into_iter().chain(found).chain(headers::by_status(status))),
         "content": { "application/json": { "schema": schema, "example": example } },
     })
 }
@@ -131,7 +133,7 @@ fn answered() -> Value {
 fn refused(status: u16) -> Value {
     let (code, message) = match status {
         404 => (-32601, "There is no method \"resources/list\"."),
-        400 => (-32700, "The body is no JSON: EOF while parsing a value at line 1 column 0."),
+        400 => (-32700, "The body can't be read as JSON: EOF while parsing a value at line 1 column 0."),
         401 => (-32600, "The bearer token is wrong. Send the header `Authorization: Bearer <API_TOKEN>`."),
         403 => (-32600, "Web pages of this origin may not use this server."),
         406 => (-32600, "Answers are application/json: name it in `Accept`, beside text/event-stream."),
@@ -140,5 +142,6 @@ fn refused(status: u16) -> Value {
         503 => (-32600, "The HTTP API is closed, because no API_TOKEN is configured."),
         _ => (-32600, "This Worker failed where it never should."),
     };
-    json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } })
+    let data = json!({ "correlationId": problems::CORRELATION_ID });
+    json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message, "data": data } })
 }

@@ -19,6 +19,7 @@ pub fn paths(examples: &[Example]) -> Map<String, Value> {
                 "responses": {
                     "200": page(method, media_type),
                     "304": { "description": "The caller has it already, by its `If-None-Match`.", "headers": etag() },
+                    "405": not_allowed(),
                 },
             })
         };
@@ -37,6 +38,11 @@ fn page(method: &str, media_type: &str) -> Value {
     let form = if media_type == "text/html" { "string" } else { "object" };
     let content = json!({ media_type: { "schema": { "type": form } } });
     answer(method, "The page.", &etag(), &content)
+}
+
+/// The answer to another method than GET and HEAD.
+fn not_allowed() -> Value {
+    json!({ "$ref": "#/components/responses/MethodNotAllowed" })
 }
 
 fn etag() -> Value {
@@ -68,7 +74,7 @@ fn health(examples: &[Example]) -> Value {
             "security": [],
             "responses": {
                 "200": found(method, "Nothing is wrong with it.", json!(right.map(|example| &example.answer))),
-                "405": { "description": "Only GET and HEAD are taken.", "headers": headers::named(headers::by_status(405)) },
+                "405": not_allowed(),
                 "503": found(method, "Something is: its check says what, and what to do about it.", json!(wrong())),
             },
         })

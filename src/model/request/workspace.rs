@@ -77,7 +77,8 @@ impl WorkspaceRequest {
 pub struct LineageRequest {
     /// The sandbox.
     pub sandbox_id: SandboxId,
-    /// Whether each sandbox is asked if it is running. Otherwise nothing is said of that.
+    /// Whether each sandbox is asked if it is running. Otherwise nothing is said of that. It starts no container, but the
+    /// Durable Object of every sandbox of the tree.
     #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
     pub check: bool,
     /// Who asks.

@@ -193,11 +193,16 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ports.background().run(work.boxed_local());
         match select(outcome, abort.fired().boxed_local()).await {
             Either::Left((outcome, _)) => outcome.unwrap_or_else(|_| Err(Error::defect())),
-            Either::Right(((), _)) => Err(Error::new(
-                Code::Aborted,
-                "The caller's AbortSignal fired. What was begun with the workspace goes on; what was not is not done.",
-                "Ask getByName() what came of it.",
-            )),
+            Either::Right(((), _)) => Err(left()),
         }
     }
+}
+
+/// The error of a caller who does not wait any longer for what is done with a workspace.
+pub fn left() -> Error {
+    Error::new(
+        Code::Aborted,
+        "The caller's AbortSignal fired. What was begun with the workspace goes on; what was not is not done.",
+        "Ask getByName() what came of it.",
+    )
 }

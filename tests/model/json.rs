@@ -1,0 +1,67 @@
+//! JSON from callers.
+
+use proptest::prelude::*;
+use sandbox_snapshotter::model::json::receive;
+use serde_json::{Value, json};
+
+fn refused(text: &str) -> String {
+    receive(text.as_bytes()).expect_err(text)
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-1e9..1e9).prop_map(Value::from),
+        ".*".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        let list = prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from);
+        let object = prop::collection::btree_map(".*", inner, 0..4);
+        prop_oneof![list, object.prop_map(|members| Value::Object(members.into_iter().collect()))]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_unambiguous_is_read_as_ever(value in any_json()) {
+        let text = value.to_string();
+        prop_assert_eq!(receive(text.as_bytes()), serde_json::from_str(&text).map_err(|error| error.to_string()));
+    }
+}
+
+#[test]
+fn a_key_that_is_given_twice_is_named() {
+    for text in [
+        r#"{"label": "a", "label": "b"}"#,
+        r#"{"label": 1, "dir": null, "label": 1}"#,
+        r#"{"ref": {"label": {}, "l\u0061bel": []}}"#,
+        r#"[{}, {"label": 1, "label": 2}]"#,
+    ] {
+        let why = refused(text);
+        assert!(why.starts_with("the key \"label\" is given twice"), "{why}");
+    }
+}
+
+#[test]
+fn the_same_key_may_be_in_several_objects() {
+    let text = r#"{"a": {"a": 1}, "b": [{"a": 2}, {"a": 3}]}"#;
+    assert_eq!(receive(text.as_bytes()), Ok(json!({ "a": { "a": 1 }, "b": [{ "a": 2 }, { "a": 3 }] })));
+}
+
+#[test]
+fn a_long_key_is_cut() {
+    let key = "k".repeat(1000);
+    assert!(refused(&format!("{{\"{key}\": 1, \"{key}\": 2}}")).len() < 200);
+}
+
+#[test]
+fn what_is_no_json_is_refused() {
+    for text in ["", "{", "{} {}", "{'a': 1}", "[1,]", "nul", r#"{"a": "\ud83d"}"#] {
+        refused(text);
+    }
+    assert!(receive(b"\xff").is_err());
+    refused(&"[".repeat(1000));
+}
