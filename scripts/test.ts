@@ -2,8 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 import { at, environment } from './setup.mjs';
+
+/** How many files of tests run at the same time. They wait for Workers more than they compute. */
+const AT_ONCE = Math.max(2, availableParallelism() - 1);
 
 /** How many tests a runner counted. */
 interface Count {
@@ -11,9 +15,17 @@ interface Count {
   failed: number;
 }
 
-const suites = globSync(['local-engine/*.test.ts', 'client/test/*.test.ts', 'miniflare-tests/**/*.test.ts'], {
-  cwd: at(),
-});
+const suites = globSync(
+  [
+    'local-engine/*.test.ts',
+    'client/test/*.test.ts',
+    'console/test/*.test.ts',
+    'miniflare-tests/**/*.test.ts',
+  ],
+  {
+    cwd: at(),
+  },
+);
 const counts = [
   await count(
     'cargo',
@@ -27,7 +39,13 @@ const counts = [
   ),
   await count(
     'node',
-    ['--test', '--test-reporter=spec', '--test-timeout=300000', ...suites.sort()],
+    [
+      '--test',
+      '--test-reporter=spec',
+      `--test-concurrency=${AT_ONCE}`,
+      '--test-timeout=300000',
+      ...suites.sort(),
+    ],
     /^ℹ pass (\d+)\nℹ fail (\d+)/gm,
   ),
 ];

@@ -9,22 +9,42 @@ import { WorkspaceView } from './views/workspace.tsx';
 import { WorkspacesView } from './views/workspaces.tsx';
 import { href, place, type Place } from './routes.ts';
 import { token } from './session.ts';
+import { ActionFailures, forgetFailures } from './ui/action-failures.tsx';
 import { Boundary } from './ui/boundary.tsx';
-import { Notice } from './ui/notice.tsx';
+import { catchFocus } from './ui/dialog-focus.ts';
+import { announce, Notice } from './ui/notice.tsx';
+import { Outlet } from './ui/portal.tsx';
 
 /** All of it. */
 export function App() {
   const isSignedIn = token.value !== undefined;
+  const was = useRef(isSignedIn);
+  useEffect(() => {
+    if (was.current !== isSignedIn) catchFocus();
+    was.current = isSignedIn;
+    if (isSignedIn) return;
+    document.title = 'Sign in · Sandbox snapshots';
+    announce();
+    forgetFailures();
+  }, [isSignedIn]);
   return (
     <>
-      {isSignedIn ? <Shown /> : <SignIn />}
+      {isSignedIn ? (
+        <Shown />
+      ) : (
+        <Boundary>
+          <SignIn />
+        </Boundary>
+      )}
       <Notice />
+      <Outlet />
     </>
   );
 }
 
 function Shown() {
   const to = place.value;
+  const address = href(to);
   const main = useRef<HTMLElement>(null);
   const title = titleOf(to);
   // What is selected within a place leaves the focus where it is.
@@ -40,9 +60,12 @@ function Shown() {
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
         Skip to content
       </a>
-      <Header />
+      <Boundary about={address}>
+        <Header />
+      </Boundary>
       <main ref={main} tabIndex={-1} id="main" key={ground}>
-        <Boundary>
+        <ActionFailures />
+        <Boundary about={address}>
           {to.at === 'workspaces' && <WorkspacesView {...to} />}
           {to.at === 'workspace' && <WorkspaceView {...to} />}
           {to.at === 'sandbox' && <SandboxView {...to} />}

@@ -3,6 +3,8 @@
 import { signal, type Signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 
+import { tick } from './clock.ts';
+
 /** Milliseconds from one reading to the next, where readings are quick. */
 const EVERY = 4_000;
 
@@ -12,19 +14,26 @@ const SPARING = 5;
 /** Milliseconds between readings at most, after failures. */
 const MOST = 60_000;
 
-/** The time, in milliseconds, as exact as the ages that are shown. */
-export const now = signal(Date.now());
+/** Milliseconds after which a reading has failed that nobody answered. */
+const PATIENCE = 60_000;
 
-setInterval(() => {
-  if (!document.hidden) now.value = Date.now();
-}, 10_000);
-
-/** Readers at work. One with a pace of its own reads what is not changed here. */
+/** Readers at work that read again what is changed here. */
 const readers = new Set<Reader<unknown>>();
 
 /** Reads again what is shown, because something was changed. Resolves when all of it is read. */
 export async function refresh(): Promise<void> {
   await Promise.all([...readers].map((reader) => reader.refresh()));
+}
+
+/** Reads something; `isAsked` is whether somebody asked for it, or changed something, and not its time alone came. */
+export type Read<T> = (signal: AbortSignal, isAsked: boolean) => Promise<T>;
+
+/** When something is read. */
+export interface Pace {
+  /** Milliseconds from one reading to the next; four seconds where it is not said. */
+  every?: number;
+  /** Whether nothing that is done here changes it, so that {@link refresh} leaves it out. */
+  apart?: boolean;
 }
 
 /** Reads something again and again while the page is visible. Failures make it slower, and keep what was read before. */
@@ -35,23 +44,24 @@ export class Reader<T> {
   readonly failure = signal<unknown>();
   /** When it was last read, in milliseconds. */
   readonly readAt = signal<number>();
-  readonly #read: (signal: AbortSignal) => Promise<T>;
-  readonly #every: number;
+  readonly #read: Read<T>;
+  readonly #pace: Required<Pace>;
   #text = '';
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reading: AbortController | undefined;
   #waiting: PromiseWithResolvers<void> | undefined;
 
-  constructor(read: (signal: AbortSignal) => Promise<T>, every = EVERY) {
+  constructor(read: Read<T>, { every = EVERY, apart = false }: Pace = {}) {
     this.#read = read;
-    this.#every = every;
+    this.#pace = { every, apart };
   }
 
   /** Begins to read. */
   start() {
-    if (this.#every === EVERY) readers.add(this);
+    if (!this.#pace.apart) readers.add(this);
     document.addEventListener('visibilitychange', this.#look);
+    addEventListener('online', this.#look);
     this.#look();
   }
 
@@ -59,6 +69,7 @@ export class Reader<T> {
   stop() {
     readers.delete(this);
     document.removeEventListener('visibilitychange', this.#look);
+    removeEventListener('online', this.#look);
     this.#halt();
     this.#waiting?.resolve();
   }
@@ -86,26 +97,33 @@ export class Reader<T> {
     this.#halt();
     const reading = new AbortController();
     this.#reading = reading;
+    this.#timer = setTimeout(() => reading.abort(), PATIENCE);
     const began = performance.now();
     try {
-      const value = await this.#read(reading.signal);
-      if (reading.signal.aborted) return;
-      const text = JSON.stringify(value);
-      if (text !== this.#text) this.value.value = value;
-      this.#text = text;
-      this.#failures = 0;
-      this.failure.value = undefined;
-      this.readAt.value = now.value = Date.now();
+      const value = await this.#read(reading.signal, this.#waiting !== undefined);
+      if (this.#reading !== reading) return;
+      this.#take(value);
     } catch (thrown) {
-      if (reading.signal.aborted) return;
+      if (this.#reading !== reading) return;
       this.#failures += 1;
       this.failure.value = thrown;
     }
     this.#waiting?.resolve();
     this.#waiting = undefined;
+    clearTimeout(this.#timer);
     const spared = SPARING * (performance.now() - began);
-    const wait = Math.max(this.#every * 2 ** this.#failures, spared);
+    const wait = Math.max(this.#pace.every * 2 ** this.#failures, spared);
     this.#timer = setTimeout(this.#look, Math.min(wait, MOST));
+  }
+
+  #take(value: T) {
+    const text = JSON.stringify(value);
+    if (text !== this.#text) this.value.value = value;
+    this.#text = text;
+    this.#failures = 0;
+    this.failure.value = undefined;
+    this.readAt.value = Date.now();
+    tick();
   }
 }
 
@@ -117,8 +135,8 @@ export interface Live<T> {
 }
 
 /** Reads something for as long as a view shows it, and anew where `key` says that it is something else. */
-export function useLive<T>(key: string, read: (signal: AbortSignal) => Promise<T>, every?: number): Live<T> {
-  const reader = useMemo(() => new Reader(read, every), [key]);
+export function useLive<T>(key: string, read: Read<T>, pace?: Pace): Live<T> {
+  const reader = useMemo(() => new Reader(read, pace), [key]);
   useEffect(() => {
     reader.start();
     return () => reader.stop();

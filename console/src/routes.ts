@@ -17,10 +17,16 @@ export interface Beside {
   tab?: Tab;
 }
 
+/** A workspace, whole. */
+export interface Address {
+  tenant: string;
+  name: string;
+}
+
 /** A place in the console. */
 export type Place =
   | { at: 'workspaces'; tenant: string; prefix?: string; after?: string }
-  | ({ at: 'workspace'; tenant: string; name: string } & Beside)
+  | ({ at: 'workspace' } & Address & Beside)
   | ({ at: 'sandbox'; sandboxId: string } & Beside);
 
 /** Whose workspaces those are where nobody names a tenant. */

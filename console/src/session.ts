@@ -2,7 +2,8 @@
 
 import { signal } from '@preact/signals';
 
-import { http, SnapshotterClient, SnapshotterError, type Call } from '../../client/src/index.ts';
+import { http, SnapshotterClient, SnapshotterError, type Call, type Health } from '../../client/src/index.ts';
+import { setClock } from './clock.ts';
 
 /** The name that a token is kept under for as long as the tab is open, where that was asked for. */
 const KEPT = 'snapshotter-token';
@@ -15,6 +16,11 @@ export const token = signal(kept()?.getItem(KEPT) ?? undefined);
 
 /** Why nobody is signed in any more, where that was not their own wish. */
 export const expelled = signal<SnapshotterError>();
+
+// The browser may keep a page that was left, to go back to: without the token, unless the tab was to keep it.
+addEventListener('pagehide', () => {
+  token.value = kept()?.getItem(KEPT) ?? undefined;
+});
 
 /** Makes the calls of who is signed in. A token that is refused ends the session. */
 export const client = new SnapshotterClient({
@@ -54,8 +60,10 @@ export function signOut() {
   token.value = undefined;
 }
 
-function sendWith(given: string, call: Call): Promise<unknown> {
-  return http({ url: location.origin, token: given }).send(call);
+async function sendWith(given: string, call: Call): Promise<unknown> {
+  const answer = await http({ url: location.origin, token: given }).send(call);
+  if (call.operation === 'health') setClock((answer as Health).time);
+  return answer;
 }
 
 /** The tab's storage; undefined where the browser forbids it. */

@@ -19,11 +19,22 @@ export function exactDuration(seconds: number): string {
   return unit ? `${seconds / unit.seconds} ${unit.name}` : '0 s';
 }
 
-/** How long ago a time is, or how far away: `5 min ago`, `in 3 d`. */
+/** How long ago a time is, or how far away: `5 min ago`, `in 3 d`. What is no time is left as it is. */
 export function distance(time: string, now: number): string {
   const seconds = (now - Date.parse(time)) / 1000;
+  if (Number.isNaN(seconds)) return time;
   if (seconds < -10) return `in ${duration(-seconds)}`;
   return seconds < 10 ? 'just now' : `${duration(seconds)} ago`;
+}
+
+/** How long ago something was, which is never ahead of now, whatever the clocks say: `5 min ago`. */
+export function age(time: string, now: number): string {
+  return distance(time, Math.max(now, Date.parse(time)));
+}
+
+/** When something expires: `expires in 3 d`, or `expired` where its time is over. */
+export function expiry(time: string, now: number): string {
+  return Date.parse(time) <= now ? 'expired' : `expires ${distance(time, now).replace('just now', 'now')}`;
 }
 
 const SIZES = ['B', 'kB', 'MB', 'GB', 'TB'];
@@ -38,9 +49,9 @@ export function size(bytes: number): string {
 
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** A time, whole, in the words of who reads it. */
+/** A time, whole, in the words of who reads it. What is no time is left as it is. */
 export function moment(time: string): string {
-  return MOMENT.format(new Date(time));
+  return Number.isNaN(Date.parse(time)) ? time : MOMENT.format(new Date(time));
 }
 
 /** A count with its noun: `1 snapshot`, `3 snapshots`. */

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
-import axe, { type AxeResults } from 'axe-core';
+import axe, { type AxeResults, type RunOptions } from 'axe-core';
+import type { Locator } from 'playwright-core';
 
 import { Stage, type Tab } from './browser.ts';
 import { fill, type Showcase } from './showcase.ts';
@@ -67,9 +68,12 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
   },
 };
 
+/** How many pixels of the page are beyond its right edge. */
+const BEYOND = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+
 /** What is wrong with what is shown, by the rules of WCAG 2.2 AA that a program can judge. */
-async function findings(tab: Tab): Promise<string[]> {
-  const { violations } = await tab.evaluate<AxeResults>('axe.run(document)');
+async function findings(tab: Tab, options: RunOptions): Promise<string[]> {
+  const { violations } = await tab.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, any }) => `${id}: ${html} ${any[0]?.message ?? ''}`),
   );
@@ -78,13 +82,11 @@ async function findings(tab: Tab): Promise<string[]> {
 /** The view is for everybody, in light and in dark, and on the narrowest of screens. */
 async function isForEverybody(tab: Tab) {
   await tab.page.evaluate(axe.source);
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await tab.page.emulateMedia({ colorScheme });
-    assert.deepEqual(await findings(tab), [], colorScheme);
-  }
+  assert.deepEqual(await findings(tab, { rules: { 'target-size': { enabled: true } } }), [], 'in light');
+  await tab.page.emulateMedia({ colorScheme: 'dark' });
+  assert.deepEqual(await findings(tab, { runOnly: ['color-contrast'] }), [], 'in dark');
   await tab.page.setViewportSize({ width: 320, height: 640 });
-  const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-  assert.equal(await tab.evaluate(beyond), 0, 'pixels beyond the right edge');
+  assert.equal(await tab.evaluate(BEYOND), 0, 'pixels beyond the right edge');
 }
 
 describe('nobody is kept out of', () => {
@@ -105,6 +107,82 @@ describe('nobody is kept out of', () => {
   }
 });
 
+for (const width of [1000, 1280])
+  test(`the list of workspaces has room for long names at ${width} pixels`, async () => {
+    await using tab = await stage.open({ viewport: { width, height: 800 } });
+    const name = 'the-workspace-of-somebody-who-likes-names-that-say-all-there-is';
+    const entry = {
+      name,
+      state: 'stopped',
+      sandboxId: `${name}-abcdefghij-restored-abcdefgh`,
+      sizeBytes: 1e6,
+    };
+    const time = '2026-01-01T00:00:00Z';
+    await tab.page.route('**/v1/workspaces/list', (route) =>
+      route.fulfill({ json: { workspaces: [{ ...entry, createdAt: time, updatedAt: time }] } }),
+    );
+    await tab.signIn();
+    await tab.link(name).waitFor();
+    const beyond = `[...document.querySelectorAll('.workspaces, .workspaces a, .workspaces button')]
+      .filter((at) => at.getBoundingClientRect().right > at.closest('.workspaces').clientWidth + 40)
+      .map((at) => at.outerHTML)`;
+    assert.deepEqual(await tab.evaluate(beyond), []);
+    assert.equal(await tab.evaluate(BEYOND), 0);
+  });
+
+describe('where the system gives the colours', () => {
+  const colours = (locator: Locator) =>
+    locator.evaluate((at) => {
+      const { backgroundColor, outlineStyle, borderTopStyle } =
+        at.ownerDocument.defaultView!.getComputedStyle(at);
+      return `${backgroundColor} ${outlineStyle} ${borderTopStyle}`;
+    });
+
+  test('what runs, what is selected, and badges can be told', async () => {
+    await using tab = await stage.atSandbox(showcase.origin, { forcedColors: 'active' });
+    const [runs, sleeps] = ['true', 'false'].map((is) =>
+      tab.page.locator(`.row.sandbox[data-is=${is}] .shape`).first(),
+    );
+    assert.notEqual(await colours(runs as Locator), await colours(sleeps as Locator));
+    assert.notEqual(
+      await colours(tab.node('Snapshot nightly')),
+      await colours(tab.node(`Sandbox ${showcase.origin}`)),
+    );
+    assert.match(await colours(tab.page.locator('.row .badge').first()), /solid$/);
+  });
+});
+
+describe('a form', () => {
+  test('leaves what is typed as it is typed', async () => {
+    await using tab = await stage.atSandbox(showcase.origin);
+    await tab.button('Take a snapshot…').click();
+    await tab.dialog.getByText('More options').click();
+    await tab.field('Goes after its last use').selectOption('days');
+    const many = tab.field('Goes after its last use, how many');
+    await many.fill('');
+    assert.equal(await many.inputValue(), '');
+    await many.pressSequentially('14');
+    assert.equal(await many.inputValue(), '14');
+    await tab.field('Goes after its last use').selectOption('hours');
+    assert.equal(await many.inputValue(), '14');
+  });
+
+  test('shows what is not filled in as it must be, wherever it is', async () => {
+    await using tab = await stage.atSandbox(showcase.origin);
+    await tab.button('Take a snapshot…').click();
+    const more = tab.dialog.getByText('More options');
+    await more.click();
+    await tab.field('Goes after its last use').selectOption('days');
+    const many = tab.field('Goes after its last use, how many');
+    await many.fill('0');
+    await more.click();
+    await many.waitFor({ state: 'hidden' });
+    await tab.button('Take it').click();
+    await many.waitFor();
+    assert.equal(await many.evaluate((at) => at === at.ownerDocument.activeElement), true);
+  });
+});
+
 describe('on a phone', () => {
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true };
 
@@ -117,13 +195,44 @@ describe('on a phone', () => {
     await tab.details.waitFor({ state: 'hidden' });
   });
 
+  test('Escape takes the sheet away, and the focus goes back to its row', async () => {
+    await using tab = await stage.atSandbox(showcase.origin, phone);
+    await tab.node('Snapshot nightly').tap();
+    await tab.details.getByRole('heading', { name: 'nightly' }).waitFor();
+    await tab.page.keyboard.press('Escape');
+    await tab.details.waitFor({ state: 'hidden' });
+    assert.equal(
+      await tab.node('Snapshot nightly').evaluate((at) => at === at.ownerDocument.activeElement),
+      true,
+    );
+  });
+
+  for (const [held, viewport] of [
+    ['upright', { width: 390, height: 844 }],
+    ['on its side', { width: 844, height: 390 }],
+  ] as const)
+    test(`held ${held}, nothing of the tree stays under the sheet`, async () => {
+      await using tab = await stage.atSandbox(showcase.origin, { ...phone, viewport });
+      await tab.node('Snapshot nightly').tap();
+      await tab.details.getByRole('heading', { name: 'nightly' }).waitFor();
+      await tab.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+      const [row, sheet] = await Promise.all([
+        tab.page.getByRole('treeitem').last().boundingBox(),
+        tab.details.boundingBox(),
+      ]);
+      assert.ok(row && sheet);
+      const isClear = row.y + row.height <= sheet.y || row.x + row.width <= sheet.x;
+      assert.ok(isClear, `${JSON.stringify(row)} under ${JSON.stringify(sheet)}`);
+    });
+
   test('everything that is pressed is large enough for a finger', async () => {
     await using tab = await stage.atSandbox(showcase.origin, phone);
     await tab.node('Snapshot nightly').tap();
     await tab.details.getByRole('heading', { name: 'nightly' }).waitFor();
-    const small = `[...document.querySelectorAll('button, input, select, [role=treeitem], nav a')]
-      .filter((at) => at.checkVisibility() && at.getBoundingClientRect().height < 44)
-      .map((at) => at.outerHTML)`;
+    const small = `[...document.querySelectorAll('button, input, select, [role=treeitem], nav a, [data-twist=true]')]
+      .map((at) => [at.outerHTML, at.checkVisibility(), at.getBoundingClientRect()])
+      .filter(([html, isVisible, { height, width }]) => isVisible && (height < 44 || html.includes('twist') && width < 44))
+      .map(([html]) => html)`;
     assert.deepEqual(await tab.evaluate(small), []);
   });
 });
@@ -141,14 +250,23 @@ test('the colours are those that somebody chose, also the next time', async () =
 describe('the pages', () => {
   const PAGES = ['/', '/console/app.js', '/console/app.css', '/console/icon.svg'];
 
+  async function sizeOf(path: string): Promise<number> {
+    const response = await fetch(await stage.world.url(path));
+    assert.equal(response.status, 200);
+    return gzipSync(await response.bytes(), { level: 9 }).length;
+  }
+
   test('are small', async () => {
     let size = 0;
-    for (const path of PAGES) {
-      const response = await fetch(await stage.world.url(path));
-      assert.equal(response.status, 200);
-      size += gzipSync(await response.bytes(), { level: 9 }).length;
-    }
+    for (const path of PAGES) size += await sizeOf(path);
     assert.ok(size < 45_000, `${size} bytes`);
+  });
+
+  test('are small together with the others of the Worker', async () => {
+    let size = 0;
+    for (const path of [...PAGES, '/openapi.json', '/docs', '/docs/reference.css'])
+      size += await sizeOf(path);
+    assert.ok(size < 100 * 1024, `${size} bytes`);
   });
 
   test('may load nothing from anywhere else, and be framed by nobody', async () => {

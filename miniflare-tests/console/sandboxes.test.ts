@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 
+import { until } from '../world.ts';
 import { Stage, type Tab } from './browser.ts';
+import { lookAgain, sent } from './calls.ts';
 
 const stage = new Stage();
 let sandboxes = 0;
@@ -65,12 +67,50 @@ describe('retention', () => {
     await tab.node('Snapshot old').waitFor({ state: 'detached' });
   });
 
+  test('is asked about again where its plan is another one by then', async () => {
+    await using tab = await at('Retention');
+    await tab.button('Change the policy…').click();
+    await tab.field('Keep the newest').fill('1');
+    await tab.button('Preview…').click();
+    await tab.dialog.getByText('2 snapshots would go now, for good.').waitFor();
+    await stage.world.snapshot(sandboxId, { label: 'newest' });
+    await tab.button('Set the policy').click();
+    await tab.dialog.getByText('Nothing was done: something changed').waitFor();
+    await tab.dialog.getByText('3 snapshots would go now, for good.').waitFor();
+    assert.deepEqual(await stage.world.labels(sandboxId), ['newest', 'new', 'middle', 'old']);
+    await tab.button('Set the policy').click();
+    await tab.told('The policy is set; 3 snapshots went.');
+  });
+
   test('is applied after a look at what would go', async () => {
     await using tab = await at('Retention');
     await tab.button('Apply it now…').click();
     await tab.dialog.getByText('Nothing would go now.').waitFor();
     await tab.button('Apply it').click();
     await tab.told('The policy was applied; nothing went.');
+  });
+});
+
+describe('what runs', () => {
+  test('is asked at first and on demand, and told in between as it was', async () => {
+    await using tab = await stage.signedIn();
+    const calls = sent(tab, 'lineage');
+    await tab.sandbox(sandboxId);
+    await lookAgain(tab);
+    await until(async () => calls.length === 2);
+    await tab.page.getByText('Updated just now').waitFor();
+    await tab.node(`Sandbox ${sandboxId} here running`).waitFor();
+    await tab.button('Read again').click();
+    await until(async () => calls.length === 3);
+    assert.deepEqual(
+      calls.map(({ check }) => check),
+      [true, false, true],
+    );
+  });
+
+  test('is not to be found under an id of which nothing is known, and that is said', async () => {
+    await using tab = await stage.atSandbox('nobody');
+    await tab.page.getByText('Nothing is known of nobody').waitFor();
   });
 });
 

@@ -60,6 +60,19 @@ describe('the token', () => {
     await tab.button('Sign in').waitFor();
   });
 
+  test('is forgotten too by a page that the browser keeps, to go back to', async () => {
+    await using tab = await stage.signedIn();
+    await tab.evaluate(`dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))`);
+    await tab.button('Sign in').waitFor();
+  });
+
+  test('is not lost to who looks at the API’s documentation', async () => {
+    await using tab = await stage.signedIn();
+    const [beside] = await Promise.all([tab.page.waitForEvent('popup'), tab.link('HTTP API').click()]);
+    assert.ok(beside.url().endsWith('/docs'));
+    await tab.button('Sign out').waitFor();
+  });
+
   test('stays for the tab where that was asked for, and goes when its user does', async () => {
     await using tab = await stage.open();
     await tab.field('Stay signed in for this tab').check();

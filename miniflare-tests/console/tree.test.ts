@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, before, beforeEach, describe, test } from 'node:test';
 
-import type { SnapshotRef, Tree, TreeSandbox } from '../../client/src/index.ts';
+import type { SnapshotRef, Tree, TreeSandbox, TreeSnapshot } from '../../client/src/index.ts';
 import { until } from '../world.ts';
 import { Stage, Tab } from './browser.ts';
 
@@ -23,6 +23,38 @@ async function press(tab: Tab, keys: string[], row: string) {
 async function pretend(tab: Tab, tree: Tree) {
   await tab.page.route('**/v1/lineage', (route) => route.fulfill({ json: tree }));
 }
+
+/** Twelve generations, each with all the signs there are and a long name. */
+const deep: Tree = { root: generation(0), sandboxes: 12, truncated: false };
+
+function generation(at: number): TreeSandbox {
+  const snapshot: TreeSnapshot = {
+    snapshotId: `snap-${at}`,
+    label: `before the upgrade, number ${at}`,
+    state: 'ready',
+    pinned: true,
+    holders: [`agent-${at + 1}`],
+    sizeBytes: 123_456,
+    createdAt: '2026-11-20T12:00:00Z',
+    expiresAt: new Date(Date.now() + 3 * 86_400_000).toISOString(),
+    derived: at < 11 ? [generation(at + 1)] : [],
+  };
+  return {
+    sandboxId: at === 0 ? 'agent' : `agent-branch-abcdefgh-restored-${at}`,
+    workspace: { tenant: 'default', name: `a-workspace-of-a-long-name-${at}` },
+    running: true,
+    snapshots: [snapshot],
+    problem: 'It did not answer.',
+    ...(at === 0 ? {} : { lineage: 'branch' }),
+  };
+}
+
+/** The signs of which a part is not to be seen. */
+const CUT = `[...document.querySelectorAll('.row .badge')].filter((badge) => {
+  const { left, right, top, bottom } = badge.getBoundingClientRect();
+  const row = badge.closest('.row').getBoundingClientRect();
+  return left < row.left || right > row.right || top < row.top || bottom > row.bottom;
+}).map((badge) => badge.outerHTML)`;
 
 describe('the tree', () => {
   let base: SnapshotRef;
@@ -69,13 +101,23 @@ describe('the tree', () => {
     await press(tab, ['ArrowRight'], 'Snapshot base');
     await press(tab, ['ArrowRight'], `Sandbox ${branch}`);
     await press(tab, ['Home'], 'Sandbox agent');
-    await press(tab, ['b'], 'Snapshot base');
+    await press(tab, ['Shift+B'], 'Snapshot base');
     await press(tab, ['ArrowUp'], 'Snapshot later');
     assert.equal(await tab.page.locator('[role=treeitem][tabindex="0"]').count(), 1);
     await tab.page.keyboard.press('Enter');
     await tab.details.getByRole('heading', { name: 'later' }).waitFor();
     assert.equal(await tab.node('Snapshot later').getAttribute('aria-selected'), 'true');
     assert.equal(await focused(tab), 'Snapshot later');
+  });
+
+  test('is opened and closed by a mark that is large enough', async () => {
+    await using tab = await stage.atSandbox('agent');
+    const twist = tab.node('Snapshot base').locator('.twist');
+    const { width = 0, height = 0 } = (await twist.boundingBox()) ?? {};
+    assert.ok(width >= 24 && height >= 24, `${width} × ${height}`);
+    await twist.click();
+    await tab.node(`Sandbox ${branch}`).waitFor({ state: 'detached' });
+    assert.equal(await tab.node('Sandbox agent').getAttribute('aria-selected'), 'true');
   });
 
   test('keeps the place of a snapshot that is gone, where something was made from it', async () => {
@@ -106,6 +148,25 @@ describe('the tree', () => {
     await using tab = await stage.atSandbox('odd');
     assert.ok((await tab.node('Snapshot').innerText()).includes(label));
   });
+
+  test('lets no text change the direction of what stands beside it', async () => {
+    const label = 'keep \u202Edeteled ton si';
+    await stage.world.exec('bidi', 'echo x >file');
+    await stage.world.snapshot('bidi', { label });
+    await using tab = await stage.atSandbox('bidi');
+    const whole = tab.node('Snapshot').locator('bdi').filter({ hasText: label });
+    assert.equal(await whole.count(), 2);
+  });
+
+  for (const width of [1280, 800, 390, 320])
+    test(`shows its signs whole, and a name of each, at ${width} pixels`, async () => {
+      await using tab = await stage.signedIn(undefined, { viewport: { width, height: 900 } });
+      await pretend(tab, deep);
+      await tab.sandbox('agent');
+      assert.deepEqual(await tab.evaluate(CUT), []);
+      const names = `Math.min(...[...document.querySelectorAll('.row .name')].slice(1).map((at) => at.clientWidth))`;
+      assert.ok((await tab.evaluate<number>(names)) >= 90, `${await tab.evaluate(names)} pixels`);
+    });
 });
 
 describe('a place', () => {

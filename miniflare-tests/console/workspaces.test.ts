@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 
 import { until } from '../world.ts';
 import { Stage, type Tab } from './browser.ts';
+import { lookAgain, refuse, sent } from './calls.ts';
 
 const stage = new Stage();
 
@@ -106,9 +107,61 @@ describe('a workspace', () => {
     await using tab = await stage.signedIn('#/workspaces/woke');
     await tab.button('Start desk').click();
     await tab.failure('WORKSPACE_DIVERGED');
-    await tab.button('Discard it, and restore').click();
+    await tab.button('Discard it, and restore…').click();
+    await tab.dialog.getByText('what was written in its sandbox since').waitFor();
+    await tab.button('Discard it').click();
     await tab.told('desk was restored from its snapshot.');
     assert.equal(await desk.exec('ls'), 'file\n');
+  });
+
+  test('that keeps no files is stopped only after a question', async () => {
+    await stage.world.rpc('workspaces/create', { name: 'desk', tenant: 'unkept', persistent: false });
+    await using tab = await stage.signedIn('#/workspaces/unkept');
+    const calls = sent(tab, 'workspaces/stop');
+    await tab.button('Stop desk').click();
+    await tab.dialog.getByText('a stop takes no snapshot').waitFor();
+    assert.deepEqual(calls, []);
+    await tab.button('Stop it').click();
+    await tab.told('desk is stopped; without a snapshot.');
+  });
+
+  test('whose hook fails says so in a line, and shows what it printed beside', async () => {
+    await workspaces('hooked', ['desk']);
+    await using tab = await stage.signedIn('#/workspaces/hooked/desk');
+    const output = `line\n`.repeat(1000);
+    await tab.page.route('**/v1/workspaces/start', async (route) => {
+      const response = await route.fetch();
+      const hookRuns = [{ hook: 'afterStart', ok: false, timedOut: false, output, exitCode: 1 }];
+      await route.fulfill({ response, json: { ...(await response.json()), hookRuns } });
+    });
+    await tab.button('Start desk').click();
+    assert.match(await tab.told('desk was running.'), /Its hook afterStart failed\.$/);
+    const shown = tab.page.getByRole('region', { name: 'Output of the hook afterStart' });
+    assert.equal(await shown.locator('pre').textContent(), output);
+    assert.ok(((await shown.boundingBox())?.height ?? Infinity) < 600);
+  });
+
+  test('shows the failure of what was done last alone', async () => {
+    await workspaces('last', ['desk']);
+    await using tab = await stage.signedIn('#/workspaces/last');
+    await refuse(tab, 'workspaces/start', 'NOTHING_RESTORABLE', 'conflict');
+    await tab.button('Start desk').click();
+    await tab.failure('NOTHING_RESTORABLE');
+    await tab.button('Stop desk').click();
+    await tab.told('desk is stopped');
+    assert.equal(await tab.page.getByRole('alert').count(), 0);
+  });
+
+  test('is forked as often as that can be, and each refusal is told with its reason', async () => {
+    await workspaces('refused', ['desk', 'copy-1']);
+    await using tab = await stage.signedIn('#/workspaces/refused/desk');
+    await tab.button('Fork desk…').click();
+    await tab.field('Name of the fork').fill('copy');
+    await tab.field('How many').fill('2');
+    await tab.button('Fork it').click();
+    const forks = tab.dialog.getByRole('list', { name: 'Forks' });
+    await forks.waitFor();
+    assert.match(await forks.innerText(), /refused\s+copy-1\s+NAME_TAKEN.*made\s+copy-2/s);
   });
 
   test('is forked', async () => {
@@ -148,6 +201,12 @@ describe('a workspace', () => {
 
   test('that is not there says so', async () => {
     await using tab = await stage.signedIn('#/workspaces/default/nobody');
-    await tab.failure('WORKSPACE_NOT_FOUND');
+    const failure = await tab.failure('WORKSPACE_NOT_FOUND');
+    assert.match(failure, /read again by itself/);
+    const again = tab.page.waitForResponse('**/v1/workspaces/getByName');
+    await lookAgain(tab);
+    await (await again).finished();
+    await tab.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+    assert.equal(await tab.failure('WORKSPACE_NOT_FOUND'), failure, 'it is told once');
   });
 });

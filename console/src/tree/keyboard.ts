@@ -4,17 +4,14 @@ import {
   createTree,
   hotkeysCoreFeature,
   syncDataLoaderFeature,
-  type FeatureImplementation,
   type TreeInstance,
 } from '@headless-tree/core';
 
 import type { LineageNode, Nodes } from './nodes.ts';
+import { TypeAhead } from './type-ahead.ts';
 
 /** The tree wants a root that is not shown. */
 const ROOT = 'root';
-
-/** Milliseconds after which what is typed is the beginning of another name. */
-const PAUSE = 700;
 
 /** What a tree tells its view. */
 export interface TreeEvents {
@@ -27,6 +24,7 @@ export interface TreeEvents {
 /** A lineage to move about in. */
 export class KeyboardTree {
   readonly tree: TreeInstance<LineageNode>;
+  readonly #typeAhead = new TypeAhead();
   #nodes: Nodes = new Map();
   #isBeingShown = false;
 
@@ -42,7 +40,7 @@ export class KeyboardTree {
       },
       getItemName: (item) => item.getItemData().name,
       isItemFolder: (item) => item.getItemData().children.length > 0,
-      features: [syncDataLoaderFeature, hotkeysCoreFeature, typingAhead()],
+      features: [syncDataLoaderFeature, hotkeysCoreFeature],
       hotkeys: {
         // Without these the page would scroll as well.
         expandOrDown: { hotkey: 'ArrowRight', preventDefault: true },
@@ -90,6 +88,18 @@ export class KeyboardTree {
     else item.expand();
   }
 
+  /** Goes to the next node whose name begins with what is typed. */
+  type({ key, ctrlKey, metaKey, altKey, timeStamp }: KeyboardEvent) {
+    if ([...key].length !== 1 || key === ' ' || ctrlKey || metaKey || altKey) return;
+    const items = this.tree.getItems();
+    const names = items.map((item) => item.getItemName());
+    const focused = this.tree.getFocusedItem().getItemMeta().index;
+    const found = items[this.#typeAhead.next(key, timeStamp, names, focused) ?? -1];
+    if (!found) return;
+    found.setFocused();
+    this.tree.updateDomFocus();
+  }
+
   #first(): LineageNode {
     const [first] = this.#nodes.values();
     if (!first) throw new Error('A lineage has at least one sandbox.');
@@ -99,29 +109,4 @@ export class KeyboardTree {
   #focused(): LineageNode {
     return this.tree.getFocusedItem().getItemData();
   }
-}
-
-/** Letters and digits go to the next node whose name begins with what was typed. */
-function typingAhead(): FeatureImplementation<LineageNode> {
-  let typed = '';
-  let at = 0;
-  return {
-    key: 'typing-ahead',
-    hotkeys: {
-      // The name of the hotkey is the library's, which has a search box for it.
-      openSearch: {
-        hotkey: 'LetterOrNumber',
-        handler(event, tree) {
-          typed = (event.timeStamp - at > PAUSE ? '' : typed) + event.key.toLowerCase();
-          at = event.timeStamp;
-          const items = tree.getItems();
-          const from = tree.getFocusedItem().getItemMeta().index + (typed.length === 1 ? 1 : 0);
-          const ahead = [...items.slice(from), ...items.slice(0, from)];
-          const found = ahead.find((item) => item.getItemName().toLowerCase().startsWith(typed));
-          found?.setFocused();
-          if (found) tree.updateDomFocus();
-        },
-      },
-    },
-  };
 }

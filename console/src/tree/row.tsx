@@ -1,10 +1,10 @@
 // A row of the tree: the lines that lead to it, its shape, and what is to be seen of it at a glance.
 
-import { Component, type JSX } from 'preact';
+import { Component, type ComponentChildren, type JSX } from 'preact';
 
 import type { TreeSnapshot } from '../../../client/src/index.ts';
 import { size } from '../texts.ts';
-import { Badge } from '../ui/badge.tsx';
+import { Badge, type BadgeProps } from '../ui/badge.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { PASSING, type LineageNode, type SandboxNode } from './nodes.ts';
 
@@ -84,60 +84,91 @@ function Lines({ node: { level }, rails, isOpen, position, siblings }: RowProps)
 function SandboxFace({ of: { sandbox, inherited }, isCurrent }: { of: SandboxNode; isCurrent: boolean }) {
   const { sandboxId, lineage, running, workspace, problem } = sandbox;
   return (
-    <>
-      <span class="unseen">Sandbox {sandboxId}</span>
-      <span class="name" aria-hidden="true">
-        {inherited > 0 && <span class="inherited">{sandboxId.slice(0, inherited)}</span>}
-        <span class="own">{sandboxId.slice(inherited)}</span>
-      </span>
-      <span class="signs">
-        {isCurrent && <Badge tone="accent">here</Badge>}
-        {running !== undefined && (
-          <Badge tone={running ? 'good' : 'plain'} icon={running ? 'on' : 'off'}>
-            {running ? 'running' : 'asleep'}
-          </Badge>
-        )}
-        {workspace && <Badge tone="accent">{workspace.name}</Badge>}
-        {lineage && (
-          <Badge icon={lineage === 'branch' ? 'branch' : 'restore'}>
-            {lineage === 'branch' ? 'branched' : 'restored'}
-          </Badge>
-        )}
-        {problem && (
-          <Badge tone="bad" icon="warning">
-            problem
-          </Badge>
-        )}
-      </span>
-    </>
+    <Face kind="Sandbox" name={sandboxId} inherited={inherited}>
+      {isCurrent && <Sign tone="accent" icon="here" text="here" />}
+      {running !== undefined && (
+        <Sign
+          tone={running ? 'good' : 'plain'}
+          icon={running ? 'on' : 'off'}
+          text={running ? 'running' : 'asleep'}
+        />
+      )}
+      {workspace && <Sign tone="accent" icon="workspace" text={workspace.name} short={workspace.name} />}
+      {lineage === 'branch' && <Sign icon="branch" text="branched" />}
+      {lineage === 'restored' && <Sign icon="restore" text="restored" />}
+      {problem && <Sign tone="bad" icon="warning" text="problem" />}
+    </Face>
   );
 }
 
 function SnapshotFace({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowProps, 'age' | 'expiry'>) {
   const { snapshotId, label, state, sizeBytes, pinned, holders } = of;
   const passing = PASSING[state];
+  const isMaking = state === 'making';
   return (
-    <>
-      <span class="unseen">Snapshot {label ?? snapshotId}</span>
-      <span class="name" aria-hidden="true">
-        {label ?? snapshotId}
+    <Face
+      kind="Snapshot"
+      name={label ?? snapshotId}
+      size={sizeBytes === undefined ? undefined : size(sizeBytes)}
+      age={age}
+    >
+      {passing && (
+        <Sign tone={isMaking ? 'busy' : 'plain'} icon={isMaking ? 'time' : 'trash'} text={passing} />
+      )}
+      {pinned && <Sign tone="accent" icon="pin" text="pinned" />}
+      {holders.length > 0 && (
+        <Sign icon="hold" text={`held by ${holders.length}`} short={`${holders.length}`} />
+      )}
+      {expiry && <Sign icon="time" text={expiry} short={expiry.replace(/^expires (in )?/, '')} />}
+    </Face>
+  );
+}
+
+/** What a row says: the name, the signs, and what there is room for besides. */
+function Face({
+  kind,
+  name,
+  inherited = 0,
+  size,
+  age,
+  children,
+}: {
+  kind: string;
+  name: string;
+  /** How many characters at the beginning of the name say nothing new. */
+  inherited?: number;
+  size?: string | undefined;
+  age?: string | undefined;
+  children: ComponentChildren;
+}) {
+  return (
+    <span class="room">
+      <span class="face">
+        <span class="unseen">
+          {kind} <bdi>{name}</bdi>
+        </span>
+        <bdi class="name" aria-hidden="true" title={name} style={{ '--length': name.length }}>
+          {inherited > 0 && <span class="inherited">{name.slice(0, inherited)}</span>}
+          <span class="own">{name.slice(inherited)}</span>
+        </bdi>
+        <span class="signs">{children}</span>
+        <span class="size">{size}</span>
+        <span class="age">{age}</span>
       </span>
-      <span class="signs">
-        {passing && (
-          <Badge tone={state === 'making' ? 'busy' : 'plain'} icon={state === 'making' ? 'time' : 'trash'}>
-            {passing}
-          </Badge>
-        )}
-        {pinned && (
-          <Badge tone="accent" icon="pin">
-            pinned
-          </Badge>
-        )}
-        {holders.length > 0 && <Badge icon="hold">held by {holders.length}</Badge>}
-        {expiry && <Badge icon="time">expires {expiry}</Badge>}
-      </span>
-      <span class="size">{sizeBytes !== undefined && size(sizeBytes)}</span>
-      <span class="age">{age}</span>
-    </>
+    </span>
+  );
+}
+
+/** A badge of a row. Where there is little room its picture and `short` are seen; what it says stays to be heard. */
+function Sign({ text, short, ...look }: { text: string; short?: string } & Omit<BadgeProps, 'children'>) {
+  return (
+    <Badge title={text} {...look}>
+      <bdi class="long">{text}</bdi>
+      {short && (
+        <bdi class="short" aria-hidden="true">
+          {short}
+        </bdi>
+      )}
+    </Badge>
   );
 }

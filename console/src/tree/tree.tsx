@@ -4,8 +4,8 @@ import type { ItemInstance } from '@headless-tree/core';
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks';
 
 import type { Selected } from '../routes.ts';
-import { now } from '../live.ts';
-import { distance } from '../texts.ts';
+import { now } from '../clock.ts';
+import { age, expiry } from '../texts.ts';
 import { KeyboardTree } from './keyboard.ts';
 import { nodeId, type LineageNode, type Nodes } from './nodes.ts';
 import { Row, type RowProps } from './row.tsx';
@@ -51,11 +51,11 @@ export function LineageTree({ nodes, current, selected, onSelect }: LineageTreeP
 
   const click = (event: MouseEvent) => {
     if (!(event.target instanceof Element)) return;
-    const row = event.target.closest('[data-node]');
-    const node = nodes.get(row?.getAttribute('data-node') ?? '');
-    if (!node) return;
+    const row = event.target.closest<HTMLElement>('[data-node]');
+    const node = nodes.get(row?.dataset['node'] ?? '');
+    if (!row || !node) return;
     tree.getItemInstance(node.id).setFocused();
-    tree.updateDomFocus();
+    row.focus();
     if (event.target.closest('[data-twist="true"]')) keyboard.toggle(node.id);
     else onSelect(node.selected);
   };
@@ -68,6 +68,7 @@ export function LineageTree({ nodes, current, selected, onSelect }: LineageTreeP
       aria-label="Lineage"
       ref={tree.registerElement}
       onClick={click}
+      onKeyDown={(event) => keyboard.type(event)}
       style={{ '--depth': depth }}
     >
       {withRails(tree.getItems()).map(({ item, rails }) => {
@@ -97,8 +98,8 @@ export function LineageTree({ nodes, current, selected, onSelect }: LineageTreeP
 function times(node: LineageNode, now: number): Pick<RowProps, 'age' | 'expiry'> {
   const { createdAt, expiresAt, state } = node.kind === 'snapshot' ? node.snapshot : {};
   return {
-    age: createdAt && distance(createdAt, now),
-    expiry: expiresAt && state === 'ready' ? distance(expiresAt, now) : undefined,
+    age: createdAt && age(createdAt, now),
+    expiry: expiresAt && state === 'ready' ? expiry(expiresAt, now) : undefined,
   };
 }
 

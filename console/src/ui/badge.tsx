@@ -8,18 +8,19 @@ import { Icon, type IconName } from './icons.tsx';
 /** What a badge is about, by which it gets its colour. */
 export type Tone = 'good' | 'busy' | 'bad' | 'accent' | 'plain';
 
-/** A badge. */
-export function Badge({
-  tone = 'plain',
-  icon,
-  children,
-}: {
+/** What is on a badge. */
+export interface BadgeProps {
   tone?: Tone;
   icon?: IconName | 'on' | 'off';
+  /** What it says in full, for who points at it. */
+  title?: string;
   children: ComponentChildren;
-}) {
+}
+
+/** A badge. */
+export function Badge({ tone = 'plain', icon, title, children }: BadgeProps) {
   return (
-    <span class={`badge ${tone}`}>
+    <span class={`badge ${tone}`} title={title}>
       {icon === 'on' || icon === 'off' ? <span class={`lamp ${icon}`} /> : icon && <Icon name={icon} />}
       {children}
     </span>

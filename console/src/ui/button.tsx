@@ -36,7 +36,7 @@ export function Button({
   const isDisabled = busy || disabled;
   const click = (event: Event) => {
     if (isDisabled) return event.preventDefault();
-    announce(''); // What was told of the last thing is over.
+    announce(); // What was told of the last thing is over.
     onClick?.();
   };
   return (

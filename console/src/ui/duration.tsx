@@ -2,17 +2,12 @@
 
 import { useId, useState } from 'preact/hooks';
 
-const UNITS = { seconds: 1, minutes: 60, hours: 3_600, days: 86_400 } as const;
+import { secondsOf, spanOf, UNIT_NAMES, type Span, type Unit } from '../span.ts';
 
-type Unit = keyof typeof UNITS;
-
-/** The largest unit that holds a span whole. */
-function unitOf(seconds: number): Unit {
-  const whole = (Object.keys(UNITS) as Unit[]).filter((unit) => seconds > 0 && seconds % UNITS[unit] === 0);
-  return whole.at(-1) ?? 'days';
-}
-
-/** A span in seconds: never, which is 0, or so many of a unit; or nothing, where `absent` says what that means. */
+/**
+ * A span in seconds: never, which is 0, or so many of a unit; or nothing, where `absent` says what that means.
+ * It begins with `value`. What is typed stays as it is typed, and is told only where it is a span.
+ */
 export function DurationField({
   label,
   absent,
@@ -25,36 +20,47 @@ export function DurationField({
   onValue: (seconds: number | undefined) => void;
 }) {
   const id = useId();
-  const [unit, setUnit] = useState(unitOf(value ?? 0));
-  const kind = value === undefined ? 'absent' : value === 0 ? 'never' : unit;
+  const [span, setSpan] = useState(spanOf(value));
+  const [kind, setKind] = useState<'absent' | 'never' | 'span'>(
+    value === undefined ? 'absent' : value === 0 ? 'never' : 'span',
+  );
+  const tell = (next: Span) => {
+    setSpan(next);
+    const seconds = secondsOf(next);
+    if (seconds !== undefined) onValue(seconds);
+  };
   const choose = (chosen: string) => {
-    if (chosen === 'absent') return onValue(undefined);
-    if (chosen === 'never') return onValue(0);
-    const next = chosen as Unit;
-    onValue((value ? value / UNITS[unit] : 1) * UNITS[next]);
-    setUnit(next);
+    if (chosen === 'absent' || chosen === 'never') {
+      setKind(chosen);
+      onValue(chosen === 'never' ? 0 : undefined);
+    } else {
+      setKind('span');
+      tell({ ...span, unit: chosen as Unit });
+    }
   };
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <div class="joined">
-        {value !== undefined && value !== 0 && (
+        {kind === 'span' && (
           <input
             type="number"
             aria-label={`${label}, how many`}
             min={1}
-            step="any"
+            step={span.unit === 'seconds' ? 1 : 'any'}
             required
-            value={value / UNITS[unit]}
-            onInput={(event) =>
-              onValue(Math.max(1, Math.round(event.currentTarget.valueAsNumber * UNITS[unit]) || 1))
-            }
+            value={span.amount}
+            onInput={(event) => tell({ ...span, amount: event.currentTarget.value })}
           />
         )}
-        <select id={id} value={kind} onChange={(event) => choose(event.currentTarget.value)}>
+        <select
+          id={id}
+          value={kind === 'span' ? span.unit : kind}
+          onChange={(event) => choose(event.currentTarget.value)}
+        >
           {absent !== undefined && <option value="absent">{absent}</option>}
           <option value="never">never</option>
-          {(Object.keys(UNITS) as Unit[]).map((name) => (
+          {UNIT_NAMES.map((name) => (
             <option key={name} value={name}>
               {name}
             </option>

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 
-import { now } from '../live.ts';
+import { now } from '../clock.ts';
 import { distance, moment } from '../texts.ts';
 
 /** A list of facts. */

@@ -1,25 +1,40 @@
 // What failed, and what to do about it.
 
 import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
 
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { Copy } from './copy.tsx';
 import { Icon } from './icons.tsx';
 import { Words } from './words.tsx';
 
-/** Tells of a failure: its code, what happened, the remedy, and by what it is found in the log. */
-export function Failure({ of, children }: { of: unknown; children?: ComponentChildren }) {
-  if (of === undefined) return null;
-  const known = of instanceof SnapshotterError ? of : undefined;
+interface FailureProps {
+  of: unknown;
+  /** What it was that failed, where that is not to be seen. */
+  title?: ComponentChildren;
+  children?: ComponentChildren;
+}
+
+/**
+ * Tells of a failure: its code, what happened, the remedy, and by what it is found in the log. One that comes again and again
+ * is told once, until it is another one.
+ */
+export function Failure({ of, title, children }: FailureProps) {
+  const told = useRef<unknown>(undefined);
+  if (codeOf(of) !== codeOf(told.current)) told.current = of;
+  const failure = told.current;
+  if (failure === undefined) return null;
+  const known = failure instanceof SnapshotterError ? failure : undefined;
   return (
     <div class="failure" role="alert">
+      {title && <p>{title}</p>}
       <p class="failure-head">
         <Icon name="warning" />
-        <strong>{known?.code ?? 'CONSOLE_FAILED'}</strong>
+        <strong>{codeOf(failure)}</strong>
         {known?.retryable && <span class="hint">may pass by itself</span>}
       </p>
       <p>
-        <Words of={known?.detail ?? String(of)} />
+        <Words of={known?.detail ?? String(failure)} />
       </p>
       <p>
         <Words of={known?.remediation ?? 'Reload the page. If it happens again, report it.'} />
@@ -34,6 +49,11 @@ export function Failure({ of, children }: { of: unknown; children?: ComponentChi
       )}
     </div>
   );
+}
+
+function codeOf(failure: unknown): string | undefined {
+  if (failure === undefined) return undefined;
+  return failure instanceof SnapshotterError ? failure.code : 'CONSOLE_FAILED';
 }
 
 /** What the platform or the SDK said. */

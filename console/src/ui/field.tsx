@@ -1,6 +1,6 @@
 // Fields of forms, each with its label.
 
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useId } from 'preact/hooks';
 
 interface FieldProps {
@@ -57,6 +57,19 @@ export function LinesField({ label, hint, value, onValue }: TextProps) {
       />
       <Hint id={id} text={hint} />
     </div>
+  );
+}
+
+/** Fields that few need. They are shown when one of them is not filled in as it must be. */
+export function MoreFields({ children }: { children: ComponentChildren }) {
+  const show = (event: TargetedEvent<HTMLDetailsElement>) => {
+    event.currentTarget.open = true;
+  };
+  return (
+    <details onInvalidCapture={show}>
+      <summary>More options</summary>
+      {children}
+    </details>
   );
 }
 

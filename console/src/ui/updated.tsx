@@ -28,7 +28,7 @@ export function Updated({ of }: { of: Live<unknown> }) {
       ) : (
         <span class="stale">
           <Icon name="warning" /> Not updated{ago && `, last ${ago}`}:{' '}
-          {failure instanceof SnapshotterError ? failure.code : 'failed'}
+          {failure instanceof SnapshotterError ? failure.code : 'failed'}. It is read again by itself.
         </span>
       )}
       <button type="button" class="copy" aria-label="Read again" onClick={() => void refresh()}>

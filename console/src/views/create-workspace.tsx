@@ -2,14 +2,13 @@
 
 import { useState } from 'preact/hooks';
 
+import { make } from '../action-keys.ts';
 import { useAction } from '../action.ts';
 import { given, text } from '../options.ts';
-import { go } from '../routes.ts';
-import { client } from '../session.ts';
 import { Ask } from '../ui/dialog.tsx';
 import { DurationField } from '../ui/duration.tsx';
-import { TextField, TickField } from '../ui/field.tsx';
-import { announce } from '../ui/notice.tsx';
+import { MoreFields, TextField, TickField } from '../ui/field.tsx';
+import { Name } from '../ui/name.tsx';
 
 /** Asks for a workspace that is to be made. */
 export function CreateWorkspace({ tenant, onClose }: { tenant: string; onClose: () => void }) {
@@ -18,25 +17,43 @@ export function CreateWorkspace({ tenant, onClose }: { tenant: string; onClose: 
   const [dir, setDir] = useState('');
   const [persistent, setPersistent] = useState(true);
   const [idleSeconds, setIdle] = useState<number>();
-  const creating = useAction(async () => {
-    await client.workspaces.create({
-      tenant,
-      name: name.trim(),
-      ...given({
-        sourceWorkspace: text(source),
-        dir: text(dir),
-        persistent: persistent ? undefined : false,
-        expiry: idleSeconds === undefined ? undefined : { idleSeconds },
-      }),
-    });
-    announce(`The workspace ${name.trim()} was made.`);
-    go({ at: 'workspace', tenant, name: name.trim() });
-  });
+  const title = (
+    <>
+      Making a workspace of <Name of={tenant} />
+    </>
+  );
+  const creating = useAction(
+    { verb: 'create', subject: `workspaces of ${tenant}`, title },
+    async () => {
+      const made = name.trim();
+      await make('workspaces/create', {
+        tenant,
+        name: made,
+        ...given({
+          sourceWorkspace: text(source),
+          dir: text(dir),
+          persistent: persistent ? undefined : false,
+          expiry: idleSeconds === undefined ? undefined : { idleSeconds },
+        }),
+      });
+      const said = (
+        <>
+          The workspace <Name of={made} /> was made.
+        </>
+      );
+      return { said, to: { at: 'workspace', tenant, name: made }, made: true };
+    },
+    onClose,
+  );
   return (
     <Ask title="New workspace" verb="Make it" action={creating} onClose={onClose}>
       <TextField
         label="Name"
-        hint={`Unique among the workspaces of ${tenant}.`}
+        hint={
+          <>
+            Unique among the workspaces of <Name of={tenant} />.
+          </>
+        }
         value={name}
         onValue={setName}
         required
@@ -47,8 +64,7 @@ export function CreateWorkspace({ tenant, onClose }: { tenant: string; onClose: 
         value={source}
         onValue={setSource}
       />
-      <details>
-        <summary>More options</summary>
+      <MoreFields>
         <TextField
           label="Directory"
           hint="What persists: /workspace where nothing else is set."
@@ -67,7 +83,7 @@ export function CreateWorkspace({ tenant, onClose }: { tenant: string; onClose: 
           checked={persistent}
           onValue={setPersistent}
         />
-      </details>
+      </MoreFields>
     </Ask>
   );
 }

@@ -1,43 +1,52 @@
 // Deleting a snapshot.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
-import { refresh } from '../live.ts';
-import { go } from '../routes.ts';
 import { client } from '../session.ts';
 import { size } from '../texts.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
 import { Ask } from '../ui/dialog.tsx';
 import { TickField } from '../ui/field.tsx';
-import { announce } from '../ui/notice.tsx';
-import type { DetailsProps } from './lineage.tsx';
+import { Name } from '../ui/name.tsx';
+import type { At } from './details.ts';
 
-/** Asks whether to delete a snapshot. One that is held goes by force alone, which is offered only after a refusal. */
-export function DeleteSnapshot({
-  node,
-  at,
-  onClose,
-}: {
-  node: SnapshotNode;
-  at: DetailsProps['at'];
-  onClose: () => void;
-}) {
+/** Asks whether to delete a snapshot. One that is held or pinned goes by force alone, which is offered only after a refusal. */
+export function DeleteSnapshot({ node, at, onClose }: { node: SnapshotNode; at: At; onClose: () => void }) {
   const { sandboxId, snapshotId = '' } = node.selected;
   const { holders, pinned, sizeBytes } = node.snapshot;
   const [force, setForce] = useState(false);
-  const deleting = useAction(async () => {
-    await client.delete({ sandboxId, snapshotId, ...(force ? { force } : {}) });
-    await refresh();
-    announce(`The snapshot “${node.name}” was deleted.`);
-    go(at({ selected: { sandboxId } }));
-  });
+  const title = (
+    <>
+      Deleting “<Name of={node.name} />”
+    </>
+  );
+  const deleting = useAction(
+    { verb: 'delete', subject: node.id, title },
+    async () => {
+      await client.delete({ sandboxId, snapshotId, ...(force ? { force } : {}) });
+      const said = (
+        <>
+          The snapshot “<Name of={node.name} />” was deleted.
+        </>
+      );
+      return { said, to: at({ selected: { sandboxId } }) };
+    },
+    onClose,
+  );
+  // A yes is to what was told when it was given.
+  useEffect(() => setForce(false), [deleting.failure, pinned, holders.join('\n')]);
+
   const isHeld = deleting.failure instanceof SnapshotterError && deleting.failure.code === 'SNAPSHOT_HELD';
   const offer = isHeld && (
     <TickField
       label="Delete it all the same"
-      hint="Whoever needs it loses the way back to these files."
+      hint={
+        holders.length > 0
+          ? 'Whoever needs it loses the way back to these files.'
+          : 'It was pinned so that it stays.'
+      }
       checked={force}
       onValue={setForce}
     />
@@ -52,17 +61,22 @@ export function DeleteSnapshot({
       onFailure={offer}
     >
       <p>
-        <strong>{node.name}</strong> of {sandboxId}
+        <strong>
+          <Name of={node.name} />
+        </strong>{' '}
+        of <Name of={sandboxId} />
         {sizeBytes !== undefined && `, ${size(sizeBytes)},`} is removed for good, with its objects in R2.
         Sandboxes that were made from it keep their files.
       </p>
-      {pinned && <p>It is pinned.</p>}
+      {pinned && <p>It is pinned: somebody wanted it to stay whatever the policy says.</p>}
       {holders.length > 0 && (
         <>
           <p>It is needed by:</p>
           <ul aria-label="Holders">
             {holders.map((holder) => (
-              <li key={holder}>{holder}</li>
+              <li key={holder}>
+                <Name of={holder} />
+              </li>
             ))}
           </ul>
         </>

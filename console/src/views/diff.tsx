@@ -3,6 +3,7 @@
 import type { CheckpointDiff } from '../../../client/src/index.ts';
 import { size } from '../texts.ts';
 import { Icon } from '../ui/icons.tsx';
+import { Name } from '../ui/name.tsx';
 
 type Kind = 'added' | 'removed' | 'hunk' | 'head' | 'same';
 
@@ -10,7 +11,9 @@ type Kind = 'added' | 'removed' | 'hunk' | 'head' | 'same';
 export function Diff({ of: { name, diff, truncated, sizeBytes } }: { of: CheckpointDiff }) {
   return (
     <section aria-labelledby="diff">
-      <h3 id="diff">What differs from “{name}”</h3>
+      <h3 id="diff">
+        What differs from “<Name of={name} />”
+      </h3>
       {diff === '' ? (
         <p class="empty">Nothing.</p>
       ) : (

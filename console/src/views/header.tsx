@@ -7,12 +7,8 @@ import { signOut } from '../session.ts';
 import { theme, THEMES, type Theme } from '../theme.ts';
 import { Button } from '../ui/button.tsx';
 import { Icon, type IconName } from '../ui/icons.tsx';
+import { Logo } from '../ui/logo.tsx';
 import { Health } from './health.tsx';
-
-/** The sign of the product. */
-export function Logo() {
-  return <img class="logo" src="/console/icon.svg" alt="" width="28" height="28" />;
-}
 
 /** The name, the ways to elsewhere, and the health of the deployment. */
 export function Header() {
@@ -28,7 +24,7 @@ export function Header() {
         <a href={home} aria-current={at.at === 'workspaces' ? 'page' : undefined}>
           Workspaces
         </a>
-        <a class="docs" href="/docs">
+        <a class="docs" href="/docs" target="_blank" rel="noopener">
           HTTP API
         </a>
       </nav>

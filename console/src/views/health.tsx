@@ -9,6 +9,7 @@ import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Failure } from '../ui/failure.tsx';
+import { Verdict } from '../ui/verdict.tsx';
 import { Words } from '../ui/words.tsx';
 import { count } from '../texts.ts';
 
@@ -18,7 +19,7 @@ const EVERY = 30_000;
 /** The health of the deployment: before anybody signed in, that of its configuration alone. */
 export function Health({ isSignedIn }: { isSignedIn: boolean }) {
   const read = isSignedIn ? looked : configured;
-  const live = useLive(String(isSignedIn), read, EVERY);
+  const live = useLive(String(isSignedIn), read, { every: EVERY, apart: true });
   const [isOpen, setOpen] = useState(false);
   const found = live.value.value;
   const failure = live.failure.value;
@@ -88,20 +89,6 @@ function Checks({ of }: { of: Found }) {
       </ul>
       <p class="hint">Version {of.version}</p>
     </>
-  );
-}
-
-/** Whether something is right; neither where there is nothing to judge. */
-export function Verdict({ ok }: { ok: boolean | undefined }) {
-  if (ok === undefined) return <Badge icon="dash">not judged</Badge>;
-  return ok ? (
-    <Badge tone="good" icon="check">
-      right
-    </Badge>
-  ) : (
-    <Badge tone="bad" icon="cross">
-      wrong
-    </Badge>
   );
 }
 

@@ -3,74 +3,67 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 
-import { useLive } from '../live.ts';
-import { go, type Beside, type Place, type Selected } from '../routes.ts';
-import { client } from '../session.ts';
+import type { Tree } from '../../../client/src/index.ts';
+import { useLive, type Live } from '../live.ts';
+import { go, type Beside, type Selected } from '../routes.ts';
 import { count } from '../texts.ts';
-import { nodeId, nodesOf, type LineageNode } from '../tree/nodes.ts';
+import { nodeId, nodesOf, type Nodes } from '../tree/nodes.ts';
 import { LineageTree } from '../tree/tree.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { Failure } from '../ui/failure.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Name } from '../ui/name.tsx';
 import { Updated } from '../ui/updated.tsx';
+import type { At, DetailsProps } from './details.ts';
+import { lineageReading } from './lineage-reading.ts';
 import { SandboxDetails } from './sandbox-details.tsx';
 import { SnapshotDetails } from './snapshot-details.tsx';
 
 interface LineageProps extends Beside {
   /** The sandbox that the page is about. */
   current: string;
-  /** The address of something beside this lineage. */
-  at: (beside: Beside) => Place;
+  at: At;
 }
 
-/** Below this width details are a sheet over the tree; style/details.css has the same. */
-const NARROW = '(max-width: 60rem)';
+/** Whether details are a sheet over the tree, as style/details.css has it on a small screen. */
+const isSheet = (details: HTMLElement) => getComputedStyle(details).position === 'fixed';
 
 /** The tree, and the details of what is selected; of the sandbox that the page is about where that is nothing. */
-export function Lineage({ current, selected, tab, at }: LineageProps) {
-  const live = useLive(`lineage of ${current}`, (signal) =>
-    client.lineage({ sandboxId: current, check: true, signal, retry: false }),
+export function Lineage({ current, ...rest }: LineageProps) {
+  const read = useMemo(() => lineageReading(current), [current]);
+  const live = useLive(`lineage of ${current}`, read);
+  return (
+    <Loaded of={live} reading="Reading the lineage…" hasUpdated>
+      {(tree) => <Shown tree={tree} live={live} current={current} {...rest} />}
+    </Loaded>
   );
-  const tree = live.value.value;
-  const nodes = useMemo(() => tree && nodesOf(tree), [tree]);
+}
+
+function Shown({ tree, live, current, selected, tab, at }: LineageProps & { tree: Tree; live: Live<Tree> }) {
+  const nodes = useMemo(() => nodesOf(tree), [tree]);
   const shown = selected ?? { sandboxId: current };
   const sheet = useRef<HTMLElement>(null);
   const id = nodeId(shown);
   useEffect(() => {
-    if (selected && matchMedia(NARROW).matches) sheet.current?.focus();
+    if (selected && sheet.current && isSheet(sheet.current)) sheet.current.focus();
   }, [id]);
 
-  if (!tree || !nodes) {
-    return live.failure.value === undefined ? (
-      <p class="empty">Reading the lineage…</p>
-    ) : (
-      <Failure of={live.failure.value} />
-    );
-  }
   const select = (selected: Selected) => go(at({ selected }));
   const close = () => {
     go(at({}));
     document.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`)?.focus();
   };
   const node = nodes.get(id);
-  const troubled = [...nodes.values()].filter((node) => node.kind === 'sandbox' && node.sandbox.problem);
   return (
-    <div class="lineage">
+    <div
+      class="lineage"
+      onKeyDown={({ key }) => key === 'Escape' && sheet.current && isSheet(sheet.current) && close()}
+    >
       <section class="panel" aria-labelledby="lineage-title">
         <header class="panel-head">
           <h2 id="lineage-title">Lineage</h2>
           <Updated of={live} />
         </header>
-        {tree.truncated && (
-          <p class="remark">
-            <Icon name="warning" /> There is more than could be looked at: this is a part of the lineage.
-          </p>
-        )}
-        {troubled.length > 0 && (
-          <p class="remark">
-            <Icon name="warning" /> {count(troubled.length, 'sandbox', 'sandboxes')} could not be asked: what
-            grows from there may be missing.
-          </p>
-        )}
+        <Remarks tree={tree} nodes={nodes} />
         <LineageTree nodes={nodes} current={current} selected={shown} onSelect={select} />
         <Legend>
           {count(tree.sandboxes, 'sandbox', 'sandboxes')}, {count(nodes.size - tree.sandboxes, 'snapshot')}
@@ -95,13 +88,38 @@ export function Lineage({ current, selected, tab, at }: LineageProps) {
   );
 }
 
-/** What the details of a node are told. */
-export interface DetailsProps<N extends LineageNode = LineageNode> {
-  node: N;
-  nodes: ReadonlyMap<string, LineageNode>;
-  current: string;
-  at: LineageProps['at'];
-  tab: Beside['tab'];
+/** What is to be known of the tree as a whole. */
+function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
+  const troubled = [...nodes.values()].filter((node) => node.kind === 'sandbox' && node.sandbox.problem);
+  const { sandboxId, running, workspace, problem } = tree.root;
+  const isUnknown = nodes.size === 1 && running === false && !workspace && !problem;
+  return (
+    <>
+      {tree.truncated && (
+        <Remark>There is more than could be looked at: this is a part of the lineage.</Remark>
+      )}
+      {troubled.length > 0 && (
+        <Remark>
+          {count(troubled.length, 'sandbox', 'sandboxes')} could not be asked: what grows from there may be
+          missing.
+        </Remark>
+      )}
+      {isUnknown && (
+        <Remark>
+          Nothing is known of <Name of={sandboxId} />: it does not run, and has no snapshot. Look whether its
+          id is written as it should be.
+        </Remark>
+      )}
+    </>
+  );
+}
+
+function Remark({ children }: { children: ComponentChildren }) {
+  return (
+    <p class="remark">
+      <Icon name="warning" /> {children}
+    </p>
+  );
 }
 
 function Details({ node, ...rest }: DetailsProps) {
@@ -115,8 +133,8 @@ function Details({ node, ...rest }: DetailsProps) {
 function Missing({ of: { sandboxId, snapshotId } }: { of: Selected }) {
   return (
     <p class="empty">
-      {snapshotId ? `The snapshot ${snapshotId}` : `The sandbox ${sandboxId}`} is not in this lineage, or not
-      any more.
+      {snapshotId ? 'The snapshot' : 'The sandbox'} <Name of={snapshotId ?? sandboxId} /> is not in this
+      lineage, or not any more.
     </p>
   );
 }

@@ -8,13 +8,18 @@ import { exactDuration, size } from '../texts.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Copy, Id } from '../ui/copy.tsx';
 import { Fact, Facts, Moment } from '../ui/facts.tsx';
-import type { DetailsProps } from './lineage.tsx';
+import { Name } from '../ui/name.tsx';
+import type { At } from './details.ts';
 
 const RESTORABLE = { yes: 'yes', no: 'no', unknown: 'not known' } as const;
 
 /** A manifest to read. */
-export function ManifestFacts({ of, at }: { of: Manifest; at: DetailsProps['at'] }) {
-  const link = (selected: Selected, text: ComponentChildren) => <a href={href(at({ selected }))}>{text}</a>;
+export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
+  const link = (selected: Selected, text: ComponentChildren) => (
+    <a href={href(at({ selected }))}>
+      <Name of={text} />
+    </a>
+  );
   const { parent, ended, compression } = of;
   return (
     <>

@@ -3,6 +3,7 @@
 import type { Retention } from '../../../client/src/index.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Time } from '../ui/facts.tsx';
+import { Name } from '../ui/name.tsx';
 
 /** What a policy decides. */
 export function Plan({ of: { decisions }, caption }: { of: Retention; caption: string }) {
@@ -22,7 +23,7 @@ export function Plan({ of: { decisions }, caption }: { of: Retention; caption: s
           {decisions.map(({ snapshotId, label, createdAt, keep, reasons, expiresAt }) => (
             <tr key={snapshotId}>
               <th scope="row">
-                {label}
+                <Name of={label} />
                 <div class="hint">
                   <Time at={createdAt} />
                 </div>
@@ -46,7 +47,9 @@ export function Plan({ of: { decisions }, caption }: { of: Retention; caption: s
               <td>
                 <ul class="plain">
                   {reasons.map((reason) => (
-                    <li key={reason}>{reason}</li>
+                    <li key={reason}>
+                      <Name of={reason} />
+                    </li>
                   ))}
                 </ul>
               </td>

@@ -2,12 +2,11 @@
 
 import { useState } from 'preact/hooks';
 
-import type { KeepLast, Policy } from '../../../client/src/index.ts';
-import { given, number } from '../options.ts';
+import type { Policy } from '../../../client/src/index.ts';
 import { Button } from '../ui/button.tsx';
 import { DurationField } from '../ui/duration.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
-import { DEFAULT_EXPIRATION } from './policy.ts';
+import { fieldsOf, policyOf, type PolicyFields } from './policy-fields.ts';
 
 /** Asks for a policy, beginning with the present one. */
 export function PolicyForm({
@@ -21,54 +20,40 @@ export function PolicyForm({
   onPreview: (policy: Policy) => void;
   onCancel: () => void;
 }) {
-  const [expirationSeconds, setExpiration] = useState<number | undefined>(
-    policy.expirationSeconds ?? DEFAULT_EXPIRATION,
-  );
-  const [last, setLast] = useState(String(policy.keepLast?.count ?? ''));
-  const [lastSeconds, setLastSeconds] = useState(policy.keepLast?.expirationSeconds);
-  const [deleteEvicted, setDeleteEvicted] = useState(policy.keepLast?.deleteEvicted ?? true);
-  const [daily, setDaily] = useState(String(policy.keepDaily || ''));
-  const [weekly, setWeekly] = useState(String(policy.keepWeekly || ''));
-
+  const [fields, setFields] = useState(() => fieldsOf(policy));
+  const set = (changed: Partial<PolicyFields>) => setFields((fields) => ({ ...fields, ...changed }));
   const submit = (event: Event) => {
     event.preventDefault();
-    const newest = number(last);
-    const keepLast =
-      newest === undefined
-        ? undefined
-        : given<KeepLast>({ count: newest, deleteEvicted, expirationSeconds: lastSeconds });
-    onPreview(
-      given<Policy>({ expirationSeconds, keepLast, keepDaily: number(daily), keepWeekly: number(weekly) }),
-    );
+    onPreview(policyOf(policy, fields));
   };
   return (
     <form class="inset" aria-label="Policy" onSubmit={submit}>
       <DurationField
         label="A snapshot goes after its last use"
-        value={expirationSeconds}
-        onValue={setExpiration}
+        value={fields.expirationSeconds}
+        onValue={(expirationSeconds) => set({ expirationSeconds })}
       />
       <TextField
         label="Keep the newest"
         hint="How many. No bound where you give none."
         type="number"
         min={1}
-        value={last}
-        onValue={setLast}
+        value={fields.last}
+        onValue={(last) => set({ last })}
       />
-      {last !== '' && (
+      {fields.last !== '' && (
         <>
           <DurationField
             label="The newest go after their last use"
             absent="as the others"
-            value={lastSeconds}
-            onValue={setLastSeconds}
+            value={fields.lastSeconds}
+            onValue={(lastSeconds) => set({ lastSeconds })}
           />
           <TickField
             label="The others go at once"
             hint="Otherwise they go when they expire."
-            checked={deleteEvicted}
-            onValue={setDeleteEvicted}
+            checked={fields.deleteEvicted}
+            onValue={(deleteEvicted) => set({ deleteEvicted })}
           />
         </>
       )}
@@ -76,15 +61,15 @@ export function PolicyForm({
         label="Keep the newest of each day, for how many days"
         type="number"
         min={0}
-        value={daily}
-        onValue={setDaily}
+        value={fields.daily}
+        onValue={(daily) => set({ daily })}
       />
       <TextField
         label="Keep the newest of each week, for how many weeks"
         type="number"
         min={0}
-        value={weekly}
-        onValue={setWeekly}
+        value={fields.weekly}
+        onValue={(weekly) => set({ weekly })}
       />
       <div class="buttons">
         <Button look="primary" busy={busy}>

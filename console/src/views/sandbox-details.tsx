@@ -9,8 +9,9 @@ import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts } from '../ui/facts.tsx';
+import { Name } from '../ui/name.tsx';
 import { Checkpoints } from './checkpoints.tsx';
-import type { DetailsProps } from './lineage.tsx';
+import type { DetailsProps } from './details.ts';
 import { RetentionTab } from './retention.tsx';
 import { TakeSnapshot } from './take-snapshot.tsx';
 
@@ -28,7 +29,9 @@ export function SandboxDetails(props: DetailsProps<SandboxNode>) {
     <>
       <header class="details-head">
         <p class="kind">Sandbox</p>
-        <h2>{sandboxId}</h2>
+        <h2>
+          <Name of={sandboxId} />
+        </h2>
         {running !== undefined && (
           <Badge tone={running ? 'good' : 'plain'} icon={running ? 'on' : 'off'}>
             {running ? 'running' : 'asleep'}
@@ -97,7 +100,10 @@ function Overview({ node, nodes, current, at }: DetailsProps<SandboxNode>) {
         <Fact name={lineage === 'branch' ? 'Branched from' : 'Restored from'}>
           {parent && (
             <a href={href(at({ selected: parent.selected }))}>
-              {parent.name} <span class="hint">of {parent.selected.sandboxId}</span>
+              <Name of={parent.name} />{' '}
+              <span class="hint">
+                of <Name of={parent.selected.sandboxId} />
+              </span>
             </a>
           )}
         </Fact>

@@ -7,20 +7,22 @@ import { expelled, signIn } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
-import { Logo } from './header.tsx';
+import { Logo } from '../ui/logo.tsx';
 import { Health } from './health.tsx';
 
 /** Asks for the API token. */
 export function SignIn() {
   const [given, setGiven] = useState('');
   const [keep, setKeep] = useState(false);
-  const entering = useAction(() => signIn(given.trim(), keep));
+  const entering = useAction({ verb: 'sign in', subject: 'session', title: 'Signing in' }, () =>
+    signIn(given.trim(), keep),
+  );
   const submit = (event: Event) => {
     event.preventDefault();
     if (given.trim() !== '') void entering.run();
   };
   return (
-    <main class="sign-in">
+    <main class="sign-in" id="main" tabIndex={-1}>
       <Logo />
       <h1>Sandbox snapshots</h1>
       <p>Snapshots, restores and branches of the sandboxes of this deployment.</p>
@@ -56,7 +58,9 @@ export function SignIn() {
       </form>
       <footer>
         <Health isSignedIn={false} />
-        <a href="/docs">HTTP API</a>
+        <a href="/docs" target="_blank" rel="noopener">
+          HTTP API
+        </a>
       </footer>
     </main>
   );

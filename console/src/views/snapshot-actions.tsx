@@ -3,43 +3,61 @@
 import { useState } from 'preact/hooks';
 
 import { SnapshotterError, type Verification } from '../../../client/src/index.ts';
+import { make } from '../action-keys.ts';
 import { useAction } from '../action.ts';
-import { refresh } from '../live.ts';
-import { go } from '../routes.ts';
 import { client } from '../session.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
-import { Ask } from '../ui/dialog.tsx';
 import { Failure } from '../ui/failure.tsx';
-import { TextField, TickField } from '../ui/field.tsx';
-import { announce } from '../ui/notice.tsx';
+import { Name } from '../ui/name.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
-import { Verdict } from './health.tsx';
-import type { DetailsProps } from './lineage.tsx';
+import type { At } from './details.ts';
+import { Relabel } from './relabel-snapshot.tsx';
+import { Checked } from './verification.tsx';
 
 /** The actions on a snapshot that is there. */
-export function SnapshotActions({ node, at }: { node: SnapshotNode; at: DetailsProps['at'] }) {
+export function SnapshotActions({ node, at }: { node: SnapshotNode; at: At }) {
   const { sandboxId, snapshotId = '' } = node.selected;
   const selection = { sandboxId, snapshotId };
   const { pinned } = node.snapshot;
   const [asked, setAsked] = useState<'label' | 'delete'>();
   const [verification, setVerification] = useState<Verification>();
 
-  const make = async (how: 'restore' | 'branch') => {
-    const { ref } = await client[how](selection);
-    await refresh();
-    announce(`The new sandbox is ${ref.sandboxId}.`);
-    go(at({ selected: { sandboxId: ref.sandboxId } }));
+  const derive = async (how: 'restore' | 'branch') => {
+    const { ref } = await make(how, selection);
+    return {
+      said: (
+        <>
+          The new sandbox is <Name of={ref.sandboxId} />.
+        </>
+      ),
+      to: at({ selected: { sandboxId: ref.sandboxId } }),
+      made: true,
+    };
   };
-  const restoring = useAction(() => make('restore'));
-  const branching = useAction(() => make('branch'));
-  const verifying = useAction(async () => setVerification(await client.verify(selection)));
-  const pinning = useAction(async () => {
+  const called = <Name of={node.name} />;
+  const deed = (verb: string, title: string) => ({
+    verb,
+    subject: node.id,
+    title: (
+      <>
+        {title} “{called}”
+      </>
+    ),
+  });
+  const restoring = useAction(deed('restore', 'The restore of'), () => derive('restore'));
+  const branching = useAction(deed('branch', 'The branch from'), () => derive('branch'));
+  const verifying = useAction(deed('verify', 'The verification of'), async () =>
+    setVerification(await client.verify(selection)),
+  );
+  const pinning = useAction(deed('pin', 'Pinning or unpinning'), async () => {
     await (pinned ? client.unpin(selection) : client.pin(selection));
-    await refresh();
-    announce(pinned ? `“${node.name}” is left to the policy again.` : `“${node.name}” is pinned.`);
+    return {
+      said: pinned ? <>“{called}” is left to the policy again.</> : <>“{called}” is pinned.</>,
+    };
   });
 
+  const failure = restoring.failure ?? branching.failure;
   return (
     <>
       <div class="buttons">
@@ -61,10 +79,8 @@ export function SnapshotActions({ node, at }: { node: SnapshotNode; at: DetailsP
         </Button>
       </div>
       <p class="hint">Restore and Branch make a new sandbox. None that exists is written into.</p>
-      <Failure of={restoring.failure}>{leftBehind(restoring.failure)}</Failure>
-      <Failure of={branching.failure}>{leftBehind(branching.failure)}</Failure>
-      <Failure of={pinning.failure} />
-      <Failure of={verifying.failure} />
+      <Failure of={failure}>{wasUntouched(failure) && <p>No sandbox was made.</p>}</Failure>
+      <Failure of={pinning.failure ?? verifying.failure} />
       {verification && !verifying.busy && <Checked of={verification} />}
       {asked === 'label' && <Relabel node={node} onClose={() => setAsked(undefined)} />}
       {asked === 'delete' && <DeleteSnapshot node={node} at={at} onClose={() => setAsked(undefined)} />}
@@ -72,50 +88,13 @@ export function SnapshotActions({ node, at }: { node: SnapshotNode; at: DetailsP
   );
 }
 
-/** Codes after which nobody here knows what became of the call. */
-const UNKNOWN: ReadonlySet<string> = new Set(['ANSWER_LOST', 'WORKSPACE_UNAVAILABLE', 'ABORTED', 'INTERNAL']);
+/** Codes of failures that come before a sandbox is made. Others say themselves what became of it. */
+const UNTOUCHED: ReadonlySet<string> = new Set([
+  'SERVICE_UNREACHABLE',
+  'SNAPSHOT_BUSY',
+  'SNAPSHOT_NOT_FOUND',
+]);
 
-/** What a restore that failed has left, where the failure does not say it itself. */
-function leftBehind(failure: unknown) {
-  if (!(failure instanceof SnapshotterError) || UNKNOWN.has(failure.code))
-    return <p>Whether a sandbox was made is not known. If there is one, the tree shows it.</p>;
-  if (failure.detail.includes('could not be destroyed')) return null;
-  return <p>Nothing was left behind: there is no new sandbox, and the snapshot is as it was.</p>;
-}
-
-function Checked({ of }: { of: Verification }) {
-  return (
-    <section class="verification" aria-label="Verification">
-      <h3>{of.ok ? 'Everything that could be checked is right.' : 'Something is wrong with it.'}</h3>
-      <ul class="checks">
-        {of.checks.map(({ name, ok, detail }) => (
-          <li key={name}>
-            <Verdict ok={ok} /> <strong>{name}</strong>
-            <p>{detail}</p>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function Relabel({ node, onClose }: { node: SnapshotNode; onClose: () => void }) {
-  const { sandboxId, snapshotId = '' } = node.selected;
-  const [newLabel, setLabel] = useState(node.name);
-  const [replace, setReplace] = useState(false);
-  const labelling = useAction(async () => {
-    await client.label({ sandboxId, snapshotId, newLabel, replace });
-    await refresh();
-    announce(`The snapshot is called “${newLabel}” now.`);
-  });
-  return (
-    <Ask title="Label the snapshot" verb="Label it" action={labelling} onClose={onClose}>
-      <TextField label="Label" value={newLabel} onValue={setLabel} required />
-      <TickField
-        label="Take the label from the snapshot that has it"
-        checked={replace}
-        onValue={setReplace}
-      />
-    </Ask>
-  );
+function wasUntouched(failure: unknown): boolean {
+  return failure instanceof SnapshotterError && UNTOUCHED.has(failure.code);
 }

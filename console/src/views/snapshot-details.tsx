@@ -4,8 +4,9 @@ import { useLive } from '../live.ts';
 import { client } from '../session.ts';
 import { PASSING, type SnapshotNode } from '../tree/nodes.ts';
 import { Badge } from '../ui/badge.tsx';
-import { Failure } from '../ui/failure.tsx';
-import type { DetailsProps } from './lineage.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Name } from '../ui/name.tsx';
+import type { DetailsProps } from './details.ts';
 import { ManifestFacts } from './manifest.tsx';
 import { SnapshotActions } from './snapshot-actions.tsx';
 
@@ -16,13 +17,16 @@ export function SnapshotDetails({ node, at }: DetailsProps<SnapshotNode>) {
   const live = useLive(`manifest of ${node.id}`, (signal) =>
     client.manifest({ sandboxId, snapshotId, signal, retry: false }),
   );
-  const manifest = live.value.value;
   const passing = PASSING[state];
   return (
     <>
       <header class="details-head">
-        <p class="kind">Snapshot of {sandboxId}</p>
-        <h2>{node.name}</h2>
+        <p class="kind">
+          Snapshot of <Name of={sandboxId} />
+        </p>
+        <h2>
+          <Name of={node.name} />
+        </h2>
         {passing && <Badge tone={state === 'making' ? 'busy' : 'plain'}>{passing}</Badge>}
         {pinned && (
           <Badge tone="accent" icon="pin">
@@ -32,13 +36,9 @@ export function SnapshotDetails({ node, at }: DetailsProps<SnapshotNode>) {
         {holders.length > 0 && <Badge icon="hold">held by {holders.length}</Badge>}
       </header>
       {state === 'ready' && <SnapshotActions node={node} at={at} />}
-      {manifest ? (
-        <ManifestFacts of={manifest} at={at} />
-      ) : live.failure.value === undefined ? (
-        <p class="empty">Reading the manifest…</p>
-      ) : (
-        <Failure of={live.failure.value} />
-      )}
+      <Loaded of={live} reading="Reading the manifest…">
+        {(manifest) => <ManifestFacts of={manifest} at={at} />}
+      </Loaded>
     </>
   );
 }

@@ -3,16 +3,15 @@
 import { useState } from 'preact/hooks';
 
 import type { Compression, SnapshotOptions } from '../../../client/src/index.ts';
+import { make } from '../action-keys.ts';
 import { useAction } from '../action.ts';
-import { refresh } from '../live.ts';
 import { given, lines, text } from '../options.ts';
-import { go, type Place } from '../routes.ts';
-import { client } from '../session.ts';
+import type { Place } from '../routes.ts';
 import { size } from '../texts.ts';
 import { Ask } from '../ui/dialog.tsx';
 import { DurationField } from '../ui/duration.tsx';
-import { ChoiceField, LinesField, TextField, TickField } from '../ui/field.tsx';
-import { announce } from '../ui/notice.tsx';
+import { ChoiceField, LinesField, MoreFields, TextField, TickField } from '../ui/field.tsx';
+import { Name } from '../ui/name.tsx';
 
 type Format = NonNullable<Compression['format']> | '';
 
@@ -37,29 +36,45 @@ export function TakeSnapshot({
   const [wake, setWake] = useState(false);
   const [fresh, setFresh] = useState(false);
 
-  const taking = useAction(async () => {
-    const options = given<SnapshotOptions>({
-      sandboxId,
-      label: text(label),
-      dir: text(dir),
-      excludes: lines(excludes),
-      expirationSeconds,
-      compression: format === '' ? undefined : { format },
-      replace: replace || undefined,
-      gitignore: gitignore || undefined,
-      wake: wake || undefined,
-      fresh: fresh || undefined,
-    });
-    const { ref, capture } = await client.snapshot(options);
-    await refresh();
-    announce(`The snapshot “${capture.label}” was taken: ${size(capture.sizeBytes)}.`);
-    go(place(ref.snapshotId));
-  });
+  const title = (
+    <>
+      Taking a snapshot of <Name of={sandboxId} />
+    </>
+  );
+  const taking = useAction(
+    { verb: 'snapshot', subject: sandboxId, title },
+    async () => {
+      const options = given<SnapshotOptions>({
+        sandboxId,
+        label: text(label),
+        dir: text(dir),
+        excludes: lines(excludes),
+        expirationSeconds,
+        compression: format === '' ? undefined : { format },
+        replace: replace || undefined,
+        gitignore: gitignore || undefined,
+        wake: wake || undefined,
+        fresh: fresh || undefined,
+      });
+      const { ref, capture } = await make('snapshot', options);
+      const said = (
+        <>
+          The snapshot “<Name of={capture.label} />” was taken: {size(capture.sizeBytes)}.
+        </>
+      );
+      return { said, to: place(ref.snapshotId), made: true };
+    },
+    onClose,
+  );
 
   return (
     <Ask title="Take a snapshot" verb="Take it" action={taking} onClose={onClose}>
       <p>
-        Keeps the files of <strong>{sandboxId}</strong>. The sandbox runs on.
+        Keeps the files of{' '}
+        <strong>
+          <Name of={sandboxId} />
+        </strong>
+        . The sandbox runs on.
       </p>
       <TextField label="Label" hint="One by the time where you give none." value={label} onValue={setLabel} />
       <TickField
@@ -67,8 +82,7 @@ export function TakeSnapshot({
         checked={replace}
         onValue={setReplace}
       />
-      <details>
-        <summary>More options</summary>
+      <MoreFields>
         <TextField
           label="Directory"
           hint="The deployment’s own where you name none, mostly /workspace."
@@ -111,7 +125,7 @@ export function TakeSnapshot({
           checked={wake}
           onValue={setWake}
         />
-      </details>
+      </MoreFields>
     </Ask>
   );
 }

@@ -3,77 +3,63 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-import { SnapshotterError, type StartSettings, type WorkspaceState } from '../../../client/src/index.ts';
+import {
+  SnapshotterError,
+  type HookRun,
+  type StartSettings,
+  type WorkspaceState,
+} from '../../../client/src/index.ts';
 import { useAction, type Action } from '../action.ts';
+import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
-import { size } from '../texts.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
-import { announce } from '../ui/notice.tsx';
-import { DeleteWorkspace, ForkWorkspace } from './workspace-dialogs.tsx';
+import { ForkWorkspace } from './fork-workspace.tsx';
+import { DeleteWorkspace, DiscardAndStart, StopUnkept } from './workspace-dialogs.tsx';
+import { startWorkspace, stopWorkspace, subjectOf } from './workspace-work.ts';
 
-/** A workspace, whole. */
-export interface Address {
-  tenant: string;
-  name: string;
-}
+/** What is asked before something is done. */
+type Question = 'fork' | 'delete' | 'stop' | 'discard';
 
 /** What can be done with a workspace. */
 export interface WorkspaceActions {
   address: Address;
   start: Action<[StartSettings?]>;
+  /** Stops it. One that keeps no files is asked about. */
   stop: Action<[]>;
+  /** What is asked now. */
+  asked: Question | undefined;
+  ask: (question: Question | undefined) => void;
+  /** The hooks that failed in the last start or stop. */
+  failed: HookRun[];
+  setFailed: (failed: HookRun[]) => void;
 }
-
-const HOW = {
-  alive: 'was running',
-  restored: 'was restored from its snapshot',
-  empty: 'begins empty',
-  kept: 'runs with the files that were there',
-} as const;
 
 /** The actions on a workspace. */
 export function useWorkspace(address: Address): WorkspaceActions {
-  const { name } = address;
-  const start = useAction(async (settings: StartSettings = {}) => {
-    const { how, stale, hookRuns } = await client.workspaces.start({ ...address, ...settings });
-    const remarks = [...stale.map((what) => `Stale: ${what}.`), ...failed(hookRuns)];
-    announce([`${name} ${HOW[how]}.`, ...remarks].join(' '));
+  const [asked, ask] = useState<Question>();
+  const [failed, setFailed] = useState<HookRun[]>([]);
+  const subject = subjectOf(address);
+  const start = useAction(
+    { verb: 'start', subject, title: <>The start of {address.name}</> },
+    (settings: StartSettings = {}) => startWorkspace(address, settings, setFailed),
+  );
+  const stop = useAction({ verb: 'stop', subject, title: <>The stop of {address.name}</> }, async () => {
+    const { persistent } = await client.workspaces.getByName(address);
+    if (persistent) return stopWorkspace(address, setFailed);
+    return ask((asked) => asked ?? 'stop');
   });
-  const stop = useAction(async () => {
-    const { lastSnapshot, unsettled, wasAsleep, hookRuns } = await client.workspaces.stop(address);
-    const kept = lastSnapshot
-      ? `its files are in ${lastSnapshot.id}, ${size(lastSnapshot.sizeBytes)}`
-      : 'without a snapshot';
-    const remarks = [
-      ...(wasAsleep ? ['Its sandbox had ended before: what was in no snapshot then is lost.'] : []),
-      ...(unsettled ? ['Files were being changed meanwhile, and may be as they were before.'] : []),
-      ...failed(hookRuns),
-    ];
-    announce([`${name} is stopped; ${kept}.`, ...remarks].join(' '));
-  });
-  return { address, start, stop };
-}
-
-function failed(runs: { hook: string; ok: boolean; output: string }[]): string[] {
-  return runs.filter(({ ok }) => !ok).map(({ hook, output }) => `Its hook ${hook} failed: ${output}`);
+  return { address, start, stop, asked, ask, failed, setFailed };
 }
 
 /** States in which there is something to stop. A start makes sure then that it is still there. */
 const RUNS: ReadonlySet<WorkspaceState> = new Set(['active', 'stopping']);
 
-/** The buttons of a workspace. */
-export function WorkspaceButtons({
-  name,
-  state,
-  actions: { address, start, stop },
-}: {
-  name: string;
-  state: WorkspaceState;
-  actions: WorkspaceActions;
-}) {
-  const [asked, setAsked] = useState<'fork' | 'delete'>();
-  const close = () => setAsked(undefined);
+/** The buttons of a workspace, and what they ask. */
+export function WorkspaceButtons({ state, actions }: { state: WorkspaceState; actions: WorkspaceActions }) {
+  const { address, start, stop, asked, ask, setFailed } = actions;
+  const { name } = address;
+  const close = () => ask(undefined);
   return (
     <div class="buttons">
       {RUNS.has(state) && (
@@ -89,54 +75,70 @@ export function WorkspaceButtons({
       >
         Start
       </Button>
-      <Button look="quiet" label={`Fork ${name}…`} onClick={() => setAsked('fork')}>
+      <Button look="quiet" label={`Fork ${name}…`} onClick={() => ask('fork')}>
         Fork…
       </Button>
-      <Button look="quiet" label={`Delete ${name}…`} onClick={() => setAsked('delete')}>
+      <Button look="quiet" label={`Delete ${name}…`} onClick={() => ask('delete')}>
         Delete…
       </Button>
       {asked === 'fork' && <ForkWorkspace address={address} onClose={close} />}
       {asked === 'delete' && <DeleteWorkspace address={address} onClose={close} />}
+      {asked === 'stop' && <StopUnkept address={address} onFailed={setFailed} onClose={close} />}
+      {asked === 'discard' && <DiscardAndStart address={address} onFailed={setFailed} onClose={close} />}
     </div>
   );
 }
 
-/** What a start that failed can be told, by the code of its failure. */
-const CHOICES: Record<string, [string, StartSettings][]> = {
+/** What a start that failed can be told, by the code of its failure. Only what loses nothing is done at once. */
+const CHOICES: Record<string, [string, StartSettings | 'discard'][]> = {
   WORKSPACE_DIVERGED: [
     ['Keep what is there', { onDiverged: 'keep' }],
     ['Save it as a snapshot, and restore', { onDiverged: 'save' }],
-    ['Discard it, and restore', { onDiverged: 'discard' }],
+    ['Discard it, and restore…', 'discard'],
   ],
   SNAPSHOT_STALE: [['Start all the same', { acceptStale: true }]],
   NOTHING_RESTORABLE: [['Start it empty', { allowEmpty: true }]],
 };
 
-/** Why a start or a stop failed, and what can be chosen then; nothing where neither did. */
+/** Why a start or a stop failed, or a hook in it, and what can be chosen then; nothing where all went well. */
 export function WorkspaceTroubles({
-  name,
-  actions: { start, stop },
+  actions: { address, start, stop, ask, failed },
   children,
 }: {
-  name: string;
   actions: WorkspaceActions;
   /** Where it is put. */
   children: (troubles: ComponentChildren) => JSX.Element;
 }) {
   const failure = start.failure ?? stop.failure;
-  if (failure === undefined) return null;
+  if (failure === undefined && failed.length === 0) return null;
   const choices = (failure instanceof SnapshotterError && CHOICES[failure.code]) || [];
   return children(
-    <Failure of={failure}>
-      {choices.length > 0 && (
-        <div class="buttons" role="group" aria-label={`Start ${name} anyway`}>
-          {choices.map(([text, settings]) => (
-            <Button key={text} busy={start.busy} onClick={() => void start.run(settings)}>
-              {text}
-            </Button>
-          ))}
-        </div>
-      )}
-    </Failure>,
+    <>
+      <Failure of={failure}>
+        {choices.length > 0 && (
+          <div class="buttons" role="group" aria-label={`Start ${address.name} anyway`}>
+            {choices.map(([text, choice]) => (
+              <Button
+                key={text}
+                busy={start.busy}
+                onClick={() => (choice === 'discard' ? ask('discard') : void start.run(choice))}
+              >
+                {text}
+              </Button>
+            ))}
+          </div>
+        )}
+      </Failure>
+      {failed.map(({ hook, output }) => (
+        <section key={hook} class="failure" aria-label={`Output of the hook ${hook}`}>
+          <p>
+            The hook <strong>{hook}</strong> failed.
+          </p>
+          <pre class="scroll" tabIndex={0}>
+            {output}
+          </pre>
+        </section>
+      ))}
+    </>,
   );
 }

@@ -1,55 +1,58 @@
-// What is asked before a workspace is forked or deleted.
+// What is asked before something is done with a workspace.
 
 import { useState } from 'preact/hooks';
 
-import { SnapshotterError, type DeletedWorkspace, type WorkspaceProblem } from '../../../client/src/index.ts';
+import type { DeletedWorkspace } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
-import { given, text } from '../options.ts';
-import { go, place } from '../routes.ts';
+import { place, type Address } from '../routes.ts';
 import { client } from '../session.ts';
 import { count } from '../texts.ts';
 import { Ask } from '../ui/dialog.tsx';
-import { TextField, TickField } from '../ui/field.tsx';
-import { announce } from '../ui/notice.tsx';
-import type { Address } from './workspace-actions.tsx';
+import { TextField } from '../ui/field.tsx';
+import { startWorkspace, stopWorkspace, subjectOf, type OnFailed } from './workspace-work.ts';
 
-/** Asks how a workspace is to be forked. */
-export function ForkWorkspace({ address, onClose }: { address: Address; onClose: () => void }) {
-  const [newName, setNewName] = useState('');
-  const [howMany, setHowMany] = useState('1');
-  const [copyEnv, setCopyEnv] = useState(false);
-  const forking = useAction(async () => {
-    const options = given({ newName: text(newName), count: Number(howMany), copyEnv });
-    const { forks } = await client.workspaces.fork({ ...address, ...options });
-    const made = forks.filter(({ error }) => !error).map(({ name }) => name);
-    announce(made.length > 0 ? `Forked: ${made.join(', ')}.` : 'No fork was made.');
-    const problem = forks.find(({ error }) => error)?.error;
-    if (problem) throw asError(problem);
-  });
+interface AskedProps {
+  address: Address;
+  onFailed: OnFailed;
+  onClose: () => void;
+}
+
+/** Asks before a workspace is stopped that keeps no files. */
+export function StopUnkept({ address, onFailed, onClose }: AskedProps) {
+  const { name } = address;
+  const stopping = useAction(
+    { verb: 'stop unkept', subject: subjectOf(address), title: <>The stop of {name}</> },
+    () => stopWorkspace(address, onFailed),
+    onClose,
+  );
+  const title = `Stop ${name} without a snapshot?`;
   return (
-    <Ask title={`Fork ${address.name}`} verb="Fork it" action={forking} onClose={onClose}>
-      <p>Makes other workspaces that begin with its present files. It goes on as it is.</p>
-      <TextField
-        label="Name of the fork"
-        hint="One is made up where you give none."
-        value={newName}
-        onValue={setNewName}
-      />
-      <TextField
-        label="How many"
-        hint="Of several, each has its number behind the name."
-        type="number"
-        min={1}
-        required
-        value={howMany}
-        onValue={setHowMany}
-      />
-      <TickField
-        label="With its environment variables"
-        hint="They may be secrets."
-        checked={copyEnv}
-        onValue={setCopyEnv}
-      />
+    <Ask title={title} verb="Stop it" look="danger" action={stopping} onClose={onClose}>
+      <p>
+        <strong>Lost, for good:</strong> its files. It is a workspace that keeps none: a stop takes no
+        snapshot.
+      </p>
+    </Ask>
+  );
+}
+
+/** Asks before what is in a workspace's sandbox is discarded. */
+export function DiscardAndStart({ address, onFailed, onClose }: AskedProps) {
+  const { name } = address;
+  const starting = useAction(
+    { verb: 'discard', subject: subjectOf(address), title: <>The start of {name}</> },
+    () => startWorkspace(address, { onDiverged: 'discard' }, onFailed),
+    onClose,
+  );
+  const title = `Discard what is in ${name}?`;
+  return (
+    <Ask title={title} verb="Discard it" look="danger" action={starting} onClose={onClose}>
+      <p>
+        <strong>Lost, for good:</strong> what was written in its sandbox since that woke by itself.
+      </p>
+      <p>
+        <strong>Put in its place:</strong> the files of its newest snapshot.
+      </p>
     </Ask>
   );
 }
@@ -58,10 +61,14 @@ export function ForkWorkspace({ address, onClose }: { address: Address; onClose:
 export function DeleteWorkspace({ address, onClose }: { address: Address; onClose: () => void }) {
   const { tenant, name } = address;
   const [typed, setTyped] = useState('');
-  const deleting = useAction(async () => {
-    announce(inWords(await client.workspaces.delete(address)));
-    if (place.peek().at === 'workspace') go({ at: 'workspaces', tenant });
-  });
+  const deleting = useAction(
+    { verb: 'delete', subject: subjectOf(address), title: <>Deleting the workspace {name}</> },
+    async () => {
+      const said = inWords(await client.workspaces.delete(address));
+      return place.peek().at === 'workspace' ? { said, to: { at: 'workspaces', tenant } } : { said };
+    },
+    onClose,
+  );
   return (
     <Ask
       title={`Delete ${name}?`}
@@ -93,9 +100,4 @@ function inWords({ name, removed, removedSnapshots, kept, pending }: DeletedWork
       : '';
   const later = pending.length > 0 ? ` The snapshots of ${pending.join(', ')} follow.` : '';
   return `${name} was deleted with ${count(removedSnapshots, 'snapshot')}.${stays}${later}`;
-}
-
-/** What is told of one fork, as if the call had failed with it. */
-function asError({ code, message, remediation }: WorkspaceProblem): SnapshotterError {
-  return new SnapshotterError({ code, kind: 'permanent', message, remediation, retryable: false });
 }

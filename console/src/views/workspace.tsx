@@ -2,47 +2,49 @@
 
 import type { Workspace } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
-import { href, type Beside } from '../routes.ts';
+import { href, type Address, type Beside } from '../routes.ts';
 import { client } from '../session.ts';
 import { size } from '../texts.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
 import { Id } from '../ui/copy.tsx';
-import { Failure } from '../ui/failure.tsx';
 import { Fact, Facts, Moment, Time } from '../ui/facts.tsx';
+import { known, Loaded } from '../ui/loaded.tsx';
+import { Name } from '../ui/name.tsx';
 import { Lineage } from './lineage.tsx';
-import { useWorkspace, WorkspaceButtons, WorkspaceTroubles, type Address } from './workspace-actions.tsx';
+import { useWorkspace, WorkspaceButtons, WorkspaceTroubles } from './workspace-actions.tsx';
 
 /** A workspace, and the lineage of its sandbox. */
 export function WorkspaceView({ tenant, name, ...beside }: Address & Beside) {
   const live = useLive(JSON.stringify([tenant, name]), (signal) =>
     client.workspaces.getByName({ tenant, name, signal, retry: false }),
   );
-  const workspace = live.value.value;
+  const workspace = known(live);
   const actions = useWorkspace({ tenant, name });
   return (
     <>
       <header class="page-head">
         <p class="kind">
-          <a href={href({ at: 'workspaces', tenant })}>Workspaces of {tenant}</a>
+          <a href={href({ at: 'workspaces', tenant })}>
+            Workspaces of <Name of={tenant} />
+          </a>
         </p>
         <h1>{name}</h1>
         {workspace && <StateBadge state={workspace.state} />}
-        {workspace && <WorkspaceButtons name={name} state={workspace.state} actions={actions} />}
+        {workspace && <WorkspaceButtons state={workspace.state} actions={actions} />}
       </header>
-      <WorkspaceTroubles name={name} actions={actions}>
-        {(troubles) => <>{troubles}</>}
-      </WorkspaceTroubles>
-      <Failure of={live.failure.value} />
-      {workspace && (
-        <>
-          <About of={workspace} />
-          <Lineage
-            current={workspace.sandboxId}
-            {...beside}
-            at={(beside) => ({ at: 'workspace', tenant, name, ...beside })}
-          />
-        </>
-      )}
+      <WorkspaceTroubles actions={actions}>{(troubles) => <>{troubles}</>}</WorkspaceTroubles>
+      <Loaded of={live} reading="Reading the workspace…">
+        {(workspace) => (
+          <>
+            <About of={workspace} />
+            <Lineage
+              current={workspace.sandboxId}
+              {...beside}
+              at={(beside) => ({ at: 'workspace', tenant, name, ...beside })}
+            />
+          </>
+        )}
+      </Loaded>
     </>
   );
 }

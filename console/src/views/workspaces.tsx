@@ -10,9 +10,10 @@ import { client } from '../session.ts';
 import { size } from '../texts.ts';
 import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { Failure } from '../ui/failure.tsx';
 import { Time } from '../ui/facts.tsx';
 import { TextField } from '../ui/field.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Name } from '../ui/name.tsx';
 import { Updated } from '../ui/updated.tsx';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { useWorkspace, WorkspaceButtons, WorkspaceTroubles } from './workspace-actions.tsx';
@@ -32,7 +33,6 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
       retry: false,
     }),
   );
-  const page = live.value.value;
   return (
     <>
       <header class="page-head">
@@ -43,43 +43,68 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
         </Button>
       </header>
       <Filter key={tenant} tenant={tenant} prefix={prefix} />
-      {!page && <Failure of={live.failure.value} />}
-      {!page && live.failure.value === undefined && <p class="empty">Reading…</p>}
-      {page?.workspaces.length === 0 && (
-        <p class="empty">
-          {prefix ? `No workspace begins with “${prefix}”.` : 'There is no workspace yet.'} A workspace is a
-          place of work that is still there tomorrow: it is stopped with a snapshot, and started from it.
-        </p>
-      )}
-      {page && page.workspaces.length > 0 && (
-        <table class="workspaces panel">
-          <caption class="unseen">Workspaces of {tenant}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">State</th>
-              <th scope="col">Last snapshot</th>
-              <th scope="col">Made</th>
-              <th scope="col">Changed</th>
-              <th scope="col">Sandbox</th>
-              <th scope="col">
-                <span class="unseen">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          {page.workspaces.map((entry) => (
-            <Entry key={entry.name} tenant={tenant} entry={entry} />
-          ))}
-        </table>
-      )}
-      <nav class="pages" aria-label="Pages">
-        {after && <a href={href({ at: 'workspaces', tenant, ...given({ prefix }) })}>First page</a>}
-        {page?.cursor && (
-          <a href={href({ at: 'workspaces', tenant, ...given({ prefix }), after: page.cursor })}>Next page</a>
+      <Loaded of={live} reading="Reading…" hasUpdated>
+        {({ workspaces, cursor }) => (
+          <>
+            {workspaces.length > 0 ? (
+              <Table tenant={tenant} workspaces={workspaces} />
+            ) : (
+              <Nothing prefix={prefix} />
+            )}
+            <nav class="pages" aria-label="Pages">
+              {after && <a href={href({ at: 'workspaces', tenant, ...given({ prefix }) })}>First page</a>}
+              {cursor && (
+                <a href={href({ at: 'workspaces', tenant, ...given({ prefix }), after: cursor })}>
+                  Next page
+                </a>
+              )}
+            </nav>
+          </>
         )}
-      </nav>
+      </Loaded>
       {isCreating && <CreateWorkspace tenant={tenant} onClose={() => setCreating(false)} />}
     </>
+  );
+}
+
+function Nothing({ prefix }: { prefix: string | undefined }) {
+  return (
+    <p class="empty">
+      {prefix ? (
+        <>
+          No workspace begins with “<Name of={prefix} />
+          ”.
+        </>
+      ) : (
+        'There is no workspace yet.'
+      )}{' '}
+      A workspace is a place of work that is still there tomorrow: it is stopped with a snapshot, and started
+      from it.
+    </p>
+  );
+}
+
+function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEntry[] }) {
+  return (
+    <table class="workspaces panel">
+      <caption class="unseen">Workspaces of {tenant}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">State</th>
+          <th scope="col">Last snapshot</th>
+          <th scope="col">Made</th>
+          <th scope="col">Changed</th>
+          <th scope="col">Sandbox</th>
+          <th scope="col">
+            <span class="unseen">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      {workspaces.map((entry) => (
+        <Entry key={entry.name} tenant={tenant} entry={entry} />
+      ))}
+    </table>
   );
 }
 
@@ -105,15 +130,15 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
           <Time at={updatedAt} />
         </td>
         <td data-name="Sandbox">
-          <a class="mono" href={href({ at: 'sandbox', sandboxId })}>
+          <a class="mono" title={sandboxId} href={href({ at: 'sandbox', sandboxId })}>
             {sandboxId}
           </a>
         </td>
         <td>
-          <WorkspaceButtons name={name} state={state} actions={actions} />
+          <WorkspaceButtons state={state} actions={actions} />
         </td>
       </tr>
-      <WorkspaceTroubles name={name} actions={actions}>
+      <WorkspaceTroubles actions={actions}>
         {(troubles) => (
           <tr class="troubles">
             <td colSpan={7}>{troubles}</td>

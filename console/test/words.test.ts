@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { distance, exactDuration, size } from '../../console/src/texts.ts';
-import { sentences } from '../../console/src/views/policy.ts';
+import { age, distance, exactDuration, expiry, moment, size } from '../src/texts.ts';
+import { sentences } from '../src/views/policy.ts';
 
 describe('a policy in words', () => {
   const LAST = 'What is pinned, what others need, and the newest that can be restored never go.';
@@ -35,6 +35,24 @@ describe('a time', () => {
     ['2026-11-27T11:00:00Z', 'in 6 d'],
   ] as const)
     test(`at ${time} is ${words}`, () => assert.equal(distance(time, now), words));
+
+  test('that is over is not ahead, whatever the clocks say', () => {
+    assert.equal(age('2026-11-20T12:03:00Z', now), 'just now');
+    assert.equal(age('2026-11-20T11:57:00Z', now), '3 min ago');
+  });
+
+  for (const [time, words] of [
+    ['2026-11-23T13:00:00Z', 'expires in 3 d'],
+    ['2026-11-20T12:00:05Z', 'expires now'],
+    ['2026-11-20T12:00:00Z', 'expired'],
+    ['2026-11-13T12:00:00Z', 'expired'],
+  ] as const)
+    test(`of expiry at ${time} is ${words}`, () => assert.equal(expiry(time, now), words));
+
+  test('that is none stays as it is', () => {
+    const none = 'the day after tomorrow';
+    assert.deepEqual([moment(none), distance(none, now), age(none, now)], [none, none, none]);
+  });
 });
 
 describe('a span', () => {

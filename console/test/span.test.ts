@@ -1,0 +1,35 @@
+// Spans of time as they are typed.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { secondsOf, spanOf, type Span } from '../src/span.ts';
+
+describe('a span', () => {
+  for (const [seconds, amount, unit] of [
+    [1, '1', 'seconds'],
+    [90, '90', 'seconds'],
+    [5_400, '90', 'minutes'],
+    [129_600, '36', 'hours'],
+    [2_592_000, '30', 'days'],
+  ] as const)
+    test(`of ${seconds} seconds is typed as ${amount} ${unit}, and is that again`, () => {
+      assert.deepEqual(spanOf(seconds), { amount, unit });
+      assert.equal(secondsOf({ amount, unit }), seconds);
+    });
+
+  for (const nothing of [undefined, 0])
+    test(`that is ${nothing} begins as a day`, () =>
+      assert.deepEqual(spanOf(nothing), { amount: '1', unit: 'days' }));
+
+  test('may be of a part of a unit, in whole seconds', () => {
+    assert.equal(secondsOf({ amount: '1.5', unit: 'hours' }), 5_400);
+    assert.equal(secondsOf({ amount: '1.0001', unit: 'minutes' }), 60);
+  });
+
+  for (const amount of ['', ' ', '0', '-3', '0.4', 'x', '1e999'])
+    test(`is none where “${amount}” is typed`, () => {
+      const span: Span = { amount, unit: 'days' };
+      assert.equal(secondsOf(span), undefined);
+    });
+});
