@@ -179,6 +179,14 @@ describe('a restore', () => {
     assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'x\n');
   });
 
+  test('of a few bytes whose container is killed as the SDK tidies up does not come out empty', async () => {
+    await world.exec('small', 'echo x > file');
+    const small = await world.snapshot('small');
+    killAt(({ command }) => command?.startsWith("rm -f '/var/backups/") ?? false, 1);
+    const workspace = await world.restore(small);
+    assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'x\n');
+  });
+
   test('from a backup that was deleted says so', async () => {
     await world.delete(archive());
     await world.delete(metadata());

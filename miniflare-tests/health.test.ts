@@ -143,8 +143,8 @@ describe('health', () => {
     const vars = { API_TOKEN: ['a token'] } as unknown as Record<string, string>;
     await using world = await World.start({ snapshotter: { vars } });
     assert.equal((await world.rpc('health', {})).ok, false);
-    for (const call of [world.http('health', {}), world.rpc('list', { sandboxId: 'agent' })])
-      assert.equal((await world.failure(call)).code, 'CONFIG_INVALID');
+    const calls = [() => world.http('health', {}), () => world.rpc('list', { sandboxId: 'agent' })];
+    for (const call of calls) assert.equal((await world.failure(call())).code, 'CONFIG_INVALID');
   });
 
   it('takes no options', async () => {

@@ -17,7 +17,7 @@ const commands = {
     packages();
     rust();
     run('cargo', ['fmt', '--all', '--check']);
-    clippy('--all-targets', '--features', 'schema,service-binding');
+    clippy('--all-targets', '--features', 'schema,service-binding,fuzzing');
     clippy('--lib', '--no-default-features', '--features', 'service-binding');
     clippy('--package', 'snapshotter-cli', '--all-targets');
     run('node', ['scripts/types.mjs', '--check']);
@@ -29,6 +29,7 @@ const commands = {
       'examples/agent',
       'miniflare-tests/caller',
       'miniflare-tests/client/visitor',
+      'bench/workers',
       'reference',
     ])
       run('tsc', ['--project', project]);
@@ -58,6 +59,26 @@ const commands = {
     const schedules = args.includes('--schedules') ? [] : ['--schedules', '100000'];
     const build = ['--locked', '--quiet', '--profile', 'simulation', ...features, '--test', 'simulation'];
     run('cargo', ['test', ...build, '--', ...schedules, ...args]);
+  },
+  bench: () => {
+    sandboxes();
+    run('node', ['bench/main.ts', ...args]);
+  },
+  soak: () => {
+    sandboxes();
+    run('node', ['stress/soak.ts', ...args]);
+  },
+  chaos: () => {
+    sandboxes();
+    run('node', ['stress/chaos.ts', ...args]);
+  },
+  fuzz: () => {
+    rust();
+    run('node', ['fuzz/run.mjs', ...args]);
+  },
+  mutants: () => {
+    rust();
+    run('node', ['scripts/mutants.mjs', ...args]);
   },
   demo: () => {
     sandboxes();

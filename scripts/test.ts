@@ -21,6 +21,8 @@ const suites = globSync(
     'client/test/*.test.ts',
     'console/test/*.test.ts',
     'miniflare-tests/**/*.test.ts',
+    'bench/*.test.ts',
+    'stress/*.test.ts',
   ],
   {
     cwd: at(),
@@ -29,7 +31,7 @@ const suites = globSync(
 const counts = [
   await count(
     'cargo',
-    ['test', '--features', 'schema,service-binding', '--locked', '--no-fail-fast'],
+    ['test', '--features', 'schema,service-binding,fuzzing', '--locked', '--no-fail-fast'],
     /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
   ),
   await count(

@@ -17,6 +17,9 @@ pub mod api;
 pub mod client;
 #[cfg(feature = "provider")]
 pub mod cloudflare;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod model;
 #[cfg(feature = "provider")]
 pub mod ports;

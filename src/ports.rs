@@ -69,8 +69,34 @@ pub trait Ports: 'static {
     fn background(&self) -> &Self::Background;
 }
 
-/// The sandboxes of an application, by id. Every call takes a fresh stub.
+/// A visit to a sandbox of the ports `P`.
+pub type VisitOf<'a, P> = <<P as Ports>::Sandboxes as Sandboxes>::Visit<'a>;
+
+/// Calls on one sandbox that the platform counts as one request. When it breaks off, so do all further calls of it.
+pub trait Visit {
+    /// As [`Sandboxes::name`]. What is called after it arrives after it.
+    fn name(&self) -> impl Future<Output = Result<(), Failure>>;
+
+    /// As [`Sandboxes::probe`].
+    fn probe(&self, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>>;
+
+    /// Stores a backup in R2. **A sandbox that isn't running is started, and an empty backup stored.**
+    fn create_backup(&self, options: &BackupOptions) -> impl Future<Output = Result<BackupHandle, Failure>>;
+
+    /// Applies a backup to the sandbox, which is started.
+    fn restore_backup(&self, backup: &BackupHandle) -> impl Future<Output = Result<(), Failure>>;
+}
+
+/// The sandboxes of an application, by id. Every call takes a fresh stub, and is a request of its own.
 pub trait Sandboxes {
+    /// See [`Self::visit`].
+    type Visit<'a>: Visit
+    where
+        Self: 'a;
+
+    /// Begins a visit to a sandbox. Nothing is asked yet.
+    fn visit<'a>(&'a self, id: &'a SandboxId) -> Self::Visit<'a>;
+
     /// The state of the sandbox's container. Starts nothing.
     fn state(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxState, Failure>>;
 
@@ -82,16 +108,6 @@ pub trait Sandboxes {
 
     /// Leaves, or takes away, the note that this container took the place of another one unasked.
     fn note_took_place(&self, id: &SandboxId, note: bool) -> impl Future<Output = Result<(), Failure>>;
-
-    /// Stores a backup in R2. **A sandbox that isn't running is started, and an empty backup stored.**
-    fn create_backup(
-        &self,
-        id: &SandboxId,
-        options: &BackupOptions,
-    ) -> impl Future<Output = Result<BackupHandle, Failure>>;
-
-    /// Applies a backup to the sandbox, which is started.
-    fn restore_backup(&self, id: &SandboxId, backup: &BackupHandle) -> impl Future<Output = Result<(), Failure>>;
 
     /// Ends the container and everything in it. A sandbox without one is left as it is.
     fn destroy(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
@@ -200,8 +216,8 @@ pub trait Ledger {
 
     /// A sandbox that was made from a snapshot of this workspace.
     fn derivation(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>>;
-    /// Those made from one snapshot, in the order of their ids.
-    fn derived_from(&self, id: &SnapshotId) -> Result<Vec<Derivation>>;
+    /// Those made from these snapshots, in the order of their ids.
+    fn derived_from(&self, ids: &[SnapshotId]) -> Result<Vec<Derivation>>;
     /// Those that are neither made nor gone.
     fn unsettled(&self) -> Result<Vec<Derivation>>;
     /// All of them, in the order of their ids.

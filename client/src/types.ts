@@ -1424,8 +1424,8 @@ export interface Problem {
 /**
  * A failure of the world outside: what the platform or the SDK threw.
  *
- * Its message is made safe when it is taken in: query strings of URLs are cut out, since the SDK signs
- * its URLs in them, and it is shortened to 500 characters.
+ * What is text in it is made safe when it is taken in: query strings of URLs are cut out, since the
+ * SDK signs its URLs in them, and it is shortened to 500 characters.
  */
 export interface Failure {
   /** The name of the thrown error's class. */

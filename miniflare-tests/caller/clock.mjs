@@ -33,13 +33,13 @@ function replacing(object, replace) {
 
 /** A sandbox whose uptime goes by the clock, as the first number that a command prints. */
 const aged = (call) =>
-  replacing(call(), {
-    execWithSessionToken: async (run) => {
-      const outcome = await run();
-      const older = (uptime) => (Number(uptime) + ahead / 1000).toFixed(2);
-      return { ...outcome, stdout: outcome.stdout.replace(/^\d+\.\d\d(?= \d+ [a-z]+ [01]$)/m, older) };
-    },
-  });
+  replacing(call(), { execWithSessionToken: older, getSession: (ask) => replacing(ask(), { exec: older }) });
+
+async function older(run) {
+  const outcome = await run();
+  const aged = (uptime) => (Number(uptime) + ahead / 1000).toFixed(2);
+  return { ...outcome, stdout: outcome.stdout.replace(/^\d+\.\d\d(?= \d+ [a-z]+ [01]$)/m, aged) };
+}
 
 /** A Directory that answers nothing while it is said to be down. */
 let down = false;
@@ -54,9 +54,16 @@ const unsure = (call) =>
 /** An object whose alarm goes by the clock, and that can be ended. `table` knows when it is due. */
 const clocked = (Class, table, passing) =>
   class extends Class {
+    /** Asks its tables, of which there are none before anything is kept. */
+    rows(query) {
+      const made = "SELECT 1 FROM sqlite_schema WHERE name = 'schema'";
+      const { sql } = this.ctx.storage;
+      return sql.exec(made).toArray().length > 0 ? sql.exec(query).toArray() : [];
+    }
+
     /** When its alarm is due, by its table: the runtime knows of none while one is going off. */
     due() {
-      return this.ctx.storage.sql.exec(`SELECT alarm_at AS at FROM ${table}`).toArray()[0]?.at ?? null;
+      return this.rows(`SELECT alarm_at AS at FROM ${table}`)[0]?.at ?? null;
     }
 
     ring() {
@@ -71,7 +78,7 @@ const clocked = (Class, table, passing) =>
     }
 
     passing() {
-      return [...this.ctx.storage.sql.exec(passing)].map(({ what }) => what);
+      return this.rows(passing).map(({ what }) => what);
     }
 
     alarmAt() {
@@ -102,7 +109,7 @@ export class NamedWorkspace extends clocked(RealNamed, 'home', PASSING_NAMED) {
 
   /** Every sandbox that its record knows. */
   sandboxIds() {
-    const [row] = this.ctx.storage.sql.exec('SELECT record FROM home').toArray();
+    const [row] = this.rows('SELECT record FROM home');
     const { sandboxId, former, chores } = JSON.parse(row?.record ?? '{"former":[],"chores":[]}');
     return [...new Set([...(sandboxId ? [sandboxId] : []), ...former, ...chores.flatMap(Object.values)])];
   }

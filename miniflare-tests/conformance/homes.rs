@@ -11,7 +11,7 @@ use sandbox_snapshotter::cloudflare::runtime::WorkerClock;
 use sandbox_snapshotter::model::named::answer::Entry;
 use sandbox_snapshotter::model::named::{State, Transition};
 use sandbox_snapshotter::model::{Code, Timestamp};
-use sandbox_snapshotter::ports::{Clock, Home, Index};
+use sandbox_snapshotter::ports::{Clock, Home, Index, Ledger};
 use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
@@ -20,7 +20,7 @@ use crate::storage::Object;
 use crate::suite::Case;
 use crate::suite::home::{address, in_full, plain, transition};
 use crate::suite::index::{entry, name};
-use crate::suite::ledger::rows::minute;
+use crate::suite::ledger::rows::{minute, ready};
 
 pub fn cases() -> Vec<Case<Object>> {
     vec![
@@ -66,7 +66,7 @@ fn a_storage_of_a_later_version_is_refused_and_left_as_it_is(object: &Object) {
 }
 
 fn what_is_of_another_kind_is_refused(object: &Object) {
-    SqlLedger::open(&object.0).unwrap();
+    SqlLedger::open(&object.0).unwrap().put_snapshot(&ready(1)).unwrap();
     let before = object.contents();
     assert_eq!(SqlHome::open(&object.0).err().unwrap().code(), Code::LedgerTooNew);
     assert_eq!(SqlIndex::open(&object.0).err().unwrap().code(), Code::LedgerTooNew);

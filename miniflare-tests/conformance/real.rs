@@ -48,7 +48,7 @@ impl Real {
     }
 
     async fn call(&self, id: &SandboxId, method: &str, arguments: &[Value]) -> Result<Value, Failure> {
-        let answer = stub::call(&self.namespace, id.as_str(), method, &stub::list(arguments)?).await?;
+        let answer = stub::call(&stub::of(&self.namespace, id.as_str())?, method, &stub::list(arguments)?).await?;
         Ok(from_js(&answer).unwrap())
     }
 }

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::cloudflare::ledger::SqlLedger;
 use sandbox_snapshotter::cloudflare::runtime::WorkerClock;
-use sandbox_snapshotter::model::record::{RequestRecord, SnapshotRecord};
+use sandbox_snapshotter::model::record::{RequestRecord, SnapshotRecord, WorkspaceRecord};
 use sandbox_snapshotter::model::{Code, Timestamp};
 use sandbox_snapshotter::ports::{Clock, Ledger};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use worker::worker_sys::DurableObjectState;
 use worker::{State, Storage};
 
 use crate::suite::Case;
-use crate::suite::ledger::rows::{deleted, minute, ready, snapshot_id};
+use crate::suite::ledger::rows::{deleted, minute, ready, snapshot_id, workspace};
 
 /// A database that the release of version 1 has written.
 const VERSION_1: &str = include_str!("version-1.sql");
@@ -22,6 +22,8 @@ pub struct Object(pub JsValue);
 pub fn cases() -> Vec<Case<Object>> {
     vec![
         case!(what_was_kept_is_there_when_it_is_opened_again),
+        case!(what_is_only_asked_makes_no_tables),
+        case!(a_workspace_alone_makes_no_tables_and_is_there_when_they_are_made),
         case!(async the_platform_has_the_alarm_that_the_ledger_has),
         case!(a_page_is_found_by_its_index_among_a_thousand_snapshots),
         case!(a_page_of_a_prefix_is_found_by_the_index_of_labels),
@@ -41,6 +43,27 @@ fn what_was_kept_is_there_when_it_is_opened_again(object: &Object) {
     let reopened = object.open();
     assert_eq!(reopened.snapshot(&snapshot_id(1)).unwrap(), Some(ready(1)));
     assert_eq!(reopened.alarm().unwrap(), Some(minute(1)));
+}
+
+fn what_is_only_asked_makes_no_tables(object: &Object) {
+    let ledger = object.open();
+    ledger.page(None, None, 10).unwrap();
+    ledger.unfinished().unwrap();
+    ledger.set_alarm(None).unwrap();
+    assert!(!ledger.forget_deleted(Timestamp::LAST).unwrap());
+    assert!(object.schema().is_empty());
+}
+
+fn a_workspace_alone_makes_no_tables_and_is_there_when_they_are_made(object: &Object) {
+    let ledger = object.open();
+    ledger.put_workspace(&workspace()).unwrap();
+    assert!(object.schema().is_empty());
+    assert_eq!(object.open().workspace().unwrap(), Some(workspace()));
+    ledger.set_alarm(Some(minute(1))).unwrap();
+    assert_eq!(object.open().workspace().unwrap(), Some(workspace()));
+    let later = WorkspaceRecord { retired_at: Some(minute(1)), ..workspace() };
+    ledger.put_workspace(&later).unwrap();
+    assert_eq!(object.open().workspace().unwrap(), Some(later));
 }
 
 async fn the_platform_has_the_alarm_that_the_ledger_has(object: &Object) {
@@ -88,7 +111,7 @@ fn a_database_of_version_1_is_brought_to_this_version_with_all_that_is_in_it(obj
     assert!(ledger.snapshot(&snapshot_id(3)).unwrap().is_some());
     assert!(!ledger.forget_deleted(Timestamp::LAST).unwrap());
     assert!(ledger.snapshot(&snapshot_id(3)).unwrap().is_none());
-    assert_eq!(ledger.derived_from(&snapshot_id(1)).unwrap(), ledger.unsettled().unwrap());
+    assert_eq!(ledger.derived_from(&[snapshot_id(1)]).unwrap(), ledger.unsettled().unwrap());
     assert_eq!(ledger.unsettled().unwrap().len(), 1);
     assert_eq!(ledger.unanswered().unwrap().len(), 1);
     assert!(matches!(ledger.request("answered").unwrap(), Some(RequestRecord { answer: Some(_), .. })));
@@ -96,7 +119,7 @@ fn a_database_of_version_1_is_brought_to_this_version_with_all_that_is_in_it(obj
 }
 
 fn a_database_of_version_1_becomes_what_a_new_one_is(object: &Object) {
-    object.open();
+    object.open().put_snapshot(&ready(1)).unwrap();
     let new = object.schema();
     for table in ["schema", "workspace", "snapshots", "derivations", "requests", "releases"] {
         object.run(&format!("DROP TABLE {table}"));
@@ -173,7 +196,8 @@ impl Object {
     /// The names of tables, with their columns, and of indexes, with what they are about.
     fn schema(&self) -> Vec<String> {
         let columns =
-            "SELECT m.name || '.' || c.name || ' ' || c.type AS what FROM sqlite_schema m, pragma_table_info(m.name) c";
+            "SELECT m.name || '.' || c.name || ' ' || c.type AS what FROM sqlite_schema m, pragma_table_info(m.name) c
+             WHERE m.name NOT LIKE '\\_cf\\_%' ESCAPE '\\'";
         let indexes = "SELECT sql AS what FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL";
         let rows = [self.run(columns), self.run(indexes)].concat();
         let mut what: Vec<_> = rows.iter().map(|row| row["what"].as_str().unwrap().to_owned()).collect();

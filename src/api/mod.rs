@@ -11,6 +11,7 @@
 //! - `schema`: the operations as JSON Schemas
 //! - `openapi`: the routes as an `OpenAPI` document
 //! - `answer`: one call from its arrival to its log line; `tell`: that line
+//! - `room`: how much may be under way in one object
 //! - `healthz`: the deployment's health, for whoever asks
 //! - `auth`: the bearer token
 //! - `problem`: errors as `application/problem+json`
@@ -27,7 +28,8 @@ pub mod objects;
 #[cfg(feature = "schema")]
 pub mod openapi;
 pub mod operations;
-mod problem;
+pub(crate) mod problem;
+mod room;
 pub mod rpc;
 #[cfg(feature = "schema")]
 pub mod schema;

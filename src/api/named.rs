@@ -11,6 +11,7 @@ use worker::Env;
 
 use super::objects::{alarm, answer, unexpected};
 use super::operations::{Operation, Target, run_named, target_of, to_json};
+use super::room::Room;
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::Platform;
 use crate::cloudflare::index::SqlIndex;
@@ -31,6 +32,7 @@ pub struct NamedWorkspace {
 struct Inner {
     name: Option<String>,
     deployment: Result<Deployment>,
+    room: Room,
     service: RefCell<Option<(Address, Service<Platform>)>>,
 }
 
@@ -41,7 +43,14 @@ impl NamedWorkspace {
     #[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
     pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
         let deployment = Deployment::open_named(&env, ctx);
-        Self { inner: AssertUnwindSafe(Rc::new(Inner { name, deployment, service: RefCell::default() })) }
+        Self {
+            inner: AssertUnwindSafe(Rc::new(Inner {
+                name,
+                deployment,
+                room: Room::default(),
+                service: RefCell::default(),
+            })),
+        }
     }
 
     /// Carries an operation out for the workspace `address`. `arguments` is JSON, `signal` an `AbortSignal` or undefined.
@@ -55,6 +64,7 @@ impl NamedWorkspace {
     ) -> Promise {
         let inner = Rc::clone(&self.inner);
         answer(correlation_id, async move {
+            let _part = inner.room.enter(arguments.len(), &format!("the workspace {address:?}"))?;
             let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
             let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
             let address = Address::parse(&address)?;

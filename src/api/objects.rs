@@ -12,7 +12,7 @@ use super::tell::{add_error, correlation_id};
 use crate::cloudflare::log::Line;
 use crate::cloudflare::runtime::WorkerClock;
 use crate::cloudflare::workspaces::{Outcome, Reply};
-use crate::model::{Code, Error, Result, json};
+use crate::model::{Code, Error, Result};
 use crate::ports::Clock;
 use crate::service::trace::Trace;
 
@@ -30,7 +30,7 @@ pub(super) fn answer(correlation_id: String, work: impl Future<Output = Result<V
             Ok(answer) => Outcome::Answer(answer),
             Err(error) => Outcome::Error(error),
         };
-        json::print(&Reply { outcome, deeds: trace.tell() }).map(JsValue::from).map_err(JsValue::from)
+        Reply { outcome, deeds: trace.tell() }.print().map(JsValue::from).map_err(JsValue::from)
     }))
 }
 

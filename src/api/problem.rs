@@ -8,7 +8,7 @@ use crate::model::{Code, Error};
 pub(super) const MEDIA_TYPE: &str = "application/problem+json";
 
 /// The status and the body of an error.
-pub(super) fn problem(error: &Error, correlation_id: &str) -> (u16, Value) {
+pub(crate) fn problem(error: &Error, correlation_id: &str) -> (u16, Value) {
     let status = status(error.code());
     let mut body = json!(error.body(correlation_id));
     if let Value::Object(members) = &mut body {

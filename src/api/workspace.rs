@@ -11,6 +11,7 @@ use worker::Env;
 
 use super::objects::{alarm, answer, unexpected};
 use super::operations::{Operation, Target, run, target_of, to_json};
+use super::room::Room;
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::Platform;
 use crate::cloudflare::runtime::abort_of;
@@ -29,6 +30,7 @@ pub struct Workspace {
 struct Inner {
     name: Option<String>,
     deployment: Result<Deployment>,
+    room: Room,
     snapshotter: RefCell<Option<(SandboxId, CloudflareSandboxSnapshotter<Platform>)>>,
 }
 
@@ -39,7 +41,14 @@ impl Workspace {
     #[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
     pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
         let deployment = Deployment::open_workspace(&env, ctx);
-        Self { inner: AssertUnwindSafe(Rc::new(Inner { name, deployment, snapshotter: RefCell::default() })) }
+        Self {
+            inner: AssertUnwindSafe(Rc::new(Inner {
+                name,
+                deployment,
+                room: Room::default(),
+                snapshotter: RefCell::default(),
+            })),
+        }
     }
 
     /// Carries an operation out for the sandbox `id`. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Answers
@@ -54,6 +63,7 @@ impl Workspace {
     ) -> Promise {
         let inner = Rc::clone(&self.inner);
         answer(correlation_id, async move {
+            let _part = inner.room.enter(arguments.len(), &format!("the sandbox {id:?}"))?;
             let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
             let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
             let snapshotter = inner.snapshotter(&id)?;

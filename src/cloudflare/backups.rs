@@ -36,9 +36,7 @@ impl BackupStore for R2Backups {
         }
         let body = object.body().ok_or_else(|| Failure::unexpected("R2", format!("meta.json of {id} has no body")))?;
         let bytes = body.bytes().await.map_err(failed)?;
-        json::parse(&String::from_utf8_lossy(&bytes))
-            .map(Some)
-            .map_err(|error| Failure::unexpected("R2", format!("meta.json of {id}: {error}")))
+        metadata_of(id, &bytes).map(Some)
     }
 
     async fn archive(&self, id: &BackupId) -> Result<Option<Archive>, Failure> {
@@ -78,11 +76,10 @@ impl BackupStore for R2Backups {
         let page = request.execute().await.map_err(failed)?;
         let objects = page.objects();
         let backups = objects.iter().filter_map(|object| {
-            let key = object.key();
-            let id = key.strip_prefix(FOLDER)?.strip_suffix(METADATA)?;
+            let id = backup_of(&object.key())?;
             #[allow(clippy::cast_possible_wrap)] // Milliseconds of our age.
             let uploaded_at = Timestamp::from_millis(object.uploaded().as_millis() as i64);
-            Some(Listed { id: BackupId::parse(id).ok()?, uploaded_at })
+            Some(Listed { id, uploaded_at })
         });
         Ok(Listing { backups: backups.collect(), cursor: page.cursor().filter(|_| page.truncated()) })
     }
@@ -92,6 +89,17 @@ impl BackupStore for R2Backups {
         self.bucket.delete(archive_key(id)).await.map_err(failed)?;
         self.bucket.delete(metadata_key(id)).await.map_err(failed)
     }
+}
+
+/// The backup whose metadata is kept by that key.
+pub(crate) fn backup_of(key: &str) -> Option<BackupId> {
+    BackupId::parse(key.strip_prefix(FOLDER)?.strip_suffix(METADATA)?).ok()
+}
+
+/// What is in a `meta.json`. One that can't be read is no answer that was expected.
+pub(crate) fn metadata_of(id: &BackupId, bytes: &[u8]) -> Result<BackupMetadata, Failure> {
+    json::parse(&String::from_utf8_lossy(bytes))
+        .map_err(|error| Failure::unexpected("R2", format!("meta.json of {id}: {error}")))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -106,7 +114,7 @@ fn archive_key(id: &BackupId) -> String {
     format!("{FOLDER}{id}/data.sqsh")
 }
 
-fn metadata_key(id: &BackupId) -> String {
+pub(crate) fn metadata_key(id: &BackupId) -> String {
     format!("{FOLDER}{id}{METADATA}")
 }
 

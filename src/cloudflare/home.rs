@@ -9,7 +9,7 @@ use crate::model::named::{Address, NamedRecord, Transition};
 use crate::model::{Result, Timestamp};
 use crate::ports::Home;
 
-/// The versions: see [`Database::migrate`].
+/// The versions: see [`Migrations`](super::sql::Migrations).
 const MIGRATIONS: [&[&str]; 1] = [&[
     "CREATE TABLE schema (version INTEGER NOT NULL) STRICT",
     "INSERT INTO schema VALUES (0)",
@@ -27,12 +27,10 @@ pub struct SqlHome {
 }
 
 impl SqlHome {
-    /// That of the object whose state `ctx` is. It is made, or brought to the version of this release, if need be; one of a
-    /// later version is refused with [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
+    /// That of the object whose state `ctx` is. It is brought to the version of this release, if need be; one of a later
+    /// version is refused with [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
     pub fn open(ctx: &JsValue) -> Result<Self> {
-        let database = Database::of(ctx)?;
-        database.migrate(&MIGRATIONS)?;
-        Ok(Self { database })
+        Ok(Self { database: Database::open(ctx, &MIGRATIONS)? })
     }
 }
 
@@ -43,7 +41,7 @@ impl Home for SqlHome {
     }
 
     fn put_named(&self, record: &NamedRecord) -> Result<()> {
-        self.database.run("UPDATE home SET record = ?", &[sql::json(record)?]).map(drop)
+        self.database.keep("UPDATE home SET record = ?", &[sql::json(record)?]).map(drop)
     }
 
     fn log(&self, address: &Address, transition: &Transition) {

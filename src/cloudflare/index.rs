@@ -8,7 +8,7 @@ use crate::model::named::{State, WorkspaceName};
 use crate::model::{Result, Timestamp};
 use crate::ports::Index;
 
-/// When an entry was gone, in milliseconds; 0 where it is not. The versions: see [`Database::migrate`].
+/// When an entry was gone, in milliseconds; 0 where it is not. The versions: see [`Migrations`](super::sql::Migrations).
 const MIGRATIONS: [&[&str]; 1] = [&[
     "CREATE TABLE schema (version INTEGER NOT NULL) STRICT",
     "INSERT INTO schema VALUES (0)",
@@ -33,12 +33,10 @@ pub struct SqlIndex {
 }
 
 impl SqlIndex {
-    /// That of the object whose state `ctx` is. It is made, or brought to the version of this release, if need be; one of a
-    /// later version is refused with [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
+    /// That of the object whose state `ctx` is. It is brought to the version of this release, if need be; one of a later
+    /// version is refused with [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
     pub fn open(ctx: &JsValue) -> Result<Self> {
-        let database = Database::of(ctx)?;
-        database.migrate(&MIGRATIONS)?;
-        Ok(Self { database })
+        Ok(Self { database: Database::open(ctx, &MIGRATIONS)? })
     }
 
     /// How the database finds a page.
@@ -58,7 +56,7 @@ impl Index for SqlIndex {
         let statement = "INSERT INTO entries (name, gone, record) VALUES (?1, ?2, ?3)
              ON CONFLICT (name) DO UPDATE SET gone = ?2, record = ?3";
         let gone = if entry.state == State::Deleted { millis(entry.updated_at) } else { 0.into() };
-        self.database.run(statement, &[entry.name.as_str().into(), gone, json(entry)?]).map(drop)
+        self.database.keep(statement, &[entry.name.as_str().into(), gone, json(entry)?]).map(drop)
     }
 
     fn forget_gone(&self, before: Timestamp) -> Result<()> {

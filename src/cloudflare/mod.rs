@@ -1,8 +1,8 @@
 //! The service's ports over the real world.
 //!
 //! - [`deployment`]: what the bindings and vars of this Worker say
-//! - [`sandboxes`]: Durable Object stubs of the sandboxes; `scripts`: the commands that are run inside of them; `checkpoints`:
-//!   those that work on checkpoints
+//! - [`sandboxes`]: Durable Object stubs of the sandboxes; [`session`]: several calls on one as one request; `scripts`: the
+//!   commands that are run inside of them; `checkpoints`: those that work on checkpoints
 //! - [`backups`]: the R2 bucket
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
 //! - [`home`]: those of a named workspace's; [`index`]: those of a Directory; `sql`: what they have in common
@@ -16,7 +16,7 @@
 //! - `thrown`: reads what JavaScript throws
 
 pub mod backups;
-mod checkpoints;
+pub(crate) mod checkpoints;
 pub mod deployment;
 pub mod health;
 pub mod home;
@@ -27,10 +27,11 @@ pub mod metrics;
 pub mod names;
 pub mod runtime;
 pub mod sandboxes;
-mod scripts;
+pub(crate) mod scripts;
+pub mod session;
 mod sql;
 pub mod stub;
-mod thrown;
+pub(crate) mod thrown;
 pub mod value;
 pub mod workspaces;
 

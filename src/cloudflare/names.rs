@@ -10,13 +10,14 @@ use serde_json::Value;
 use wasm_bindgen::JsValue;
 use worker::{Env, ObjectNamespace};
 
-use super::workspaces::{Outcome, call, namespace, unreachable};
+use super::workspaces::{Outcome, call, namespace};
 use crate::model::named::answer::Entry;
 use crate::model::named::record::Origin;
 use crate::model::named::{Address, Tenant};
 use crate::model::request::{CreateRequest, NamesRequest};
 use crate::model::{Code, Error, Failure, Result, json};
 use crate::ports::Names;
+use crate::service::from_object;
 
 /// The objects of named workspaces, and the Directories.
 pub struct NamedObjects {
@@ -62,7 +63,7 @@ impl NamedObjects {
         let name = address.to_string();
         let list = Array::of4(&name.as_str().into(), &operation.into(), &arguments.to_string().into(), signal);
         let outcome = call(&self.named, &name, "perform", &list).await;
-        outcome.map_err(|failure| unreachable(failure, &format!("The workspace {name:?}")))?.answer()
+        outcome.map_err(|failure| from_object(failure, &format!("The workspace {name:?}")))?.answer()
     }
 
     async fn tell<T: DeserializeOwned>(&self, address: &Address, message: &NamedMessage) -> Result<T> {
@@ -70,7 +71,7 @@ impl NamedObjects {
         let message = json::print(message).map_err(unexpected)?;
         let list = Array::of2(&name.as_str().into(), &message.into());
         let outcome = call(&self.named, &name, "receive", &list).await;
-        let answer = outcome.map_err(|failure| unreachable(failure, &format!("The workspace {name:?}")))?.answer()?;
+        let answer = outcome.map_err(|failure| from_object(failure, &format!("The workspace {name:?}")))?.answer()?;
         json::read(&answer).map_err(unexpected)
     }
 

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use worker::ObjectNamespace;
 
+use super::session::SdkSession;
 use super::thrown::failure;
 use super::value::from_js;
 use super::{checkpoints, scripts, stub};
@@ -17,15 +18,15 @@ use crate::model::named::Stamp;
 use crate::model::named::answer::HookRun;
 use crate::model::named::settings::Hook;
 use crate::model::named::standing::Survey;
-use crate::model::{self, BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId, SandboxState, Status};
+use crate::model::{self, Directory, Failure, Probe, SandboxId, SandboxState, Status};
 use crate::ports::Sandboxes;
 
 /// The SDK's session id for commands outside of any session: they wait for no other command, and leave the
 /// sandbox's sessions as they are.
-const NO_SESSION: &str = "__DISABLE_SESSION__";
+pub(super) const NO_SESSION: &str = "__DISABLE_SESSION__";
 
 /// How long a command of ours may take, in milliseconds.
-const COMMAND_MILLIS: u32 = 10_000;
+pub(super) const COMMAND_MILLIS: u32 = 10_000;
 
 /// How long one may take that looks at every file of a directory.
 const WALK_MILLIS: u32 = 60_000;
@@ -46,27 +47,37 @@ impl Stubs {
 
     /// Calls a method on a fresh stub, and decodes its answer.
     async fn call<T: DeserializeOwned>(&self, id: &SandboxId, method: &str, arguments: &[Value]) -> Result<T, Failure> {
-        let answer = stub::call(&self.namespace, id.as_str(), method, &stub::list(arguments)?).await?;
+        let answer = stub::call(&stub::of(&self.namespace, id.as_str())?, method, &stub::list(arguments)?).await?;
         let answer = from_js(&answer).map_err(|error| failure(&error))?;
         model::json::read(&answer).map_err(|error| Failure::unexpected(method, error))
     }
 
     /// Runs a command outside of any session, and answers what it printed. Variables that were set are set for it too.
     async fn run(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
-        #[derive(Deserialize)]
-        struct Output {
-            stdout: String,
-        }
         let options = json!({ "origin": "internal", "timeout": millis });
         let arguments = [json!(command), json!(NO_SESSION), options];
-        let output = self.call(id, "execWithSessionToken", &arguments).await;
-        let output: Output = output.map_err(|failure| without(command, failure))?;
-        Ok(output.stdout)
+        printed(command, self.call(id, "execWithSessionToken", &arguments).await)
     }
 }
 
+/// What tells a sandbox its name.
+pub(super) fn named(id: &SandboxId) -> Value {
+    json!({ "sandboxName": { "name": id, "normalizeId": false } })
+}
+
+/// What the SDK answers to a command.
+#[derive(Deserialize)]
+pub(super) struct Output {
+    stdout: String,
+}
+
+/// What a command of ours printed.
+pub(super) fn printed(command: &str, output: Result<Output, Failure>) -> Result<String, Failure> {
+    output.map(|output| output.stdout).map_err(|failure| without(command, failure))
+}
+
 /// The failure of a command of ours that printed something else than it should: what that is may be anybody's content.
-fn unreadable(what: &str) -> Failure {
+pub(super) fn unreadable(what: &str) -> Failure {
     Failure::unexpected("the sandbox", format!("{what} can't be read"))
 }
 
@@ -90,6 +101,12 @@ fn without(command: &str, mut failure: Failure) -> Failure {
 }
 
 impl Sandboxes for Stubs {
+    type Visit<'a> = SdkSession<'a>;
+
+    fn visit<'a>(&'a self, id: &'a SandboxId) -> SdkSession<'a> {
+        SdkSession::new(&self.namespace, id)
+    }
+
     async fn state(&self, id: &SandboxId) -> Result<SandboxState, Failure> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -108,8 +125,7 @@ impl Sandboxes for Stubs {
     }
 
     async fn name(&self, id: &SandboxId) -> Result<(), Failure> {
-        let configuration = json!({ "sandboxName": { "name": id, "normalizeId": false } });
-        self.call::<Option<Map<String, Value>>>(id, "configure", &[configuration]).await.map(drop)
+        self.call::<Option<Map<String, Value>>>(id, "configure", &[named(id)]).await.map(drop)
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
@@ -121,24 +137,6 @@ impl Sandboxes for Stubs {
         match self.run(id, &scripts::note(note), COMMAND_MILLIS).await?.trim() {
             "done" => Ok(()),
             _ => Err(Failure::unexpected("the sandbox", "the note can't be changed")),
-        }
-    }
-
-    async fn create_backup(&self, id: &SandboxId, options: &BackupOptions) -> Result<BackupHandle, Failure> {
-        let options = model::json::write(options).map_err(|error| Failure::unexpected("createBackup", error))?;
-        let handle: Map<String, Value> = self.call(id, "createBackup", &[options]).await?;
-        BackupHandle::try_from(handle).map_err(|error| Failure::unexpected("createBackup", error))
-    }
-
-    async fn restore_backup(&self, id: &SandboxId, backup: &BackupHandle) -> Result<(), Failure> {
-        #[derive(Deserialize)]
-        struct Outcome {
-            success: bool,
-        }
-        let handle = model::json::write(backup).map_err(|error| Failure::unexpected("restoreBackup", error))?;
-        match self.call(id, "restoreBackup", &[handle]).await? {
-            Outcome { success: true } => Ok(()),
-            Outcome { success: false } => Err(Failure::new("Error", "restoreBackup answered success: false")),
         }
     }
 

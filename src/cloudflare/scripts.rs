@@ -16,6 +16,9 @@ const TICKS: f64 = 100.0;
 /// The length of a SHA-256 in hexadecimal.
 const SHA256: usize = 64;
 
+/// How much is kept of what an image says it is, in characters: its version is whatever the container's environment says.
+const MAX_IMAGE: usize = 100;
+
 /// What stands before the outcome of a hook: what it printed can't be taken for it, since that comes later.
 const OUTCOME: &str = "sandbox-snapshotter ";
 
@@ -60,7 +63,7 @@ printf '%s\n' "$now""#
 }
 
 /// Reads what [`probe`] prints.
-pub(super) fn read_probe(stdout: &str) -> Option<Probe> {
+pub(crate) fn read_probe(stdout: &str) -> Option<Probe> {
     let (facts, stamp) = stdout.split_once('\n')?;
     let fields: Vec<&str> = facts.split_whitespace().collect();
     let [uptime, start, place, note] = fields.as_slice() else { return None };
@@ -117,11 +120,12 @@ echo "listing $sum"; echo end"#,
 }
 
 /// Reads what [`survey`] prints.
-pub(super) fn read_survey(stdout: &str) -> Option<Survey> {
+pub(crate) fn read_survey(stdout: &str) -> Option<Survey> {
     let lines: Vec<&str> = stdout.lines().collect();
     let [image, listing, "end"] = lines.as_slice() else { return None };
     let listing = Some(read_hash(listing.strip_prefix("listing ")?)?).filter(|hash| !hash.is_empty());
-    Some(Survey { image: image.strip_prefix("image ")?.to_owned(), listing })
+    let image = image.strip_prefix("image ")?.chars().take(MAX_IMAGE).collect();
+    Some(Survey { image, listing })
 }
 
 /// Prints the hashes of the files in their order, a line each, and `end`. That of no file is `none`.
@@ -141,7 +145,7 @@ file() {{ sum=; if [ -f "$1" ]; then sum=$(sha256sum <"$1"); sum=${{sum%% *}}; f
 }
 
 /// Reads what [`hashes`] prints.
-pub(super) fn read_hashes(stdout: &str, files: &[String]) -> Option<BTreeMap<String, String>> {
+pub(crate) fn read_hashes(stdout: &str, files: &[String]) -> Option<BTreeMap<String, String>> {
     let mut lines = stdout.lines();
     let hash_of = |file: &String| Some((file.clone(), read_hash(lines.next()?)?));
     let hashes = files.iter().map(hash_of).collect::<Option<_>>()?;
@@ -210,7 +214,7 @@ rm -rf "$our_dir""#,
 }
 
 /// Reads what [`hook`] prints; `None` where it is another container.
-pub(super) fn read_hook(stdout: &str, name: &str) -> Result<Option<HookRun>, Failure> {
+pub(crate) fn read_hook(stdout: &str, name: &str) -> Result<Option<HookRun>, Failure> {
     let unexpected = || Failure::unexpected("the hook", "it has no outcome");
     let (_, outcome) = stdout.split_once(OUTCOME).ok_or_else(unexpected)?;
     let (line, output) = outcome.split_once('\n').ok_or_else(unexpected)?;
@@ -297,6 +301,12 @@ mod tests {
         for odd in ["", "listing none\nend\n", "image a b\nlisting none\n", &stdout("1"), &stdout("")] {
             assert_eq!(read_survey(odd), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn an_image_that_says_much_of_itself_is_told_by_the_beginning_of_that() {
+        let survey = read_survey(&format!("image {} 0123456789abcdef\nlisting none\nend\n", "x".repeat(60_000)));
+        assert_eq!(survey, Some(Survey { image: "x".repeat(MAX_IMAGE), listing: None }));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The SQL storage of a Durable Object, and its alarm. Of each kind of object there are versions, whose tables follow from
-//! those of the version before.
+//! those of the version before. Tables are made when something is kept in them first: each costs rows, and many an object
+//! is only asked.
 //!
 //! Declared here because `worker` lets through what JavaScript throws while rows are read.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 
 use js_sys::{Array, Promise};
@@ -27,6 +29,8 @@ extern "C" {
     type Storage;
     #[wasm_bindgen(method, catch, getter)]
     fn sql(this: &Storage) -> Result<Sql, JsValue>;
+    #[wasm_bindgen(method, catch, getter)]
+    fn kv(this: &Storage) -> Result<Kv, JsValue>;
     #[wasm_bindgen(method, catch, js_name = transactionSync)]
     fn transaction_sync(this: &Storage, work: &mut dyn FnMut() -> Result<(), JsValue>) -> Result<(), JsValue>;
     #[wasm_bindgen(method, catch, js_name = setAlarm)]
@@ -37,6 +41,12 @@ extern "C" {
     type Sql;
     #[wasm_bindgen(method, catch, variadic)]
     fn exec(this: &Sql, statement: &str, values: &Array) -> Result<Cursor, JsValue>;
+
+    type Kv;
+    #[wasm_bindgen(method, catch)]
+    fn get(this: &Kv, key: &str) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn put(this: &Kv, key: &str, value: &JsValue) -> Result<(), JsValue>;
 
     type Cursor;
     #[wasm_bindgen(method, catch, js_name = toArray)]
@@ -66,21 +76,69 @@ impl Row {
     }
 }
 
+/// What brings the tables of each version to the next: the `n`th those of the version `n - 1` to the version `n`. What was
+/// released is never changed: a new version appends.
+pub(super) type Migrations = &'static [&'static [&'static str]];
+
 /// The storage of a Durable Object.
 pub(super) struct Database {
     storage: Storage,
     sql: Sql,
+    migrations: Migrations,
+    is_made: Cell<bool>,
+    alarm: Cell<Alarm>,
+}
+
+/// The alarm that is kept, once it was read or set.
+#[derive(Clone, Copy)]
+enum Alarm {
+    NotRead,
+    Known(Option<Timestamp>),
 }
 
 impl Database {
-    /// That of `ctx`.
-    pub(super) fn of(ctx: &JsValue) -> Result<Self> {
+    /// That of `ctx`. Where there are tables, they are brought to the version that `migrations` lead to. Tables of a later
+    /// version are left as they are, and refused with [`Code::LedgerTooNew`].
+    pub(super) fn open(ctx: &JsValue, migrations: Migrations) -> Result<Self> {
         let storage = ctx.unchecked_ref::<State>().storage().map_err(failed)?;
-        Ok(Self { sql: storage.sql().map_err(failed)?, storage })
+        let sql = storage.sql().map_err(failed)?;
+        let database = Self { storage, sql, migrations, is_made: Cell::new(false), alarm: Cell::new(Alarm::NotRead) };
+        let version = database.version()?;
+        if version > 0 {
+            database.migrate(version)?;
+        }
+        Ok(database)
     }
 
-    /// Runs a statement, and answers its rows.
+    /// Whether there are tables.
+    pub(super) fn is_made(&self) -> bool {
+        self.is_made.get()
+    }
+
+    /// Runs a statement that keeps something, for which the tables are made.
+    pub(super) fn keep(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
+        if !self.is_made() {
+            self.migrate(0)?;
+        }
+        self.execute(statement, values)
+    }
+
+    /// Runs a statement that has nothing to do where there are no tables, and answers its rows.
     pub(super) fn run(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
+        if self.is_made() { self.execute(statement, values) } else { Ok(Vec::new()) }
+    }
+
+    /// A text that was noted beside the tables.
+    pub(super) fn noted(&self, key: &str) -> Result<Option<String>> {
+        Ok(self.storage.kv().and_then(|kv| kv.get(key)).map_err(failed)?.as_string())
+    }
+
+    /// Notes a text, for which no tables are made.
+    pub(super) fn note(&self, key: &str, text: &JsValue) -> Result<()> {
+        self.storage.kv().and_then(|kv| kv.put(key, text)).map_err(failed)
+    }
+
+    fn execute(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
         let values: Array = values.iter().collect();
         let rows = self.sql.exec(statement, &values).and_then(|cursor| cursor.to_array()).map_err(failed)?;
         Ok(rows.iter().map(JsCast::unchecked_into).collect())
@@ -94,7 +152,9 @@ impl Database {
         values: &[JsValue],
     ) -> Result<Vec<T>> {
         let rows = self.run(statement, values)?;
-        rows.iter().filter(|row| !row.record().is_null()).map(|row| decoded(table, row)).collect()
+        let records = rows.iter().filter(|row| !row.record().is_null());
+        let text = |value: JsValue| value.as_string().unwrap_or_default();
+        records.map(|row| decoded(table, &text(row.key()), &text(row.record()))).collect()
     }
 
     /// Does `work` as a whole or, when it fails, not at all.
@@ -110,29 +170,28 @@ impl Database {
         outcome.and(committed.map_err(failed))
     }
 
-    /// Makes the tables those of the version that `migrations` lead to: the `n`th brings those of the version `n - 1` to the
-    /// version `n`. What was released is never changed: a new version appends. Tables of a later version are left as they are,
-    /// and refused with [`Code::LedgerTooNew`].
-    pub(super) fn migrate(&self, migrations: &[&[&str]]) -> Result<()> {
-        let version = self.version()?;
-        if version > migrations.len() {
-            return Err(too_new(version, migrations.len()));
+    /// Brings the tables of a version to that of this release.
+    fn migrate(&self, version: usize) -> Result<()> {
+        let latest = self.migrations.len();
+        if version > latest {
+            return Err(too_new(version, latest));
         }
-        if version == migrations.len() {
-            return Ok(());
+        if version < latest {
+            self.transaction(|| {
+                for statement in self.migrations.iter().skip(version).copied().flatten() {
+                    self.execute(statement, &[])?;
+                }
+                self.execute("UPDATE schema SET version = ?", &[latest.into()]).map(drop)
+            })?;
         }
-        self.transaction(|| {
-            for statement in migrations.iter().skip(version).copied().flatten() {
-                self.run(statement, &[])?;
-            }
-            self.run("UPDATE schema SET version = ?", &[migrations.len().into()]).map(drop)
-        })
+        self.is_made.set(true);
+        Ok(())
     }
 
     /// The version of the tables; 0 where there are none.
     fn version(&self) -> Result<usize> {
         let number = |statement: &str| {
-            let rows = self.run(statement, &[])?;
+            let rows = self.execute(statement, &[])?;
             Ok(rows.first().and_then(Row::number).unwrap_or_default())
         };
         if number("SELECT 1 AS value FROM sqlite_schema WHERE name = 'schema'")? == 0.0 {
@@ -144,15 +203,20 @@ impl Database {
 
     /// How a statement is going to be carried out, a step in a line.
     pub(super) fn plan(&self, statement: &str, values: &[JsValue]) -> Result<String> {
-        let steps = self.run(&format!("EXPLAIN QUERY PLAN {statement}"), values)?;
+        let steps = self.keep(&format!("EXPLAIN QUERY PLAN {statement}"), values)?;
         Ok(steps.iter().map(Row::step).collect::<Vec<_>>().join("\n"))
     }
 
     /// The alarm, by the only row of a table, which has a column `alarm_at`: the platform's own answer comes later.
     pub(super) fn alarm(&self, table: &str) -> Result<Option<Timestamp>> {
+        if let Alarm::Known(known) = self.alarm.get() {
+            return Ok(known);
+        }
         let rows = self.run(&format!("SELECT alarm_at AS value FROM {table}"), &[])?;
         #[allow(clippy::cast_possible_truncation)] // Whole milliseconds, as they were written.
-        Ok(rows.first().and_then(Row::number).map(|millis| Timestamp::from_millis(millis as i64)))
+        let kept = rows.first().and_then(Row::number).map(|millis| Timestamp::from_millis(millis as i64));
+        self.alarm.set(Alarm::Known(kept));
+        Ok(kept)
     }
 
     /// Sets the alarm, or takes it away. What is written is kept before anything that was asked for is answered, so
@@ -163,7 +227,14 @@ impl Database {
             None => self.storage.delete_alarm(),
         };
         set.map(drop).map_err(failed)?;
-        self.run(&format!("UPDATE {table} SET alarm_at = ?"), &[at.map_or(JsValue::NULL, millis)]).map(drop)
+        self.alarm.set(Alarm::NotRead);
+        let statement = format!("UPDATE {table} SET alarm_at = ?");
+        match at {
+            Some(at) => self.keep(&statement, &[millis(at)])?,
+            None => self.run(&statement, &[JsValue::NULL])?,
+        };
+        self.alarm.set(Alarm::Known(at));
+        Ok(())
     }
 }
 
@@ -183,11 +254,9 @@ fn number(millis: i64) -> f64 {
     millis as f64
 }
 
-/// What is in a row must not be in the message: it may be secret.
-fn decoded<T: DeserializeOwned>(table: &str, row: &Row) -> Result<T> {
-    let text = row.record().as_string().unwrap_or_default();
-    model::json::parse(&text).map_err(|_| {
-        let key = row.key().as_string().unwrap_or_default();
+/// The record of a row. What is in it must not be in the message: it may be secret.
+pub(super) fn decoded<T: DeserializeOwned>(table: &str, key: &str, text: &str) -> Result<T> {
+    model::json::parse(text).map_err(|_| {
         Error::new(
             Code::LedgerUnavailable,
             format!("The row {key:?} of the table {table} can't be read."),

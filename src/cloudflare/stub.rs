@@ -12,15 +12,25 @@ use super::thrown::failure;
 use super::value::to_js;
 use crate::model::Failure;
 
-/// Calls a method on a fresh stub of the object that is called `name`.
-pub async fn call(
-    namespace: &ObjectNamespace,
-    name: &str,
-    method: &str,
-    arguments: &Array,
-) -> Result<JsValue, Failure> {
+/// A fresh stub of the object that is called `name`.
+pub fn of(namespace: &ObjectNamespace, name: &str) -> Result<JsValue, Failure> {
     let stub = namespace.get_by_name(name).map_err(|error| Failure::new("Error", &error.to_string()))?;
-    invoke(&stub.into_rpc(), method, arguments).await.map_err(|thrown| failure(&thrown))
+    Ok(stub.into_rpc())
+}
+
+/// Calls a method of a stub, or of what was answered or is going to be.
+pub async fn call(target: &JsValue, method: &str, arguments: &Array) -> Result<JsValue, Failure> {
+    let answer = ask(target, method, arguments)?;
+    JsFuture::from(Promise::resolve(&answer)).await.map_err(|thrown| failure(&thrown))
+}
+
+/// The same, without waiting for the answer: calls on that can go out with this one.
+pub fn ask(target: &JsValue, method: &str, arguments: &Array) -> Result<JsValue, Failure> {
+    let call = || -> Result<JsValue, JsValue> {
+        let function: Function = Reflect::get(target, &method.into())?.dyn_into()?;
+        Reflect::apply(&function, target, arguments)
+    };
+    call().map_err(|thrown| failure(&thrown))
 }
 
 /// JSON values as the arguments of a method.
@@ -30,9 +40,4 @@ pub fn list(arguments: &[Value]) -> Result<Array, Failure> {
         list.push(&to_js(argument).map_err(|thrown| failure(&thrown))?);
     }
     Ok(list)
-}
-
-async fn invoke(stub: &JsValue, method: &str, arguments: &Array) -> Result<JsValue, JsValue> {
-    let function: Function = Reflect::get(stub, &method.into())?.dyn_into()?;
-    JsFuture::from(Promise::resolve(&Reflect::apply(&function, stub, arguments)?)).await
 }

@@ -9,10 +9,13 @@ use crate::model::Failure;
 pub(super) fn failure(thrown: &JsValue) -> Failure {
     let response = property(thrown, "errorResponse");
     let code = text(&response, "code").or_else(|| text(thrown, "code"));
-    let name = class_name(thrown).unwrap_or_else(|| "Error".into());
+    let name = text(thrown, "name").map(|name| class_of(name, &text(thrown, "stack").unwrap_or_default()));
+    let name = name.unwrap_or_else(|| "Error".into());
     let message = text(thrown, "message").or_else(|| thrown.as_string()).unwrap_or_else(|| format!("{thrown:?}"));
     let mut failure = Failure::new(name, &message);
-    failure.code = code;
+    if let Some(code) = code {
+        failure = failure.with_code(code);
+    }
     failure.http_status = number(&response, "httpStatus");
     failure.retryable = ["retryable", "overloaded"].iter().any(|flag| property(thrown, flag).is_truthy());
     failure
@@ -20,15 +23,13 @@ pub(super) fn failure(thrown: &JsValue) -> Failure {
 
 /// The name of the error's class. Where the thrower's Worker has an older compatibility date than this one, only the
 /// first line of the stack still has it.
-fn class_name(thrown: &JsValue) -> Option<String> {
-    let name = text(thrown, "name")?;
+pub(crate) fn class_of(name: String, stack: &str) -> String {
     if name != "Error" {
-        return Some(name);
+        return name;
     }
-    let stack = text(thrown, "stack").unwrap_or_default();
     let (class, _) = stack.split_once(':').unwrap_or_default();
     let is_class = class.ends_with("Error") && class.chars().all(char::is_alphanumeric);
-    Some(if is_class { class.to_owned() } else { name })
+    if is_class { class.to_owned() } else { name }
 }
 
 fn property(of: &JsValue, name: &str) -> JsValue {

@@ -22,6 +22,7 @@ use crate::model::{
     BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, Taken, json,
 };
 use crate::ports::{Loan, Workspaces};
+use crate::service::from_object;
 use crate::service::trace::{self, Deeds, Trace};
 
 const BINDING: &str = "Workspace";
@@ -32,8 +33,7 @@ pub struct WorkspaceObjects {
 }
 
 /// What a Workspace object answers: an exception would lose what an error carries.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub enum Outcome {
     /// The JSON that was asked for.
     Answer(Value),
@@ -41,15 +41,36 @@ pub enum Outcome {
     Error(Error),
 }
 
-/// What an object of this Worker answers another.
-#[derive(Debug, Serialize, Deserialize)]
+/// What an object of this Worker answers another. An answer may be long, so it is moved into its text and out of it again.
+#[derive(Debug)]
 pub struct Reply {
     /// What it came to.
-    #[serde(flatten)]
     pub outcome: Outcome,
     /// What was done on the way.
-    #[serde(default)]
     pub deeds: Deeds,
+}
+
+impl Reply {
+    /// Its text.
+    pub fn print(self) -> Result<String, String> {
+        let (name, outcome) = match self.outcome {
+            Outcome::Answer(answer) => ("answer", answer),
+            Outcome::Error(error) => ("error", json::write(&error)?),
+        };
+        let deeds = json::write(&self.deeds)?;
+        Ok(Value::from_iter([(name, outcome), ("deeds", deeds)]).to_string())
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut members = json::members(text)?;
+        let deeds = members.get("deeds").map(json::read).transpose()?.unwrap_or_default();
+        let outcome = match (members.remove("answer"), members.get("error")) {
+            (Some(answer), _) => Outcome::Answer(answer),
+            (None, Some(error)) => Outcome::Error(json::read(error)?),
+            (None, None) => return Err("neither an answer nor an error".to_owned()),
+        };
+        Ok(Self { outcome, deeds })
+    }
 }
 
 impl WorkspaceObjects {
@@ -63,7 +84,7 @@ impl WorkspaceObjects {
     pub async fn perform(&self, id: &SandboxId, operation: &str, arguments: &Value, signal: &JsValue) -> Result<Value> {
         let list = Array::of4(&id.as_str().into(), &operation.into(), &arguments.to_string().into(), signal);
         let outcome = call(&self.namespace, id.as_str(), "perform", &list).await;
-        outcome.map_err(|failure| unreachable(failure, &of_sandbox(id)))?.answer()
+        outcome.map_err(|failure| from_object(failure, &of_sandbox(id)))?.answer()
     }
 
     /// Where the sandbox `id` came from.
@@ -81,7 +102,7 @@ impl WorkspaceObjects {
         let message = json::print(message).map_err(misunderstood)?;
         let list = Array::of2(&id.as_str().into(), &message.into());
         let outcome = call(&self.namespace, id.as_str(), "receive", &list).await;
-        json::read(&outcome.map_err(|failure| unreachable(failure, &of_sandbox(id)))?.answer()?).map_err(misunderstood)
+        json::read(&outcome.map_err(|failure| from_object(failure, &of_sandbox(id)))?.answer()?).map_err(misunderstood)
     }
 
     async fn tell<T: DeserializeOwned>(&self, id: &SandboxId, message: &Message) -> Result<T, Failure> {
@@ -128,21 +149,11 @@ pub(super) async fn call(
 ) -> Result<Outcome, Failure> {
     let correlation_id = Trace::current().map(|trace| trace.correlation_id.clone()).unwrap_or_default();
     arguments.push(&correlation_id.into());
-    let answer = stub::call(namespace, name, method, arguments).await?;
-    let reply: Reply = json::parse(&answer.as_string().unwrap_or_default())
+    let answer = stub::call(&stub::of(namespace, name)?, method, arguments).await?;
+    let reply = Reply::parse(&answer.as_string().unwrap_or_default())
         .map_err(|error| Failure::unexpected("the workspace", error))?;
     trace::note(reply.deeds);
     Ok(reply.outcome)
-}
-
-/// The error of a call to an object that could not be reached, or was cut off.
-pub(super) fn unreachable(failure: Failure, what: &str) -> Error {
-    Error::new(
-        Code::WorkspaceUnavailable,
-        format!("{what} could not be reached: {}", failure.message),
-        "Whether the operation was carried out is not known. Look before you try again.",
-    )
-    .caused_by(failure)
 }
 
 fn of_sandbox(id: &SandboxId) -> String {

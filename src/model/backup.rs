@@ -8,6 +8,13 @@ use super::{BackupId, Code, Directory, Error, Result, Timestamp, json};
 /// The largest handle, in bytes of JSON. Those of the SDK have about 100.
 const MAX_HANDLE: usize = 8 * 1024;
 
+/// How deep objects and lists may be within each other in a handle, itself included. Rows and answers are deeper than the handle
+/// in them, and what is deeper than 127 is not read again.
+const MAX_DEPTH: usize = 16;
+
+/// The largest whole number that JavaScript tells from its neighbours.
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
+
 /// The longest time to live, in seconds: 100 years of 365 days. Snapshots end by the policy of their workspace, so their
 /// backups are all stored with it.
 pub const MAX_TTL: u64 = 100 * 365 * 24 * 3600;
@@ -36,6 +43,33 @@ impl BackupHandle {
     pub fn dir(&self) -> &Directory {
         &self.dir
     }
+
+    /// Whether it comes back from JavaScript as it was. What the SDK answers does; what was written elsewhere need not.
+    pub fn is_of_javascript(&self) -> bool {
+        self.whole.values().all(is_of_javascript)
+    }
+}
+
+fn is_of_javascript(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(&whole),
+            None => number.as_f64().is_some_and(|number| number.fract() != 0.0),
+        },
+        Value::Array(items) => items.iter().all(is_of_javascript),
+        Value::Object(members) => !members.contains_key("__proto__") && members.values().all(is_of_javascript),
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+    }
+}
+
+/// How deep objects and lists are within each other.
+fn depth(value: &Value) -> usize {
+    let deepest = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(members) => members.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + deepest.unwrap_or(0)
 }
 
 impl TryFrom<Map<String, Value>> for BackupHandle {
@@ -51,11 +85,15 @@ impl TryFrom<Map<String, Value>> for BackupHandle {
                 )
             })
         };
-        // Neither would arrive whole at the sandbox.
-        if whole.contains_key("__proto__") || json_length(&whole) > MAX_HANDLE {
+        // None of them would arrive whole at the sandbox, or come back.
+        let is_deep = whole.values().any(|value| depth(value) >= MAX_DEPTH);
+        if is_deep || whole.contains_key("__proto__") || json_length(&whole) > MAX_HANDLE {
             return Err(Error::new(
                 Code::InvalidRef,
-                format!("The backup handle has a field `__proto__`, or is larger than {MAX_HANDLE} bytes."),
+                format!(
+                    "The backup handle has a field `__proto__`, is larger than {MAX_HANDLE} bytes, or deeper than {MAX_DEPTH} \
+                     objects and lists."
+                ),
                 "Pass the ref on exactly as snapshot() answered it.",
             ));
         }
@@ -150,10 +188,10 @@ impl BackupMetadata {
 
     /// Until when the SDK restores it.
     pub fn usable_until(&self) -> Timestamp {
-        // A time to live that no i64 holds does not end: the conversion saturates, and so does the sum.
+        // A time to live that no i64 holds does not end: the conversion saturates, and so do the sums.
         #[allow(clippy::cast_possible_truncation)]
         let ttl_millis = (self.ttl * 1000.0) as i64;
-        self.created_at.plus_millis(ttl_millis).plus_millis(-TTL_BUFFER_MILLIS).min(Timestamp::LAST)
+        self.created_at.plus_millis(ttl_millis.saturating_sub(TTL_BUFFER_MILLIS))
     }
 }
 

@@ -147,7 +147,7 @@ codes! {
     SandboxReplaced = "SANDBOX_REPLACED", Conflict;
     /// The sandbox can't be reached now, or has no container to run on.
     SandboxUnavailable = "SANDBOX_UNAVAILABLE", Transient;
-    /// Too many snapshots of the sandbox stand in line.
+    /// So much is asked of the sandbox or the workspace at this time that the call was not taken on: nothing was done.
     SandboxBusy = "SANDBOX_BUSY", Transient;
     /// The class behind the binding does not answer a method that is needed.
     SandboxUnsupported = "SANDBOX_UNSUPPORTED", Unsupported;

@@ -9,8 +9,8 @@ const UNEXPECTED: &str = "UnexpectedAnswer";
 
 /// A failure of the world outside: what the platform or the SDK threw.
 ///
-/// Its message is made safe when it is taken in: query strings of URLs are cut out, since the SDK signs
-/// its URLs in them, and it is shortened to 500 characters.
+/// What is text in it is made safe when it is taken in: query strings of URLs are cut out, since the SDK signs its URLs in
+/// them, and it is shortened to 500 characters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{name}: {message}")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -33,7 +33,7 @@ pub struct Failure {
 impl Failure {
     /// A failure by the name of its class and its message.
     pub fn new(name: impl Into<String>, message: &str) -> Self {
-        Self { name: name.into(), message: safe(message), ..Self::default() }
+        Self { name: safe(&name.into()), message: safe(message), ..Self::default() }
     }
 
     /// An answer that can't be understood: of `what`, because of `why`.
@@ -49,7 +49,7 @@ impl Failure {
     /// Adds the SDK's code for it.
     #[must_use]
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
-        self.code = Some(code.into());
+        self.code = Some(safe(&code.into()));
         self
     }
 }

@@ -11,31 +11,53 @@ use serde_json::{Map, Value};
 
 use super::ids::quoted;
 
+/// The longest reason that is told, in characters: it quotes what was read.
+const MAX_REASON: usize = 200;
+
 /// Reads a value.
 pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(|error| error.to_string())
+    T::deserialize(value).map_err(why)
 }
 
 /// Reads a text.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let value: Value = serde_json::from_str(text).map_err(why)?;
     read(&value)
+}
+
+/// Reads a text that is an object, of which each member may be long.
+pub fn members(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text).map_err(why)? {
+        Value::Object(members) => Ok(members),
+        _ => Err("it is no object".to_owned()),
+    }
 }
 
 /// Reads what a caller has written. No key may be given twice: one of the two values would be lost without a word.
 pub fn receive(text: &[u8]) -> Result<Value, String> {
-    let Unambiguous(value) = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let Unambiguous(value) = serde_json::from_slice(text).map_err(why)?;
     Ok(value)
 }
 
 /// Writes a value.
 pub fn write(value: &impl Serialize) -> Result<Value, String> {
-    serde_json::to_value(value).map_err(|error| error.to_string())
+    serde_json::to_value(value).map_err(why)
 }
 
 /// Writes a text, its keys in order and without blanks.
 pub fn print(value: &impl Serialize) -> Result<String, String> {
     write(value).map(|value| value.to_string())
+}
+
+/// Why something was not read, or not written.
+#[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.
+fn why(error: serde_json::Error) -> String {
+    let mut reason = error.to_string();
+    if let Some((cut, _)) = reason.char_indices().nth(MAX_REASON) {
+        reason.truncate(cut);
+        reason.push('…');
+    }
+    reason
 }
 
 /// A value in which every key of an object is there once.

@@ -7,17 +7,29 @@ use serde::{Deserialize, Serialize};
 
 /// A point in time, in milliseconds since 1970-01-01 UTC. Outside of Rust it is RFC 3339 in UTC with
 /// milliseconds: `2026-11-20T05:00:00.000Z`, the form that JavaScript's `toISOString` writes.
+///
+/// It is in a year of four digits, so that whatever is written is read again: what would be before or behind is the first or
+/// the last of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// The first one that four digits of a year can write: the beginning of 0000.
+    pub const FIRST: Self = Self(-62_167_219_200_000);
+
     /// The last one that four digits of a year can write: the end of 9999.
     pub const LAST: Self = Self(253_402_300_799_999);
 
     /// A point in time by its milliseconds.
     pub const fn from_millis(millis: i64) -> Self {
-        Self(millis)
+        if millis < Self::FIRST.0 {
+            Self::FIRST
+        } else if millis > Self::LAST.0 {
+            Self::LAST
+        } else {
+            Self(millis)
+        }
     }
 
     /// Milliseconds since 1970-01-01 UTC.
@@ -28,7 +40,7 @@ impl Timestamp {
     /// The point `millis` later.
     #[must_use]
     pub const fn plus_millis(self, millis: i64) -> Self {
-        Self(self.0.saturating_add(millis))
+        Self::from_millis(self.0.saturating_add(millis))
     }
 
     /// As `YYYYMMDD-HHMMSS`, in UTC.
@@ -47,17 +59,15 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match DateTime::from_timestamp_millis(self.0) {
-            Some(time) => f.write_str(&time.to_rfc3339_opts(SecondsFormat::Millis, true)),
-            None => write!(f, "{}ms", self.0),
-        }
+        let time = DateTime::from_timestamp_millis(self.0).unwrap_or_default();
+        f.write_str(&time.to_rfc3339_opts(SecondsFormat::Millis, true))
     }
 }
 
 impl TryFrom<String> for Timestamp {
     type Error = chrono::ParseError;
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        DateTime::parse_from_rfc3339(&text).map(|time| Self(time.timestamp_millis()))
+        DateTime::parse_from_rfc3339(&text).map(|time| Self::from_millis(time.timestamp_millis()))
     }
 }
 

@@ -12,9 +12,10 @@ use super::Abort;
 use super::failures::{During, from_sandbox};
 use super::planted::{Bug, planted};
 use super::retry::retry;
+use crate::model::named::Stamp;
 use crate::model::record::Sighting;
 use crate::model::{Code, Directory, Error, Place, Probe, Result, SandboxId, SandboxState, Status, Timestamp};
-use crate::ports::{Clock, Ports, Sandboxes};
+use crate::ports::{Clock, Ports, Sandboxes, Visit, VisitOf};
 
 /// How often the age is measured while it is too close to tell.
 pub(super) const MEASUREMENTS: u32 = 3;
@@ -32,46 +33,53 @@ pub(super) enum Age {
     Unclear,
 }
 
-/// Makes sure that the sandbox is running with its files in place, and that the directory can be captured.
+/// Makes sure that the sandbox is up. Starts nothing.
 ///
 /// # Errors
-/// [`Code::SandboxNotRunning`], [`Code::SandboxStarting`] while it is not up yet, [`Code::SandboxReplaced`] when its
-/// container ended and another one runs, [`Code::InvalidDirectory`] when there is no such directory. `doubt` answers how
-/// old a container has to be, and is asked before one may be started. Of a sandbox that `stands` for a name, the container
-/// counts that carries the stamp, however old it is.
-pub(super) async fn sight<P: Ports>(
+/// [`Code::SandboxNotRunning`], [`Code::SandboxStarting`] while it is not up yet.
+pub(super) async fn sight<P: Ports>(ports: &P, id: &SandboxId) -> Result<Sighting> {
+    let since = ports.clock().now();
+    Ok(Sighting::of(up(id, state(ports, id).await?)?, since))
+}
+
+/// What makes the files of a container those that are meant.
+pub(super) enum Check {
+    /// It is the one that was seen.
+    Same(Sighting),
+    /// It was there before this, and carries no note.
+    Older(Timestamp),
+    /// It was there before this, and carries the stamp of those that were handed out: it stands for a name.
+    Stamped(Timestamp),
+}
+
+/// Makes sure that the container which runs is the one that is meant, and that the directory in it can be captured. Where
+/// none is running, one is started, which is not it. The first look is part of the `visit`, if there is one.
+///
+/// # Errors
+/// [`Code::SandboxReplaced`] when it is another one, or when that can't be told; [`Code::InvalidDirectory`] when there is no
+/// such directory.
+pub(super) async fn is_meant<P: Ports>(
     ports: &P,
+    visit: Option<&VisitOf<'_, P>>,
     id: &SandboxId,
     dir: &Directory,
-    stands: bool,
-    doubt: impl FnOnce() -> Result<Timestamp>,
-) -> Result<Sighting> {
-    let since = ports.clock().now();
-    let sighting = Sighting::of(up(id, state(ports, id).await?)?, since);
-    if stands {
-        let probe = retry(ports, &Abort::never(), async || {
-            let probe = ports.sandboxes()?.probe(id, dir).await;
-            probe.map_err(|failure| from_sandbox(failure, id, During::Look))
-        })
-        .await?;
-        if !probe.stamp.is_some_and(|stamp| stamp.is_ready()) {
-            return Err(replaced(id, "slept, and woke without the workspace's files"));
-        }
-        can_be_captured(dir, probe.place)?;
-        up(id, state(ports, id).await?)?;
-        return Ok(sighting);
-    }
-    let probe = match age(ports, id, dir, doubt()?.min(since)).await? {
+    check: &Check,
+) -> Result<()> {
+    let since = match check {
+        Check::Same(sighting) => return is_the_same(ports, id, dir, sighting).await,
+        Check::Older(since) | Check::Stamped(since) => *since,
+    };
+    let probe = match age(ports, visit, id, dir, since).await? {
         Age::Older(probe) => probe,
         Age::Younger => return Err(took_its_place(ports, id).await),
         Age::Unclear => return Err(replaced(id, "may have been replaced")),
     };
-    if probe.took_place && !planted(Bug::NoteNotRead) {
-        return Err(replaced(id, "was replaced"));
+    let is_handed_out = || probe.stamp.as_ref().is_some_and(Stamp::is_ready);
+    match check {
+        Check::Stamped(_) if !is_handed_out() => Err(replaced(id, "slept, and woke without the workspace's files")),
+        Check::Older(_) if probe.took_place && !planted(Bug::NoteNotRead) => Err(replaced(id, "was replaced")),
+        _ => can_be_captured(dir, probe.place),
     }
-    can_be_captured(dir, probe.place)?;
-    up(id, state(ports, id).await?)?;
-    Ok(sighting)
 }
 
 /// Starts the sandbox where it isn't running, and takes it as it is.
@@ -83,10 +91,18 @@ pub(super) async fn wake<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, a
         if probe.took_place {
             ports.sandboxes()?.note_took_place(id, false).await.map_err(looked)?;
         }
-        let since = ports.clock().now();
-        Ok(Sighting::of(up(id, state(ports, id).await?)?, since))
+        sight(ports, id).await
     })
     .await
+}
+
+/// Makes sure that the sandbox did not stop meanwhile. Starts nothing.
+///
+/// # Errors
+/// [`Code::SandboxReplaced`]: what runs next has none of the files.
+pub(super) async fn is_still_up<P: Ports>(ports: &P, id: &SandboxId) -> Result<()> {
+    let is_up = state(ports, id).await?.status == Status::Healthy;
+    if is_up { Ok(()) } else { Err(replaced(id, "stopped meanwhile")) }
 }
 
 /// Makes sure that the container seen at `sighting` is the one that runs now.
@@ -107,7 +123,7 @@ pub(super) async fn is_the_same<P: Ports>(
     if now.last_change == sighting.last_change {
         return Ok(());
     }
-    match age(ports, id, dir, sighting.since).await? {
+    match age(ports, None, id, dir, sighting.since).await? {
         Age::Older(_) => Ok(()),
         Age::Younger => Err(took_its_place(ports, id).await),
         Age::Unclear => Err(replaced(id, "may have been replaced")),
@@ -119,7 +135,7 @@ pub(super) async fn is_older<P: Ports>(ports: &P, id: &SandboxId, dir: &Director
     if state(ports, id).await?.status == Status::Down {
         return Ok(());
     }
-    match age(ports, id, dir, since).await? {
+    match age(ports, None, id, dir, since).await? {
         Age::Older(_) => Ok(()),
         // It will not get any clearer.
         Age::Younger | Age::Unclear => {
@@ -130,12 +146,22 @@ pub(super) async fn is_older<P: Ports>(ports: &P, id: &SandboxId, dir: &Director
 }
 
 /// Compares the age of the container with a point in time. Starts one where none is running; the SDK interrupts the call
-/// that does so, which is why it is repeated here, before `since` is forgotten.
-pub(super) async fn age<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, since: Timestamp) -> Result<Age> {
+/// that does so, which is why it is repeated here, before `since` is forgotten. The first look is part of the `visit`, if
+/// there is one: what breaks it off does not break the next.
+pub(super) async fn age<P: Ports>(
+    ports: &P,
+    mut visit: Option<&VisitOf<'_, P>>,
+    id: &SandboxId,
+    dir: &Directory,
+    since: Timestamp,
+) -> Result<Age> {
     for _ in 0..MEASUREMENTS {
         let (asked, probe) = retry(ports, &Abort::never(), async || {
             let asked = ports.clock().now().millis_since(since);
-            let probe = ports.sandboxes()?.probe(id, dir).await;
+            let probe = match visit.take() {
+                Some(visit) => visit.probe(dir).await,
+                None => ports.sandboxes()?.probe(id, dir).await,
+            };
             Ok((asked, probe.map_err(|failure| from_sandbox(failure, id, During::Look))?))
         })
         .await?;

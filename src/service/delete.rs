@@ -1,5 +1,7 @@
 //! How a snapshot goes: first in the ledger, which says so from then on, then in R2.
 
+use std::slice;
+
 use super::container;
 use super::failures::from_storage;
 use super::lifecycle::source::newest_whole;
@@ -65,7 +67,7 @@ fn gone(request: &DeleteRequest, error: Error) -> Result<Deletion> {
 }
 
 fn may_go<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotRecord, force: bool) -> Result<()> {
-    let derived = this.ports.ledger()?.derived_from(&snapshot.snapshot_id)?;
+    let derived = this.ports.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
     let is_restored = derived.iter().any(|derivation| matches!(derivation.state, DerivationState::Pending(_)));
     if is_restored && !planted(Bug::DeletedWhileRestored) {
         return Err(busy(snapshot, "a sandbox is being made from it"));

@@ -4,12 +4,15 @@
 //! leaves a note in it (`container`). But the worker may die before, the answer may be lost, and the note may fail. So it
 //! is kept since when that may have happened, before the sandbox is touched; and until it is settled, a container counts
 //! only if it is older than that.
+//!
+//! A capture keeps it in its own row, which is written anyway. What comes of a capture that is not seen to be of that
+//! container is kept in the workspace's row from then on.
 
 use std::rc::Rc;
 
 use super::planted::{Bug, planted};
 use super::{CloudflareSandboxSnapshotter, container};
-use crate::model::record::{Doubt, Making, Stage};
+use crate::model::record::{Doubt, Look, Making, Stage};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Clock, Ledger, Ports};
 
@@ -30,14 +33,36 @@ impl Looking {
     /// The container was seen to be the same after everything that was done.
     pub fn end<P: Ports>(self, this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
         drop(self);
-        if is_underway(this)? { Ok(()) } else { keep(this, None) }
+        if this.workspace()?.doubt.is_none() || is_underway(this)? { Ok(()) } else { keep(this, None) }
     }
 }
 
 /// Notes that from now on a container may be started; answers how old one has to be to count.
 pub(super) fn begin<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Timestamp> {
     let now = this.ports.clock().now();
-    keep_since(this, this.workspace()?.doubt.map_or(now, |doubt| doubt.since))
+    keep_since(this, since(this)?.unwrap_or(now))
+}
+
+/// How old a container has to be to count: there is doubt since then.
+pub(super) fn since<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
+    let unfinished = this.ports.ledger()?.unfinished()?;
+    let of_captures = unfinished.iter().filter_map(|snapshot| match &snapshot.stage {
+        Stage::Making(making) if making.look == Look::DueInDoubt => Some(making.sighting.since),
+        _ => None,
+    });
+    let of_workspace = this.workspace()?.doubt.map(|doubt| doubt.since);
+    Ok(of_captures.chain(of_workspace).min())
+}
+
+/// Keeps what a capture has left in doubt, whose row is going to be kept again, or forgotten.
+pub(super) fn take_over<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, making: &mut Making) -> Result<()> {
+    if making.look != Look::DueInDoubt {
+        return Ok(());
+    }
+    making.look = Look::Due;
+    let before = this.workspace()?.doubt.map(|doubt| doubt.since);
+    let since = making.sighting.since;
+    keep_since(this, before.map_or(since, |before| before.min(since))).map(drop)
 }
 
 /// The container was taken as it is, however old: one that comes after it does not count.

@@ -3,11 +3,12 @@
 //! Between Workers of an older compatibility date an error loses its properties, and its class name moves into
 //! its message. So the SDK's code is looked for in the code, then the class name, then the message.
 
+use super::line::busy;
 use crate::model::{Code, Error, Failure, SandboxId};
 
 /// What was being done when a sandbox failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum During {
+pub(crate) enum During {
     /// Looking at its state or into it.
     Look,
     /// `createBackup`.
@@ -25,7 +26,7 @@ pub(super) enum During {
 }
 
 /// The error for what a sandbox threw.
-pub(super) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> Error {
+pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> Error {
     let code = code_of(&failure, during);
     let doing = match during {
         During::Look => "looking at",
@@ -41,7 +42,7 @@ pub(super) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
 }
 
 /// The error for what R2 threw, which is never a definite answer, or for what was found there and can't be read.
-pub(super) fn from_storage(failure: Failure, doing: &str) -> Error {
+pub(crate) fn from_storage(failure: Failure, doing: &str) -> Error {
     if failure.is_unexpected() {
         return Error::new(
             Code::BackupIncomplete,
@@ -66,6 +67,25 @@ pub(super) fn from_workspace(failure: Failure, id: &SandboxId) -> Error {
         "Try again.",
     )
     .caused_by(failure)
+}
+
+/// The error for a call to an object of this Worker that could not be reached, or was cut off. `what` says which.
+pub(crate) fn from_object(failure: Failure, what: &str) -> Error {
+    if is_not_taken_on(&failure) {
+        return busy(&format!("{what} has more calls than it can take: {}", failure.message)).caused_by(failure);
+    }
+    Error::new(
+        Code::WorkspaceUnavailable,
+        format!("{what} could not be reached: {}", failure.message),
+        "Whether the operation was carried out is not known. Look before you try again.",
+    )
+    .caused_by(failure)
+}
+
+/// Whether the platform let a call not get to its object, since too many wait there. An object that was ended for what it
+/// took in memory or time is `overloaded` too, and had begun.
+fn is_not_taken_on(failure: &Failure) -> bool {
+    failure.message.starts_with("Durable Object is overloaded")
 }
 
 /// Whether a sandbox itself said that it failed: then nothing goes on there. Otherwise the answer may only be lost.
@@ -251,6 +271,24 @@ mod tests {
         ("PermissionDeniedError", "PERMISSION_DENIED"),
         ("SandboxError", "INTERNAL_ERROR"),
     ];
+
+    #[test]
+    fn a_call_that_an_overloaded_object_did_not_get_can_be_made_again() {
+        for why in ["Requests queued for too long.", "Too many requests queued."] {
+            let failure = Failure::new("Error", &format!("Durable Object is overloaded. {why}"));
+            let error = from_object(failure.clone(), "The workspace");
+            assert_eq!((error.code(), error.retryable(), error.cause()), (Code::SandboxBusy, true, Some(&failure)));
+        }
+    }
+
+    #[test]
+    fn what_became_of_a_call_to_an_object_that_was_cut_off_is_not_known() {
+        for message in ["Network connection lost.", "Durable Object exceeded its memory limit and was reset."] {
+            let mut failure = Failure::new("Error", message);
+            failure.retryable = true;
+            assert_eq!(from_object(failure, "The workspace").code(), Code::WorkspaceUnavailable);
+        }
+    }
 
     #[test]
     fn a_sandbox_that_is_starting_is_unavailable_for_now() {

@@ -13,15 +13,13 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 
+use super::line::{LONGEST, busy};
 use super::planted::{Bug, planted};
 use super::snapshot::{self, Made};
 use super::trace::{self, Trace};
 use super::{Abort, CloudflareSandboxSnapshotter};
-use crate::model::{Capture, Code, Error, Result, SandboxId, SnapshotRequest, Taken, Timestamp};
+use crate::model::{Capture, Error, Result, SnapshotRequest, Taken, Timestamp};
 use crate::ports::{Background, Clock, Ports};
-
-/// How many captures of one sandbox may stand in line, the one under way among them.
-const LONGEST_LINE: usize = 32;
 
 /// The captures of one sandbox, in the order of their turns.
 #[derive(Default)]
@@ -47,7 +45,7 @@ impl Guard {
     /// Takes the snapshot, or shares the answer of another caller who asked for the same.
     ///
     /// # Errors
-    /// Those of the capture, and [`Code::SandboxBusy`] when too many stand in line.
+    /// Those of the capture, and [`Code::SandboxBusy`](crate::model::Code::SandboxBusy) when too many stand in line.
     pub(super) async fn capture<P: Ports>(
         this: &CloudflareSandboxSnapshotter<P>,
         request: SnapshotRequest,
@@ -93,8 +91,12 @@ impl Guard {
 
     fn stand_in_line<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: SnapshotRequest) -> Result<Rc<Turn>> {
         let last = this.memory.guard.line.borrow().last().cloned();
-        if this.memory.guard.line.borrow().len() >= LONGEST_LINE {
-            return Err(busy(&request.sandbox_id));
+        if this.memory.guard.line.borrow().len() >= LONGEST {
+            let id = request.sandbox_id.as_str();
+            let why = format!(
+                "{LONGEST} snapshots of the sandbox {id:?} with other options are under way or in line already."
+            );
+            return Err(busy(&format!("{why} Callers who ask for the same share one.")));
         }
         let turn_comes = last.map(|last| {
             let (sender, receiver) = oneshot::channel();
@@ -200,12 +202,4 @@ impl Drop for Waits {
             self.guard.leave(&self.turn, self.turn.began_at.get().is_some());
         }
     }
-}
-
-fn busy(id: &SandboxId) -> Error {
-    Error::new(
-        Code::SandboxBusy,
-        format!("{LONGEST_LINE} snapshots of the sandbox {:?} with other options stand in line already.", id.as_str()),
-        "Try again when some of them are done. Callers who ask for the same share one.",
-    )
 }

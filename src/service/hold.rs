@@ -1,5 +1,8 @@
 //! Who needs a snapshot: the sandboxes that were made from it, until they have one of their own.
 
+use std::collections::BTreeMap;
+use std::slice;
+
 use futures_util::FutureExt;
 
 use super::CloudflareSandboxSnapshotter;
@@ -15,8 +18,16 @@ const AGAIN_MILLIS: i64 = 60_000;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// The workspaces that need a snapshot.
     pub(super) fn holders(&self, id: &SnapshotId) -> Result<Vec<SandboxId>> {
-        let derived = self.ports.ledger()?.derived_from(id)?;
-        Ok(derived.into_iter().filter(Derivation::holds).map(|derivation| derivation.sandbox_id).collect())
+        Ok(self.holders_of(slice::from_ref(id))?.remove(id).unwrap_or_default())
+    }
+
+    /// The workspaces that need these snapshots, where there are any.
+    pub(super) fn holders_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<SnapshotId, Vec<SandboxId>>> {
+        let mut holders = BTreeMap::<_, Vec<_>>::new();
+        for derivation in self.ports.ledger()?.derived_from(ids)?.into_iter().filter(Derivation::holds) {
+            holders.entry(derivation.snapshot_id).or_default().push(derivation.sandbox_id);
+        }
+        Ok(holders)
     }
 }
 

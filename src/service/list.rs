@@ -10,7 +10,7 @@ use super::{CloudflareSandboxSnapshotter, verify};
 use crate::model::answer::{Answer, Page, Restorable, Summary};
 use crate::model::record::{SnapshotRecord, Stage, WorkspaceRecord};
 use crate::model::request::{Cursor, ListRequest};
-use crate::model::{Result, Selection, Timestamp};
+use crate::model::{Result, SandboxId, Selection, SnapshotId, Timestamp};
 use crate::ports::{Clock, Ledger, Ports};
 
 /// How many snapshots are looked up in R2 at the same time: a Worker has six connections.
@@ -28,7 +28,12 @@ pub(super) async fn list<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, reque
     let last = rows.last().filter(|_| is_more);
     let cursor =
         last.map(|row| Cursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() }.to_string());
-    let summaries = rows.into_iter().map(|row| show(this, &workspace, row, request.check));
+    let ids: Vec<SnapshotId> = rows.iter().map(|row| row.snapshot_id.clone()).collect();
+    let mut holders = this.holders_of(&ids)?;
+    let summaries = rows.into_iter().map(|row| {
+        let holders = holders.remove(&row.snapshot_id).unwrap_or_default();
+        show(this, &workspace, row, holders, request.check)
+    });
     let snapshots: Vec<Result<Summary>> = stream::iter(summaries).buffered(AT_ONCE).collect().await;
     Ok(Page { snapshots: snapshots.into_iter().collect::<Result<_>>()?, cursor })
 }
@@ -36,20 +41,22 @@ pub(super) async fn list<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, reque
 /// One snapshot, looked up in R2.
 pub(super) async fn get<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, selection: &Selection) -> Result<Summary> {
     let Selected { workspace, snapshot } = select(this, selection).await?;
-    show(this, &workspace, snapshot, true).await
+    let holders = this.holders(&snapshot.snapshot_id)?;
+    show(this, &workspace, snapshot, holders, true).await
 }
 
 async fn show<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &WorkspaceRecord,
     snapshot: SnapshotRecord,
+    holders: Vec<SandboxId>,
     check: bool,
 ) -> Result<Summary> {
     let looked = match &snapshot.stage {
         Stage::Ready { stored } if check => Some(inspect(this, stored, &snapshot.mark(&this.id)).await),
         _ => None,
     };
-    let mut summary = summary(this, workspace, &snapshot)?;
+    let mut summary = with_holders(this, workspace, &snapshot, holders);
     let Some(looked) = looked else { return Ok(summary) };
     let now = this.ports.clock().now();
     summary.restorable = match (&looked, snapshot.stored().and_then(|stored| stored.damage_within.as_deref())) {
@@ -70,9 +77,18 @@ pub(super) fn summary<P: Ports>(
     workspace: &WorkspaceRecord,
     snapshot: &SnapshotRecord,
 ) -> Result<Summary> {
+    Ok(with_holders(this, workspace, snapshot, this.holders(&snapshot.snapshot_id)?))
+}
+
+fn with_holders<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    workspace: &WorkspaceRecord,
+    snapshot: &SnapshotRecord,
+    holders: Vec<SandboxId>,
+) -> Summary {
     let now = this.ports.clock().now();
     let created_at = snapshot.created_at();
-    Ok(Summary {
+    Summary {
         snapshot_id: snapshot.snapshot_id.clone(),
         label: snapshot.label.clone(),
         state: snapshot.state(),
@@ -83,10 +99,10 @@ pub(super) fn summary<P: Ports>(
         last_used_at: snapshot.last_used_at,
         expires_at: snapshot.expires_at,
         pinned: snapshot.pinned,
-        holders: this.holders(&snapshot.snapshot_id)?,
+        holders,
         restorable: as_known(this, snapshot),
         snapshot: snapshot.to_ref(workspace),
-    })
+    }
 }
 
 /// Whether it could be restored when that was last looked at.

@@ -1,5 +1,7 @@
 //! Everything that is known about one snapshot.
 
+use std::slice;
+
 use super::select::{Selected, select};
 use super::{CloudflareSandboxSnapshotter, list};
 use crate::model::SCHEMA_VERSION;
@@ -14,7 +16,7 @@ pub(super) async fn manifest<P: Ports>(
     selection: &Selection,
 ) -> Result<Manifest> {
     let Selected { workspace, snapshot } = select(this, selection).await?;
-    let derived = this.ports.ledger()?.derived_from(&snapshot.snapshot_id)?;
+    let derived = this.ports.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
     let stored = snapshot.stored();
     let backups = this.ports.backups()?;
     let ended = match &snapshot.stage {

@@ -12,10 +12,13 @@ use futures_util::future::{LocalBoxFuture, Shared};
 use futures_util::lock::Mutex;
 
 use super::guard::Guard;
+use super::line::Line;
 use crate::model::{SandboxId, SnapshotId};
 
+/// How many sandboxes may be made of the snapshots of one sandbox at the same time, each of which takes a container.
+const RESTORES: usize = 128;
+
 /// What is under way.
-#[derive(Default)]
 pub(super) struct Memory {
     /// The captures of the sandbox.
     pub guard: Rc<Guard>,
@@ -23,8 +26,12 @@ pub(super) struct Memory {
     pub recovery: RefCell<Option<Shared<LocalBoxFuture<'static, ()>>>>,
     /// Held by who starts or ends the sandbox of a name.
     pub lifecycle: Mutex<()>,
+    /// Who works on the checkpoints in the sandbox, or waits for that.
+    pub checkpoint_calls: Line,
     /// Held by who works on the checkpoints in the sandbox.
     pub checkpoints: Mutex<()>,
+    /// The sandboxes that callers have made from its snapshots.
+    pub restores: Line,
     /// Held while the files go back to a checkpoint. No capture begins meanwhile.
     pub going_back: Mutex<()>,
     /// Held by everyone who looks into the sandbox, or captures it.
@@ -42,6 +49,23 @@ pub(super) enum Work {
     Sandbox(SandboxId),
     /// Word for another workspace about a snapshot.
     Release(SnapshotId),
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            guard: Rc::default(),
+            recovery: RefCell::default(),
+            lifecycle: Mutex::default(),
+            checkpoint_calls: Line::default(),
+            checkpoints: Mutex::default(),
+            restores: Line::of(RESTORES),
+            going_back: Mutex::default(),
+            looking: Rc::default(),
+            work: RefCell::default(),
+            keys: RefCell::default(),
+        }
+    }
 }
 
 impl Memory {

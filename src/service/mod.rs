@@ -18,6 +18,7 @@
 //! - `workspace`: the workspace's own row, and its alarm
 //! - `select`, `session`: which snapshot is meant, and whether the caller may mean it
 //! - `guard`: one capture of a sandbox at a time, shared by all who ask for the same
+//! - `line`: how many may wait for something
 //! - `once`: the same answer to the same call
 //! - `memory`: what is under way
 //! - `recover`, `chores`: what is left when a Worker dies, and what the alarm does
@@ -29,6 +30,7 @@
 //! - [`abort`]: the caller's wish to stop
 //! - `container`: whether a container is still the one that it was
 //! - `doubt`: when that is not known
+//! - `sight`: the container of a capture, before and after
 //! - `stored`: what is in R2 of a backup
 //! - `undo`: takes back what a failed operation left
 //! - `failures`: gives what the SDK threw a code of ours
@@ -43,7 +45,7 @@ mod container;
 mod delete;
 pub mod directory;
 mod doubt;
-mod failures;
+pub(crate) mod failures;
 mod guard;
 mod health;
 mod hold;
@@ -51,6 +53,7 @@ mod import;
 mod keys;
 mod label;
 mod lifecycle;
+mod line;
 mod lineage;
 mod list;
 mod manifest;
@@ -66,20 +69,23 @@ mod retain;
 mod retry;
 mod select;
 mod session;
+mod sight;
 mod snapshot;
 mod stored;
 mod sweep;
 pub mod trace;
 mod undo;
-mod verify;
+pub(crate) mod verify;
 mod workspace;
 
 use std::rc::Rc;
 
 pub use abort::Abort;
+pub(crate) use failures::from_object;
 use guard::Guard;
 pub use health::health;
 use lifecycle::Sight;
+pub(crate) use line::busy;
 use memory::Memory;
 pub use sweep::sweep;
 
@@ -361,7 +367,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.begin().await?;
         let (this, asked) = (self.clone(), abort.clone());
         let work = async move {
-            let restore = restore::restore(&this, &request, lineage, &asked);
+            let restore = async {
+                let what = format!("restores and branches of the sandbox {:?}", this.id.as_str());
+                let _place = this.memory.restores.stand(None, &what)?;
+                restore::restore(&this, &request, lineage, &asked).await
+            };
             let key = request.idempotency_key.as_deref();
             once::once(&this, key, lineage.word(), &request, &asked, restore).await
         };

@@ -79,6 +79,8 @@ bugs! {
     ExpirationNotReconsidered,
     /// It is not kept that a look or a capture may have started a container.
     DoubtNotKept,
+    /// What a capture left in doubt whose worker died is forgotten.
+    DoubtOfCaptureLost,
     /// Any container that runs is taken for the workspace's.
     StampNotChecked,
     /// A sandbox is filled before it is looked at.

@@ -17,14 +17,15 @@
 
 use futures_util::FutureExt;
 
+use super::container::{self, Check};
 use super::failures::{During, from_sandbox, from_storage};
 use super::lifecycle::settle;
 use super::memory::Work;
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::undo::{delete_marked, destroy};
-use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, snapshot, trace};
-use crate::model::record::{Derivation, DerivationState, LooseEnd, Making, SnapshotRecord, Stage};
+use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, sight, snapshot, trace};
+use crate::model::record::{Derivation, DerivationState, Look, LooseEnd, Sighting, SnapshotRecord, Stage};
 use crate::model::{BackupHandle, BackupId, Error, Mark, Result, SandboxId, SnapshotId, Status, Timestamp};
 use crate::ports::{BackupStore, Clock, Ledger, Ports, Sandboxes};
 
@@ -93,6 +94,11 @@ async fn follow_up_capture<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id:
     let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
     let mark = capture.mark(&this.id);
     let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
+    if making.look == Look::DueInDoubt && !planted(Bug::DoubtOfCaptureLost) {
+        doubt::take_over(this, making)?;
+        ledger.put_snapshot(&capture)?;
+    }
+    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
     let found = match making.backup.clone() {
         Some(backup) if !making.discarded => match adopt(this, &capture, backup, &mark).await {
             Ok(Adopted::Yes) => return Ok(()),
@@ -136,12 +142,14 @@ async fn adopt<P: Ports>(
     backup: BackupHandle,
     mark: &Mark,
 ) -> Result<Adopted> {
-    let Stage::Making(Making { sighting, .. }) = &capture.stage else { return Err(Error::defect()) };
-    let mut sighting = *sighting;
-    if planted(Bug::AdoptedUncompared) {
-        sighting.since = this.ports.clock().now();
-    }
-    match snapshot::confirm(this, &backup, mark, &capture.dir, &sighting).await {
+    let Stage::Making(making) = &capture.stage else { return Err(Error::defect()) };
+    let after = Sighting { since: this.ports.clock().now(), ..making.sighting };
+    let check = if planted(Bug::AdoptedUncompared) { Check::Same(after) } else { sight::check(this, making)? };
+    let confirmed = match container::is_still_up(&*this.ports, &this.id).await {
+        Ok(()) => snapshot::confirm(this, None, &backup, mark, &capture.dir, &check).await,
+        Err(error) => Err(error),
+    };
+    match confirmed {
         Ok(found) => {
             snapshot::finish(this, capture.clone(), backup, found)?;
             trace::adopted(&capture.snapshot_id);

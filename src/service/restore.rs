@@ -3,23 +3,22 @@
 //! The minted id is kept before the sandbox is touched, in the ledger of the snapshot and in that of the new sandbox. So it
 //! is nobody else's, and whenever the worker of this dies, the sandbox is found again and destroyed (`recover`).
 
+use futures_util::future::join;
+
 use super::container::{self, Age};
 use super::failures::{During, from_sandbox, from_workspace};
 use super::memory::{Underway, Work};
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::select::{Selected, ready, select};
-use super::stored::inspect;
+use super::stored::{inspect, is_empty};
 use super::undo::destroy_minted;
 use super::{Abort, CloudflareSandboxSnapshotter, hold, verify};
 use crate::model::record::{Derivation, DerivationState, LooseEnd, Parent, SnapshotRecord, Stored, WorkspaceRecord};
 use crate::model::{
     Code, Error, Lineage, Place, Probe, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef, mint,
 };
-use crate::ports::{Clock, Ledger, Ports, Sandboxes, Workspaces};
-
-/// The size in bytes of the archive of an empty directory, or of a little more. A larger one has something in it.
-pub(super) const EMPTY_ARCHIVE: u64 = 4096;
+use crate::ports::{Clock, Ledger, Ports, Sandboxes, Visit, Workspaces};
 
 /// When a sandbox that nobody works on is followed up, in milliseconds.
 const FOLLOWED_UP_MILLIS: i64 = 60_000;
@@ -172,12 +171,13 @@ async fn apply<P: Ports>(
     let dir = stored.backup.dir();
     let failed = |failure| from_sandbox(failure, minted, During::Restore);
     retry(&*this.ports, abort, async || {
-        sandboxes.name(minted).await.map_err(failed)?;
-        sandboxes.restore_backup(minted, &stored.backup).await.map_err(failed)?;
+        let visit = sandboxes.visit(minted);
+        let (named, restored) = join(visit.name(), visit.restore_backup(&stored.backup)).await;
+        named.and(restored).map_err(failed)?;
         let restored_at = this.ports.clock().now();
-        let arrived = match container::age(&*this.ports, minted, dir, restored_at).await? {
+        let arrived = match container::age(&*this.ports, Some(&visit), minted, dir, restored_at).await? {
             Age::Older(Probe { place: Place::Full, .. }) => true,
-            Age::Older(Probe { place: Place::Empty, .. }) => stored.size_bytes <= EMPTY_ARCHIVE,
+            Age::Older(Probe { place: Place::Empty, .. }) => is_empty(this, stored.backup.id()).await?,
             _ => false,
         };
         if arrived { Ok(()) } else { Err(lost(minted)) }

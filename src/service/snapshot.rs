@@ -4,23 +4,27 @@
 //! answers as soon as that is known. So whenever its worker dies, the capture is found again (`recover`).
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use super::container;
+use futures_util::future::join;
+
+use super::container::{self, Check};
 use super::doubt::Looking;
 use super::failures::{During, from_sandbox, is_definite};
 use super::memory::{Underway, Work};
 use super::planted::{Bug, planted};
+use super::sight::{self, Seen};
 use super::stored::{Found, look_up};
 use super::undo::discard_backup;
 use super::{Abort, CloudflareSandboxSnapshotter, doubt, hold, label, lifecycle, once};
 use crate::model::backup::MAX_TTL;
 use crate::model::named::standing::Dependencies;
-use crate::model::record::{LooseEnd, Making, Sighting, SnapshotRecord, Stage};
+use crate::model::record::{Look, LooseEnd, Making, Sighting, SnapshotRecord, Stage};
 use crate::model::{
     BackupHandle, BackupOptions, Capture, Code, Directory, Error, Mark, Result, SandboxId, SnapshotRef,
     SnapshotRequest, Taken,
 };
-use crate::ports::{Clock, Ledger, Ports, Sandboxes};
+use crate::ports::{Clock, Ledger, Ports, Sandboxes, Visit, VisitOf};
 
 /// When a capture that nobody works on is followed up, in milliseconds.
 const FOLLOWED_UP_MILLIS: i64 = 60_000;
@@ -43,17 +47,21 @@ pub(super) async fn snapshot<P: Ports>(
     let origin = request.sandbox_id.clone();
     let dir = request.dir.clone().unwrap_or_else(|| this.config.default_dir.clone());
     abort.check()?;
-    label::choose(&this, request.label.as_ref(), request.replace, this.ports.clock().now())?;
+    if request.label.is_some() {
+        label::choose(&this, request.label.as_ref(), request.replace, this.ports.clock().now())?;
+    }
 
     can_be_captured(&this, &request)?;
     let looking = Looking::begin(&this);
-    let Seen { sighting, is_own } = sight(&this, &request, &dir, &abort).await?;
+    let Seen { sighting, look, is_own } = sight::sight(&this, &request, &dir, &abort).await?;
     abort.check()?;
     let dependencies = if is_own { dependencies(&this).await? } else { None };
     can_be_captured(&this, &request)?;
 
     let aside = request.aside || !is_own;
-    let (intention, _underway) = intend(&this, &request, Begun { dir, sighting, dependencies, aside })?;
+    let (intention, _underway) = intend(&this, &request, Begun { dir, sighting, look, dependencies, aside })?;
+    let Stage::Making(making) = &intention.stage else { return Err(Error::defect()) };
+    let check = sight::check(&this, making)?;
     let mark = intention.mark(&origin);
     let options = BackupOptions {
         dir: intention.dir.clone(),
@@ -64,12 +72,17 @@ pub(super) async fn snapshot<P: Ports>(
         compression: request.compression,
         local_bucket: this.config.local_bucket,
     };
-    let backup = match back_up(&this, &origin, &options, &sighting).await {
+    let ports = Rc::clone(&this.ports);
+    let visit = match ports.sandboxes() {
+        Ok(sandboxes) => sandboxes.visit(&origin),
+        Err(error) => return Err(give_up(&this, intention, Failed { error, is_definite: true })),
+    };
+    let backup = match back_up(&this, &visit, &origin, &options, &check).await {
         Ok(backup) => backup,
-        Err(failed) => return Err(give_up(&this, &intention, failed)),
+        Err(failed) => return Err(give_up(&this, intention, failed)),
     };
     let intention = answered(&this, intention, &backup)?;
-    let confirmed = match confirm(&this, &backup, &mark, &options.dir, &sighting).await {
+    let confirmed = match confirm(&this, Some(&visit), &backup, &mark, &options.dir, &check).await {
         Ok(found) => abort.check().map(|()| found),
         Err(error) => Err(error),
     };
@@ -90,7 +103,7 @@ fn intend<P: Ports>(
     request: &SnapshotRequest,
     begun: Begun,
 ) -> Result<(SnapshotRecord, Underway)> {
-    let Begun { dir, sighting, dependencies, aside } = begun;
+    let Begun { dir, sighting, look, dependencies, aside } = begun;
     let (_, seal) = this.founded()?;
     let now = this.ports.clock().now();
     let (label, takes_label) = label::choose(this, request.label.as_ref(), request.replace, now)?;
@@ -113,6 +126,7 @@ fn intend<P: Ports>(
         dependencies,
         stage: Stage::Making(Making {
             sighting,
+            look,
             takes_label,
             backup: None,
             discarded: false,
@@ -186,7 +200,8 @@ pub(super) async fn discard<P: Ports>(
     let Stage::Making(making) = &mut intention.stage else { return error };
     making.discarded = true;
     let Some(backup) = making.backup.clone() else { return error };
-    let kept = label::note(this, &mut intention)
+    let kept = doubt::take_over(this, making)
+        .and_then(|()| label::note(this, &mut intention))
         .and_then(|()| this.ports.ledger())
         .and_then(|ledger| ledger.put_snapshot(&intention));
     let (error, is_gone) = discard_backup(this, backup.id(), &mark, error).await;
@@ -201,11 +216,17 @@ pub(super) async fn discard<P: Ports>(
 }
 
 /// Forgets a capture that failed for certain. Of another one, something may still come: it is followed up.
-fn give_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, intention: &SnapshotRecord, failed: Failed) -> Error {
-    if !failed.is_definite {
-        return failed.error;
-    }
-    match this.ports.ledger().and_then(|ledger| ledger.forget_snapshot(&intention.snapshot_id)) {
+fn give_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, mut intention: SnapshotRecord, failed: Failed) -> Error {
+    let Stage::Making(making) = &mut intention.stage else { return failed.error };
+    let kept = doubt::take_over(this, making).and_then(|()| {
+        let ledger = this.ports.ledger()?;
+        if failed.is_definite {
+            return ledger.forget_snapshot(&intention.snapshot_id);
+        }
+        label::note(this, &mut intention)?;
+        ledger.put_snapshot(&intention)
+    });
+    match kept {
         Ok(()) => failed.error,
         Err(unkept) => failed.error.and(unkept.message()),
     }
@@ -215,42 +236,9 @@ fn give_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, intention: &Snapsho
 struct Begun {
     dir: Directory,
     sighting: Sighting,
+    look: Look,
     dependencies: Option<Dependencies>,
     aside: bool,
-}
-
-/// A container that can be captured.
-struct Seen {
-    sighting: Sighting,
-    /// Whether its files are the workspace's, as far as that can be told.
-    is_own: bool,
-}
-
-async fn sight<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &SnapshotRequest,
-    dir: &Directory,
-    abort: &Abort,
-) -> Result<Seen> {
-    let stands = this.workspace()?.standing.is_some();
-    match container::sight(&*this.ports, &request.sandbox_id, dir, stands, || doubt::begin(this)).await {
-        // Nobody would end it again.
-        Err(error) if stands && error.code() == Code::SandboxNotRunning => Err(Error::new(
-            error.code(),
-            error.message(),
-            "Start the workspace that it stands for, and take the snapshot then.",
-        )),
-        Err(error) if request.wake && is_about_the_container(&error) => {
-            let sighting = container::wake(&*this.ports, &request.sandbox_id, dir, abort).await?;
-            // What stands for a name is known by its stamp.
-            if !stands {
-                doubt::trust_from_now(this)?;
-            }
-            Ok(Seen { sighting, is_own: !stands })
-        }
-        Ok(sighting) => Ok(Seen { sighting, is_own: true }),
-        Err(error) => Err(error),
-    }
 }
 
 /// What a snapshot of a sandbox that stands for a name depends on.
@@ -271,10 +259,6 @@ fn can_be_captured<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &S
     if request.aside || planted(Bug::CapturedHalfFilled) { Ok(()) } else { lifecycle::is_not_being_filled(this) }
 }
 
-fn is_about_the_container(error: &Error) -> bool {
-    matches!(error.code(), Code::SandboxNotRunning | Code::SandboxStarting | Code::SandboxReplaced)
-}
-
 /// A backup that failed.
 struct Failed {
     error: Error,
@@ -286,23 +270,28 @@ struct Failed {
 /// are the files, and a caller who simply tried again could capture the empty one that somebody started meanwhile.
 async fn back_up<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
+    visit: &VisitOf<'_, P>,
     origin: &SandboxId,
     options: &BackupOptions,
-    sighting: &Sighting,
+    check: &Check,
 ) -> Result<BackupHandle, Failed> {
-    let sandboxes = this.ports.sandboxes().map_err(|error| Failed { error, is_definite: true })?;
-    let failure = match sandboxes.create_backup(origin, options).await {
+    let failure = match visit.create_backup(options).await {
         Ok(backup) => return Ok(backup),
         Err(failure) => failure,
     };
     let is_definite = is_definite(&failure);
     let failed = |error| Err(Failed { error, is_definite });
     let error = from_sandbox(failure.clone(), origin, During::Backup);
-    if !error.retryable() {
-        return failed(error);
-    }
-    match container::is_the_same(&*this.ports, origin, &options.dir, sighting).await {
-        Err(replaced) if replaced.code() == Code::SandboxReplaced => failed(replaced.caused_by(failure)),
+    let ports = &*this.ports;
+    let still = match container::is_still_up(ports, origin).await {
+        Ok(()) => container::is_meant(ports, None, origin, &options.dir, check).await,
+        Err(error) => Err(error),
+    };
+    match still {
+        Err(why) if matches!(why.code(), Code::SandboxReplaced | Code::InvalidDirectory) => {
+            failed(why.caused_by(failure))
+        }
+        _ if !error.retryable() => failed(error),
         _ => failed(
             Error::new(
                 Code::BackupInterrupted,
@@ -316,15 +305,23 @@ async fn back_up<P: Ports>(
     }
 }
 
-/// Makes sure that what is in R2 is the whole backup, and of the container that was seen before.
+/// Makes sure that what is in R2 is the whole backup, and of the container that is meant.
 pub(super) async fn confirm<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
+    visit: Option<&VisitOf<'_, P>>,
     backup: &BackupHandle,
     mark: &Mark,
     dir: &Directory,
-    sighting: &Sighting,
+    check: &Check,
 ) -> Result<Found> {
-    let found = look_up(this, backup.id()).await.map_err(|error| match error.code() {
+    let is_meant = async {
+        if planted(Bug::ContainerNotCompared) {
+            return Ok(());
+        }
+        container::is_meant(&*this.ports, visit, &mark.origin_id, dir, check).await
+    };
+    let (found, is_meant) = join(look_up(this, backup.id()), is_meant).await;
+    let found = found.map_err(|error| match error.code() {
         Code::BackupNotFound => Error::new(
             Code::BackupIncomplete,
             format!(
@@ -339,10 +336,7 @@ pub(super) async fn confirm<P: Ports>(
     if found.mark.as_ref() != Some(mark) || found.metadata.dir != dir.as_str() || backup.dir() != dir {
         return Err(not_asked_for(backup));
     }
-    if !planted(Bug::ContainerNotCompared) {
-        container::is_the_same(&*this.ports, &mark.origin_id, dir, sighting).await?;
-    }
-    Ok(found)
+    is_meant.map(|()| found)
 }
 
 fn not_asked_for(backup: &BackupHandle) -> Error {

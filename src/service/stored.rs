@@ -77,6 +77,23 @@ pub(super) async fn look_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id
     Ok(Found { metadata, archive, mark })
 }
 
+/// Whether the archive of a backup holds an empty directory, by its header: that of a squashfs (version 4.0) has the number
+/// of its inodes, of which the directory itself is one.
+///
+/// # Errors
+/// [`Code::StorageUnavailable`] when R2 does not answer.
+pub(super) async fn is_empty<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &BackupId) -> Result<bool> {
+    const INODES: std::ops::Range<usize> = 4..8;
+    let head = retry(&*this.ports, &Abort::never(), async || {
+        let head = this.ports.backups()?.archive_head(id, 8).await;
+        head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
+    })
+    .await?;
+    let head = head.unwrap_or_default();
+    let inodes = head.get(INODES).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+    Ok(head.starts_with(b"hsqs") && inodes == Some(1))
+}
+
 /// Whose a backup is; `None` where it carries no mark that can be read, or is not there.
 pub(super) async fn mark_of<P: Ports>(ports: &P, id: &BackupId) -> Result<Option<Mark>> {
     let metadata = retry(ports, &Abort::never(), async || match ports.backups()?.metadata(id).await {

@@ -90,13 +90,17 @@ async fn header<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, stored: &Store
         head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
     })
     .await?;
-    let head = head.unwrap_or_default();
+    Ok(header_of(&head.unwrap_or_default(), stored.size_bytes))
+}
+
+/// What the beginning of an archive of that size says of it.
+pub(crate) fn header_of(head: &[u8], size_bytes: u64) -> Check {
     let length = head.get(40..48).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
-    Ok(match length {
+    match length {
         _ if !head.starts_with(b"hsqs") => wrong("header", "The archive does not begin as a squashfs archive does."),
-        Some(length) if length <= stored.size_bytes => right("header", format!("squashfs, {length} bytes used")),
+        Some(length) if length <= size_bytes => right("header", format!("squashfs, {length} bytes used")),
         _ => wrong("header", "The archive is shorter than its header says."),
-    })
+    }
 }
 
 fn checksum(stored: &Stored, found: &Found) -> Check {

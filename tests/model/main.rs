@@ -5,6 +5,7 @@
 mod backup;
 mod checkpoint;
 mod errors;
+mod handles;
 mod health;
 mod ids;
 mod json;
@@ -14,8 +15,10 @@ mod named;
 mod operations;
 mod origin;
 mod policy;
+mod reasons;
 mod record;
 mod refs;
 mod requests;
 mod signature;
 mod support;
+mod time;

@@ -290,10 +290,18 @@ fn an_import_takes_the_handle_whole() {
 }
 
 #[test]
-fn two_requests_ask_the_same_whenever_they_begin_and_whatever_their_keys() {
+fn two_requests_ask_the_same_whenever_they_begin_and_whoever_asks() {
     let plain = SnapshotRequest::of(sandbox("agent-42"));
-    let keyed = SnapshotRequest { fresh: true, idempotency_key: Some("k".into()), ..plain.clone() };
-    assert!(plain.asks_the_same(&keyed) && keyed.asks_the_same(&plain));
+    for alike in [
+        SnapshotRequest { fresh: true, ..plain.clone() },
+        SnapshotRequest { idempotency_key: Some("k".into()), ..plain.clone() },
+        SnapshotRequest {
+            session: Session { sandbox_id: Some(sandbox("agent-42")), allow_cross_session: true },
+            ..plain.clone()
+        },
+    ] {
+        assert!(plain.asks_the_same(&alike) && alike.asks_the_same(&plain), "{alike:?}");
+    }
     let others = [
         SnapshotRequest { wake: true, ..plain.clone() },
         SnapshotRequest { expiration_seconds: Some(60), ..plain.clone() },

@@ -268,6 +268,14 @@ fn numbers_beyond_any_use_are_refused() {
     }
 }
 
+#[test]
+fn the_largest_numbers_are_those_that_are_told() {
+    let count = keep_last(10_000, Some(MAX_EXPIRATION), true);
+    let largest =
+        Policy { keep_last: Some(count), expiration_seconds: MAX_EXPIRATION, keep_daily: 10_000, keep_weekly: 10_000 };
+    largest.check().unwrap();
+}
+
 fn keep_last(count: u32, expiration_seconds: Option<u64>, delete_evicted: bool) -> KeepLast {
     KeepLast { count: NonZeroU32::new(count).unwrap(), expiration_seconds, delete_evicted }
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use sandbox_snapshotter::model::named::standing::Standing;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::{
-    Derivation, DerivationState, LooseEnd, Release, RequestRecord, SnapshotRecord, SnapshotState, Stage,
+    Derivation, DerivationState, Look, LooseEnd, Making, Release, RequestRecord, SnapshotRecord, SnapshotState, Stage,
     WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{BackupId, Timestamp};
@@ -102,6 +102,7 @@ fn stages() -> [(SnapshotState, Value); 4] {
     let end = json!({ "at": LATER, "reason": "deleted by a caller" });
     let making = json!({
         "sighting": { "since": TIME, "lastChange": 1_795_150_800_000.5 },
+        "look": "dueInDoubt",
         "takesLabel": "latest",
         "backup": { "id": "b1", "dir": "/workspace" },
         "discarded": true,
@@ -151,6 +152,7 @@ fn a_snapshot_of_which_little_was_asked_is_kept() {
     }
     let row: SnapshotRecord = serde_json::from_value(least).unwrap();
     assert!(row.excludes.is_empty() && !row.pinned && row.expires_at.is_none());
+    assert!(matches!(row.stage, Stage::Making(Making { look: Look::Done, .. })));
     assert!(!row.aside && row.dependencies.is_none());
 }
 

@@ -151,10 +151,15 @@ fn a_handle_of_up_to_8_kilobytes_is_read() {
 
 #[test]
 fn a_ref_of_more_than_16_kilobytes_is_not_looked_into() {
-    let mut value = whole();
-    value["ref"]["padding"] = json!("x".repeat(16 * 1024));
-    let error = refusal(SnapshotRef::decode(&value));
-    assert!(error.message().contains("larger than 16384 bytes"), "{error}");
+    let why_not = |bytes: usize| {
+        let mut value = whole();
+        value["ref"]["padding"] = json!("");
+        let missing = bytes - value["ref"].to_string().len();
+        value["ref"]["padding"] = json!("x".repeat(missing));
+        refusal(SnapshotRef::decode(&value)).message().to_owned()
+    };
+    assert!(why_not(16 * 1024).contains("unknown field"), "{}", why_not(16 * 1024));
+    assert!(why_not(16 * 1024 + 1).contains("larger than 16384 bytes"), "{}", why_not(16 * 1024 + 1));
 }
 
 #[test]
@@ -220,6 +225,24 @@ fn a_workspace_ref_is_written_in_the_form_that_callers_know() {
         })
     );
     assert_eq!(workspace.root_id().as_str(), "agent-42");
+}
+
+#[test]
+fn a_workspace_ref_is_read_and_written_as_it_is() {
+    let workspace = WorkspaceRef::new(sandbox("agent-42-branch-k3f9x2ab"), sandbox("agent-42"));
+    assert_eq!(WorkspaceRef::decode(&json!(workspace)).unwrap(), workspace);
+}
+
+#[test]
+fn a_workspace_ref_of_another_provider_or_version_is_told_as_such() {
+    let refused = |field: &str, other: Value| {
+        let mut value = json!(WorkspaceRef::new(sandbox("agent-42"), sandbox("agent-42")));
+        value[field] = other;
+        refusal(WorkspaceRef::decode(&value)).code()
+    };
+    assert_eq!(refused("providerId", json!("e2b")), Code::ForeignRef);
+    assert_eq!(refused("schemaVersion", json!(2)), Code::UnsupportedRefVersion);
+    assert_eq!(refused("schemaVersion", json!("1")), Code::InvalidRef);
 }
 
 /// JSON that resembles a ref in places.

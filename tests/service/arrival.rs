@@ -56,17 +56,18 @@ fn a_small_archive_with_files_in_it_is_restored() {
 }
 
 #[test]
-fn a_small_archive_may_hold_no_files() {
+fn an_archive_with_files_in_it_does_not_come_out_empty_however_small_it_is() {
     let (stage, snapshot) = with_archive_of(SMALL);
     stage.world.after(Method::RestoreBackup).happens(to_minted(World::loses_files));
-    stage.restore(&snapshot).unwrap();
+    lost(&stage, &snapshot);
 }
 
 #[test]
-fn a_larger_archive_holds_files_that_have_to_be_there() {
-    let (stage, snapshot) = with_archive_of(SMALL + 1);
-    stage.world.after(Method::RestoreBackup).happens(to_minted(World::loses_files));
-    lost(&stage, &snapshot);
+fn a_sandbox_that_comes_up_empty_is_destroyed_where_r2_does_not_say_whether_the_archive_is() {
+    let (stage, snapshot) = with_empty_snapshot();
+    stage.world.before(Method::ArchiveHead).fails_in_passing();
+    stage.restore(&snapshot).fails_as(Code::StorageUnavailable);
+    stage.assert_no_minted_sandbox_runs();
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A snapshot goes for callers at once, and then from R2; what others need does not go, and what is not ours never does.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Error, SnapshotRef};
+use sandbox_snapshotter::model::{Code, Error, Failure, SnapshotRef};
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
 use super::support::{Checked, DAY, HOUR, Method, Stage, by_id, by_label, by_ref, foreign_mark};
@@ -258,6 +259,15 @@ fn what_an_application_put_in_the_place_of_the_backup_stays() {
         assert_eq!(stage.world.stored().len(), 1);
         stage.assert_settled();
     }
+}
+
+#[test]
+fn a_backup_whose_mark_cannot_be_read_stays() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.world.before(Method::Metadata).fails_with(Failure::unexpected("R2", "meta.json: no JSON"));
+    assert!(removed(&stage, &by_ref(&snapshot)));
+    assert_eq!(stage.world.stored().len(), 1);
+    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
 }
 
 #[test]

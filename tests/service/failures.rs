@@ -141,13 +141,13 @@ fn an_interrupted_backup_is_told_as_such_when_the_container_cannot_be_looked_at(
 }
 
 #[test]
-fn a_backup_that_failed_for_good_is_not_looked_into() {
+fn the_container_of_a_backup_that_failed_is_looked_into() {
     let stage = Stage::with_sandbox();
     stage.world.before(Method::CreateBackup).fails_with(Failure::new("BackupCreateError", "no"));
     stage.snapshot().fails_as(Code::BackupFailed);
     assert_eq!(
         stage.world.calls_about("agent-42"),
-        [Method::State, Method::Probe, Method::State, Method::CreateBackup]
+        [Method::State, Method::CreateBackup, Method::State, Method::Probe]
     );
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Error, SnapshotRequest, Timestamp};
+use sandbox_snapshotter::model::{Code, Error, SnapshotRef, SnapshotRequest, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
@@ -200,6 +200,18 @@ fn a_true_ref_that_says_something_else_than_the_ledger_is_refused() {
     stage.world.forget_calls();
     stage.restore(&snapshot).fails_as(Code::RefMismatch);
     assert!(stage.world.calls().is_empty());
+}
+
+#[test]
+fn a_true_ref_has_both_the_backup_and_the_time_of_the_ledger() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let other = stage.snapshot().unwrap();
+    let key = stage.ledger("agent-42").workspace().unwrap().unwrap().keys.remove(0);
+    for (backup, created_at) in [(snapshot.backup(), other.created_at()), (other.backup(), snapshot.created_at())] {
+        let (id, origin) = (snapshot.snapshot_id().clone(), snapshot.origin_id().clone());
+        let signed = SnapshotRef::sign(id, origin.clone(), origin, backup.clone(), created_at, &key);
+        stage.restore(&signed).fails_as(Code::RefMismatch);
+    }
 }
 
 /// The text with one character inserted, left out, or replaced by another.

@@ -78,6 +78,18 @@ fn word_that_does_not_arrive_is_sent_again_by_the_alarm() {
 }
 
 #[test]
+fn word_that_never_arrives_is_sent_ever_more_rarely() {
+    let (stage, _, restored) = with_restored();
+    stage.world.before(Method::Release).fails_in_passing();
+    stage.captures(&restored, "own");
+    stage.world.finish_background();
+    stage.world.forget_calls();
+    stage.passes(DAY);
+    let sent = stage.world.count(Method::Release);
+    assert!((5..15).contains(&sent), "{sent} times in a day");
+}
+
+#[test]
 fn word_whose_answer_got_lost_may_be_sent_twice() {
     let (stage, snapshot, restored) = with_restored();
     stage.world.after(Method::Release).nth(1).fails_in_passing();
@@ -112,6 +124,19 @@ fn word_from_somebody_who_holds_nothing_changes_nothing() {
     let other = stage.captures("agent-42", "other");
     stage.of("agent-42").release(other.snapshot_id(), &sandbox(&restored)).unwrap();
     assert_eq!(holders(&stage, &snapshot), [restored]);
+}
+
+#[test]
+fn word_from_a_sandbox_that_is_still_being_made_changes_nothing() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let gate = stage.world.before(Method::RestoreBackup).held();
+    let restoring = stage.begin(Operation::Restore, &by_ref(&snapshot));
+    assert!(gate.is_reached());
+    stage.of("agent-42").release(snapshot.snapshot_id(), &sandbox(&stage.minted())).unwrap();
+    stage.run(Operation::Delete, &by_ref(&snapshot)).fails_as(Code::SnapshotBusy);
+    gate.open();
+    restoring.answer().unwrap();
+    assert_eq!(holders(&stage, &snapshot), [stage.minted()]);
 }
 
 #[test]

@@ -239,6 +239,19 @@ fn a_key_is_kept_for_a_day_at_least_and_not_for_ever() {
 }
 
 #[test]
+fn a_key_is_kept_for_two_days_from_its_answer_on() {
+    for call in CALLS {
+        let (stage, operation, arguments) = call.prepared();
+        stage.world.before(call.work()).nth(1).takes(3 * HOUR);
+        let first = stage.run(operation, &arguments).unwrap();
+        stage.world.pass(2 * DAY - HOUR);
+        let snapshotter = stage.of("agent-42");
+        Running::start(async move { snapshotter.alarm().await }).answer().unwrap();
+        assert_eq!(stage.run(operation, &arguments).unwrap(), first, "{call:?}");
+    }
+}
+
+#[test]
 fn a_shared_capture_answers_each_key_for_itself() {
     let stage = Stage::with_sandbox();
     let gate = stage.world.before(Method::CreateBackup).held();

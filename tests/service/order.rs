@@ -2,6 +2,7 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::ports::Home;
 use sandbox_snapshotter::service::Snapshotter;
 use serde_json::{Value, json};
 
@@ -79,6 +80,7 @@ fn a_sweep_without_its_bindings_touches_nothing() {
 fn without_its_bindings_or_its_storage_nothing_is_done_with_a_name() {
     for code in [Code::WorkspaceBindingMissing, Code::LedgerTooNew] {
         let stage = Stage::with_work();
+        let kept = stage.record(WORK);
         stage.world.lacks(&[code]);
         stage.creates("other", &json!({})).fails_as(code);
         stage.starts(WORK, &json!({})).fails_as(code);
@@ -87,6 +89,7 @@ fn without_its_bindings_or_its_storage_nothing_is_done_with_a_name() {
         stage.updates(WORK, &json!({ "persistent": false })).fails_as(code);
         stage.deletes(WORK).fails_as(code);
         assert!(stage.world.calls().is_empty(), "{code}: {:?}", stage.world.calls());
+        assert_eq!((stage.record(WORK), stage.home("other").named().unwrap()), (kept, None), "{code}");
     }
 }
 

@@ -18,13 +18,6 @@ fn replaced_when(plan: impl FnOnce(&World)) -> (Stage, Error) {
     (stage, error)
 }
 
-/// Like [`replaced_when`], where it must be found out before any backup is made.
-fn replaced_before_the_backup_when(plan: impl FnOnce(&World)) -> (Stage, Error) {
-    let (stage, error) = replaced_when(plan);
-    assert_eq!(stage.world.count(Method::CreateBackup), 0);
-    (stage, error)
-}
-
 /// A sandbox whose container was found to have taken the place of another one, a minute ago.
 fn noted() -> Stage {
     let (stage, _) = replaced_when(|world| world.dies_unnoticed("agent-42"));
@@ -42,15 +35,18 @@ fn aged(millis: i64) -> Stage {
 }
 
 #[test]
-fn a_container_that_died_unnoticed_is_found_out_before_a_backup_is_made() {
-    let (stage, error) = replaced_before_the_backup_when(|world| world.dies_unnoticed("agent-42"));
+fn a_container_that_died_unnoticed_is_found_out() {
+    let (stage, error) = replaced_when(|world| world.dies_unnoticed("agent-42"));
     assert!(error.message().contains("was replaced"), "{error}");
-    assert_eq!(stage.world.calls_about("agent-42"), [Method::State, Method::Probe, Method::LeaveNote]);
+    assert_eq!(
+        stage.world.calls_about("agent-42"),
+        [Method::State, Method::CreateBackup, Method::Probe, Method::LeaveNote]
+    );
 }
 
 #[test]
 fn a_container_that_died_unnoticed_is_found_out_and_noted_also_when_the_look_that_starts_another_is_interrupted() {
-    let (stage, _) = replaced_before_the_backup_when(|world| {
+    let (stage, _) = replaced_when(|world| {
         world.dies_unnoticed("agent-42");
         world.after(Method::Probe).nth(1).fails_in_passing();
     });
@@ -58,13 +54,15 @@ fn a_container_that_died_unnoticed_is_found_out_and_noted_also_when_the_look_tha
 }
 
 #[test]
-fn a_container_that_was_replaced_during_the_look_is_found_out_before_a_backup_is_made() {
-    replaced_before_the_backup_when(|world| world.before(Method::Probe).happens(|world| world.is_replaced("agent-42")));
+fn a_container_that_was_replaced_during_the_look_is_found_out() {
+    replaced_when(|world| world.before(Method::Probe).happens(|world| world.is_replaced("agent-42")));
 }
 
 #[test]
-fn a_container_that_was_replaced_at_the_end_of_the_look_is_found_out() {
-    replaced_when(|world| world.after(Method::Probe).nth(1).happens(|world| world.is_replaced("agent-42")));
+fn a_container_that_is_replaced_after_the_look_was_captured_before() {
+    let stage = Stage::with_sandbox();
+    stage.world.after(Method::Probe).happens(|world| world.is_replaced("agent-42"));
+    stage.snapshot().unwrap();
 }
 
 #[test]
@@ -89,13 +87,7 @@ fn a_container_that_was_replaced_during_the_backup_is_found_out() {
 
 #[test]
 fn a_container_that_stopped_after_the_backup_is_found_out() {
-    let (_, error) = replaced_when(|world| world.after(Method::CreateBackup).happens(|world| world.stops("agent-42")));
-    assert!(error.message().contains("stopped"), "{error}");
-}
-
-#[test]
-fn a_container_that_is_starting_after_the_backup_is_found_out() {
-    replaced_when(|world| world.after(Method::CreateBackup).happens(|world| world.is_starting("agent-42")));
+    replaced_when(|world| world.after(Method::CreateBackup).happens(|world| world.stops("agent-42")));
 }
 
 #[test]
@@ -139,7 +131,7 @@ fn a_container_is_older_only_with_ten_milliseconds_to_spare() {
 }
 
 #[test]
-fn an_age_that_was_measured_too_slowly_at_the_look_is_measured_again() {
+fn an_age_that_was_measured_too_slowly_is_measured_again() {
     let stage = aged(100);
     stage.world.after(Method::Probe).first(2).takes(500);
     stage.snapshot().unwrap();
@@ -147,28 +139,9 @@ fn an_age_that_was_measured_too_slowly_at_the_look_is_measured_again() {
 }
 
 #[test]
-fn an_age_that_was_measured_too_slowly_after_the_backup_is_measured_again() {
-    let stage = aged(100);
-    stage.world.before(Method::CreateBackup).happens(|world| world.reconnects("agent-42"));
-    (2..=3).for_each(|nth| stage.world.after(Method::Probe).nth(nth).takes(500));
-    stage.snapshot().unwrap();
-    assert_eq!(stage.world.count(Method::Probe), 4);
-}
-
-#[test]
-fn an_age_that_stays_too_close_to_tell_at_the_look_counts_as_a_replacement() {
+fn an_age_that_stays_too_close_to_tell_counts_as_a_replacement() {
     let stage = aged(100);
     stage.world.after(Method::Probe).takes(500);
-    let error = stage.snapshot().fails_as(Code::SandboxReplaced);
-    assert!(error.message().contains("may have been replaced"), "{error}");
-    assert_eq!(stage.world.count(Method::CreateBackup), 0);
-}
-
-#[test]
-fn an_age_that_stays_too_close_to_tell_after_the_backup_counts_as_a_replacement() {
-    let stage = aged(100);
-    stage.world.before(Method::CreateBackup).happens(|world| world.reconnects("agent-42"));
-    (2..=4).for_each(|nth| stage.world.after(Method::Probe).nth(nth).takes(500));
     let error = stage.snapshot().fails_as(Code::SandboxReplaced);
     assert!(error.message().contains("may have been replaced"), "{error}");
     stage.assert_nothing_stored();
@@ -185,22 +158,19 @@ fn what_may_have_been_replaced_is_captured_when_the_caller_says_that_it_was_not(
 }
 
 #[test]
-fn a_younger_container_is_told_by_one_more_look() {
+fn a_younger_container_is_told_by_one_look() {
     let (stage, _) =
         replaced_when(|world| world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42")));
-    assert_eq!(stage.world.count(Method::Probe), 2);
+    assert_eq!(stage.world.count(Method::Probe), 1);
 }
 
 #[test]
-fn a_backup_whose_container_cannot_be_looked_at_any_more_is_deleted() {
-    for (method, calls) in [(Method::State, 3..=3), (Method::Probe, 2..=4)] {
-        let stage = Stage::with_sandbox();
-        stage.world.before(Method::CreateBackup).happens(|world| world.reconnects("agent-42"));
-        calls.for_each(|nth| stage.world.before(method).nth(nth).fails_in_passing());
-        stage.snapshot().fails_as(Code::SandboxUnavailable);
-        assert_eq!(stage.world.count(Method::CreateBackup), 1, "{method:?}");
-        stage.assert_nothing_stored();
-    }
+fn a_backup_whose_container_cannot_be_looked_into_is_deleted() {
+    let stage = Stage::with_sandbox();
+    stage.world.before(Method::Probe).fails_in_passing();
+    stage.snapshot().fails_as(Code::SandboxUnavailable);
+    assert_eq!(stage.world.count(Method::CreateBackup), 1);
+    stage.assert_nothing_stored();
 }
 
 #[test]
@@ -223,7 +193,7 @@ fn a_container_that_took_the_place_of_another_is_refused_from_then_on() {
         stage.snapshot().fails_as(Code::SandboxReplaced);
         stage.world.pass(60_000);
     }
-    assert_eq!(stage.world.count(Method::CreateBackup), 0);
+    stage.assert_nothing_stored();
 }
 
 #[test]

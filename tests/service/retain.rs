@@ -150,6 +150,25 @@ fn more_than_the_newest_few_go_at_the_next_alarm() {
 }
 
 #[test]
+fn under_a_policy_that_counts_a_snapshot_more_is_a_matter_of_now() {
+    for policy in [json!({ "keepLast": { "count": 1 } }), json!({ "keepDaily": 1 }), json!({ "keepWeekly": 1 })] {
+        let stage = with_policy(&policy, &["one"]);
+        stage.captures("agent-42", "two");
+        assert!(stage.alarm_due("agent-42") <= Some(stage.world.moment()), "{policy}");
+    }
+}
+
+#[test]
+fn under_a_policy_of_time_alone_a_snapshot_more_is_a_matter_of_now_once_another_one_has_expired() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["one"]);
+    stage.captures("agent-42", "two");
+    assert!(stage.alarm_due("agent-42") > Some(stage.world.moment()));
+    stage.passes(2 * HOUR);
+    stage.captures("agent-42", "three");
+    assert!(stage.alarm_due("agent-42") <= Some(stage.world.moment()));
+}
+
+#[test]
 fn damaged_snapshots_take_no_place_among_the_newest() {
     let stage = with_policy(&json!({}), &["good", "damaged"]);
     stage.world.spoil(|backup| {
@@ -347,6 +366,70 @@ fn however_many_are_overdue_all_of_them_go_within_the_hour() {
     stage.passes(HOUR);
     assert_eq!(left(&stage), ["number 1199"]);
     assert_eq!(stage.world.stored().len(), 1);
+}
+
+#[test]
+fn the_newest_good_one_is_found_among_many() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["good"]);
+    for number in 0..12 {
+        stage.captures("agent-42", &format!("damaged {number}"));
+    }
+    stage.world.spoil(|backup| {
+        if !backup.metadata.as_ref().unwrap().id.as_str().ends_with("01") {
+            backup.archive = None;
+        }
+    });
+    for number in 0..12 {
+        stage.run(Operation::Verify, &by_label(&format!("damaged {number}"))).unwrap();
+    }
+    stage.passes(2 * HOUR);
+    assert_eq!(left(&stage), ["good"]);
+}
+
+#[test]
+fn of_many_good_ones_it_is_the_newest_that_stays() {
+    let stage = Stage::with_sandbox();
+    set(&stage, &json!({ "expirationSeconds": 3600 }));
+    for number in 0..12 {
+        stage.captures("agent-42", &format!("number {number}"));
+    }
+    stage.world.pass(HOUR);
+    stage.captures("agent-42", "newest");
+    stage.passes(MINUTE);
+    assert_eq!(left(&stage), ["newest"]);
+}
+
+#[test]
+fn where_none_is_good_all_that_have_expired_go() {
+    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["damaged"]);
+    stage.world.spoil(|backup| backup.archive = None);
+    stage.run(Operation::Verify, &by_label("damaged")).unwrap();
+    stage.passes(2 * HOUR);
+    assert_eq!(left(&stage), [""; 0]);
+}
+
+#[test]
+fn a_policy_that_counts_looks_at_every_snapshot_however_many_there_are() {
+    let stage = Stage::with_sandbox();
+    for number in 0..501 {
+        stage.captures("agent-42", &format!("number {number}"));
+    }
+    let report = set(&stage, &json!({ "keepLast": { "count": 1 } }));
+    assert_eq!((report["decisions"].as_array().unwrap().len(), &report["letGo"]), (501, &json!(500)));
+}
+
+#[test]
+fn who_moves_up_among_the_newest_expires_as_one_of_them_from_then_on() {
+    let policy = json!({ "keepLast": { "count": 2, "expirationSeconds": 0, "deleteEvicted": false } });
+    let stage = with_policy(&policy, &["old"]);
+    let arguments = json!({ "sandboxId": "agent-42", "label": "short", "expirationSeconds": 600 });
+    stage.run(Operation::Snapshot, &arguments).unwrap();
+    stage.captures("agent-42", "newest");
+    stage.passes(MINUTE);
+    let expires = || stage.run(Operation::Get, &by_label("old")).unwrap().get("expiresAt").cloned();
+    assert!(expires().is_some(), "it is the third");
+    stage.passes(11 * MINUTE);
+    assert_eq!((left(&stage), expires()), (vec!["newest".to_owned(), "old".to_owned()], None));
 }
 
 #[test]

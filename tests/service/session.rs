@@ -143,6 +143,23 @@ fn an_id_that_was_cut_asks_its_workspace_for_its_root() {
 }
 
 #[test]
+fn the_workspace_itself_and_its_root_need_not_be_asked() {
+    let (stage, snapshot, restored) = with_cut_id();
+    let own = stage.captures(&restored, "own");
+    stage.world.forget_calls();
+    for (snapshot, session) in [(&own, restored.as_str()), (&snapshot, snapshot.origin_id().as_str())] {
+        stage.run(Operation::Get, &within(Operation::Get, snapshot, session)).unwrap();
+    }
+    let minted_elsewhere = "elsewhere-restored-k3f9x2ab";
+    stage.runs(minted_elsewhere);
+    let its = stage.captures(minted_elsewhere, "its");
+    let branch = stage.branch(&its).unwrap().sandbox_id().to_string();
+    let of_branch = stage.captures(&branch, "its own");
+    stage.run(Operation::Get, &within(Operation::Get, &of_branch, minted_elsewhere)).unwrap();
+    assert_eq!(stage.world.count(Method::Root), 0);
+}
+
+#[test]
 fn a_workspace_that_cannot_be_asked_is_no_permission() {
     let (stage, snapshot, restored) = with_cut_id();
     stage.world.before(Method::Root).fails_in_passing();

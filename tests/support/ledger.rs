@@ -103,9 +103,9 @@ impl Ledger for MemoryLedger {
         Ok(self.derivations.borrow().get(sandbox_id).cloned())
     }
 
-    fn derived_from(&self, id: &SnapshotId) -> Result<Vec<Derivation>> {
+    fn derived_from(&self, ids: &[SnapshotId]) -> Result<Vec<Derivation>> {
         let derivations = self.derivations.borrow();
-        Ok(derivations.values().filter(|derivation| derivation.snapshot_id == *id).cloned().collect())
+        Ok(derivations.values().filter(|derivation| ids.contains(&derivation.snapshot_id)).cloned().collect())
     }
 
     fn unsettled(&self) -> Result<Vec<Derivation>> {

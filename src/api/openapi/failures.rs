@@ -26,6 +26,7 @@ const OBJECT: &[Code] = &[
     Code::LedgerUnavailable,
     Code::LedgerTooNew,
     Code::OperationInterrupted,
+    Code::SandboxBusy,
 ];
 
 /// Of whatever is about one sandbox.
@@ -72,7 +73,6 @@ const REACHED: &[Code] = &[
 const RUNNING: &[Code] = &[
     Code::SandboxNotRunning,
     Code::SandboxReplaced,
-    Code::SandboxBusy,
     Code::InvalidDirectory,
     Code::Unsupported,
     Code::WorkspaceNotFound,

@@ -7,6 +7,7 @@ use super::reach::Reach;
 use super::words;
 use crate::api::operations::Operation;
 use crate::model::answer::Descent;
+use crate::model::ids::quoted;
 use crate::model::request::{CallToolRequest, Declared, Ground, ListRequest, ToolArguments};
 use crate::model::tool::{ERROR_META, ToolResult, ToolText};
 use crate::model::{Code, Error, Result, SandboxId};
@@ -157,7 +158,7 @@ fn chosen<'a>(those: &[&'a Declared], name: Option<&str>) -> Result<&'a Declared
     let names = || those.iter().map(|declared| format!("{:?}", declared.name)).collect::<Vec<_>>().join(", ");
     chosen.copied().ok_or_else(|| match name {
         None => missing(WORKSPACE_NAME, &format!("one of {}", names())),
-        Some(name) => invalid(&format!("`{WORKSPACE_NAME}` is {name:?}"), &format!("Give one of {}.", names())),
+        Some(name) => invalid(&format!("`{WORKSPACE_NAME}` is {}", quoted(name)), &format!("Give one of {}.", names())),
     })
 }
 

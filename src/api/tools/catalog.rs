@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::model::ids::quoted;
 use crate::model::request::{Declared, Style, Toolset};
 use crate::model::tool::{ToolAnnotations, ToolDefinition};
 use crate::model::{Code, Error, Result, json as text};
@@ -142,7 +143,7 @@ pub fn find<'a>(toolset: &'a Toolset, name: &str) -> Result<(Tool, Vec<&'a Decla
     }
     Err(Error::new(
         Code::ToolNotFound,
-        format!("There is no tool {name:?} for these workspaces"),
+        format!("There is no tool {} for these workspaces", quoted(name)),
         "Use one of those that the list of tools has, by exactly its name.",
     ))
 }

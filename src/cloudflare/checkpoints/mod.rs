@@ -2,7 +2,7 @@
 
 mod read;
 
-pub(super) use read::read;
+pub(crate) use read::read;
 
 use super::scripts::{NAMES, quoted};
 use crate::model::Directory;

@@ -9,10 +9,7 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRe
 use crate::model::{Failure, Place, Timestamp};
 
 /// What came of a call, from what was printed.
-pub(in crate::cloudflare) fn read(
-    stdout: &str,
-    call: &CheckpointCall,
-) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
+pub(crate) fn read(stdout: &str, call: &CheckpointCall) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
     let unexpected = || Failure::unexpected("the sandbox", "the checkpoint's outcome can't be read");
     let answer = Base64::decode_vec(stdout.trim()).map_err(|_| unexpected())?;
     let mut fields = Fields(&answer);

@@ -4,14 +4,20 @@
 
 mod schema;
 
+use std::cell::RefCell;
+
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
-use super::sql::{Database, json, millis};
+use super::sql::{Database, decoded, json, millis};
 use crate::model::record::{Derivation, Release, RequestRecord, SnapshotRecord, Stage, WorkspaceRecord};
 use crate::model::request::Cursor;
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 use crate::ports::Ledger;
+
+/// What the workspace is noted as, as long as nothing else is kept: of most that are claimed for a minted sandbox, nothing ever
+/// is.
+const WORKSPACE: &str = "workspace";
 
 /// A page of the snapshots that are not deleted, from behind a place on.
 const PAGE: &str = "SELECT snapshot_id AS key, record FROM snapshots INDEXED BY snapshots_by_age
@@ -36,15 +42,15 @@ const PUT_SNAPSHOT: &str = "INSERT INTO snapshots
 /// The ledger in a Durable Object's storage.
 pub struct SqlLedger {
     database: Database,
+    /// The workspace's record as it is kept, once it was read: most calls ask for it often.
+    workspace: RefCell<Option<WorkspaceRecord>>,
 }
 
 impl SqlLedger {
-    /// The ledger of the object whose state `ctx` is. It is made, or brought to the version of this release, if need be;
-    /// one of a later version is refused with [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
+    /// The ledger of the object whose state `ctx` is. It is brought to the version of this release, if need be; one of a later
+    /// version is refused with [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
     pub fn open(ctx: &JsValue) -> Result<Self> {
-        let database = Database::of(ctx)?;
-        database.migrate(&schema::MIGRATIONS)?;
-        Ok(Self { database })
+        Ok(Self { database: Database::open(ctx, &schema::MIGRATIONS)?, workspace: RefCell::default() })
     }
 
     /// How the database finds a page of snapshots, with a prefix of their labels or without.
@@ -76,18 +82,39 @@ impl SqlLedger {
         Ok(!found.is_empty())
     }
 
-    fn write(&self, statement: &str, values: &[JsValue]) -> Result<()> {
-        self.database.run(statement, values).map(drop)
+    fn keep(&self, statement: &str, values: &[JsValue]) -> Result<()> {
+        self.database.keep(statement, values).map(drop)
+    }
+
+    fn remove(&self, rows: &str, values: &[JsValue]) -> Result<()> {
+        self.database.run(&format!("DELETE FROM {rows}"), values).map(drop)
     }
 }
 
 impl Ledger for SqlLedger {
     fn workspace(&self) -> Result<Option<WorkspaceRecord>> {
-        self.rows("workspace", "'workspace'", "", &[]).map(first)
+        if let Some(known) = &*self.workspace.borrow() {
+            return Ok(Some(known.clone()));
+        }
+        let kept = match self.rows("workspace", "'workspace'", "", &[]).map(first)? {
+            Some(kept) => Some(kept),
+            None => self.database.noted(WORKSPACE)?.map(|text| decoded(WORKSPACE, WORKSPACE, &text)).transpose()?,
+        };
+        self.workspace.borrow_mut().clone_from(&kept);
+        Ok(kept)
     }
 
     fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
-        self.write("UPDATE workspace SET record = ?", &[json(workspace)?])
+        let record = json(workspace)?;
+        // What fails may be kept or not.
+        self.workspace.take();
+        if self.database.is_made() {
+            self.keep("UPDATE workspace SET record = ?", &[record])?;
+        } else {
+            self.database.note(WORKSPACE, &record)?;
+        }
+        *self.workspace.borrow_mut() = Some(workspace.clone());
+        Ok(())
     }
 
     fn snapshot(&self, id: &SnapshotId) -> Result<Option<SnapshotRecord>> {
@@ -112,14 +139,14 @@ impl Ledger for SqlLedger {
             ended_at.map_or(JsValue::NULL, millis),
             json(snapshot)?,
         ];
-        if self.database.run(UPDATE_SNAPSHOT, &values)?.is_empty() {
-            self.write(PUT_SNAPSHOT, &values)?;
+        if self.database.keep(UPDATE_SNAPSHOT, &values)?.is_empty() {
+            self.keep(PUT_SNAPSHOT, &values)?;
         }
         Ok(())
     }
 
     fn forget_snapshot(&self, id: &SnapshotId) -> Result<()> {
-        self.write("DELETE FROM snapshots WHERE snapshot_id = ?", &[id.as_str().into()])
+        self.remove("snapshots WHERE snapshot_id = ?", &[id.as_str().into()])
     }
 
     fn page(&self, after: Option<&Cursor>, prefix: Option<&str>, limit: u32) -> Result<Vec<SnapshotRecord>> {
@@ -137,7 +164,7 @@ impl Ledger for SqlLedger {
     }
 
     fn forget_deleted(&self, before: Timestamp) -> Result<bool> {
-        self.write("DELETE FROM snapshots WHERE state = 'deleted' AND ended_at < ?", &[millis(before)])?;
+        self.remove("snapshots WHERE state = 'deleted' AND ended_at < ?", &[millis(before)])?;
         self.any("snapshots WHERE state = 'deleted'")
     }
 
@@ -145,8 +172,9 @@ impl Ledger for SqlLedger {
         self.derivation_rows("WHERE sandbox_id = ?", &[sandbox_id.as_str().into()]).map(first)
     }
 
-    fn derived_from(&self, id: &SnapshotId) -> Result<Vec<Derivation>> {
-        self.derivation_rows("WHERE snapshot_id = ? ORDER BY sandbox_id", &[id.as_str().into()])
+    fn derived_from(&self, ids: &[SnapshotId]) -> Result<Vec<Derivation>> {
+        let rest = "WHERE snapshot_id IN (SELECT value FROM json_each(?)) ORDER BY sandbox_id";
+        self.derivation_rows(rest, &[json(&ids)?])
     }
 
     fn unsettled(&self) -> Result<Vec<Derivation>> {
@@ -158,7 +186,7 @@ impl Ledger for SqlLedger {
     }
 
     fn put_derivation(&self, derivation: &Derivation) -> Result<()> {
-        self.write(
+        self.keep(
             "INSERT INTO derivations (sandbox_id, snapshot_id, settled, record) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (sandbox_id) DO UPDATE SET snapshot_id = ?2, settled = ?3, record = ?4",
             &[
@@ -171,7 +199,7 @@ impl Ledger for SqlLedger {
     }
 
     fn forget_derivation(&self, sandbox_id: &SandboxId) -> Result<()> {
-        self.write("DELETE FROM derivations WHERE sandbox_id = ?", &[sandbox_id.as_str().into()])
+        self.remove("derivations WHERE sandbox_id = ?", &[sandbox_id.as_str().into()])
     }
 
     fn request(&self, key: &str) -> Result<Option<RequestRecord>> {
@@ -179,7 +207,7 @@ impl Ledger for SqlLedger {
     }
 
     fn put_request(&self, request: &RequestRecord) -> Result<()> {
-        self.write(
+        self.keep(
             "INSERT INTO requests (key, asked_at, answered, record) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (key) DO UPDATE SET asked_at = ?2, answered = ?3, record = ?4",
             &[
@@ -192,7 +220,7 @@ impl Ledger for SqlLedger {
     }
 
     fn forget_request(&self, key: &str) -> Result<()> {
-        self.write("DELETE FROM requests WHERE key = ?", &[key.into()])
+        self.remove("requests WHERE key = ?", &[key.into()])
     }
 
     fn unanswered(&self) -> Result<Vec<RequestRecord>> {
@@ -200,7 +228,7 @@ impl Ledger for SqlLedger {
     }
 
     fn forget_answered(&self, before: Timestamp) -> Result<bool> {
-        self.write("DELETE FROM requests WHERE answered = 1 AND asked_at < ?", &[millis(before)])?;
+        self.remove("requests WHERE answered = 1 AND asked_at < ?", &[millis(before)])?;
         self.any("requests WHERE answered = 1")
     }
 
@@ -209,7 +237,7 @@ impl Ledger for SqlLedger {
     }
 
     fn put_release(&self, release: &Release) -> Result<()> {
-        self.write(
+        self.keep(
             "INSERT INTO releases (snapshot_id, record) VALUES (?1, ?2)
              ON CONFLICT (snapshot_id) DO UPDATE SET record = ?2",
             &[release.snapshot_id.as_str().into(), json(release)?],
@@ -217,7 +245,7 @@ impl Ledger for SqlLedger {
     }
 
     fn forget_release(&self, id: &SnapshotId) -> Result<()> {
-        self.write("DELETE FROM releases WHERE snapshot_id = ?", &[id.as_str().into()])
+        self.remove("releases WHERE snapshot_id = ?", &[id.as_str().into()])
     }
 
     fn alarm(&self) -> Result<Option<Timestamp>> {

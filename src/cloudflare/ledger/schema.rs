@@ -3,7 +3,7 @@
 //! A row is its record as JSON, next to the columns that it is looked for by. Each index is one more row to be written,
 //! and paid for, with every row that is in it: hence so many partial ones.
 
-/// The versions: see [`Database::migrate`](crate::cloudflare::sql::Database::migrate).
+/// The versions: see [`Migrations`](crate::cloudflare::sql::Migrations).
 pub(super) const MIGRATIONS: [&[&str]; 2] = [TABLES, INDEXES_OF_STATES];
 
 const TABLES: &[&str] = &[

@@ -7,7 +7,7 @@ mod snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::snapshot::{End, Making, Sighting, SnapshotRecord, SnapshotState, Stage, Stored};
+pub use self::snapshot::{End, Look, Making, Sighting, SnapshotRecord, SnapshotState, Stage, Stored};
 use super::named::standing::Standing;
 use super::policy::Policy;
 use super::{Lineage, SandboxId, SigningKey, SnapshotId, Timestamp};

@@ -87,6 +87,9 @@ pub enum Stage {
 pub struct Making {
     /// The container that was seen.
     pub sighting: Sighting,
+    /// Whether it was looked into.
+    #[serde(default)]
+    pub look: Look,
     /// The label that it takes from another snapshot when it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes_label: Option<Label>,
@@ -101,6 +104,19 @@ pub struct Making {
     pub key: Option<String>,
     /// How it is followed up when nobody works on it.
     pub loose: LooseEnd,
+}
+
+/// Whether a container that is captured was looked into, so that its files are known to be the workspace's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Look {
+    /// It was, before the capture began: now it has only to be the same.
+    #[default]
+    Done,
+    /// It is looked into after the capture.
+    Due,
+    /// The same; and until then it is in doubt, which this row alone says: see [`super::Doubt`].
+    DueInDoubt,
 }
 
 /// A container that was up, by which it can be told from another one.

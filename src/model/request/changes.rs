@@ -36,7 +36,7 @@ impl Changes {
             hooks: fields.object("hooks")?,
             expiry: fields.object("expiry")?,
             depends_on: fields.object("dependsOn")?,
-            env: fields.object("env")?,
+            env: fields.map("env")?,
         })
     }
 

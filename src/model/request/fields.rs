@@ -1,5 +1,6 @@
 //! The fields of a call's arguments.
 
+use std::collections::BTreeMap;
 #[cfg(feature = "schema")]
 use std::{cell::RefCell, collections::BTreeSet};
 
@@ -7,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::invalid;
+use crate::model::ids::quoted;
 use crate::model::{Result, json};
 
 /// The arguments of an operation, of which each field is taken once. What is left in the end was not asked for, and is
@@ -77,6 +79,20 @@ impl Fields {
         Ok(self.choice(name)?.unwrap_or(false))
     }
 
+    /// Takes an object of texts. Those may be secrets, so what they are is not told.
+    pub fn map(&mut self, name: &str) -> Result<Option<BTreeMap<String, String>>> {
+        let members = match self.value(name) {
+            None => return Ok(None),
+            Some(Value::Object(members)) => members,
+            Some(_) => return Err(mistyped(name, "an object")),
+        };
+        let text = |(key, value): (String, Value)| match value {
+            Value::String(text) => Ok((key, text)),
+            _ => Err(mistyped(&format!("{name}[{}]", quoted(&key)), "a text")),
+        };
+        members.into_iter().map(text).collect::<Result<_>>().map(Some)
+    }
+
     /// Takes an object of its own form.
     pub fn object<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>> {
         let Some(value) = self.value(name) else { return Ok(None) };
@@ -91,7 +107,7 @@ impl Fields {
     pub fn end(self) -> Result<()> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(name) => Err(invalid(&format!("There is no option {name:?}"), COMPARE)),
+            Some(name) => Err(invalid(&format!("There is no option {}", quoted(name)), COMPARE)),
         }
     }
 }

@@ -42,14 +42,19 @@ impl ImportRequest {
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let (sandbox_id, label) = (fields.required("sandboxId")?, fields.text("label")?);
-        let backup = fields.object("backup")?;
+        let backup: Option<BackupHandle> = fields.object("backup")?;
         let replace = fields.flag("replace")?;
         let expiration_seconds = fields.number("expirationSeconds")?;
         fields.end()?;
+        let sandbox_id = SandboxId::parse(&sandbox_id)?;
+        let refuse = |what| invalid(what, "Give the handle that createBackup() answered.");
+        let backup = backup.ok_or_else(|| refuse("`backup` is missing"))?;
+        if !backup.is_of_javascript() {
+            return Err(refuse("`backup` has a number or a field `__proto__` that JavaScript does not keep as it is"));
+        }
         Ok(Self {
-            sandbox_id: SandboxId::parse(&sandbox_id)?,
-            backup: backup
-                .ok_or_else(|| invalid("`backup` is missing", "Give the handle that createBackup() answered."))?,
+            sandbox_id,
+            backup,
             label: wanted_label(label.as_deref(), replace)?,
             replace,
             expiration_seconds: expiration(expiration_seconds)?,

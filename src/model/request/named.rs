@@ -275,6 +275,6 @@ pub(super) fn take_start(fields: &mut Fields) -> Result<Start> {
             .unwrap_or_default(),
         allow_empty: fields.flag("allowEmpty")?,
         accept_stale: fields.flag("acceptStale")?,
-        expect: fields.object("expect")?.unwrap_or_default(),
+        expect: fields.map("expect")?.unwrap_or_default(),
     })
 }

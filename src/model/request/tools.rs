@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::fields::Fields;
 use super::{idempotency_key, invalid};
+use crate::model::ids::quoted;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
@@ -138,7 +139,7 @@ impl Toolset {
             let is_twice = self.workspaces.iter().take(index).any(|other| other.name == declared.name);
             if is_twice {
                 return Err(invalid(
-                    &format!("`workspaces[{index}].name` is {:?}, as another one's is", declared.name),
+                    &format!("`workspaces[{index}].name` is {}, as another one's is", quoted(&declared.name)),
                     "Give each workspace a name of its own.",
                 ));
             }
@@ -181,7 +182,7 @@ impl Declared {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if self.name.is_empty() || self.name.len() > longest || !self.name.bytes().all(is_allowed) {
             return Err(invalid(
-                &format!("`workspaces[{index}].name` is {:?}, which can't be in the name of a tool", self.name),
+                &format!("`workspaces[{index}].name` is {}, which can't be in the name of a tool", quoted(&self.name)),
                 &format!(
                     "Give 1 to {longest} letters, digits, `_` or `-`, and the name of what it is as `sandboxId` or `workspace`."
                 ),

@@ -82,6 +82,8 @@ async fn carry_out<P: Ports>(
     lifecycle::is_not_retired(this)?;
     abort.check()?;
     let dir = at.dir.unwrap_or_else(|| this.config.default_dir.clone());
+    let what = format!("calls about the checkpoints of the sandbox {:?}", this.id.as_str());
+    let place = this.memory.checkpoint_calls.stand(None, &what)?;
     let own = this.clone();
     let work = async move {
         let turn = async {
@@ -94,7 +96,7 @@ async fn carry_out<P: Ports>(
             if goes_back.is_some() {
                 own.memory.guard.is_still().await;
             }
-            (turn, goes_back)
+            (turn, goes_back, place)
         };
         let _turn = match select(turn.boxed_local(), abort.fired().boxed_local()).await {
             Either::Left((turn, _)) => turn,

@@ -14,11 +14,12 @@ use crate::model::named::standing::{How, OnDiverged, ResumeRequest, Resumed, Sur
 use crate::model::named::{Settings, Stamp};
 use crate::model::record::{LooseEnd, Stored};
 use crate::model::{Code, Error, Place, Result};
-use crate::ports::{Clock, Ports, Sandboxes};
+use crate::ports::{Clock, Ports, Sandboxes, Visit};
 use crate::service::failures::{During, from_sandbox};
 use crate::service::planted::{Bug, planted};
-use crate::service::restore::{EMPTY_ARCHIVE, lost};
+use crate::service::restore::lost;
 use crate::service::retry::retry;
+use crate::service::stored::is_empty;
 use crate::service::undo::destroy;
 use crate::service::{Abort, CloudflareSandboxSnapshotter};
 
@@ -205,15 +206,15 @@ async fn hashes<P: Ports>(
 /// Applies the backup to the container with the stamp, and looks that it arrived there.
 async fn apply<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, filling: &Stamp, stored: &Stored) -> Result<()> {
     let failed = |failure| from_sandbox(failure, &this.id, During::Restore);
-    let sandboxes = this.ports.sandboxes()?;
-    sandboxes.restore_backup(&this.id, &stored.backup).await.map_err(failed)?;
-    let probe = sandboxes.probe(&this.id, stored.backup.dir()).await.map_err(failed)?;
+    let visit = this.ports.sandboxes()?.visit(&this.id);
+    visit.restore_backup(&stored.backup).await.map_err(failed)?;
+    let probe = visit.probe(stored.backup.dir()).await.map_err(failed)?;
     if probe.stamp.as_ref() != Some(filling) {
         return Err(another_container(this));
     }
     match probe.place {
         Place::Full => Ok(()),
-        Place::Empty if stored.size_bytes <= EMPTY_ARCHIVE => Ok(()),
+        Place::Empty if is_empty(this, stored.backup.id()).await? => Ok(()),
         _ => Err(lost(&this.id)),
     }
 }

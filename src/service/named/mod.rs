@@ -6,7 +6,8 @@
 //! - [`chores`]: what is left to be done
 //!
 //! One thing at a time is done with a workspace; whoever comes meanwhile waits, and is answered by what the one before has
-//! brought about where that will do. What was begun goes on when its caller leaves.
+//! brought about where that will do. The line has an end: who comes when it is full is refused. What was begun goes on when
+//! its caller leaves.
 
 mod chores;
 mod create;
@@ -27,6 +28,7 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
+use super::line::{Line, Place};
 use super::{Abort, Config};
 use crate::model::named::answer::{DeletedWorkspace, Described, Forked, Started, Stopped};
 use crate::model::named::record::Origin;
@@ -58,14 +60,28 @@ impl<P> Clone for NamedWorkspace<P> {
 /// What is known as long as the object is in memory.
 #[derive(Default)]
 struct Memory {
+    /// Who does something with the workspace, or waits for that.
+    line: Line<Wish>,
+    /// Who makes others of it. That goes on when the workspace itself is done with, so they are no part of the line.
+    forks: Line<Wish>,
     /// Held by who does something with the workspace.
     turn: Mutex<()>,
     /// Held by who makes the workspace, or waits for that: what it begins with is looked for once.
     sourcing: Mutex<()>,
     /// How many things were done.
     done: Cell<u64>,
-    /// The last start, if nothing was done since: its number, what was asked, and the answer.
-    last_start: RefCell<Option<(u64, StartRequest, Started)>>,
+    /// The last start, if nothing was done since: its number, what was asked, and what came of it.
+    last_start: RefCell<Option<(u64, StartRequest, Result<Started>)>>,
+}
+
+/// What callers who stand together may share an answer to.
+#[derive(PartialEq)]
+enum Wish {
+    Create(CreateRequest),
+    GetOrCreate(GetOrCreateRequest),
+    Start(StartRequest),
+    Stop,
+    Delete,
 }
 
 impl<P: Ports> NamedWorkspace<P> {
@@ -79,7 +95,8 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ready()?;
         let this = self.clone();
         let asked = abort.clone();
-        self.goes_on(abort, async move { create::create(&this, request, &asked).await }).await
+        let place = self.stand(Some(Wish::Create(request.clone())))?;
+        self.goes_on(place, abort, async move { create::create(&this, request, &asked).await }).await
     }
 
     /// Starts the workspace, or makes it where there is none.
@@ -87,7 +104,8 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ready()?;
         let this = self.clone();
         let asked = abort.clone();
-        self.goes_on(abort, async move { create::get_or_create(&this, request, &asked).await }).await
+        let place = self.stand(Some(Wish::GetOrCreate(request.clone())))?;
+        self.goes_on(place, abort, async move { create::get_or_create(&this, request, &asked).await }).await
     }
 
     /// What is known of the workspace. Nothing is started, and no sandbox looked at.
@@ -101,7 +119,8 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ready()?;
         let this = self.clone();
         let asked = abort.clone();
-        self.goes_on(abort, async move { start::start(&this, request, &asked).await }).await
+        let place = self.stand(Some(Wish::Start(request.clone())))?;
+        self.goes_on(place, abort, async move { start::start(&this, request, &asked).await }).await
     }
 
     /// Takes a snapshot, and ends the sandbox.
@@ -109,7 +128,8 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ready()?;
         let this = self.clone();
         let asked = abort.clone();
-        self.goes_on(abort, async move { stop::stop(&this, &asked).await }).await
+        let place = self.stand(Some(Wish::Stop))?;
+        self.goes_on(place, abort, async move { stop::stop(&this, &asked).await }).await
     }
 
     /// Makes other workspaces that begin where this one is now.
@@ -117,14 +137,16 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ready()?;
         let this = self.clone();
         let asked = abort.clone();
-        self.goes_on(abort, async move { fork::fork(&this, request, &asked).await }).await
+        let place = self.stand_for_forks()?;
+        self.goes_on(place, abort, async move { fork::fork(&this, request, &asked).await }).await
     }
 
     /// The snapshot with which another workspace begins where this one is now.
     pub async fn source(&self, key: Option<String>) -> Result<Origin> {
         self.ready()?;
         let this = self.clone();
-        self.goes_on(Abort::never(), async move { fork::source(&this, key).await }).await
+        let place = self.stand_for_forks()?;
+        self.goes_on(place, Abort::never(), async move { fork::source(&this, key).await }).await
     }
 
     /// Changes how the workspace is kept, or goes back to an earlier snapshot of it.
@@ -132,7 +154,8 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ready()?;
         let this = self.clone();
         let asked = abort.clone();
-        self.goes_on(abort, async move { update::update(&this, request, &asked).await }).await
+        let place = self.stand(None)?;
+        self.goes_on(place, abort, async move { update::update(&this, request, &asked).await }).await
     }
 
     /// Ends the workspace, removes its snapshots, and frees its name.
@@ -140,7 +163,8 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ready()?;
         let this = self.clone();
         let asked = abort.clone();
-        self.goes_on(abort, async move { delete::delete(&this, &asked).await }).await
+        let place = self.stand(Some(Wish::Delete))?;
+        self.goes_on(place, abort, async move { delete::delete(&this, &asked).await }).await
     }
 
     /// What the alarm is for: time limits, and what is left to be done.
@@ -156,6 +180,19 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ports.names()?;
         self.ports.home()?;
         Ok(())
+    }
+
+    fn stand(&self, wish: Option<Wish>) -> Result<Place<Wish>> {
+        self.memory.line.stand(wish, &format!("calls for {}", self.whose()))
+    }
+
+    fn stand_for_forks(&self) -> Result<Place<Wish>> {
+        self.memory.forks.stand(None, &format!("forks of {}", self.whose()))
+    }
+
+    /// What a message calls the workspace.
+    fn whose(&self) -> String {
+        format!("the workspace {:?}", self.address.name.as_str())
     }
 
     /// Waits for this call's turn. Whoever had it before is done, or died.
@@ -182,11 +219,17 @@ impl<P: Ports> NamedWorkspace<P> {
         })
     }
 
-    /// Does `work` to its end, also when the caller stops waiting for it.
-    async fn goes_on<T: 'static>(&self, abort: Abort, work: impl Future<Output = Result<T>> + 'static) -> Result<T> {
+    /// Does `work` to its end, also when the caller stops waiting for it. So long it has its place.
+    async fn goes_on<T: 'static>(
+        &self,
+        place: Place<Wish>,
+        abort: Abort,
+        work: impl Future<Output = Result<T>> + 'static,
+    ) -> Result<T> {
         abort.check()?;
         let (sender, outcome) = oneshot::channel();
         let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
+            drop(place);
             // Nobody waits any more when this fails.
             let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::defect())));
         });

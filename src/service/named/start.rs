@@ -19,19 +19,20 @@ pub(super) async fn start<P: Ports>(this: &NamedWorkspace<P>, request: StartRequ
     start_now(this, request, arrived).await
 }
 
-/// Starts the workspace, or shares the answer of a start that ended after this call had arrived.
+/// Starts the workspace, or shares what came of a start that ended after this call had arrived: also its failure, which would
+/// only be there again, for each who waits one after the other.
 pub(super) async fn start_now<P: Ports>(
     this: &NamedWorkspace<P>,
     request: StartRequest,
     arrived: u64,
 ) -> Result<Started> {
     let shared = this.memory.last_start.borrow().clone();
-    if let Some((done, asked, started)) = shared
+    if let Some((done, asked, outcome)) = shared
         && done > arrived
         && done == this.memory.done.get()
         && asked == request
     {
-        return Ok(started);
+        return outcome;
     }
     if let Some(fingerprint) = request.fingerprint.clone() {
         this.change(|record| record.settings.depends_on.fingerprint = Some(fingerprint))?;
@@ -39,7 +40,7 @@ pub(super) async fn start_now<P: Ports>(
     let started = begin(this, &request).await;
     let done = this.memory.done.get() + 1;
     this.memory.done.set(done);
-    *this.memory.last_start.borrow_mut() = started.as_ref().ok().map(|started| (done, request, started.clone()));
+    *this.memory.last_start.borrow_mut() = Some((done, request, started.clone()));
     started
 }
 

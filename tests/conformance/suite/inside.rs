@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter::model::named::standing::Survey;
 use sandbox_snapshotter::model::{Directory, Place, SandboxId, Status};
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::ports::{Sandboxes, Visit};
 
 use super::Case;
 use super::sandboxes::{probe, state};
@@ -241,9 +241,9 @@ async fn a_restore_is_a_change(world: &impl World) {
     let copy = world.sandbox("copy");
     let handle = backup(world, "agent", "content").await;
     stamped(world, &copy).await;
-    world.sandboxes().restore_backup(&copy, &handle).await.unwrap();
+    world.sandboxes().visit(&copy).restore_backup(&handle).await.unwrap();
     assert!(stirred(world, &copy).await);
-    world.sandboxes().create_backup(&copy, &options("copy")).await.unwrap();
+    world.sandboxes().visit(&copy).create_backup(&options("copy")).await.unwrap();
     assert!(!stirred(world, &copy).await, "a backup is none");
 }
 

@@ -1,7 +1,7 @@
 //! What sandboxes and buckets are in, and what happens there without the ports.
 
 use sandbox_snapshotter::model::{BackupHandle, BackupOptions, Directory, SandboxId, SnapshotId};
-use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, Sandboxes, Workspaces};
+use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, Sandboxes, Visit, Workspaces};
 
 /// A world of which the ports show a part.
 pub trait World {
@@ -47,5 +47,5 @@ pub fn options(name: &str) -> BackupOptions {
 pub async fn backup(world: &impl World, sandbox: &str, content: &str) -> BackupHandle {
     let id = world.sandbox(sandbox);
     world.writes(&id, "/workspace/file", content).await;
-    world.sandboxes().create_backup(&id, &options(sandbox)).await.unwrap()
+    world.sandboxes().visit(&id).create_backup(&options(sandbox)).await.unwrap()
 }

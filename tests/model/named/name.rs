@@ -115,6 +115,22 @@ fn bytes_of_which_too_few_can_be_used_make_no_id() {
 }
 
 #[test]
+fn a_sandbox_is_called_by_as_much_of_the_name_as_its_id_has_room_for() {
+    for length in [1, 51, 52, 63] {
+        let id = name(&"x".repeat(length)).draw_sandbox_id(&[0; 32]).unwrap();
+        assert_eq!(id.as_str(), format!("{}-aaaaaaaaaa", "x".repeat(length.min(52))));
+    }
+}
+
+#[test]
+fn a_fork_is_called_by_as_much_of_the_name_as_there_is_room_for() {
+    for length in [1, 49, 50, 63] {
+        let fork = name(&"x".repeat(length)).fork("k3f9x2ab").unwrap();
+        assert_eq!(fork.as_str(), format!("{}-fork-k3f9x2ab", "x".repeat(length.min(49))));
+    }
+}
+
+#[test]
 fn a_name_of_which_nothing_is_left_gives_its_sandbox_a_usual_one() {
     assert!(name("_").draw_sandbox_id(&[0; 32]).unwrap().as_str().starts_with("workspace-"));
 }

@@ -83,3 +83,20 @@ fn what_goes_meanwhile_is_not_held() {
     block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).fails_as(Code::SnapshotNotFound);
     assert!(stage.ledger("agent-42").derivations().unwrap().is_empty());
 }
+
+#[test]
+fn a_sandbox_that_has_given_it_up_already_does_not_hold_it() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.of("agent-42").release(snapshot.snapshot_id(), &sandbox(MINTED)).unwrap();
+    assert!(!block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+    assert_eq!(stage.run(Operation::Get, &by_ref(&snapshot)).unwrap()["holders"], json!([]));
+}
+
+#[test]
+fn a_sandbox_that_gives_it_up_meanwhile_does_not_hold_it() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let (origin, id) = (stage.of("agent-42"), snapshot.snapshot_id().clone());
+    stage.world.after(Method::Claim).nth(1).happens(move |_| origin.release(&id, &sandbox(MINTED)).unwrap());
+    assert!(!block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+    assert_eq!(stage.run(Operation::Get, &by_ref(&snapshot)).unwrap()["holders"], json!([]));
+}

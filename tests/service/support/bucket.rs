@@ -64,11 +64,13 @@ impl Backup {
     }
 }
 
-/// The archive of `files`: the beginning of a squashfs, which says at byte 40 how long it is, and then what they say.
+/// The archive of `files`: the beginning of a squashfs, which says at byte 4 how many files and directories are in it, and at
+/// byte 40 how long it is; and then what they say.
 pub fn archive_of(files: &Files) -> Vec<u8> {
     let content: String = files.iter().map(|(path, content)| path.clone() + content).collect();
     let length = EMPTY + content.len();
     let mut archive = b"hsqs".to_vec();
+    archive.extend((1 + u32::try_from(files.len()).unwrap()).to_le_bytes());
     archive.resize(40, 0);
     archive.extend((length as u64).to_le_bytes());
     archive.extend(content.bytes());

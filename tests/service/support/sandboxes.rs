@@ -10,7 +10,7 @@ use sandbox_snapshotter::model::named::standing::Survey;
 use sandbox_snapshotter::model::{
     BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId, SandboxState, Status,
 };
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::ports::{Sandboxes, Visit};
 use sha2::{Digest, Sha256};
 
 use super::commands::{HookCall, simple};
@@ -23,7 +23,46 @@ const RESTORE: i64 = 2000;
 /// What the SDK interrupts a call with whose container ended.
 const INTERRUPTED: &str = "OPERATION_INTERRUPTED";
 
+/// Somebody who is at a sandbox.
+pub struct Visiting<'a> {
+    world: &'a World,
+    id: &'a SandboxId,
+}
+
+impl Visit for Visiting<'_> {
+    async fn name(&self) -> Result<(), Failure> {
+        self.world.name(self.id).await
+    }
+
+    async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
+        self.world.probe(self.id, dir).await
+    }
+
+    async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
+        let id = self.id.as_str();
+        self.world.call(Method::CreateBackup, id, || Ok(self.world.stores(id, options))).await
+    }
+
+    async fn restore_backup(&self, backup: &BackupHandle) -> Result<(), Failure> {
+        let id = self.id.as_str();
+        let apply = || {
+            self.world.given.borrow_mut().push(serde_json::to_value(backup).unwrap());
+            let files = self.world.unpack(backup.id())?;
+            self.world.started(id, |container| container.write(files));
+            self.world.pass(RESTORE);
+            Ok(())
+        };
+        self.world.call(Method::RestoreBackup, id, apply).await
+    }
+}
+
 impl Sandboxes for World {
+    type Visit<'a> = Visiting<'a>;
+
+    fn visit<'a>(&'a self, id: &'a SandboxId) -> Visiting<'a> {
+        Visiting { world: self, id }
+    }
+
     async fn state(&self, id: &SandboxId) -> Result<SandboxState, Failure> {
         let look = || {
             #[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
@@ -65,22 +104,6 @@ impl Sandboxes for World {
             Ok(())
         };
         self.call(if note { Method::LeaveNote } else { Method::RemoveNote }, id.as_str(), change).await
-    }
-
-    async fn create_backup(&self, id: &SandboxId, options: &BackupOptions) -> Result<BackupHandle, Failure> {
-        let store = || Ok(self.stores(id.as_str(), options));
-        self.call(Method::CreateBackup, id.as_str(), store).await
-    }
-
-    async fn restore_backup(&self, id: &SandboxId, backup: &BackupHandle) -> Result<(), Failure> {
-        let apply = || {
-            self.given.borrow_mut().push(serde_json::to_value(backup).unwrap());
-            let files = self.unpack(backup.id())?;
-            self.started(id.as_str(), |container| container.write(files));
-            self.pass(RESTORE);
-            Ok(())
-        };
-        self.call(Method::RestoreBackup, id.as_str(), apply).await
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {

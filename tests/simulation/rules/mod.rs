@@ -125,7 +125,7 @@ fn let_go(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord, end: &End) {
     let name = &row.snapshot_id;
     let ledger = world.ledger(id);
     world.book.borrow_mut().let_go.insert(name.clone());
-    let derivations = ledger.derived_from(name).unwrap();
+    let derivations = ledger.derived_from(std::slice::from_ref(name)).unwrap();
     let is_underway = derivations.iter().any(|row| matches!(row.state, DerivationState::Pending(_)));
     let is_held = is_underway || is_held(world, &ledger, name);
     if end.reason == "deleted by a caller" {
@@ -172,7 +172,11 @@ pub fn is_held(world: &World, ledger: &Watched, id: &SnapshotId) -> bool {
     book.parents
         .iter()
         .any(|(sandbox, parent)| parent == id && !book.captured.contains(sandbox) && !is_retired(sandbox))
-        || ledger.derived_from(id).unwrap().iter().any(|row| row.holds() && !book.parents.contains_key(&row.sandbox_id))
+        || ledger
+            .derived_from(std::slice::from_ref(id))
+            .unwrap()
+            .iter()
+            .any(|row| row.holds() && !book.parents.contains_key(&row.sandbox_id))
 }
 
 /// Whether both objects of a backup are there, and the SDK restores them.

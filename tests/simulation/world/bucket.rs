@@ -58,7 +58,8 @@ impl World {
     pub fn store(&self, truth: Truth, name: Option<&str>, dir: &str, ttl: u64) -> BackupHandle {
         let id = format!("{:016x}-{:04}", self.chance.next(), self.truths.borrow().len());
         let id = BackupId::parse(&id).unwrap();
-        let size_bytes = 4096 + 100 * truth.files.len() as u64;
+        // What it is rounded up to.
+        let size_bytes = 4096 * (1 + truth.files.len() as u64 / 4);
         let checksum = (!self.chance.one_in(4)).then(|| format!("md5:{:?}", truth.files));
         let metadata = BackupMetadata {
             id: id.clone(),
@@ -127,7 +128,11 @@ impl BackupStore for Outside {
             Ok(archive.map(|archive| {
                 let mut head = vec![0; length as usize];
                 head[..4].copy_from_slice(b"hsqs");
-                head[40..48].copy_from_slice(&archive.size_bytes.to_le_bytes());
+                let inodes = 1 + u32::try_from(self.truths.borrow()[id].files.len()).unwrap();
+                head[4..8].copy_from_slice(&inodes.to_le_bytes());
+                if let Some(length) = head.get_mut(40..48) {
+                    length.copy_from_slice(&archive.size_bytes.to_le_bytes());
+                }
                 head
             }))
         };

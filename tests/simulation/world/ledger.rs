@@ -152,8 +152,8 @@ impl Ledger for Watched {
         self.inner.borrow().derivation(sandbox_id)
     }
 
-    fn derived_from(&self, id: &SnapshotId) -> Result<Vec<Derivation>> {
-        self.inner.borrow().derived_from(id)
+    fn derived_from(&self, ids: &[SnapshotId]) -> Result<Vec<Derivation>> {
+        self.inner.borrow().derived_from(ids)
     }
 
     fn unsettled(&self) -> Result<Vec<Derivation>> {

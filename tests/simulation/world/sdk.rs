@@ -11,7 +11,7 @@ use sandbox_snapshotter::model::named::standing::Survey;
 use sandbox_snapshotter::model::{
     BackupHandle, BackupOptions, Directory, Failure, Mark, Place, Probe, SandboxId, SandboxState, Status,
 };
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::ports::{Sandboxes, Visit};
 
 use super::desk::Outside;
 use super::sandboxes::OF_IMAGE;
@@ -39,45 +39,23 @@ impl Outside {
     }
 }
 
-impl Sandboxes for Outside {
-    async fn state(&self, id: &SandboxId) -> Result<SandboxState, Failure> {
-        let look = || {
-            #[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
-            let seen = self.with(id, |sandbox, _| SandboxState {
-                status: sandbox.believed.unwrap_or(Status::Down),
-                last_change: sandbox.last_change as f64,
-            });
-            Ok(seen)
-        };
-        self.look(Service::Sandboxes, look).await
+/// Somebody who is at a sandbox.
+pub struct Visiting<'a> {
+    outside: &'a Outside,
+    id: &'a SandboxId,
+}
+
+impl Visit for Visiting<'_> {
+    async fn name(&self) -> Result<(), Failure> {
+        self.outside.name(self.id).await
     }
 
-    async fn name(&self, _: &SandboxId) -> Result<(), Failure> {
-        self.look(Service::Sandboxes, || Ok(())).await
+    async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
+        self.outside.probe(self.id, dir).await
     }
 
-    async fn probe(&self, id: &SandboxId, _: &Directory) -> Result<Probe, Failure> {
-        let look = |world: &Rc<World>, id: &SandboxId| {
-            Ok(world.inside(id, |container, now| Probe {
-                age_millis: (now - container.started_at) / 10 * 10,
-                place: if container.files.is_empty() { Place::Empty } else { Place::Full },
-                took_place: container.took_place,
-                stamp: container.stamp.clone(),
-            }))
-        };
-        self.within(id, look).await
-    }
-
-    async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
-        let leave = move |world: &Rc<World>, id: &SandboxId| {
-            world.inside(id, |container, _| container.took_place = note);
-            Ok(())
-        };
-        self.within(id, leave).await
-    }
-
-    async fn create_backup(&self, id: &SandboxId, options: &BackupOptions) -> Result<BackupHandle, Failure> {
-        let (id, options) = (id.clone(), options.clone());
+    async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
+        let (id, options) = (self.id.clone(), options.clone());
         let store = |world: Rc<World>| {
             let (before, done) = world.stand_in_line(&id);
             async move {
@@ -113,11 +91,11 @@ impl Sandboxes for Outside {
                 Ok(handle)
             }
         };
-        self.change(Service::Sandboxes, store).await
+        self.outside.change(Service::Sandboxes, store).await
     }
 
-    async fn restore_backup(&self, id: &SandboxId, backup: &BackupHandle) -> Result<(), Failure> {
-        let (id, backup) = (id.clone(), backup.id().clone());
+    async fn restore_backup(&self, backup: &BackupHandle) -> Result<(), Failure> {
+        let (id, backup) = (self.id.clone(), backup.id().clone());
         let apply = |world: Rc<World>| {
             let (before, done) = world.stand_in_line(&id);
             async move {
@@ -146,7 +124,51 @@ impl Sandboxes for Outside {
                 Ok(())
             }
         };
-        self.change(Service::Sandboxes, apply).await
+        self.outside.change(Service::Sandboxes, apply).await
+    }
+}
+
+impl Sandboxes for Outside {
+    type Visit<'a> = Visiting<'a>;
+
+    fn visit<'a>(&'a self, id: &'a SandboxId) -> Visiting<'a> {
+        Visiting { outside: self, id }
+    }
+
+    async fn state(&self, id: &SandboxId) -> Result<SandboxState, Failure> {
+        let look = || {
+            #[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
+            let seen = self.with(id, |sandbox, _| SandboxState {
+                status: sandbox.believed.unwrap_or(Status::Down),
+                last_change: sandbox.last_change as f64,
+            });
+            Ok(seen)
+        };
+        self.look(Service::Sandboxes, look).await
+    }
+
+    async fn name(&self, _: &SandboxId) -> Result<(), Failure> {
+        self.look(Service::Sandboxes, || Ok(())).await
+    }
+
+    async fn probe(&self, id: &SandboxId, _: &Directory) -> Result<Probe, Failure> {
+        let look = |world: &Rc<World>, id: &SandboxId| {
+            Ok(world.inside(id, |container, now| Probe {
+                age_millis: (now - container.started_at) / 10 * 10,
+                place: if container.files.is_empty() { Place::Empty } else { Place::Full },
+                took_place: container.took_place,
+                stamp: container.stamp.clone(),
+            }))
+        };
+        self.within(id, look).await
+    }
+
+    async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
+        let leave = move |world: &Rc<World>, id: &SandboxId| {
+            world.inside(id, |container, _| container.took_place = note);
+            Ok(())
+        };
+        self.within(id, leave).await
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {

@@ -43,10 +43,10 @@ fn derivations_are_in_the_order_of_their_ids(ledger: &impl Ledger) {
     }
     ledger.put_derivation(&derivation("c", 2, STATES[1])).unwrap();
     assert_eq!(
-        names(&ledger.derived_from(&snapshot_id(1)).unwrap()),
+        names(&ledger.derived_from(&[snapshot_id(1)]).unwrap()),
         ["Z", "a", "a%", "b", "it's", "ä", "\u{ffff}", "🗂"]
     );
-    assert_eq!(names(&ledger.derived_from(&snapshot_id(2)).unwrap()), ["c"]);
+    assert_eq!(names(&ledger.derived_from(&[snapshot_id(2)]).unwrap()), ["c"]);
     assert_eq!(names(&ledger.derivations().unwrap()), ["Z", "a", "a%", "b", "c", "it's", "ä", "\u{ffff}", "🗂"]);
 }
 
@@ -64,8 +64,8 @@ fn sandboxes_are_told_apart_by_every_character(ledger: &impl Ledger) {
 fn a_derivation_that_moves_to_another_snapshot_leaves_the_first(ledger: &impl Ledger) {
     ledger.put_derivation(&derivation("a", 1, STATES[0])).unwrap();
     ledger.put_derivation(&derivation("a", 2, STATES[0])).unwrap();
-    assert_eq!(ledger.derived_from(&snapshot_id(1)).unwrap(), []);
-    assert_eq!(ledger.derived_from(&snapshot_id(2)).unwrap(), [derivation("a", 2, STATES[0])]);
+    assert_eq!(ledger.derived_from(&[snapshot_id(1)]).unwrap(), []);
+    assert_eq!(ledger.derived_from(&[snapshot_id(2)]).unwrap(), [derivation("a", 2, STATES[0])]);
 }
 
 fn unsettled_are_those_neither_made_nor_gone(ledger: &impl Ledger) {

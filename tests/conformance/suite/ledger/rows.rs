@@ -7,7 +7,7 @@ use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::named::standing::{Dependencies, Standing};
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
-    Derivation, DerivationState, Doubt, End, LooseEnd, Making, Parent, Release, RequestRecord, Sighting,
+    Derivation, DerivationState, Doubt, End, Look, LooseEnd, Making, Parent, Release, RequestRecord, Sighting,
     SnapshotRecord, Stage, Stored, WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
@@ -91,6 +91,7 @@ pub fn with_label(number: i64, text: &str) -> SnapshotRecord {
 pub fn making(number: i64) -> SnapshotRecord {
     let stage = Stage::Making(Making {
         sighting: Sighting { since: minute(number), last_change: 1_795_150_800_000.25 },
+        look: Look::DueInDoubt,
         takes_label: None,
         backup: None,
         discarded: false,
@@ -156,6 +157,7 @@ pub fn in_full(snapshot: SnapshotRecord) -> SnapshotRecord {
 pub fn making_in_full(number: i64) -> SnapshotRecord {
     let stage = Stage::Making(Making {
         sighting: Sighting { since: minute(number), last_change: 0.0 },
+        look: Look::Due,
         takes_label: Some(label("the next one")),
         backup: Some(handle(number)),
         discarded: true,

@@ -25,7 +25,7 @@ fn a_new_one_holds_nothing(ledger: &impl Ledger) {
     assert_eq!(ledger.unfinished().unwrap(), []);
     assert_eq!(ledger.expiring(Timestamp::LAST, 10).unwrap(), []);
     assert_eq!(ledger.derivation(&sandbox("a")).unwrap(), None);
-    assert_eq!(ledger.derived_from(&snapshot_id(1)).unwrap(), []);
+    assert_eq!(ledger.derived_from(&[snapshot_id(1)]).unwrap(), []);
     assert_eq!(ledger.derivations().unwrap(), []);
     assert_eq!(ledger.unsettled().unwrap(), []);
     assert_eq!(ledger.request("a").unwrap(), None);

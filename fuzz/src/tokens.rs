@@ -1,0 +1,71 @@
+//! Who may use which tools: tokens, and the query of the URL. The input is an `Authorization` header on a line of its own, and
+//! behind it either lines of `name=value`, or a toolset as JSON, for which a token is made.
+
+use sandbox_snapshotter::api::mcp::{Origins, scope};
+use sandbox_snapshotter::api::tools::grant::{grant, granted};
+use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
+use sandbox_snapshotter::model::{Code, Timestamp, json};
+
+use super::rules::legible;
+use super::words;
+
+/// What the deployment is configured with here.
+const API_TOKEN: Option<&str> = Some("a token of the fuzzing");
+
+/// See the module.
+pub fn read(data: &[u8]) {
+    let Some((authorization, rest)) = words::line(data) else { return };
+    match words::json(rest).as_ref().map(GrantRequest::decode) {
+        Some(Ok(request)) => made(&request, authorization),
+        Some(Err(error)) => legible(&error),
+        None => {
+            let query: Vec<_> = String::from_utf8_lossy(rest).lines().map(pair).collect();
+            asked(authorization, &query);
+        }
+    }
+}
+
+fn pair(line: &str) -> (String, String) {
+    let (name, value) = line.split_once('=').unwrap_or((line, ""));
+    (name.to_owned(), value.to_owned())
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(1_795_150_800_000)
+}
+
+/// A token gives what it was made for, until its time is over; and no other one does.
+fn made(request: &GrantRequest, header: &str) {
+    let grant = grant(API_TOKEN, request, now()).expect("it is granted");
+    let read = |token: &str, at| granted(API_TOKEN, token, at);
+    assert_eq!(read(&grant.token, now()), Ok(Some(request.toolset.clone())));
+    assert_eq!(read(&grant.token, grant.expires_at).map_err(|error| error.code()), Err(Code::Unauthorized));
+    assert!(granted(Some("another"), &grant.token, now()).is_err());
+    let altered = format!("{}{header}", grant.token);
+    assert!(header.is_empty() || read(&altered, now()).is_err());
+    let own = scope(API_TOKEN, Some(&format!("Bearer {}", grant.token)), &[], now()).expect("it is authorized");
+    assert_eq!(own, json::write(&request.toolset).map_err(|_| unreachable!()));
+}
+
+fn asked(authorization: &str, query: &[(String, String)]) {
+    let token = authorization.split_once(' ').map(|(_, token)| token.trim());
+    assert!(token.is_none_or(|token| !matches!(granted(API_TOKEN, token, now()), Ok(Some(_)))), "a forged token");
+    match scope(API_TOKEN, Some(authorization), query, now()) {
+        // Nothing but the token itself.
+        Ok(_) => assert_eq!(token, API_TOKEN),
+        Err(error) => {
+            assert!(API_TOKEN.is_some_and(|token| !error.message().contains(token)));
+            legible(&error);
+        }
+    }
+    match scope(API_TOKEN, Some("Bearer a token of the fuzzing"), query, now()).expect("it is authorized") {
+        Ok(toolset) => assert!(Toolset::decode(&toolset).is_ok()),
+        Err(error) => legible(&error),
+    }
+    for (list, origin) in query {
+        let origins = Origins::parse(Some(list));
+        let is_allowed = origins.allow(origin, "https://snapshotter.example.com/mcp");
+        let is_listed = list.split(',').any(|one| one.trim().trim_end_matches('/').eq_ignore_ascii_case(origin));
+        assert!(!is_allowed || is_listed || origin.eq_ignore_ascii_case("https://snapshotter.example.com"));
+    }
+}

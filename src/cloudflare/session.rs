@@ -1,0 +1,104 @@
+//! A visit to a sandbox, by a session of the SDK.
+//!
+//! The platform counts each call on a stub as a request, but what is called on its answer belongs to the same one
+//! (Durable Objects' pricing, "RPC session"). The SDK's `getSession` answers an object with all that a visit does, and asks
+//! nothing of the container. It is not waited for: calls on it go out with it.
+
+use std::cell::OnceCell;
+
+use js_sys::{Reflect, Symbol};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use wasm_bindgen::JsCast;
+use wasm_bindgen::JsValue;
+use worker::ObjectNamespace;
+
+use super::sandboxes::{COMMAND_MILLIS, NO_SESSION, named, printed, unreadable};
+use super::thrown::failure;
+use super::value::from_js;
+use super::{scripts, stub};
+use crate::model::{self, BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId};
+use crate::ports::Visit;
+
+/// A visit to a sandbox of a Durable Object namespace.
+pub struct SdkSession<'a> {
+    namespace: &'a ObjectNamespace,
+    id: &'a SandboxId,
+    stub: OnceCell<JsValue>,
+    session: OnceCell<JsValue>,
+}
+
+impl<'a> SdkSession<'a> {
+    /// That to the sandbox `id`.
+    pub(super) fn new(namespace: &'a ObjectNamespace, id: &'a SandboxId) -> Self {
+        Self { namespace, id, stub: OnceCell::new(), session: OnceCell::new() }
+    }
+
+    /// The one stub of the visit: what is called on it arrives in that order.
+    fn stub(&self) -> Result<&JsValue, Failure> {
+        once(&self.stub, || stub::of(self.namespace, self.id.as_str()))
+    }
+
+    fn session(&self) -> Result<&JsValue, Failure> {
+        once(&self.session, || stub::ask(self.stub()?, "getSession", &stub::list(&[json!(NO_SESSION)])?))
+    }
+
+    async fn call<T: DeserializeOwned>(&self, method: &str, arguments: &[Value]) -> Result<T, Failure> {
+        let answer = stub::call(self.session()?, method, &stub::list(arguments)?).await?;
+        let answer = from_js(&answer).map_err(|error| failure(&error))?;
+        model::json::read(&answer).map_err(|error| Failure::unexpected(method, error))
+    }
+}
+
+fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Failure>) -> Result<&T, Failure> {
+    match cell.get() {
+        Some(known) => Ok(known),
+        None => make().map(|value| cell.get_or_init(|| value)),
+    }
+}
+
+impl Drop for SdkSession<'_> {
+    /// Lets the sandbox's object forget what it answered.
+    fn drop(&mut self) {
+        let Some(session) = self.session.get() else { return };
+        let dispose = Reflect::get(&js_sys::global(), &"Symbol".into())
+            .and_then(|symbol| Reflect::get(&symbol, &"dispose".into()))
+            .and_then(|symbol| Reflect::get(session, &symbol.unchecked_into::<Symbol>()));
+        // Where it can't be told, it ends with the event that is handled.
+        if let Ok(Ok(dispose)) = dispose.map(JsCast::dyn_into::<js_sys::Function>) {
+            drop(dispose.call0(session));
+        }
+    }
+}
+
+impl Visit for SdkSession<'_> {
+    async fn name(&self) -> Result<(), Failure> {
+        stub::call(self.stub()?, "configure", &stub::list(&[named(self.id)])?).await.map(drop)
+    }
+
+    async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
+        let command = scripts::probe(dir);
+        let options = json!({ "origin": "internal", "timeout": COMMAND_MILLIS });
+        let stdout = printed(&command, self.call("exec", &[json!(command), options]).await)?;
+        scripts::read_probe(&stdout).ok_or_else(|| unreadable("the probe"))
+    }
+
+    async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
+        let options = model::json::write(options).map_err(|error| Failure::unexpected("createBackup", error))?;
+        let handle: Map<String, Value> = self.call("createBackup", &[options]).await?;
+        BackupHandle::try_from(handle).map_err(|error| Failure::unexpected("createBackup", error))
+    }
+
+    async fn restore_backup(&self, backup: &BackupHandle) -> Result<(), Failure> {
+        #[derive(Deserialize)]
+        struct Outcome {
+            success: bool,
+        }
+        let handle = model::json::write(backup).map_err(|error| Failure::unexpected("restoreBackup", error))?;
+        match self.call("restoreBackup", &[handle]).await? {
+            Outcome { success: true } => Ok(()),
+            Outcome { success: false } => Err(Failure::new("Error", "restoreBackup answered success: false")),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// The snapshotter's Worker with a clock, whose calls to R2, to sandboxes and between its own objects may go wrong. It logs
+// which objects there are, and passes the plan on to the Worker that has the sandboxes.
+
+import Clocked, {
+  NamedWorkspace as RealNamed,
+  Workspace as Real,
+} from '../../miniflare-tests/caller/clock.mjs';
+import { arm, bucket, namespace } from './meddle.mjs';
+
+export { ContainerProxy, Directory, Sandbox } from '../../miniflare-tests/caller/clock.mjs';
+
+const faulty = (env) => ({
+  ...env,
+  BACKUP_BUCKET: bucket(env.BACKUP_BUCKET, 'snapshotter'),
+  Sandbox: namespace(env.Sandbox, 'sandbox'),
+  Workspace: namespace(env.Workspace, 'workspace'),
+  NamedWorkspace: namespace(env.NamedWorkspace, 'named workspace'),
+  Directory: namespace(env.Directory, 'directory'),
+});
+
+/** An object that has no tables before it keeps anything. */
+const patient = (Class) =>
+  class extends Class {
+    #unlessUnkept(look, otherwise) {
+      try {
+        return look();
+      } catch (error) {
+        if (/no such table/.test(error.message)) return otherwise;
+        throw error;
+      }
+    }
+
+    due() {
+      return this.#unlessUnkept(() => super.due(), null);
+    }
+
+    passing() {
+      return this.#unlessUnkept(() => super.passing(), []);
+    }
+
+    sandboxIds() {
+      return this.#unlessUnkept(() => super.sandboxIds(), []);
+    }
+  };
+
+export class Workspace extends patient(Real) {
+  constructor(ctx, env) {
+    if (ctx.id.name !== undefined) console.log(JSON.stringify({ workspace: ctx.id.name }));
+    super(ctx, faulty(env));
+  }
+}
+
+export class NamedWorkspace extends patient(RealNamed) {
+  constructor(ctx, env) {
+    super(ctx, faulty(env));
+  }
+}
+
+export default class extends Clocked {
+  #sandboxes;
+
+  constructor(ctx, env) {
+    super(ctx, faulty(env));
+    this.#sandboxes = env.Sandbox;
+  }
+
+  async arm(plan) {
+    await this.#sandboxes.getByName('nobody').arm({ ...plan, seed: plan.seed + 1 });
+    arm(plan);
+  }
+}

@@ -1,0 +1,50 @@
+//! Handles of backups from elsewhere: what is taken in can be kept, answered and given back.
+
+use sandbox_snapshotter::model::request::ImportRequest;
+use sandbox_snapshotter::model::{BackupHandle, Code, Result, json};
+use serde_json::{Value, json};
+
+use super::support::refusal;
+
+/// A handle with this, as callers give it.
+fn import(more: &Value) -> Result<ImportRequest> {
+    let backup = json!({ "id": "b1", "dir": "/workspace", "more": more });
+    ImportRequest::decode(&json!({ "sandboxId": "agent-42", "backup": backup }))
+}
+
+/// Lists within each other.
+fn nested(depth: usize) -> Value {
+    (1..depth).fold(json!([]), |inner, _| json!([inner]))
+}
+
+#[test]
+fn a_handle_is_no_deeper_than_the_rows_and_answers_that_it_is_in_can_be() {
+    let deepest = json!({ "id": "b1", "dir": "/workspace", "more": nested(15) });
+    assert!(json::read::<BackupHandle>(&deepest).is_ok());
+    for depth in [16, 100] {
+        let deeper = json!({ "id": "b1", "dir": "/workspace", "more": nested(depth) });
+        assert!(json::read::<BackupHandle>(&deeper).unwrap_err().contains("deeper than 16"));
+    }
+}
+
+#[test]
+fn a_fraction_in_a_handle_is_kept_to_the_last_digit() {
+    for number in ["12.300000000745058", "0.30000000000000004", "9.844674407370957e19", "-1.0001e304"] {
+        let read: Value = json::parse(number).unwrap();
+        assert_eq!(json::parse(&read.to_string()).as_ref(), Ok(&read), "{number}");
+        assert_eq!(read.as_f64(), number.parse().ok(), "{number}");
+    }
+}
+
+#[test]
+fn a_handle_that_javascript_does_not_keep_as_it_is_is_not_taken_in() {
+    let same = [json!(0), json!(-2.5), json!(9_007_199_254_740_991_i64), json!([{ "a": null, "b": [true, "x"] }])];
+    for more in same {
+        assert!(import(&more).is_ok(), "{more}");
+    }
+    for text in ["1.0", "-0.0", "9007199254740992", "18446744073709551615", "1e21", r#"{"a":[{"__proto__":1}]}"#] {
+        let error = refusal(import(&json::parse::<Value>(text).unwrap()));
+        assert_eq!(error.code(), Code::InvalidArgument, "{text}");
+        assert!(error.message().contains("JavaScript"), "{error}");
+    }
+}

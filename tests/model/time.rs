@@ -1,0 +1,35 @@
+//! Times that come from outside.
+
+use proptest::prelude::*;
+use sandbox_snapshotter::model::{Timestamp, json};
+use serde_json::json;
+
+use super::support::cases;
+
+fn read(text: &str) -> Timestamp {
+    json::read(&json!(text)).unwrap()
+}
+
+#[test]
+fn a_time_beyond_the_years_of_four_digits_is_the_first_or_the_last_of_them() {
+    assert_eq!(read("9999-12-31T23:59:59.999-23:59"), Timestamp::LAST);
+    assert_eq!(read("0000-01-01T00:00:00+23:59"), Timestamp::FIRST);
+    assert_eq!(Timestamp::LAST.plus_millis(1), Timestamp::LAST);
+    assert_eq!(Timestamp::FIRST.plus_millis(i64::MIN), Timestamp::FIRST);
+}
+
+#[test]
+fn the_first_and_the_last_are_written_with_four_digits() {
+    assert_eq!(Timestamp::FIRST.to_string(), "0000-01-01T00:00:00.000Z");
+    assert_eq!(Timestamp::LAST.to_string(), "9999-12-31T23:59:59.999Z");
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn every_time_that_is_written_is_read_again(millis in any::<i64>(), later in any::<i64>()) {
+        let time = Timestamp::from_millis(millis).plus_millis(later);
+        prop_assert_eq!(read(&time.to_string()), time);
+    }
+}

@@ -1,0 +1,71 @@
+//! A sandbox is ended, with a snapshot of what is in it.
+
+use sandbox_snapshotter::api::operations::Operation;
+use serde_json::json;
+
+use crate::support::{FILE, MINUTE, Method, Stage, WORK, for_ever, on};
+
+#[test]
+fn what_is_captured_is_the_directory_of_the_workspace() {
+    let stage = Stage::with_work_as(&on(WORK, &json!({ "dir": "/home", "expiry": for_ever()["expiry"] })));
+    let id = stage.sandbox_of(WORK);
+    stage.world.writes(&id, "/home/notes.txt", "first");
+    stage.world.pass(MINUTE);
+    stage.stops(WORK).unwrap();
+    stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!(stage.world.files(&id).unwrap().get("/home/notes.txt").map(String::as_str), Some("first"));
+}
+
+#[test]
+fn a_capture_that_began_before_the_stop_is_not_the_one_of_the_stop() {
+    let stage = Stage::with_work();
+    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
+    let snapshot = json!({ "sandboxId": stage.sandbox_of(WORK), "dir": "/workspace" });
+    let taking = stage.begin(Operation::Snapshot, &snapshot);
+    assert!(gate.is_reached());
+    let stop = stage.begins(Operation::StopWorkspace, WORK, &json!({}));
+    gate.open();
+    let taken = taking.answer().unwrap();
+    assert_ne!(stop.answer().unwrap()["lastSnapshot"]["id"], taken["ref"]["snapshotId"]);
+}
+
+#[test]
+fn what_somebody_wrote_into_one_that_woke_is_saved_only_where_the_workspace_persists() {
+    for persistent in [true, false] {
+        let stage = Stage::with_diverged_work();
+        stage.updates(WORK, &json!({ "persistent": persistent })).unwrap();
+        let stopped = stage.stops(WORK).unwrap();
+        assert_eq!(stopped.get("saved").is_some(), persistent);
+        assert!(!stage.is_up(WORK));
+    }
+}
+
+#[test]
+fn one_without_hooks_is_told_no_variables() {
+    let stage = Stage::with_work_as(&json!({ "env": { "TOKEN": "t" }, "expiry": for_ever()["expiry"] }));
+    stage.stops(WORK).unwrap();
+    assert_eq!(stage.world.count(Method::SetEnv), 0);
+}
+
+#[test]
+fn whatever_wakes_it_then_it_falls_asleep_again_by_itself() {
+    let stage = Stage::with_work();
+    let id = stage.sandbox_of(WORK);
+    assert_eq!(stage.world.sleeps_after(&id), Some(None));
+    stage.stops(WORK).unwrap();
+    assert!(matches!(stage.world.sleeps_after(&id), Some(Some(_))));
+    stage.starts(WORK, &json!({})).unwrap();
+    stage.world.stops(&id);
+    stage.stops(WORK).unwrap();
+    assert!(matches!(stage.world.sleeps_after(&id), Some(Some(_))), "also where it was asleep already");
+}
+
+#[test]
+fn what_was_saved_aside_is_nothing_to_start_from() {
+    let stage = Stage::with_diverged_work();
+    stage.starts(WORK, &json!({ "onDiverged": "save" })).unwrap();
+    assert_eq!(stage.file(WORK).as_deref(), Some("first"));
+    stage.world.stops(&stage.sandbox_of(WORK));
+    stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!(stage.world.files(&stage.sandbox_of(WORK)).unwrap().get(FILE).map(String::as_str), Some("first"));
+}
