@@ -1,0 +1,7 @@
+// A Worker in JavaScript that does nothing.
+
+export default {
+  fetch() {
+    return new Response('nothing');
+  },
+};

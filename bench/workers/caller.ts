@@ -1,0 +1,79 @@
+// An application's Durable Object, which does what the benchmark tells it to, and says how long that took.
+
+import { getSandbox, type Sandbox } from '@cloudflare/sandbox';
+import { DurableObject } from 'cloudflare:workers';
+
+import { Direct, Snapshotter, type Service, type Side } from './sides.ts';
+import type { SideName, Step, Timed } from './steps.ts';
+
+type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
+
+export interface Env {
+  Caller: DurableObjectNamespace<Caller>;
+  Sandbox: DurableObjectNamespace<Sandbox>;
+  BUCKET: R2Bucket;
+  SANDBOXES: Methods;
+  SNAPSHOTTER: Service & Methods;
+  TYPESCRIPT: Service & Methods;
+}
+
+export class Caller extends DurableObject<Env> {
+  async perform(step: Step): Promise<Timed> {
+    const began = Date.now();
+    const value = await this.#do(step);
+    return { value, millis: Date.now() - began };
+  }
+
+  #side(name: SideName): Side {
+    if (name === 'direct') return new Direct(this.env.Sandbox, this.env.BUCKET);
+    return new Snapshotter(name === 'ours' ? this.env.SNAPSHOTTER : this.env.TYPESCRIPT);
+  }
+
+  async #do(step: Step): Promise<unknown> {
+    switch (step.do) {
+      case 'snapshot':
+        return this.#side(step.side).snapshot(step.sandboxId, step.options);
+      case 'restore':
+        return this.#side(step.side).restore(step.snapshot);
+      case 'remove':
+        return this.#side(step.side).remove(step.snapshot);
+      case 'fork': {
+        const side = this.#side(step.side);
+        return Promise.all(Array.from({ length: step.count }, () => side.restore(step.snapshot)));
+      }
+      case 'list': {
+        const side = this.#side(step.side);
+        for (let time = 1; time < step.times; time++) await side.list(step.sandboxId, step.limit);
+        return side.list(step.sandboxId, step.limit);
+      }
+      case 'call': {
+        const [name, group] = step.method.split('/').reverse() as [string, string?];
+        if (group === undefined) return this.env.SNAPSHOTTER[name]!(step.options);
+        return (this.env.SNAPSHOTTER as unknown as Record<string, Methods>)[group]![name]!(step.options);
+      }
+      case 'run': {
+        const sandbox = getSandbox(this.env.Sandbox, step.id, { enableDefaultSession: false });
+        return sandbox.exec(step.command, { timeout: 120_000 });
+      }
+      case 'sandbox': {
+        const sandbox = getSandbox(this.env.Sandbox, step.id) as unknown as Methods;
+        return sandbox[step.method]!(...step.args);
+      }
+      case 'store':
+        return void (await Promise.all(step.objects.map(([key, text]) => this.env.BUCKET.put(key, text))));
+      case 'wait':
+      case 'take':
+        return undefined;
+    }
+  }
+}
+
+export default {
+  async fetch(request, env): Promise<Response> {
+    try {
+      return Response.json(await env.Caller.getByName('agent').perform(await request.json()));
+    } catch (error) {
+      return new Response(String((error as Error).stack), { status: 500 });
+    }
+  },
+} satisfies ExportedHandler<Env>;
