@@ -14,6 +14,9 @@ use crate::ports::{Ledger, Ports, Sandboxes, Workspaces};
 /// How many sandboxes a tree shows at most: each is asked for its part.
 const MOST: usize = 500;
 
+/// How many generations of sandboxes a tree shows at most: each lies four levels deeper in its JSON, of which readers take 128.
+const MOST_GENERATIONS: usize = 28;
+
 /// How many snapshots of one sandbox a tree shows at most.
 const MOST_SNAPSHOTS: u32 = 1000;
 
@@ -47,17 +50,23 @@ pub(super) async fn lineage<P: Ports>(
     check_workspace(this, &request.session).await?;
     let root = this.workspace()?.root_id;
     let mut parts: Vec<Part> = Vec::new();
-    let mut asked = vec![root.clone()];
+    let mut asked = vec![(root.clone(), 1)];
     let mut truncated = false;
     while !asked.is_empty() {
-        let batch: Vec<SandboxId> = asked.drain(..asked.len().min(AT_ONCE)).collect();
-        for part in join_all(batch.into_iter().map(|id| part(this, id, request.check))).await {
+        let batch: Vec<_> = asked.drain(..asked.len().min(AT_ONCE)).collect();
+        let (ids, generations): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let told = join_all(ids.into_iter().map(|id| part(this, id, request.check))).await;
+        for (part, generation) in told.into_iter().zip(generations) {
             truncated |= part.told.as_ref().is_ok_and(|told| told.truncated);
-            let derived = part.told.iter().flat_map(|told| &told.derived);
-            asked.extend(derived.map(|(_, derived)| derived.sandbox_id.clone()));
+            let derived = part.told.iter().flat_map(|told| &told.derived).map(|(_, derived)| &derived.sandbox_id);
+            if generation < MOST_GENERATIONS {
+                asked.extend(derived.map(|id| (id.clone(), generation + 1)));
+            } else {
+                truncated |= derived.count() > 0;
+            }
             parts.push(part);
         }
-        asked.retain(|id| parts.iter().all(|part| part.sandbox_id != *id));
+        asked.retain(|(id, _)| parts.iter().all(|part| part.sandbox_id != *id));
         let left = MOST.saturating_sub(parts.len());
         truncated |= asked.len() > left;
         asked.truncate(left);

@@ -23,6 +23,23 @@ fn label(text: &str) -> Label {
 }
 
 #[test]
+fn a_lineage_of_many_generations_is_shown_as_far_as_its_json_can_be_read() {
+    let service = InMemory::new(Stage::with_sandbox());
+    let client = Client::new(&service);
+    done(async {
+        let mut id = sandbox("agent-42");
+        for _ in 0..30 {
+            let taken = client.snapshot(&SnapshotRequest::of(id)).await?;
+            id = client.restore(&RestoreRequest::of(taken.snapshot)).await?.sandbox_id().clone();
+        }
+        let tree = client.lineage(&LineageRequest::of(id)).await?;
+        assert_eq!((tree.sandboxes, tree.truncated), (28, true));
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn a_snapshot_is_taken_restored_listed_and_deleted() {
     let service = InMemory::new(Stage::with_sandbox());
     let client = Client::new(&service);
