@@ -45,9 +45,12 @@ impl<'a> SdkSession<'a> {
     }
 
     async fn call<T: DeserializeOwned>(&self, method: &str, arguments: &[Value]) -> Result<T, Failure> {
-        let answer = stub::call(self.session()?, method, &stub::list(arguments)?).await?;
-        let answer = from_js(&answer).map_err(|error| failure(&error))?;
-        model::json::read(&answer).map_err(|error| Failure::unexpected(method, error))
+        let asked = stub::ask(self.session()?, method, &stub::list(arguments)?)?;
+        let answered = stub::answer(&asked).await;
+        let answer = answered.and_then(|answer| from_js(&answer).map_err(|error| failure(&error)));
+        // Each answer holds the session, and with it the object that asks stays in memory.
+        dispose(&asked);
+        model::json::read(&answer?).map_err(|error| Failure::unexpected(method, error))
     }
 }
 
@@ -59,16 +62,18 @@ fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Failure>) -> Res
 }
 
 impl Drop for SdkSession<'_> {
-    /// Lets the sandbox's object forget what it answered.
     fn drop(&mut self) {
-        let Some(session) = self.session.get() else { return };
-        let dispose = Reflect::get(&js_sys::global(), &"Symbol".into())
-            .and_then(|symbol| Reflect::get(&symbol, &"dispose".into()))
-            .and_then(|symbol| Reflect::get(session, &symbol.unchecked_into::<Symbol>()));
-        // Where it can't be told, it ends with the event that is handled.
-        if let Ok(Ok(dispose)) = dispose.map(JsCast::dyn_into::<js_sys::Function>) {
-            drop(dispose.call0(session));
-        }
+        self.session.get().inspect(|session| dispose(session));
+    }
+}
+
+/// Lets the sandbox's object forget what it answered. Where it can't be told, that ends with the event that is handled.
+fn dispose(answer: &JsValue) {
+    let dispose = Reflect::get(&js_sys::global(), &"Symbol".into())
+        .and_then(|symbol| Reflect::get(&symbol, &"dispose".into()))
+        .and_then(|symbol| Reflect::get(answer, &symbol.unchecked_into::<Symbol>()));
+    if let Ok(Ok(dispose)) = dispose.map(JsCast::dyn_into::<js_sys::Function>) {
+        drop(dispose.call0(answer));
     }
 }
 

@@ -20,8 +20,12 @@ pub fn of(namespace: &ObjectNamespace, name: &str) -> Result<JsValue, Failure> {
 
 /// Calls a method of a stub, or of what was answered or is going to be.
 pub async fn call(target: &JsValue, method: &str, arguments: &Array) -> Result<JsValue, Failure> {
-    let answer = ask(target, method, arguments)?;
-    JsFuture::from(Promise::resolve(&answer)).await.map_err(|thrown| failure(&thrown))
+    answer(&ask(target, method, arguments)?).await
+}
+
+/// Waits for an answer that was asked for.
+pub async fn answer(asked: &JsValue) -> Result<JsValue, Failure> {
+    JsFuture::from(Promise::resolve(asked)).await.map_err(|thrown| failure(&thrown))
 }
 
 /// The same, without waiting for the answer: calls on that can go out with this one.

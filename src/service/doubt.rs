@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use super::planted::{Bug, planted};
 use super::{CloudflareSandboxSnapshotter, container};
-use crate::model::record::{Doubt, Look, Making, Stage};
+use crate::model::record::{Doubt, Look, Making, SnapshotRecord, Stage};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Clock, Ledger, Ports};
 
@@ -55,7 +55,9 @@ pub(super) fn since<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<
 }
 
 /// Keeps what a capture has left in doubt, whose row is going to be kept again, or forgotten.
-pub(super) fn take_over<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, making: &mut Making) -> Result<()> {
+pub(super) fn take_over<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, capture: &mut SnapshotRecord) -> Result<()> {
+    note(this, capture)?;
+    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
     if making.look != Look::DueInDoubt {
         return Ok(());
     }
@@ -65,8 +67,29 @@ pub(super) fn take_over<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, making
     keep_since(this, before.map_or(since, |before| before.min(since))).map(drop)
 }
 
-/// The container was taken as it is, however old: one that comes after it does not count.
+/// Notes whether a capture is in doubt by now: a container that came meanwhile may have been taken as it is.
+pub(super) fn note<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, capture: &mut SnapshotRecord) -> Result<()> {
+    let known = this.ports.ledger()?.snapshot(&capture.snapshot_id)?;
+    if let Some(Stage::Making(known)) = known.map(|known| known.stage)
+        && let Stage::Making(making) = &mut capture.stage
+    {
+        making.look = known.look;
+    }
+    Ok(())
+}
+
+/// The container was taken as it is, however old: one that comes after it does not count, and what captures that are under
+/// way leave in doubt is not about it.
 pub(super) fn trust_from_now<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Timestamp> {
+    let ledger = this.ports.ledger()?;
+    for mut capture in ledger.unfinished()? {
+        if let Stage::Making(making) = &mut capture.stage
+            && making.look == Look::DueInDoubt
+        {
+            making.look = Look::Due;
+            ledger.put_snapshot(&capture)?;
+        }
+    }
     keep_since(this, this.ports.clock().now())
 }
 

@@ -93,9 +93,10 @@ async fn follow_up_capture<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id:
     // It may have been finished since it was found to be due.
     let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
     let mark = capture.mark(&this.id);
-    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
-    if making.look == Look::DueInDoubt && !planted(Bug::DoubtOfCaptureLost) {
-        doubt::take_over(this, making)?;
+    if matches!(&capture.stage, Stage::Making(making) if making.look == Look::DueInDoubt)
+        && !planted(Bug::DoubtOfCaptureLost)
+    {
+        doubt::take_over(this, &mut capture)?;
         ledger.put_snapshot(&capture)?;
     }
     let Stage::Making(making) = &mut capture.stage else { return Ok(()) };

@@ -151,6 +151,7 @@ fn answered<P: Ports>(
         making.backup = Some(backup.clone());
     }
     label::note(this, &mut intention)?;
+    doubt::note(this, &mut intention)?;
     this.ports.ledger()?.put_snapshot(&intention)?;
     Ok(intention)
 }
@@ -200,7 +201,7 @@ pub(super) async fn discard<P: Ports>(
     let Stage::Making(making) = &mut intention.stage else { return error };
     making.discarded = true;
     let Some(backup) = making.backup.clone() else { return error };
-    let kept = doubt::take_over(this, making)
+    let kept = doubt::take_over(this, &mut intention)
         .and_then(|()| label::note(this, &mut intention))
         .and_then(|()| this.ports.ledger())
         .and_then(|ledger| ledger.put_snapshot(&intention));
@@ -217,8 +218,7 @@ pub(super) async fn discard<P: Ports>(
 
 /// Forgets a capture that failed for certain. Of another one, something may still come: it is followed up.
 fn give_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, mut intention: SnapshotRecord, failed: Failed) -> Error {
-    let Stage::Making(making) = &mut intention.stage else { return failed.error };
-    let kept = doubt::take_over(this, making).and_then(|()| {
+    let kept = doubt::take_over(this, &mut intention).and_then(|()| {
         let ledger = this.ports.ledger()?;
         if failed.is_definite {
             return ledger.forget_snapshot(&intention.snapshot_id);

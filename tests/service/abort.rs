@@ -246,3 +246,18 @@ fn a_signal_that_never_fires_changes_nothing() {
     let (_signal, abort) = Signal::new();
     Running::start(derive(&stage, Lineage::Restored, &taken, abort)).answer().unwrap();
 }
+
+#[test]
+fn a_container_that_was_woken_is_captured_although_a_capture_of_another_one_goes_on_that_nobody_waits_for() {
+    let stage = Stage::with_sandbox();
+    let _gate = stage.world.before(Method::CreateBackup).nth(1).held();
+    let (signal, abort) = Signal::new();
+    let running = Running::start(snapshot(&stage, abort));
+    signal.fire();
+    running.answer().fails_as(Code::Aborted);
+    stage.world.is_replaced("agent-42");
+    stage.world.pass(60_000);
+    let waking = SnapshotRequest { wake: true, ..SnapshotRequest::of(sandbox("agent-42")) };
+    stage.snapshot_as_asked(waking).unwrap();
+    stage.snapshot().unwrap();
+}
