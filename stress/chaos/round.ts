@@ -184,17 +184,23 @@ export class Round {
     return this.faults.wasKilled(await this.learn(id), at);
   }
 
-  /** Changes the files of an origin; where they were lost, they are written anew. */
+  /**
+   * Changes the files of an origin. Where its container was killed, before or meanwhile, another one has them not: all files
+   * are written anew then, and it is not killed any more.
+   */
   async write(origin: Origin, random: Random) {
-    const { downs } = this;
-    const isAnew = origin.isLost;
-    if (isAnew) origin.wasRevived = true;
-    const { tree, command } = (isAnew ? new Tree() : origin.tree).changed(random);
-    const done = await this.execute(origin.id, isAnew ? `find . -mindepth 1 -delete; ${command}` : command);
-    if (done) origin.versions.push(tree);
-    if (isAnew) origin.isLost = !done || downs !== this.downs;
-    // What it holds is not known.
-    else if (!done) origin.isLost = true;
+    for (let times = 0; times < 5; times += 1) {
+      const { downs } = this;
+      const isAnew = origin.isLost;
+      if (isAnew) origin.wasRevived = true;
+      const { tree, command } = (isAnew ? new Tree() : origin.tree).changed(random);
+      const done = await this.execute(origin.id, isAnew ? `find . -mindepth 1 -delete; ${command}` : command);
+      if (isAnew && downs === this.downs) origin.isLost = false;
+      if (!done) origin.isLost = true;
+      if (origin.isLost) continue;
+      origin.versions.push(tree);
+      return;
+    }
   }
 
   /** Runs a command that may be run again, until it is done; gives up after a while. */
