@@ -9,7 +9,7 @@
 //! - [`api`]: how it is called: RPC methods, HTTP routes, tools for language models, MCP.
 //!
 //! `entry.mjs`, beside this file, is the module that wrangler deploys. Other Workers in Rust call it with `client`, which
-//! stands on `model` alone; so does the command line, in `cli/`.
+//! stands on `model` alone; so does the command line, in `cli/`. `timer` is the one thing of the runtime that both sides wait by.
 
 #[cfg(feature = "provider")]
 pub mod api;
@@ -25,6 +25,8 @@ pub mod model;
 pub mod ports;
 #[cfg(feature = "provider")]
 pub mod service;
+#[cfg(any(feature = "provider", feature = "service-binding"))]
+mod timer;
 
 /// Compiles the examples of the guide to the client.
 #[cfg(all(doctest, feature = "service-binding"))]

@@ -7,9 +7,10 @@ use js_sys::Array;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
 use web_sys::{AbortSignal, Headers, RequestInit};
-use worker::{Delay, Fetcher, Request};
+use worker::{Fetcher, Request};
 
 use super::transport::{Loss, Reply, Transport};
+use crate::timer;
 
 /// The binding says who is asked, so the host is of no account.
 const URL: &str = "https://snapshotter/v1/";
@@ -94,7 +95,7 @@ impl Transport for Service {
     }
 
     async fn sleep(&self, duration: Duration) {
-        Delay::from(duration).await;
+        timer::sleep(duration).await;
     }
 
     fn random(&self) -> Result<[u8; 16], Loss> {

@@ -16,6 +16,7 @@ use crate::model::{Code, Error, Result, Timestamp};
 use crate::ports::{Background, Clock, Entropy};
 use crate::service::Abort;
 use crate::service::trace::Trace;
+use crate::timer;
 
 /// The clock of the runtime, which stands still between two answers of the world.
 pub struct WorkerClock;
@@ -27,7 +28,7 @@ impl Clock for WorkerClock {
     }
 
     async fn sleep(&self, duration: Duration) {
-        worker::Delay::from(duration).await;
+        timer::sleep(duration).await;
     }
 }
 

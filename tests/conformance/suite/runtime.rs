@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use sandbox_snapshotter::model::Timestamp;
 use sandbox_snapshotter::ports::{Clock, Entropy};
 
@@ -13,6 +14,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
     vec![
         case!(async it_is_after_the_beginning_of_this_project),
         case!(async time_passes_during_a_wait),
+        case!(async a_wait_that_another_task_goes_on_with_ends),
         case!(async no_two_draws_are_alike),
     ]
 }
@@ -31,6 +33,15 @@ async fn time_passes_during_a_wait(world: &impl World) {
         let passed = clock.now().millis_since(before);
         // Timers may come one millisecond early by the clock.
         assert!((i64::from(millis) - 1..60_000).contains(&passed), "{passed} ms of {millis}");
+    }
+}
+
+async fn a_wait_that_another_task_goes_on_with_ends(world: &impl World) {
+    let clock = world.clock();
+    let mut wait = clock.sleep(Duration::from_millis(20)).boxed_local();
+    // A clock in memory need not wait.
+    if wait.as_mut().now_or_never().is_none() {
+        wait.await;
     }
 }
 
