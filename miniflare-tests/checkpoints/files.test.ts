@@ -165,7 +165,44 @@ describe('a restore is not held up', () => {
   });
 });
 
+test('other bytes of the same length are seen at once, even where the time of the file is set back', async () => {
+  await place.exec('echo 1 > a; echo 1 > b; touch -d 2001-02-03 b; cp -p b /tmp/reference');
+  await place.create('s1');
+  await place.exec('echo 2 > a; echo 2 > b; touch -r /tmp/reference b');
+  const { commit } = await place.create('s2');
+  assert.equal(await place.exec(`git show ${commit}:a ${commit}:b`), '2\n2\n');
+  assert.deepEqual((await place.restore('s1')).changed, ['a', 'b']);
+  assert.equal(await place.exec('cat a b'), '1\n1\n');
+});
+
 describe('a file that is ignored', () => {
+  test('stays where it is tracked since the checkpoint', async () => {
+    await place.exec(`git init -q; echo out/ > .gitignore; ${COMMIT}`);
+    await place.create('s1');
+    await place.exec('mkdir out; echo 1 > out/added; git add -f out/added; echo 2 > new');
+    assert.deepEqual((await place.restore('s1')).changed, ['new']);
+    assert.equal(await place.exec('cat out/added'), '1\n');
+  });
+
+  test('stays by rules that are ignored themselves', async () => {
+    await place.exec("echo '*.log' > .gitignore");
+    await place.create('s1');
+    await place.exec(
+      String.raw`mkdir d; printf '.gitignore\n!a.log\n' > d/.gitignore; echo 1 > d/a.log; echo 2 > new`,
+    );
+    assert.deepEqual((await place.restore('s1')).changed, ['new']);
+    assert.equal(await place.exec('cat d/a.log'), '1\n');
+  });
+
+  test('is kept from before where the index has another in place of its directory', async () => {
+    await place.exec(`git init -q; mkdir -p d/a; echo 1 > d/a/x; ${COMMIT}`);
+    await place.create('s1');
+    await place.exec('rm -r d/a; echo 2 > d/a; git rm -rq --cached d; git add -f d/a; echo d/ > .gitignore');
+    await place.exec('rm d/a; mkdir d/a; echo precious > d/a/x');
+    const { before } = await place.restore('s1');
+    assert.equal(await place.exec(`cat d/a/x; git show ${before}:d/a/x`), '1\nprecious\n');
+  });
+
   test('is kept all the same where it is tracked', async () => {
     await place.exec(
       `git init -q; echo 'out/' > .gitignore; mkdir out; echo 1 > out/kept; echo 1 > out/other; git add -f out/kept; ${COMMIT}`,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { World } from '../world.ts';
-import { Place } from './place.ts';
+import { Place, quoted } from './place.ts';
 
 /** A repository with something in every place that git has for work in progress. */
 const WORK_IN_PROGRESS = `
@@ -142,10 +142,21 @@ describe('a checkpoint', () => {
     assert.equal(await place.exec('ls -d .git/sandbox-snapshotter 2>/dev/null; true'), '');
   });
 
+  test('leaves no process', async () => {
+    await place.exec('echo 1 > file');
+    const processes = () => place.exec('cat /proc/[0-9]*/stat | wc -l');
+    const before = await processes();
+    await place.create('s1');
+    await place.diff('s1');
+    await place.restore('s1');
+    assert.equal(await processes(), before);
+  });
+
   test('is made whatever variables of git and bash the sandbox has', async () => {
-    await place.exec("echo 'set -efuC; shopt -s nocasematch failglob' > /tmp/options.sh");
+    await place.exec("echo 'set -efuC; shopt -s nocasematch failglob; git() { false; }' > /tmp/options.sh");
     const GIT = {
       POSIXLY_CORRECT: '1',
+      tree: '/tmp',
       BASH_ENV: '/tmp/options.sh',
       GIT_DIR: '/tmp/none',
       GIT_INDEX_FILE: '/tmp/index',
@@ -161,6 +172,8 @@ describe('a checkpoint', () => {
     const gone = Object.fromEntries(Object.keys(GIT).map((name) => [name, undefined]));
     await world.sandbox(place.id, 'setEnvVars', gone);
     assert.deepEqual(await place.names(), ['s1']);
+    const show = 'unset "${!GIT_@}"; git show refs/sandbox/snapshots/s1:untracked';
+    assert.equal(await place.exec(show), 'untracked\n');
   });
 });
 
@@ -217,6 +230,15 @@ describe('a repository', () => {
       await place.exec('git for-each-ref --format="%(refname)" refs/sandbox refs/worktree'),
       'refs/sandbox/snapshots/s1\n',
     );
+  });
+
+  test('whose rules are in a file with an odd name keeps by them', async () => {
+    const name = String.raw`/tmp/it's "odd" \ ; # .ignore`;
+    await place.exec(
+      `printf '*.mine\n' > ${quoted(name)}; git config core.excludesFile ${quoted(name)}; touch not.mine`,
+    );
+    await place.create('s1');
+    assert.ok(!(await place.holds('refs/sandbox/snapshots/s1')).includes('100644 not.mine'));
   });
 
   test('without commits, whose HEAD is a link, keeps that', async () => {

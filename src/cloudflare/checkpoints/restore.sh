@@ -1,66 +1,87 @@
 # How the files of a directory become again what they were at a checkpoint.
 
 restore() {
+  local present wanted made text
   open_checkpoint
-  into listed git ls-tree -r "$target"
-  ! grep -q '^160000' "$work/listed" || refuse gitlinks
   stage "$target"
-  choose_wanted
-  into changed git diff-tree -r -z --no-renames --name-only "$present" "$wanted"
-  if [ -s "$work/changed" ]; then
+  [ -z "$references" ] || refuse gitlinks
+  if [ ${#differ[@]} -gt 0 ]; then
+    present=$(must in_ours write-tree) || exit
+    choose_wanted
     check_way
-    before=$(echo "before the restore of $name" | commit "$before_restore" "$present") || exit
-    must git read-tree --reset -u "$wanted"
-    # Where git can't remove a file, it only warns.
-    [[ $err != *'warning: unable to unlink '* ]] || failed
+    if [ ${#differ[@]} -gt 0 ]; then
+      commit "$before_restore" "$present" "before the restore of $name"
+      before=$made
+      must in_ours read-tree --reset -u "$wanted"
+      # Where git can't remove a file, it only warns.
+      [[ $err != *'warning: unable to unlink '* ]] || failed
+    fi
   fi
-  say restored "$target" "$before" "$(tr -dc '\0' <"$work/changed" | wc -c)"
-  head -c "$limit" "$work/changed" >&3
+  say restored "$target" "$before" "${#differ[@]}"
+  [ ${#differ[@]} = 0 ] || printf '%s\0' "${differ[@]}" | head -c "$limit" >&3
 }
 
-# Puts the tree of the checkpoint into $wanted, with what is to stay beside it: files that it would have ignored. So whoever
+# Names in $wanted the tree of the checkpoint, with what is to stay beside it: files that it would have ignored. So whoever
 # loses .gitignore does not lose everything that it stood for.
 choose_wanted() {
   local path
   local -A stays=()
-  wanted=$(must git rev-parse "$target^{tree}") || exit
-  into extra git diff-tree -r -z --no-renames --name-only --diff-filter=D "$present" "$wanted"
-  [ -s "$work/extra" ] || return
+  wanted=$target
+  [ ${#only_here[@]} -gt 0 ] && has_other_rules || return
   find_ignored
   [ ${#stays[@]} -gt 0 ] || return
 
-  must cp "$work/index" "$work/known"
-  while IFS= read -r -d '' path; do
-    [ "${stays["/$path"]-}" ] || printf '0 %0*d\t%s\0' ${#wanted} 0 "$path" || unwritten
-  done <"$work/extra" >"$work/listed"
-  must git update-index -z --index-info <"$work/listed"
-  into listed git ls-tree -r -z "$wanted"
-  must git update-index -z --index-info <"$work/listed"
-  wanted=$(must git write-tree) || exit
+  must cp "$index" "$work/wanted"
+  for path in "${only_here[@]}"; do
+    [ "${stays["/$path"]-}" ] || printf '0 %0*d\t%s\0' ${#target} 0 "$path" || unwritten
+  done >"$work/listed"
+  index=$work/wanted must in_ours update-index -z --index-info <"$work/listed"
+  into listed in_ours ls-tree -r -z "$target"
+  index=$work/wanted must in_ours update-index -z --index-info <"$work/listed"
+  wanted=$(index=$work/wanted must in_ours write-tree) || exit
+  note_differences "$wanted"
 }
 
-# Notes in $stays which of the files in $work/extra the checkpoint would have ignored. Its .gitignore files are laid out for
-# that, and nothing else. A nested repository goes by its own, unless it is ignored as a whole.
+# Whether the checkpoint would have ignored other files than are ignored now, or some are here although they are.
+has_other_rules() {
+  local path
+  local -A kept=()
+  [ -z "$has_ignored" ] || return 0
+  for path in "${differ[@]}"; do
+    [[ /$path/ != */.gitignore/* ]] || return 0
+  done
+  # Rules that are ignored themselves are in no checkpoint.
+  into listed in_ours ls-files -z ':(glob)**/.gitignore'
+  while IFS= read -r -d '' path; do kept["/$path"]=1; done <"$work/listed"
+  for path in "${only_here[@]}"; do
+    path=/$path
+    while [ "$path" ]; do
+      path=${path%/*}
+      [ "${kept["$path/.gitignore"]-}" ] || [ ! -f ".$path/.gitignore" ] || return 0
+    done
+  done
+  return 1
+}
+
+# Notes in $stays which of the files that are only here the checkpoint would have ignored. Its .gitignore files are laid out
+# for that, and nothing else. A nested repository goes by its own, unless it is ignored as a whole.
 find_ignored() {
-  local i path tree
-  GIT_INDEX_FILE=$work/known
-  must git read-tree "$wanted"
-  into listed git ls-files -z ':(glob)**/.gitignore'
-  must mkdir "$work/ignores"
-  GIT_WORK_TREE=$work/ignores must git checkout-index -z --stdin <"$work/listed"
+  local i path nested index=$work/rules
+  tree=$work/ignores run in_ours checkout -q "$target" -- ':(glob)**/.gitignore' ||
+    [[ $err == *'did not match any file'* ]] || failed
   # Git takes no rules from a link, and refuses paths that are behind one.
   must find "$work/ignores" -type l -exec rm -f {} +
-  for tree in "${trees[@]:1}"; do
-    mkdir -p "$work/ignores/$tree"
-    sort_in "${tree%/}"
+  for nested in "${trees[@]:1}"; do
+    mkdir -p "$work/ignores/$nested"
+    sort_in "${nested%/}"
   done
-  while IFS= read -r -d '' path; do sort_in "$path"; done <"$work/extra"
+  for path in "${only_here[@]}"; do sort_in "$path"; done
 
   for i in "${!trees[@]}"; do
-    tree=${trees[i]}
-    [ -e "$work/extra.$i" ] && cd "$work/ignores/$tree" || continue
-    if [ "${stays["/${tree%/}"]-}" ]; then
-      while IFS= read -r -d '' path; do stays["/$tree${path#./}"]=1; done <"$work/extra.$i"
+    nested=${trees[i]}
+    [ -e "$work/extra.$i" ] && cd "$work/ignores/$nested" || continue
+    if [ "${stays["/${nested%/}"]-}" ]; then
+      while IFS= read -r -d '' path; do stays["/$nested${path#./}"]=1; done <"$work/extra.$i"
     else
       match_rules
     fi
@@ -71,10 +92,10 @@ find_ignored() {
 # Notes which files of one work tree its rules ignore. Before 2.26, git names also those that a rule excepts.
 match_rules() {
   local pattern path
-  GIT_WORK_TREE=. run git check-ignore --no-index -v -z --stdin <"$work/extra.$i" >"$work/listed" || [ $? = 1 ] || failed
+  tree=. run in_ours check-ignore --no-index -v -z --stdin <"$work/extra.$i" >"$work/listed" || [ $? = 1 ] || failed
   # Each is told by the file of the rule, its line, the rule and the path.
   while read -r -d '' && read -r -d '' && IFS= read -r -d '' pattern && IFS= read -r -d '' path; do
-    [[ $pattern == '!'* ]] || stays["/$tree${path#./}"]=1
+    [[ $pattern == '!'* ]] || stays["/$nested${path#./}"]=1
   done <"$work/listed"
 }
 
@@ -91,16 +112,13 @@ sort_in() {
 # Makes sure that nothing is lost which is kept nowhere: what is ignored, or a nested repository, where the checkpoint has a
 # file; and what is ignored where the checkpoint has a directory.
 check_way() {
-  local path above found blocking=()
+  local path blocking=()
   local -A goes=()
-  GIT_INDEX_FILE=$work/index
-  into listed git diff-tree -r -z --no-renames --name-only --diff-filter=D "$present" "$wanted"
-  while IFS= read -r -d '' path; do goes["/$path"]=1; done <"$work/listed"
-  into listed git diff-tree -r -z --no-renames --name-only --diff-filter=A "$present" "$wanted"
-  while IFS= read -r -d '' path; do
+  for path in "${only_here[@]}"; do goes["/$path"]=1; done
+  for path in "${only_there[@]}"; do
     find_blocking
     [ ${#blocking[@]} -lt 5 ] || break
-  done <"$work/listed"
+  done
   [ ${#blocking[@]} = 0 ] || refuse blocked "${blocking[@]}"
 }
 
