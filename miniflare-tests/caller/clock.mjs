@@ -35,10 +35,17 @@ function replacing(object, replace) {
 const aged = (call) =>
   replacing(call(), { execWithSessionToken: older, getSession: (ask) => replacing(ask(), { exec: older }) });
 
-async function older(run) {
-  const outcome = await run();
+/** Who disposes of the answer disposes of what was asked for: that holds a session. */
+function older(run) {
+  const asked = run();
   const aged = (uptime) => (Number(uptime) + ahead / 1000).toFixed(2);
-  return { ...outcome, stdout: outcome.stdout.replace(/^\d+\.\d\d(?= \d+ [a-z]+ [01]$)/m, aged) };
+  const older = ({ stdout, ...rest }) => ({
+    ...rest,
+    stdout: stdout.replace(/^\d+\.\d\d(?= \d+ [a-z]+ [01]$)/m, aged),
+  });
+  return Object.assign(Promise.resolve(asked).then(older), {
+    [Symbol.dispose]: () => asked[Symbol.dispose](),
+  });
 }
 
 /** A Directory that answers nothing while it is said to be down. */

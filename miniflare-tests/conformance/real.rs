@@ -44,7 +44,7 @@ impl Real {
     /// Has the workspace of a sandbox carry an operation out.
     async fn perform(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Value {
         let workspaces = WorkspaceObjects::open(&self.env).unwrap();
-        workspaces.perform(id, operation, arguments, &JsValue::UNDEFINED).await.unwrap()
+        workspaces.perform(id, operation, arguments, &JsValue::UNDEFINED).await.unwrap().read().unwrap()
     }
 
     async fn call(&self, id: &SandboxId, method: &str, arguments: &[Value]) -> Result<Value, Failure> {

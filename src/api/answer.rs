@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 use futures_util::FutureExt;
+use serde::Serialize;
 use serde_json::Value;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
@@ -17,6 +18,7 @@ use crate::cloudflare::deployment::{Deployment, Platform, api_token};
 use crate::cloudflare::health::configuration;
 use crate::cloudflare::runtime::{WaitUntil, WorkerClock, abort_of};
 use crate::model::answer::Descent;
+use crate::model::json::Printed;
 use crate::model::tool::Tools;
 use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Clock, Ports};
@@ -36,8 +38,8 @@ pub(super) struct Call {
 pub(super) struct Answer {
     /// Also in the log line of the call.
     pub correlation_id: String,
-    /// The JSON that was asked for, or why there is none.
-    pub outcome: Result<Value>,
+    /// What was asked for, or why it is not there.
+    pub outcome: Result<Printed>,
 }
 
 /// Has `operation` carried out by the workspace that it is about, and tells what came of it, in one line of JSON. The
@@ -60,7 +62,7 @@ pub(super) async fn answer(
     let outcome = match outcome {
         // The model is to read what happened, and go on; unless nobody listens any more.
         Err(error) if told.tool.is_some() && error.code() != Code::Aborted => {
-            to_json(&tools::call::failed(&error, &correlation_id))
+            to_json(&tools::call::failed(&error, &correlation_id)).map(|failed| Printed::of(&failed))
         }
         outcome => outcome,
     };
@@ -73,13 +75,13 @@ async fn asked(
     env: &Env,
     ctx: JsValue,
     told: &Rc<RefCell<Told>>,
-) -> Result<Value> {
+) -> Result<Printed> {
     if operation == Operation::Health {
         target_of(operation, &call.await?.arguments)?;
         let checks = configuration(env);
         return match Platform::open(env, ctx) {
-            Ok(platform) => to_json(&health(&platform, checks).await),
-            Err(_) => to_json(&crate::model::health::Health::of(WorkerClock.now(), checks)),
+            Ok(platform) => print(&health(&platform, checks).await),
+            Err(_) => print(&crate::model::health::Health::of(WorkerClock.now(), checks)),
         };
     }
     let deployment = Deployment::open(env, ctx.clone())?;
@@ -100,9 +102,9 @@ async fn asked(
     let (told, goes_on) = (Rc::clone(told), matches!(target, Target::Named(_)));
     let work = async move {
         match target {
-            Target::Tools(toolset) => to_json(&Tools { tools: tools::definitions(&toolset)? }),
-            Target::Tool(request) => to_json(&tools::call(&Platforms { platform, signal, told }, &request).await?),
-            Target::Grant(request) => to_json(&tools::grant::grant(api_token.as_deref(), &request, WorkerClock.now())?),
+            Target::Tools(toolset) => print(&Tools { tools: tools::definitions(&toolset)? }),
+            Target::Tool(request) => print(&tools::call(&Platforms { platform, signal, told }, &request).await?),
+            Target::Grant(request) => print(&tools::grant::grant(api_token.as_deref(), &request, WorkerClock.now())?),
             target => carry_out(&platform, target, operation, &arguments, &signal).await,
         }
     };
@@ -118,14 +120,18 @@ async fn carry_out(
     operation: Operation,
     arguments: &Value,
     signal: &JsValue,
-) -> Result<Value> {
+) -> Result<Printed> {
     match target {
         Target::Sandbox(id) => platform.workspaces()?.perform(&id, operation.name(), arguments, signal).await,
         Target::Named(address) => platform.names()?.perform(&address, operation.name(), arguments, signal).await,
-        Target::Directory(request) => list(platform, &request).await,
-        Target::Bucket(request) => sweep(platform, request).await,
+        Target::Directory(request) => list(platform, &request).await.map(|list| Printed::of(&list)),
+        Target::Bucket(request) => sweep(platform, request).await.map(|counts| Printed::of(&counts)),
         Target::Tools(_) | Target::Tool(_) | Target::Grant(_) | Target::Deployment(_) => Err(Error::defect()),
     }
+}
+
+fn print(answer: &impl Serialize) -> Result<Printed> {
+    to_json(answer).map(|answer| Printed::of(&answer))
 }
 
 /// The operations that tools consist of, for one caller.
@@ -139,6 +145,7 @@ impl Operations for Platforms {
     async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value> {
         let target = target_of(operation, &arguments)?;
         let outcome = carry_out(&self.platform, target.clone(), operation, &arguments, &self.signal).await;
+        let outcome = outcome.and_then(|answer| answer.read().map_err(|_| Error::defect()));
         let answer = outcome.as_ref().map_or(Value::Null, Clone::clone);
         self.told.borrow_mut().done.push((operation, target, answer));
         outcome

@@ -15,6 +15,7 @@ use super::tell::refused;
 use super::{auth, healthz, mcp, problem};
 use crate::cloudflare::deployment::api_token;
 use crate::model::ids::quoted;
+use crate::model::json::Printed;
 use crate::model::{Code, Error, Result, json};
 
 /// The method of every operation.
@@ -56,7 +57,7 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
     let call = async move { Ok(Call { arguments: read(&mut request).await?, signal }) };
     let Answer { correlation_id, outcome } = answer(operation, call, env, ctx).await;
     match outcome {
-        Ok(answer) => respond(ResponseBuilder::new(), "application/json", &answer, &correlation_id),
+        Ok(answer) => respond(ResponseBuilder::new(), "application/json", answer, &correlation_id),
         Err(error) => failed(&error, &correlation_id, POST),
     }
 }
@@ -129,13 +130,18 @@ fn failed(error: &Error, correlation_id: &str, methods: &str) -> worker::Result<
         Code::MethodNotAllowed => builder.with_header("Allow", methods)?,
         _ => builder,
     };
-    respond(builder, problem::MEDIA_TYPE, &body, correlation_id)
+    respond(builder, problem::MEDIA_TYPE, Printed::of(&body), correlation_id)
 }
 
-fn respond(builder: ResponseBuilder, media_type: &str, body: &Value, correlation_id: &str) -> worker::Result<Response> {
+fn respond(
+    builder: ResponseBuilder,
+    media_type: &str,
+    body: Printed,
+    correlation_id: &str,
+) -> worker::Result<Response> {
     let builder = builder
         .with_header("Content-Type", media_type)?
         .with_header("Cache-Control", "no-store")?
         .with_header("X-Correlation-Id", correlation_id)?;
-    Ok(builder.fixed(body.to_string().into_bytes()))
+    Ok(builder.fixed(String::from(body).into_bytes()))
 }

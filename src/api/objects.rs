@@ -12,6 +12,7 @@ use super::tell::{add_error, correlation_id};
 use crate::cloudflare::log::Line;
 use crate::cloudflare::runtime::WorkerClock;
 use crate::cloudflare::workspaces::{Outcome, Reply};
+use crate::model::json::Printed;
 use crate::model::{Code, Error, Result};
 use crate::ports::Clock;
 use crate::service::trace::Trace;
@@ -20,14 +21,14 @@ use crate::service::trace::Trace;
 #[wasm_bindgen]
 pub fn touch() {}
 
-/// A [`Reply`] as JSON, to a call with a correlation id. It never throws: an exception would lose what an error carries.
+/// A [`Reply`] as text, to a call with a correlation id. It never throws: an exception would lose what an error carries.
 pub(super) fn answer(correlation_id: String, work: impl Future<Output = Result<Value>> + 'static) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
         let trace = Trace::new(correlation_id);
         let outcome =
             AssertUnwindSafe(trace.within(work)).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
         let outcome = match outcome {
-            Ok(answer) => Outcome::Answer(answer),
+            Ok(answer) => Outcome::Answer(Printed::of(&answer)),
             Err(error) => Outcome::Error(error),
         };
         Reply { outcome, deeds: trace.tell() }.print().map(JsValue::from).map_err(JsValue::from)

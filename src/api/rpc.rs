@@ -12,7 +12,7 @@ use worker::Env;
 use super::answer::{Answer, Call, answer};
 use super::exception::exception;
 use super::operations::{MAX_ARGUMENTS, Operation, cron, too_large};
-use crate::cloudflare::value::to_js;
+use crate::cloudflare::value::printed_to_js;
 use crate::model::{Code, Error, Result};
 
 /// The names of the operations, each of which is an RPC method.
@@ -51,7 +51,7 @@ async fn perform(
     let call = take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read(&options)?, signal }));
     let Answer { correlation_id, outcome } = answer(operation, ready(call), &env, ctx).await;
     match outcome {
-        Ok(answer) => to_js(&answer),
+        Ok(answer) => printed_to_js(&answer),
         Err(error) => Err(exception(&error, &correlation_id)),
     }
 }

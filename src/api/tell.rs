@@ -7,6 +7,7 @@ use super::operations::{Operation, Target};
 use crate::cloudflare::log::Line;
 use crate::cloudflare::metrics::{Metrics, Point};
 use crate::cloudflare::runtime::WorkerEntropy;
+use crate::model::json::Printed;
 use crate::model::{Error, Result};
 use crate::ports::Entropy;
 use crate::service::trace::Trace;
@@ -28,7 +29,7 @@ pub(super) fn tell(
     told: &Told,
     trace: &Trace,
     duration_millis: i64,
-    outcome: &Result<Value>,
+    outcome: &Result<Printed>,
     env: &Env,
 ) {
     let deeds = trace.tell();
@@ -48,8 +49,11 @@ pub(super) fn tell(
     match outcome {
         Ok(answer) => {
             line.add("outcome", "success");
-            add_answer(&mut line, operation, answer);
-            size = size_bytes(operation, answer).or(size);
+            if is_told(operation) {
+                let answer = answer.read().unwrap_or_default();
+                add_answer(&mut line, operation, &answer);
+                size = size_bytes(operation, &answer).or(size);
+            }
         }
         Err(error) => add_error(&mut line, error),
     }
@@ -141,6 +145,11 @@ fn members(operation: Operation) -> &'static [(&'static str, &'static str)] {
         | Operation::CallTool
         | Operation::GrantTools => &[],
     }
+}
+
+/// Whether anything of an answer is told.
+fn is_told(operation: Operation) -> bool {
+    !members(operation).is_empty()
 }
 
 fn add_answer(line: &mut Line, operation: Operation, answer: &Value) {

@@ -52,7 +52,7 @@ impl Workspace {
     }
 
     /// Carries an operation out for the sandbox `id`. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Answers
-    /// an [`Outcome`] as JSON, and never throws.
+    /// a [`Reply`](crate::cloudflare::workspaces::Reply) as text, and never throws.
     pub fn perform(
         &self,
         id: String,
@@ -75,8 +75,8 @@ impl Workspace {
         })
     }
 
-    /// Takes a [`Message`] of another Workspace object for the sandbox `id`, as JSON. Answers an [`Outcome`] as JSON, and
-    /// never throws.
+    /// Takes a [`Message`] of another Workspace object for the sandbox `id`, as JSON. Answers as [`Self::perform`]
+    /// does.
     pub fn receive(&self, id: String, message: String, correlation_id: String) -> Promise {
         let inner = Rc::clone(&self.inner);
         answer(correlation_id, async move {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::model::json::text;
 use crate::service::trace::{Deeds, Trace};
 
 /// How many ids of a kind are named in a line.
@@ -60,6 +61,6 @@ impl Line {
 
     /// Writes it.
     pub fn write(self) {
-        web_sys::console::log_1(&Value::Object(self.0).to_string().into());
+        web_sys::console::log_1(&text(&Value::Object(self.0)).into());
     }
 }

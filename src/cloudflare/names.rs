@@ -11,6 +11,7 @@ use wasm_bindgen::JsValue;
 use worker::{Env, ObjectNamespace};
 
 use super::workspaces::{Outcome, call, namespace};
+use crate::model::json::Printed;
 use crate::model::named::answer::Entry;
 use crate::model::named::record::Origin;
 use crate::model::named::{Address, Tenant};
@@ -59,9 +60,9 @@ impl NamedObjects {
         operation: &str,
         arguments: &Value,
         signal: &JsValue,
-    ) -> Result<Value> {
+    ) -> Result<Printed> {
         let name = address.to_string();
-        let list = Array::of4(&name.as_str().into(), &operation.into(), &arguments.to_string().into(), signal);
+        let list = Array::of4(&name.as_str().into(), &operation.into(), &json::text(arguments).into(), signal);
         let outcome = call(&self.named, &name, "perform", &list).await;
         outcome.map_err(|failure| from_object(failure, &format!("The workspace {name:?}")))?.answer()
     }
@@ -72,7 +73,7 @@ impl NamedObjects {
         let list = Array::of2(&name.as_str().into(), &message.into());
         let outcome = call(&self.named, &name, "receive", &list).await;
         let answer = outcome.map_err(|failure| from_object(failure, &format!("The workspace {name:?}")))?.answer()?;
-        json::read(&answer).map_err(unexpected)
+        answer.read().map_err(unexpected)
     }
 
     async fn ask(&self, tenant: &Tenant, message: &DirectoryMessage) -> Result<Outcome, Failure> {
@@ -99,7 +100,7 @@ impl Names for NamedObjects {
             .caused_by(failure)
         };
         let outcome = self.ask(&request.tenant, &DirectoryMessage::List(request.clone())).await;
-        outcome.map_err(unavailable)?.answer()
+        outcome.map_err(unavailable)?.answer()?.read().map_err(unexpected)
     }
 
     async fn source(&self, address: &Address, key: Option<&str>) -> Result<Origin> {
@@ -108,7 +109,10 @@ impl Names for NamedObjects {
 
     async fn create(&self, request: &CreateRequest) -> Result<Value> {
         let arguments = request.to_arguments().map_err(unexpected)?;
-        self.perform(&request.address, "workspaces/create", &arguments, &JsValue::UNDEFINED).await
+        self.perform(&request.address, "workspaces/create", &arguments, &JsValue::UNDEFINED)
+            .await?
+            .read()
+            .map_err(unexpected)
     }
 }
 

@@ -26,7 +26,7 @@ pub struct SdkSession<'a> {
     namespace: &'a ObjectNamespace,
     id: &'a SandboxId,
     stub: OnceCell<JsValue>,
-    session: OnceCell<JsValue>,
+    session: OnceCell<Asked>,
 }
 
 impl<'a> SdkSession<'a> {
@@ -41,16 +41,14 @@ impl<'a> SdkSession<'a> {
     }
 
     fn session(&self) -> Result<&JsValue, Failure> {
-        once(&self.session, || stub::ask(self.stub()?, "getSession", &stub::list(&[json!(NO_SESSION)])?))
+        let ask = || stub::ask(self.stub()?, "getSession", &stub::list(&[json!(NO_SESSION)])?).map(Asked);
+        once(&self.session, ask).map(|Asked(session)| session)
     }
 
     async fn call<T: DeserializeOwned>(&self, method: &str, arguments: &[Value]) -> Result<T, Failure> {
-        let asked = stub::ask(self.session()?, method, &stub::list(arguments)?)?;
-        let answered = stub::answer(&asked).await;
-        let answer = answered.and_then(|answer| from_js(&answer).map_err(|error| failure(&error)));
-        // Each answer holds the session, and with it the object that asks stays in memory.
-        dispose(&asked);
-        model::json::read(&answer?).map_err(|error| Failure::unexpected(method, error))
+        let asked = Asked(stub::ask(self.session()?, method, &stub::list(arguments)?)?);
+        let answer = from_js(&stub::answer(&asked.0).await?).map_err(|error| failure(&error))?;
+        model::json::read(&answer).map_err(|error| Failure::unexpected(method, error))
     }
 }
 
@@ -61,19 +59,18 @@ fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Failure>) -> Res
     }
 }
 
-impl Drop for SdkSession<'_> {
-    fn drop(&mut self) {
-        self.session.get().inspect(|session| dispose(session));
-    }
-}
+/// What a session was asked for, and the session itself. Each holds what it came from, and with it the object that asks stays
+/// in memory, until it is disposed of: answered or not.
+struct Asked(JsValue);
 
-/// Lets the sandbox's object forget what it answered. Where it can't be told, that ends with the event that is handled.
-fn dispose(answer: &JsValue) {
-    let dispose = Reflect::get(&js_sys::global(), &"Symbol".into())
-        .and_then(|symbol| Reflect::get(&symbol, &"dispose".into()))
-        .and_then(|symbol| Reflect::get(answer, &symbol.unchecked_into::<Symbol>()));
-    if let Ok(Ok(dispose)) = dispose.map(JsCast::dyn_into::<js_sys::Function>) {
-        drop(dispose.call0(answer));
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let dispose = Reflect::get(&js_sys::global(), &"Symbol".into())
+            .and_then(|symbol| Reflect::get(&symbol, &"dispose".into()))
+            .and_then(|symbol| Reflect::get(&self.0, &symbol.unchecked_into::<Symbol>()));
+        if let Ok(Ok(dispose)) = dispose.map(JsCast::dyn_into::<js_sys::Function>) {
+            drop(dispose.call0(&self.0));
+        }
     }
 }
 

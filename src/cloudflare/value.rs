@@ -4,9 +4,16 @@ use js_sys::JSON;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
 
+use crate::model::json::{self, Printed};
+
 /// As JavaScript has it.
 pub fn to_js(value: &Value) -> Result<JsValue, JsValue> {
-    JSON::parse(&value.to_string())
+    JSON::parse(&json::text(value))
+}
+
+/// As JavaScript has it.
+pub fn printed_to_js(printed: &Printed) -> Result<JsValue, JsValue> {
+    JSON::parse(printed.as_str())
 }
 
 /// As Rust has it. What JSON has no form for is null.

@@ -13,6 +13,7 @@ use worker::{Env, ObjectNamespace};
 
 use super::stub;
 use crate::model::answer::{Descent, Description};
+use crate::model::json::Printed;
 use crate::model::named::standing::{
     Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
 };
@@ -35,13 +36,13 @@ pub struct WorkspaceObjects {
 /// What a Workspace object answers: an exception would lose what an error carries.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The JSON that was asked for.
-    Answer(Value),
+    /// What was asked for.
+    Answer(Printed),
     /// Why there is none.
     Error(Error),
 }
 
-/// What an object of this Worker answers another. An answer may be long, so it is moved into its text and out of it again.
+/// What an object of this Worker answers another: a line of JSON about it and, below that, the answer as it is.
 #[derive(Debug)]
 pub struct Reply {
     /// What it came to.
@@ -50,24 +51,35 @@ pub struct Reply {
     pub deeds: Deeds,
 }
 
+/// What is said about an answer.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    error: Option<Error>,
+    deeds: Deeds,
+}
+
 impl Reply {
     /// Its text.
     pub fn print(self) -> Result<String, String> {
-        let (name, outcome) = match self.outcome {
-            Outcome::Answer(answer) => ("answer", answer),
-            Outcome::Error(error) => ("error", json::write(&error)?),
+        let (error, answer) = match self.outcome {
+            Outcome::Answer(answer) => (None, Some(answer)),
+            Outcome::Error(error) => (Some(error), None),
         };
-        let deeds = json::write(&self.deeds)?;
-        Ok(Value::from_iter([(name, outcome), ("deeds", deeds)]).to_string())
+        let mut text = json::print(&Head { error, deeds: self.deeds })?;
+        if let Some(answer) = answer {
+            text.push('\n'); // There is none in JSON that was printed.
+            text.push_str(answer.as_str());
+        }
+        Ok(text)
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let mut members = json::members(text)?;
-        let deeds = members.get("deeds").map(json::read).transpose()?.unwrap_or_default();
-        let outcome = match (members.remove("answer"), members.get("error")) {
-            (Some(answer), _) => Outcome::Answer(answer),
-            (None, Some(error)) => Outcome::Error(json::read(error)?),
-            (None, None) => return Err("neither an answer nor an error".to_owned()),
+        let (head, answer) = text.split_once('\n').map_or((text, None), |(head, answer)| (head, Some(answer)));
+        let Head { error, deeds } = json::parse(head)?;
+        let outcome = match (error, answer) {
+            (None, Some(answer)) => Outcome::Answer(Printed::received(answer)),
+            (Some(error), None) => Outcome::Error(error),
+            _ => return Err("not either an answer or an error".to_owned()),
         };
         Ok(Self { outcome, deeds })
     }
@@ -81,8 +93,14 @@ impl WorkspaceObjects {
 
     /// Has the Workspace object of `id` carry an operation out. `signal` is an `AbortSignal`, or undefined. It is a failure
     /// of the operation when the object can't be reached.
-    pub async fn perform(&self, id: &SandboxId, operation: &str, arguments: &Value, signal: &JsValue) -> Result<Value> {
-        let list = Array::of4(&id.as_str().into(), &operation.into(), &arguments.to_string().into(), signal);
+    pub async fn perform(
+        &self,
+        id: &SandboxId,
+        operation: &str,
+        arguments: &Value,
+        signal: &JsValue,
+    ) -> Result<Printed> {
+        let list = Array::of4(&id.as_str().into(), &operation.into(), &json::text(arguments).into(), signal);
         let outcome = call(&self.namespace, id.as_str(), "perform", &list).await;
         outcome.map_err(|failure| from_object(failure, &of_sandbox(id)))?.answer()
     }
@@ -94,7 +112,7 @@ impl WorkspaceObjects {
 
     /// Has the Workspace object of `id` carry an operation out, for another object of this Worker.
     async fn ask<T: DeserializeOwned>(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Result<T> {
-        json::read(&self.perform(id, operation, arguments, &JsValue::UNDEFINED).await?).map_err(misunderstood)
+        self.perform(id, operation, arguments, &JsValue::UNDEFINED).await?.read().map_err(misunderstood)
     }
 
     /// Tells the Workspace object of `id` something whose errors are for callers.
@@ -102,7 +120,7 @@ impl WorkspaceObjects {
         let message = json::print(message).map_err(misunderstood)?;
         let list = Array::of2(&id.as_str().into(), &message.into());
         let outcome = call(&self.namespace, id.as_str(), "receive", &list).await;
-        json::read(&outcome.map_err(|failure| from_object(failure, &of_sandbox(id)))?.answer()?).map_err(misunderstood)
+        outcome.map_err(|failure| from_object(failure, &of_sandbox(id)))?.answer()?.read().map_err(misunderstood)
     }
 
     async fn tell<T: DeserializeOwned>(&self, id: &SandboxId, message: &Message) -> Result<T, Failure> {
@@ -110,7 +128,7 @@ impl WorkspaceObjects {
         let message = json::print(message).map_err(unexpected)?;
         let list = Array::of2(&id.as_str().into(), &message.into());
         match call(&self.namespace, id.as_str(), "receive", &list).await? {
-            Outcome::Answer(answer) => json::read(&answer).map_err(unexpected),
+            Outcome::Answer(answer) => answer.read().map_err(unexpected),
             Outcome::Error(error) => Err(Failure::new(error.code().as_str(), error.message())),
         }
     }
@@ -118,7 +136,7 @@ impl WorkspaceObjects {
 
 impl Outcome {
     /// The answer, or the error.
-    pub fn answer(self) -> Result<Value> {
+    pub fn answer(self) -> Result<Printed> {
         match self {
             Self::Answer(answer) => Ok(answer),
             Self::Error(error) => Err(error),

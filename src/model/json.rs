@@ -25,14 +25,6 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     read(&value)
 }
 
-/// Reads a text that is an object, of which each member may be long.
-pub fn members(text: &str) -> Result<Map<String, Value>, String> {
-    match serde_json::from_str(text).map_err(why)? {
-        Value::Object(members) => Ok(members),
-        _ => Err("it is no object".to_owned()),
-    }
-}
-
 /// Reads what a caller has written. No key may be given twice: one of the two values would be lost without a word.
 pub fn receive(text: &[u8]) -> Result<Value, String> {
     let Unambiguous(value) = serde_json::from_slice(text).map_err(why)?;
@@ -46,7 +38,45 @@ pub fn write(value: &impl Serialize) -> Result<Value, String> {
 
 /// Writes a text, its keys in order and without blanks.
 pub fn print(value: &impl Serialize) -> Result<String, String> {
-    write(value).map(|value| value.to_string())
+    write(value).map(|value| text(&value))
+}
+
+/// The text of a value, its keys in order and without blanks. `to_string` takes longer: it goes through the
+/// formatter.
+pub fn text(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_default() // It fails for no value.
+}
+
+/// JSON that passes on as it is, and is read only by who wants something in it: a page of a list is long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed(String);
+
+impl Printed {
+    /// That of a value.
+    pub fn of(value: &Value) -> Self {
+        Self(text(value))
+    }
+
+    /// What was printed elsewhere in this Worker.
+    pub fn received(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What it says.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
+        parse(&self.0)
+    }
+}
+
+impl From<Printed> for String {
+    fn from(printed: Printed) -> Self {
+        printed.0
+    }
 }
 
 /// Why something was not read, or not written.

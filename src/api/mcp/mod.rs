@@ -37,7 +37,7 @@ use super::problem;
 use super::tell::refused;
 use crate::cloudflare::deployment::{allowed_origins, api_token};
 use crate::cloudflare::runtime::WorkerClock;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, json};
 use crate::ports::Clock;
 
 /// Answers a request to `/mcp`.
@@ -100,6 +100,7 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
         Ok(Asked::Operation(operation, arguments)) => {
             let call = ready(Ok(Call { arguments, signal }));
             let Answer { correlation_id, outcome } = answer(operation, call, env, ctx).await;
+            let outcome = outcome.and_then(|answer| answer.read().map_err(|_| Error::defect()));
             (outcome.map_err(|error| methods::fault(&error, &correlation_id)), Some(correlation_id))
         }
         Err(fault) => return refuse(era.fault(fault), Some(&id), builder()?),
@@ -185,5 +186,5 @@ fn respond(status: u16, body: &Value, builder: ResponseBuilder) -> worker::Resul
         .with_status(status)
         .with_header("Content-Type", "application/json")?
         .with_header("Cache-Control", "no-store")?;
-    Ok(builder.fixed(body.to_string().into_bytes()))
+    Ok(builder.fixed(json::text(body).into_bytes()))
 }
