@@ -63,7 +63,7 @@ impl SnapshotPayload {
         if let Value::Object(fields) = &mut fields {
             fields.remove("signature");
         }
-        fields.to_string().into_bytes()
+        json::text(&fields).into_bytes()
     }
 }
 
@@ -135,7 +135,7 @@ impl SnapshotRef {
                 "Pass the ref on exactly as snapshot() answered it. A backup of an earlier version comes in by import().",
             ));
         }
-        if payload.to_string().len() > MAX_BYTES {
+        if json::text(payload).len() > MAX_BYTES {
             return Err(invalid(&format!("is larger than {MAX_BYTES} bytes")));
         }
         let decoded: SnapshotPayload =

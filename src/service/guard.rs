@@ -4,7 +4,7 @@
 //! way, or stands in line, gets its answer; whoever wrote after it began asks for a `fresh` one. A capture that nobody
 //! waits for any more leaves the line at once, so that one which hangs holds nobody up, and is taken back when it ends.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::future::pending;
 use std::panic::AssertUnwindSafe;
 use std::rc::{Rc, Weak};
@@ -18,7 +18,7 @@ use super::planted::{Bug, planted};
 use super::snapshot::{self, Made};
 use super::trace::{self, Trace};
 use super::{Abort, CloudflareSandboxSnapshotter};
-use crate::model::{Capture, Error, Result, SnapshotRequest, Taken, Timestamp};
+use crate::model::{Capture, Error, Result, SnapshotId, SnapshotRequest, Taken, Timestamp};
 use crate::ports::{Background, Clock, Ports};
 
 /// The captures of one sandbox, in the order of their turns.
@@ -31,6 +31,7 @@ pub(super) struct Guard {
 struct Turn {
     request: SnapshotRequest,
     began_at: Cell<Option<Timestamp>>,
+    snapshot_id: OnceCell<SnapshotId>,
     waiting: Cell<usize>,
     /// Tells the capture to stop; gone when it was told.
     stop: RefCell<Option<oneshot::Sender<()>>>,
@@ -66,7 +67,11 @@ impl Guard {
                 trace::note(turn.trace.tell());
                 outcome?
             }
-            Either::Right(((), _)) => return Err(Abort::error()),
+            Either::Right(((), _)) => {
+                drop(waits);
+                turn.was_aborted(this);
+                return Err(Abort::error());
+            }
         };
         drop(waits);
         Ok(Taken { snapshot: made.snapshot, capture: Capture { shared, ..made.capture } })
@@ -112,6 +117,7 @@ impl Guard {
             trace: Rc::clone(&trace),
             request,
             began_at: Cell::new(None),
+            snapshot_id: OnceCell::new(),
             waiting: Cell::new(0),
             stop: RefCell::new(Some(stop)),
             behind: RefCell::default(),
@@ -155,7 +161,8 @@ async fn take_turn<P: Ports>(
     let turn = turn.upgrade().ok_or_else(Abort::error)?;
     drop(this.memory.going_back.lock().await);
     turn.began_at.set(Some(this.ports.clock().now()));
-    let work = snapshot::snapshot(this.clone(), turn.request.clone(), Abort::when(fires(stops)));
+    let stop = Abort::when(fires(stops));
+    let work = snapshot::snapshot(this.clone(), turn.request.clone(), stop, &turn.snapshot_id);
     // Whoever shares this answer must not fall with a panic of ours.
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
     this.memory.guard.leave(&turn, true);
@@ -174,6 +181,16 @@ impl Turn {
     fn serves(&self, request: &SnapshotRequest) -> bool {
         let is_early_enough = !request.fresh || self.began_at.get().is_none() || planted(Bug::FreshShared);
         is_early_enough && self.request.asks_the_same(request)
+    }
+
+    /// One of those who waited for it has aborted. The last one is told that it is taken back.
+    fn was_aborted<P: Ports>(&self, this: &CloudflareSandboxSnapshotter<P>) {
+        if self.waiting.get() == 0
+            && let Some(id) = self.snapshot_id.get()
+        {
+            // What is not noted now is taken back all the same, unless the object dies before that.
+            drop(snapshot::note_unwanted(this, id));
+        }
     }
 }
 

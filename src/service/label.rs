@@ -86,12 +86,13 @@ fn of_time<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, time: Timestamp) ->
     }
 }
 
-/// Makes sure that a label is free. A capture that nobody works on gives it back: whoever asks for it again must get it.
+/// Makes sure that a label is free. A capture that nobody works on, or waits for, gives it back: whoever asks for it again must
+/// get it.
 fn free<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, label: &Label) -> Result<()> {
     let ledger = this.ports.ledger()?;
     let Some(mut other) = ledger.labelled(label)? else { return Ok(()) };
-    let is_left =
-        other.state() == SnapshotState::Making && !this.memory.is_taken(&Work::Snapshot(other.snapshot_id.clone()));
+    let is_left = other.state() == SnapshotState::Making
+        && (other.is_unwanted() || !this.memory.is_taken(&Work::Snapshot(other.snapshot_id.clone())));
     if !is_left {
         return Err(taken(label, &other, &this.id));
     }

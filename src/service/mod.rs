@@ -23,6 +23,7 @@
 //! - `memory`: what is under way
 //! - `recover`, `chores`: what is left when a Worker dies, and what the alarm does
 //! - `hold`: who needs a snapshot
+//! - `peers`: what the other objects of this Worker ask of a workspace, and tell it
 //!
 //! For the whole bucket: `sweep`. For the deployment: `health`.
 //!
@@ -60,6 +61,7 @@ mod manifest;
 mod memory;
 pub mod named;
 mod once;
+mod peers;
 mod pin;
 #[doc(hidden)]
 pub mod planted;
@@ -84,26 +86,20 @@ pub use abort::Abort;
 pub(crate) use failures::from_object;
 use guard::Guard;
 pub use health::health;
-use lifecycle::Sight;
 pub(crate) use line::busy;
 use memory::Memory;
 pub use sweep::sweep;
 
 use crate::model::answer::{Deletion, KeyRotation, Manifest, Page, Retention, Summary, Tree, Verification};
-use crate::model::named::standing::{
-    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
-};
-use crate::model::named::{Address, Tenant};
-use crate::model::record::Parent;
 use crate::model::request::{
     ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, PolicyRequest,
     WorkspaceRequest,
 };
 use crate::model::{
-    BackupId, Code, Directory, Error, Lineage, RestoreRequest, Result, SandboxId, Selection, ShortId, SigningKey,
-    SnapshotId, SnapshotRequest, Taken, WorkspaceRef,
+    Code, Directory, Error, Lineage, RestoreRequest, Result, SandboxId, Selection, ShortId, SigningKey, SnapshotId,
+    SnapshotRequest, Taken, WorkspaceRef,
 };
-use crate::ports::{Entropy, Ledger, Loan, Ports};
+use crate::ports::{Entropy, Ledger, Ports};
 
 /// Captures the state of workspaces as refs, and makes new workspaces from them.
 ///
@@ -272,87 +268,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// What the alarm is for: recovery, retention, and what has to be passed on.
     pub async fn alarm(&self) -> Result<()> {
         chores::alarm(self).await
-    }
-
-    /// What a snapshot is, by whatever names it; for another object of this Worker.
-    pub async fn find(&self, selection: Selection, tenant: &Tenant) -> Result<LastSnapshot> {
-        self.begin().await?;
-        lifecycle::source::is_of(self, tenant)?;
-        let found = select::select(self, &selection).await?.snapshot;
-        select::ready(&found)?;
-        lifecycle::source::remembered(&found, &self.id).ok_or_else(Error::defect)
-    }
-
-    /// The newest snapshot that the sandbox could be started from.
-    pub async fn newest(&self) -> Result<Option<LastSnapshot>> {
-        self.begin().await?;
-        lifecycle::source::newest(self)
-    }
-
-    /// Lends a snapshot to a sandbox that was made from it.
-    pub async fn lend(&self, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<Loan> {
-        self.begin().await?;
-        lifecycle::source::lend(self, snapshot_id, holder).await
-    }
-
-    /// Notes that a sandbox is going to be made from a snapshot; `false` when its id is somebody's already.
-    pub async fn reserve(&self, request: &ReserveRequest) -> Result<bool> {
-        self.begin().await?;
-        lifecycle::reserve::reserve(self, request).await
-    }
-
-    /// What has become of a sandbox that stands for a name. Nothing is started, unless its container ended unnoticed.
-    pub async fn look(&self) -> Result<Condition> {
-        self.begin().await?;
-        Ok(match lifecycle::look(self).await? {
-            Sight::Alive(_) => Condition::Alive,
-            Sight::Asleep => Condition::Asleep,
-            Sight::Unfinished | Sight::Woken => Condition::Woken,
-            Sight::Diverged { .. } => Condition::Diverged,
-        })
-    }
-
-    /// Whether anything has changed in the files of a sandbox that stands for a name, since this was asked last.
-    pub async fn stirred(&self) -> Result<bool> {
-        self.begin().await?;
-        // Whoever ends the sandbox asks the same, and must hear of every change.
-        let _turn = self.memory.lifecycle.lock().await;
-        lifecycle::capture::stirred(self).await
-    }
-
-    /// Gives a sandbox that stands for a name its files, where they are not in place.
-    pub async fn resume(&self, request: ResumeRequest) -> Result<Resumed> {
-        self.begin().await?;
-        let resumed = lifecycle::to_the_end(self, lifecycle::resume::resume(self.clone(), request)).await?;
-        Ok(Resumed { root_id: Some(self.root()?), ..resumed })
-    }
-
-    /// Ends a sandbox that stands for a name.
-    pub async fn halt(&self, request: HaltRequest) -> Result<Halted> {
-        self.begin().await?;
-        lifecycle::to_the_end(self, lifecycle::halt::halt(self.clone(), request)).await
-    }
-
-    /// Ends a sandbox that is nobody's any more, and lets go of its snapshots as soon as nobody needs them.
-    pub async fn retire(&self, address: Address) -> Result<Retired> {
-        self.begin().await?;
-        lifecycle::to_the_end(self, lifecycle::retire::retire(self.clone(), address)).await
-    }
-
-    /// Notes where this sandbox comes from, and what it stands for; `false` when the id is somebody else's already.
-    pub fn claim(&self, root_id: &SandboxId, parent: Option<&Parent>, standing: Option<&Standing>) -> Result<bool> {
-        workspace::claim(self, root_id, parent, standing)
-    }
-
-    /// Notes that `holder` does not need a snapshot any more.
-    pub fn release(&self, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<()> {
-        hold::released(self, snapshot_id, holder)
-    }
-
-    /// Deletes those backups with the mark of this workspace that it does not own, and answers how many; with `dry_run`
-    /// it counts them.
-    pub async fn sweep(&self, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize> {
-        sweep::sweep_own(self, backups, dry_run).await
     }
 
     /// What every call begins with: the deployment is checked, and what a former object left is followed up.

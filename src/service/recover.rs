@@ -18,6 +18,7 @@
 use futures_util::FutureExt;
 
 use super::container::{self, Check};
+use super::doubt::Looking;
 use super::failures::{During, from_sandbox, from_storage};
 use super::lifecycle::settle;
 use super::memory::Work;
@@ -144,15 +145,25 @@ async fn adopt<P: Ports>(
     mark: &Mark,
 ) -> Result<Adopted> {
     let Stage::Making(making) = &capture.stage else { return Err(Error::defect()) };
+    let looking = Looking::begin(this);
+    // What the capture had left in doubt may be settled since, and this is a look too.
+    if this.workspace()?.standing.is_none() {
+        doubt::begin(this)?;
+    }
     let after = Sighting { since: this.ports.clock().now(), ..making.sighting };
     let check = if planted(Bug::AdoptedUncompared) { Check::Same(after) } else { sight::check(this, making)? };
     let confirmed = match container::is_still_up(&*this.ports, &this.id).await {
         Ok(()) => snapshot::confirm(this, None, &backup, mark, &capture.dir, &check).await,
         Err(error) => Err(error),
     };
+    let known = this.ports.ledger()?.snapshot(&capture.snapshot_id)?;
+    let is_unwanted = known.is_some_and(|known| known.is_unwanted());
     match confirmed {
+        Ok(_) if is_unwanted => Ok(Adopted::No(backup.id().clone())),
         Ok(found) => {
             snapshot::finish(this, capture.clone(), backup, found)?;
+            // What fails is left to the alarm.
+            drop(looking.end(this));
             trace::adopted(&capture.snapshot_id);
             Ok(Adopted::Yes)
         }

@@ -3,6 +3,7 @@
 //! The row of the snapshot is kept before the sandbox is touched, with what is needed to follow it up, and what the sandbox
 //! answers as soon as that is known. So whenever its worker dies, the capture is found again (`recover`).
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -21,7 +22,7 @@ use crate::model::backup::MAX_TTL;
 use crate::model::named::standing::Dependencies;
 use crate::model::record::{Look, LooseEnd, Making, Sighting, SnapshotRecord, Stage};
 use crate::model::{
-    BackupHandle, BackupOptions, Capture, Code, Directory, Error, Mark, Result, SandboxId, SnapshotRef,
+    BackupHandle, BackupOptions, Capture, Code, Directory, Error, Mark, Result, SandboxId, SnapshotId, SnapshotRef,
     SnapshotRequest, Taken,
 };
 use crate::ports::{Clock, Ledger, Ports, Sandboxes, Visit, VisitOf};
@@ -38,11 +39,12 @@ pub(super) struct Made {
     pub capture: Capture,
 }
 
-/// Takes the snapshot, or leaves nothing behind.
+/// Takes the snapshot, or leaves nothing behind. `id` is that of its row, as soon as there is one.
 pub(super) async fn snapshot<P: Ports>(
     this: CloudflareSandboxSnapshotter<P>,
     request: SnapshotRequest,
     abort: Abort,
+    id: &OnceCell<SnapshotId>,
 ) -> Result<Made> {
     let origin = request.sandbox_id.clone();
     let dir = request.dir.clone().unwrap_or_else(|| this.config.default_dir.clone());
@@ -60,6 +62,7 @@ pub(super) async fn snapshot<P: Ports>(
 
     let aside = request.aside || !is_own;
     let (intention, _underway) = intend(&this, &request, Begun { dir, sighting, look, dependencies, aside })?;
+    id.get_or_init(|| intention.snapshot_id.clone());
     let Stage::Making(making) = &intention.stage else { return Err(Error::defect()) };
     let check = sight::check(&this, making)?;
     let mark = intention.mark(&origin);
@@ -106,6 +109,9 @@ fn intend<P: Ports>(
     let Begun { dir, sighting, look, dependencies, aside } = begun;
     let (_, seal) = this.founded()?;
     let now = this.ports.clock().now();
+    if let Some(key) = &request.idempotency_key {
+        supersede(this, key)?;
+    }
     let (label, takes_label) = label::choose(this, request.label.as_ref(), request.replace, now)?;
     let snapshot_id = this.mint_snapshot_id(&seal)?;
     let underway = this.memory.take(Work::Snapshot(snapshot_id.clone())).ok_or_else(Error::defect)?;
@@ -147,8 +153,10 @@ fn answered<P: Ports>(
     mut intention: SnapshotRecord,
     backup: &BackupHandle,
 ) -> Result<SnapshotRecord> {
+    let is_unwanted = this.ports.ledger()?.snapshot(&intention.snapshot_id)?.is_some_and(|known| known.is_unwanted());
     if let Stage::Making(making) = &mut intention.stage {
         making.backup = Some(backup.clone());
+        making.discarded = is_unwanted;
     }
     label::note(this, &mut intention)?;
     doubt::note(this, &mut intention)?;
@@ -189,6 +197,28 @@ pub(super) fn finish<P: Ports>(
         once::answered(this, asked, &Taken { snapshot: made.snapshot.clone(), capture: made.capture.clone() })?;
     }
     Ok(made)
+}
+
+/// Notes that nobody wants a capture any more, so that nobody who comes after a death takes it for made. Its label is free
+/// from now on.
+pub(super) fn note_unwanted<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SnapshotId) -> Result<()> {
+    let ledger = this.ports.ledger()?;
+    let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
+    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
+    making.discarded = true;
+    ledger.put_snapshot(&capture)
+}
+
+/// What a former object began for a call is not wanted any more where the same call begins anew.
+fn supersede<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, key: &str) -> Result<()> {
+    for capture in this.ports.ledger()?.unfinished()? {
+        if let Stage::Making(making) = &capture.stage
+            && making.key.as_deref() == Some(key)
+        {
+            note_unwanted(this, &capture.snapshot_id)?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes back what must not be used.

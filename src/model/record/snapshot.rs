@@ -209,6 +209,11 @@ impl SnapshotState {
 }
 
 impl SnapshotRecord {
+    /// Whether it is being made although nobody wants it any more.
+    pub fn is_unwanted(&self) -> bool {
+        matches!(self.stage, Stage::Making(Making { discarded: true, .. }))
+    }
+
     /// The state.
     pub const fn state(&self) -> SnapshotState {
         match self.stage {

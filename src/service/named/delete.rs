@@ -15,7 +15,7 @@ use crate::service::planted::{Bug, planted};
 /// Deletes the workspace, when it is this call's turn. One that is gone already is fine.
 pub(super) async fn delete<P: Ports>(this: &NamedWorkspace<P>, abort: &Abort) -> Result<DeletedWorkspace> {
     let _turn = this.turn(abort).await?;
-    this.memory.done.set(this.memory.done.get() + 1);
+    this.memory.next();
     let name = this.address.name.clone();
     let known = this.ports.home()?.named()?;
     let removed = known.as_ref().is_some_and(NamedRecord::exists);

@@ -68,10 +68,29 @@ struct Memory {
     turn: Mutex<()>,
     /// Held by who makes the workspace, or waits for that: what it begins with is looked for once.
     sourcing: Mutex<()>,
-    /// How many things were done.
+    /// How many things were done, a start counting twice: as it begins, and when it is done.
     done: Cell<u64>,
-    /// The last start, if nothing was done since: its number, what was asked, and what came of it.
-    last_start: RefCell<Option<(u64, StartRequest, Result<Started>)>>,
+    /// The last start that was done.
+    last_start: RefCell<Option<LastStart>>,
+}
+
+/// A start that was done.
+#[derive(Clone)]
+struct LastStart {
+    /// The number of its beginning.
+    began: u64,
+    /// The number of its end.
+    done: u64,
+    asked: StartRequest,
+    outcome: Result<Started>,
+}
+
+impl Memory {
+    /// The number of what is done next.
+    fn next(&self) -> u64 {
+        self.done.set(self.done.get() + 1);
+        self.done.get()
+    }
 }
 
 /// What callers who stand together may share an answer to.

@@ -1,7 +1,7 @@
 //! A workspace is started: looked at first, and given its files where they are not in place.
 
-use super::NamedWorkspace;
 use super::create::provision;
+use super::{LastStart, NamedWorkspace};
 use crate::model::named::answer::{Described, Started};
 use crate::model::named::record::Chore;
 use crate::model::named::standing::{Condition, How, ResumeRequest, Resumed, Start};
@@ -19,28 +19,29 @@ pub(super) async fn start<P: Ports>(this: &NamedWorkspace<P>, request: StartRequ
     start_now(this, request, arrived).await
 }
 
-/// Starts the workspace, or shares what came of a start that ended after this call had arrived: also its failure, which would
-/// only be there again, for each who waits one after the other.
+/// Starts the workspace, or shares what came of a start that did so since this call arrived: also its failure, which would
+/// only be there again, for each who waits one after the other. That nothing had to be done is shared only where that was
+/// looked at since.
 pub(super) async fn start_now<P: Ports>(
     this: &NamedWorkspace<P>,
     request: StartRequest,
     arrived: u64,
 ) -> Result<Started> {
     let shared = this.memory.last_start.borrow().clone();
-    if let Some((done, asked, outcome)) = shared
-        && done > arrived
+    if let Some(LastStart { began, done, asked, outcome }) = shared
+        && (began > arrived || (done > arrived && !outcome.as_ref().is_ok_and(Started::was_alive)))
         && done == this.memory.done.get()
         && asked == request
     {
         return outcome;
     }
+    let began = this.memory.next();
     if let Some(fingerprint) = request.fingerprint.clone() {
         this.change(|record| record.settings.depends_on.fingerprint = Some(fingerprint))?;
     }
     let started = begin(this, &request).await;
-    let done = this.memory.done.get() + 1;
-    this.memory.done.set(done);
-    *this.memory.last_start.borrow_mut() = Some((done, request, started.clone()));
+    let done = this.memory.next();
+    *this.memory.last_start.borrow_mut() = Some(LastStart { began, done, asked: request, outcome: started.clone() });
     started
 }
 
@@ -135,6 +136,13 @@ pub(super) fn started(record: &NamedRecord, resumed: Resumed) -> Started {
         saved: resumed.saved,
         stale: resumed.stale,
         hook_runs: resumed.hooks,
+    }
+}
+
+impl Started {
+    /// Whether nothing had to be done.
+    fn was_alive(&self) -> bool {
+        self.how == How::Alive
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) async fn stop<P: Ports>(this: &NamedWorkspace<P>, abort: &Abort) -> R
 
 /// Stops the workspace; `timed` because a time limit is reached.
 pub(super) async fn stop_now<P: Ports>(this: &NamedWorkspace<P>, cause: &str, timed: bool) -> Result<Stopped> {
-    this.memory.done.set(this.memory.done.get() + 1);
+    this.memory.next();
     let record = this.existing()?;
     match record.state {
         State::Active => {

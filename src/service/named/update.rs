@@ -26,7 +26,7 @@ pub(super) async fn update<P: Ports>(
 ) -> Result<Described> {
     this.existing()?;
     let _turn = this.turn(abort).await?;
-    this.memory.done.set(this.memory.done.get() + 1);
+    this.memory.next();
     let record = this.existing()?;
     let changed = request.changes.clone().apply(record.settings.clone());
     let is_up =
