@@ -12,18 +12,20 @@ fn import(more: &Value) -> Result<ImportRequest> {
     ImportRequest::decode(&json!({ "sandboxId": "agent-42", "backup": backup }))
 }
 
-/// Lists within each other.
-fn nested(depth: usize) -> Value {
-    (1..depth).fold(json!([]), |inner, _| json!([inner]))
+/// Lists within each other, and objects.
+fn nested(depth: usize) -> [Value; 2] {
+    let nest = |wrap: fn(Value) -> Value, first| (1..depth).fold(first, |inner, _| wrap(inner));
+    [nest(|inner| json!([inner]), json!([])), nest(|inner| json!({ "in": inner }), json!({}))]
 }
 
 #[test]
 fn a_handle_is_no_deeper_than_the_rows_and_answers_that_it_is_in_can_be() {
-    let deepest = json!({ "id": "b1", "dir": "/workspace", "more": nested(15) });
-    assert!(json::read::<BackupHandle>(&deepest).is_ok());
-    for depth in [16, 100] {
-        let deeper = json!({ "id": "b1", "dir": "/workspace", "more": nested(depth) });
-        assert!(json::read::<BackupHandle>(&deeper).unwrap_err().contains("deeper than 16"));
+    let handle = |more| json::read::<BackupHandle>(&json!({ "id": "b1", "dir": "/workspace", "more": more }));
+    for deepest in nested(15) {
+        assert!(handle(deepest).is_ok());
+    }
+    for deeper in nested(16).into_iter().chain(nested(100)) {
+        assert!(handle(deeper).unwrap_err().contains("deeper than 16"));
     }
 }
 

@@ -3,10 +3,12 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Lineage, RestoreRequest, Result, SnapshotRef, SnapshotRequest, WorkspaceRef};
 use sandbox_snapshotter::service::{Abort, Snapshotter};
+use serde_json::json;
 
-use super::support::{Checked, Gate, Method, Running, Signal, Stage, World, backup_id, sandbox};
+use super::support::{Checked, DAY, Gate, HOUR, Method, Running, Signal, Stage, World, backup_id, by_label, sandbox};
 
 fn fired() -> Abort {
     Abort::when(async {})
@@ -128,6 +130,75 @@ fn a_backup_that_is_being_confirmed_when_the_caller_aborts_is_deleted() {
     for (method, nth) in [(Method::Metadata, 1), (Method::Archive, 1), (Method::Probe, 1)] {
         snapshot_aborted_at(method, nth).assert_nothing_stored();
     }
+}
+
+/// A snapshot with a label waits in the background, of which the caller was told that it is taken back.
+fn given_up_at(method: Method) -> (Stage, Rc<Gate>) {
+    let stage = Stage::with_sandbox();
+    let gate = stage.world.before(method).nth(1).held();
+    let (signal, abort) = Signal::new();
+    let running = Running::start(snapshot_as_asked(&stage, labelled(), abort));
+    assert!(gate.is_reached());
+    signal.fire();
+    running.answer().fails_as(Code::Aborted);
+    (stage, gate)
+}
+
+fn labelled() -> SnapshotRequest {
+    SnapshotRequest { label: Some("wanted".to_owned().try_into().unwrap()), ..SnapshotRequest::of(sandbox("agent-42")) }
+}
+
+#[test]
+fn what_was_aborted_is_taken_back_also_where_the_object_dies_meanwhile() {
+    for method in [Method::CreateBackup, Method::Metadata, Method::Archive] {
+        let (stage, _) = given_up_at(method);
+        stage.restart();
+        stage.passes(DAY);
+        stage.assert_nothing_stored();
+        stage.assert_settled();
+    }
+}
+
+#[test]
+fn what_was_aborted_is_taken_back_also_where_the_sandbox_answers_before_the_object_dies() {
+    let (stage, gate) = given_up_at(Method::CreateBackup);
+    stage.world.before(Method::Metadata).nth(1).held();
+    gate.open();
+    stage.world.go_on_in_background();
+    stage.restart();
+    stage.world.goes_well();
+    stage.passes(HOUR);
+    stage.assert_nothing_stored();
+    stage.assert_settled();
+}
+
+#[test]
+fn the_label_of_what_was_aborted_is_free_at_once() {
+    for method in [Method::CreateBackup, Method::Metadata] {
+        let (stage, gate) = given_up_at(method);
+        let again = Running::start(snapshot_as_asked(&stage, labelled(), Abort::never()));
+        gate.open();
+        let snapshot = again.answer().unwrap();
+        stage.world.finish_background();
+        let found = stage.run(Operation::Get, &by_label("wanted")).unwrap();
+        assert_eq!(found["snapshotId"], json!(snapshot.snapshot_id()), "{method:?}");
+        assert_eq!(stage.world.stored().len(), 1, "{method:?}");
+    }
+}
+
+#[test]
+fn what_one_caller_has_aborted_and_another_waits_for_stays_when_the_object_dies() {
+    let stage = Stage::with_sandbox();
+    let gate = stage.world.before(Method::Metadata).nth(1).held();
+    let (signal, abort) = Signal::new();
+    let one = Running::start(snapshot_as_asked(&stage, labelled(), abort));
+    let other = Running::start(snapshot_as_asked(&stage, labelled(), Abort::never()));
+    assert!(gate.is_reached());
+    signal.fire();
+    one.answer().fails_as(Code::Aborted);
+    stage.dies_during(other);
+    stage.world.goes_well();
+    stage.run(Operation::Restore, &by_label("wanted")).unwrap();
 }
 
 #[test]

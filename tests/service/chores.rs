@@ -192,3 +192,23 @@ fn an_alarm_without_anything_to_do_touches_nothing_outside() {
     stage.ring("agent-42").unwrap();
     assert!(stage.world.calls().is_empty(), "{:?}", stage.world.calls());
 }
+
+#[test]
+fn however_many_stay_although_they_have_expired_it_comes_when_the_next_one_expires() {
+    let stage = Stage::with_sandbox();
+    for label in ["one", "two", "three", "four", "five"] {
+        stage.captures("agent-42", label);
+    }
+    let ledger = stage.ledger("agent-42");
+    let tomorrow = stage.world.moment().plus_millis(DAY);
+    let mut rows = ledger.page(None, None, 9).unwrap();
+    for row in &mut rows {
+        (row.pinned, row.expires_at) = (true, Some(stage.world.moment()));
+    }
+    rows[0].expires_at = Some(tomorrow);
+    for row in &rows {
+        ledger.put_snapshot(row).unwrap();
+    }
+    stage.passes(HOUR);
+    assert_eq!(stage.alarm_due("agent-42"), Some(tomorrow));
+}

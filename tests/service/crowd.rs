@@ -111,6 +111,8 @@ fn calls_that_each_do_something_else_with_a_workspace_are_refused_beyond_what_th
     let calls = crowd(500, |number| {
         stage.begins(Operation::UpdateWorkspace, WORK, &json!({ "expiry": { "idleSeconds": 60 + number } }))
     });
+    let refused = stage.updates(WORK, &json!({ "persistent": false })).fails_as(Code::SandboxBusy);
+    assert!(refused.message().contains("calls for the workspace \"work\""), "{refused}");
     gate.open();
     stop.answer().unwrap();
     assert_eq!(done(calls), 31);

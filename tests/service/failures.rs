@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::model::{Code, Error, Failure};
 
-use super::support::{Checked, Method, Stage};
+use super::support::{Checked, HOUR, Method, Stage};
 
 /// Every class of the SDK's errors with its code: what it means for a backup, and for a restore.
 const CLASSES: &[(&str, &str, Code, Code)] = &[
@@ -167,4 +167,30 @@ fn after_a_lost_answer_it_is_not_said_that_nothing_was_stored() {
     assert_eq!(stage.world.stored().len(), 1);
     let remediation = error.remediation();
     assert!(remediation.contains("Whether a backup was stored is not known"), "{remediation}");
+}
+
+#[test]
+fn a_code_that_is_not_known_passes_where_the_sandbox_says_that_it_is_not_available() {
+    let mut failure = Failure::new("Error", "later").with_code("SOMETHING_NEW");
+    assert_eq!(failing_restore(failure.clone()).code(), Code::RestoreFailed);
+    failure.http_status = Some(503);
+    assert_eq!(failing_restore(failure).code(), Code::SandboxUnavailable);
+}
+
+#[test]
+fn a_backup_that_comes_after_a_failure_of_which_nothing_is_known_is_removed() {
+    let stage = Stage::with_sandbox();
+    stage.world.after(Method::CreateBackup).fails_with(Failure::new("Error", "Nobody knows."));
+    stage.snapshot().fails_as(Code::BackupFailed);
+    assert_eq!(stage.world.stored().len(), 1);
+    stage.passes(HOUR);
+    stage.assert_nothing_stored();
+}
+
+#[test]
+fn a_lost_answer_is_told_also_when_the_sandbox_cannot_be_looked_at_afterwards() {
+    let stage = Stage::with_sandbox();
+    stage.world.after(Method::CreateBackup).fails_in_passing();
+    stage.world.before(Method::State).nth(2).fails_in_passing();
+    stage.snapshot().fails_as(Code::BackupInterrupted);
 }

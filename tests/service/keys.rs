@@ -1,7 +1,9 @@
 //! The keys that sign refs can be changed: the one before is still accepted.
 
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::record::WorkspaceRecord;
 use sandbox_snapshotter::model::{Code, SnapshotRef};
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
 use super::support::{Checked, Stage, by_id, by_ref};
@@ -23,7 +25,6 @@ fn each_workspace_has_a_key_of_its_own() {
     let stage = Stage::with_sandbox();
     stage.runs("agent-7");
     let keys = ["agent-42", "agent-7"].map(|id| {
-        use sandbox_snapshotter::ports::Ledger;
         stage.captures(id, "before");
         stage.ledger(id).workspace().unwrap().unwrap().keys
     });
@@ -81,4 +82,16 @@ fn without_randomness_the_key_stays() {
     stage.run(Operation::RotateKey, &json!({ "sandboxId": "agent-42" })).fails_as(Code::Internal);
     assert_eq!(rotate(&stage), json!({ "key": 2, "previous": 1 }));
     stage.run(Operation::Get, &by_ref(&snapshot)).unwrap();
+}
+
+#[test]
+fn a_workspace_of_an_earlier_version_gets_its_seal_and_keeps_it() {
+    let (stage, _) = Stage::with_snapshot();
+    let ledger = stage.ledger("agent-42");
+    let before = ledger.workspace().unwrap().unwrap();
+    ledger.put_workspace(&WorkspaceRecord { seal: None, ..before.clone() }).unwrap();
+    let snapshot = stage.snapshot().unwrap();
+    let after = ledger.workspace().unwrap().unwrap();
+    assert_eq!(after.keys, before.keys);
+    assert!(after.seal.is_some_and(|seal| snapshot.snapshot_id().is_minted_with(&seal)));
 }

@@ -1,8 +1,8 @@
 //! The tree of sandboxes and snapshots that grows from one sandbox.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::record::{Derivation, DerivationState};
-use sandbox_snapshotter::model::{Lineage, SnapshotRef};
+use sandbox_snapshotter::model::record::{Derivation, DerivationState, SnapshotRecord};
+use sandbox_snapshotter::model::{Lineage, SnapshotId, SnapshotRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
@@ -178,22 +178,70 @@ fn a_sandbox_that_stands_for_a_name_tells_it() {
     assert_eq!(lineage(&stage, &id)["root"]["workspace"], json!({ "name": "work", "tenant": "default" }));
 }
 
+/// Notes that a sandbox was made from a snapshot of another one.
+fn derives(stage: &Stage, snapshot: &SnapshotRef, from: &str, id: &str) {
+    let derivation = Derivation {
+        sandbox_id: sandbox(id),
+        snapshot_id: snapshot.snapshot_id().clone(),
+        lineage: Lineage::Branch,
+        began_at: snapshot.created_at(),
+        state: DerivationState::Ready { holds: true },
+    };
+    stage.ledger(from).put_derivation(&derivation).unwrap();
+}
+
+/// A sandbox from whose snapshot so many others were made.
+fn with_many(derived: usize) -> Stage {
+    let (stage, snapshot) = Stage::with_snapshot();
+    for number in 0..derived {
+        derives(&stage, &snapshot, "agent-42", &format!("agent-42-branch-{number:08}"));
+    }
+    stage
+}
+
 #[test]
 fn a_tree_that_is_too_large_is_cut_and_says_so() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    for number in 0..600 {
-        let derivation = Derivation {
-            sandbox_id: sandbox(&format!("agent-42-branch-{number:08}")),
-            snapshot_id: snapshot.snapshot_id().clone(),
-            lineage: Lineage::Branch,
-            began_at: snapshot.created_at(),
-            state: DerivationState::Ready { holds: true },
-        };
-        stage.ledger("agent-42").put_derivation(&derivation).unwrap();
-    }
-    let tree = lineage(&stage, "agent-42");
+    let tree = lineage(&with_many(600), "agent-42");
     assert_eq!((&tree["sandboxes"], &tree["truncated"]), (&json!(500), &json!(true)));
     let derived = tree["root"]["snapshots"][0]["derived"].as_array().unwrap();
     assert_eq!(derived.len(), 600, "those that were not looked at are named all the same");
     assert_eq!(derived.iter().filter(|branch| branch.get("problem").is_some()).count(), 101);
+}
+
+#[test]
+fn a_tree_of_as_many_sandboxes_as_are_shown_is_whole() {
+    let sizes = [499, 500].map(|derived| lineage(&with_many(derived), "agent-42"));
+    let told = sizes.map(|tree| (tree["sandboxes"].clone(), tree["truncated"].clone()));
+    assert_eq!(told, [(json!(500), json!(false)), (json!(500), json!(true))]);
+}
+
+#[test]
+fn a_tree_of_more_generations_than_are_shown_is_cut_and_says_so() {
+    let trees = [28, 29, 30].map(|generations| {
+        let (stage, snapshot) = Stage::with_snapshot();
+        let id = |generation| if generation == 1 { "agent-42".to_owned() } else { format!("generation-{generation}") };
+        for generation in 2..=generations {
+            derives(&stage, &snapshot, &id(generation - 1), &id(generation));
+        }
+        lineage(&stage, "agent-42")
+    });
+    let told = trees.map(|tree| (tree["sandboxes"].clone(), tree["truncated"].clone()));
+    assert_eq!(told, [(json!(28), json!(false)), (json!(28), json!(true)), (json!(28), json!(true))]);
+}
+
+#[test]
+fn a_sandbox_with_more_snapshots_than_are_shown_is_cut_and_says_so() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let ledger = stage.ledger("agent-42");
+    let row = ledger.snapshot(snapshot.snapshot_id()).unwrap().unwrap();
+    let told = [1000, 1001].map(|count: u32| {
+        for number in 1..count {
+            let snapshot_id = SnapshotId::parse(&format!("snap-{number:016}")).unwrap();
+            let label = number.to_string().try_into().unwrap();
+            ledger.put_snapshot(&SnapshotRecord { snapshot_id, label, ..row.clone() }).unwrap();
+        }
+        let tree = lineage(&stage, "agent-42");
+        (tree["root"]["snapshots"].as_array().unwrap().len(), tree["truncated"].clone())
+    });
+    assert_eq!(told, [(1000, json!(false)), (1000, json!(true))]);
 }

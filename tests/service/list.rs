@@ -1,7 +1,8 @@
 //! The snapshots of a workspace, in pages, and whether each can be restored now.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Failure};
+use sandbox_snapshotter::model::{Code, Failure, SnapshotRef};
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
 use super::support::{Checked, DAY, FILE, Method, Stage, World, by_id, by_label, by_ref};
@@ -294,4 +295,20 @@ fn looking_changes_neither_the_last_use_nor_the_sandbox() {
     assert_eq!(list(&stage, &json!({}))["snapshots"][0]["lastUsedAt"], before);
     assert_eq!(stage.world.files("agent-42"), files);
     assert!(files.unwrap().contains_key(FILE));
+}
+
+#[test]
+fn what_the_sdk_restores_no_more_is_known_without_a_look() {
+    let stage = Stage::with_sandbox();
+    let handle = stage.world.backs_up("agent-42", None);
+    let imported = stage.run(Operation::Import, &json!({ "sandboxId": "agent-42", "backup": handle })).unwrap();
+    let imported = SnapshotRef::decode(&imported).unwrap();
+    let row = stage.ledger("agent-42").snapshot(imported.snapshot_id()).unwrap().unwrap();
+    stage.world.pass(row.stored().unwrap().usable_until.millis_since(stage.world.moment()));
+    let known = || stage.run(Operation::List, &json!({ "sandboxId": "agent-42", "check": false })).unwrap();
+    assert_eq!(known()["snapshots"][0]["restorable"], "yes");
+    stage.world.pass(1);
+    let known = known();
+    assert_eq!(known["snapshots"][0]["restorable"], "no");
+    assert!(known["snapshots"][0]["why"].as_str().unwrap().contains("SDK"), "{known}");
 }

@@ -10,6 +10,7 @@ mod chores;
 mod container;
 mod crowd;
 mod delete;
+mod doubt;
 mod everywhere;
 mod failures;
 mod forgery;

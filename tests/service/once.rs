@@ -296,3 +296,17 @@ fn a_capture_that_is_adopted_late_does_not_change_what_its_key_was_answered() {
     let answer = again.answer().unwrap();
     assert_eq!(stage.run(operation, &arguments).unwrap(), answer);
 }
+
+#[test]
+fn an_alarm_that_rings_during_a_call_leaves_its_key() {
+    let stage = Stage::with_sandbox();
+    let arguments = json!({ "sandboxId": "agent-42", "idempotencyKey": "k" });
+    let gate = stage.world.before(Method::Metadata).nth(1).held();
+    let call = stage.begin(Operation::Snapshot, &arguments);
+    stage.passes(5 * MINUTE);
+    assert!(gate.is_reached());
+    stage.dies_during(call);
+    stage.world.goes_well();
+    stage.run(Operation::Snapshot, &arguments).unwrap();
+    assert_eq!(stage.world.stored().len(), 1, "the answer is the capture that was adopted");
+}

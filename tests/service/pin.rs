@@ -57,6 +57,7 @@ fn an_unpinned_snapshot_that_is_counted_out_goes_soon() {
     let (stage, pinned) = with_pinned();
     let policy = json!({ "sandboxId": "agent-42", "policy": { "keepLast": { "count": 1 } } });
     stage.run(Operation::SetRetention, &policy).unwrap();
+    stage.passes(HOUR);
     stage.run(Operation::Unpin, &by_ref(&pinned)).unwrap();
     stage.passes(HOUR);
     stage.restore(&pinned).fails_as(Code::SnapshotNotFound);

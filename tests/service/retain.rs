@@ -2,7 +2,9 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::backup::MAX_TTL;
+use sandbox_snapshotter::model::record::Stage as State;
 use sandbox_snapshotter::model::{Code, SnapshotRef};
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
 use super::support::{Checked, DAY, HOUR, MINUTE, Method, Stage, by_label, by_ref};
@@ -455,4 +457,28 @@ fn a_policy_that_makes_no_sense_is_refused_and_changes_nothing() {
         stage.run(Operation::SetRetention, &arguments).fails_as(Code::InvalidArgument);
     }
     assert_eq!(left(&stage), ["two", "one"]);
+}
+
+#[test]
+fn what_is_due_goes_where_a_newer_one_can_be_restored_however_many_still_newer_ones_are_damaged() {
+    for damaged in [9, 10, 11] {
+        let stage = Stage::with_sandbox();
+        let capture = |label: &str, seconds: u32| {
+            let arguments = json!({ "sandboxId": "agent-42", "label": label, "expirationSeconds": seconds });
+            SnapshotRef::decode(&stage.run(Operation::Snapshot, &arguments).unwrap()).unwrap()
+        };
+        capture("due", 3600);
+        capture("good", 0);
+        for number in 0..damaged {
+            let snapshot = capture(&format!("damaged {number}"), 0);
+            let mut row = stage.ledger("agent-42").snapshot(snapshot.snapshot_id()).unwrap().unwrap();
+            if let State::Ready { stored } = &mut row.stage {
+                stored.damage_within = Some("It is damaged.".into());
+            }
+            stage.ledger("agent-42").put_snapshot(&row).unwrap();
+        }
+        stage.passes(2 * HOUR);
+        let left = left(&stage);
+        assert!(left.contains(&"good".into()) && !left.contains(&"due".into()), "{left:?}");
+    }
 }

@@ -255,3 +255,23 @@ fn without_randomness_nothing_is_stored() {
         assert_eq!(stage.world.count(Method::CreateBackup), 0);
     }
 }
+
+#[test]
+fn a_backup_that_cannot_be_taken_back_now_is_taken_back_later() {
+    let stage = Stage::with_sandbox();
+    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
+    stage.world.before(Method::Delete).fails_in_passing();
+    stage.snapshot().fails_as(Code::SandboxReplaced);
+    assert_eq!(stage.world.stored().len(), 1);
+    stage.world.goes_well();
+    stage.passes(HOUR);
+    stage.assert_nothing_stored();
+}
+
+#[test]
+fn a_capture_whose_backup_was_taken_back_is_forgotten_with_it() {
+    let stage = Stage::with_sandbox();
+    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
+    stage.snapshot().fails_as(Code::SandboxReplaced);
+    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
+}

@@ -69,6 +69,18 @@ fn what_is_young_is_left_for_the_next_time() {
 }
 
 #[test]
+fn what_is_as_old_as_the_grace_period_goes() {
+    let stage = Stage::with_sandbox();
+    let snapshot = stage.orphans("agent-42");
+    let stored_at = stage.world.metadata_of(snapshot.backup().id().as_str()).created_at;
+    stage.world.pass(DAY - 1 - stage.world.moment().millis_since(stored_at));
+    let grace = json!({ "graceSeconds": 24 * 3600, "dryRun": true });
+    assert_eq!(sweep(&stage, &grace)["young"], 1);
+    stage.world.pass(DAY - stage.world.moment().millis_since(stored_at));
+    assert_eq!(sweep(&stage, &grace)["swept"], 1);
+}
+
+#[test]
 fn how_young_is_for_the_caller_to_say() {
     let stage = with_orphans(1);
     assert_eq!(sweep(&stage, &json!({ "graceSeconds": 3 * 24 * 3600 }))["young"], 1);

@@ -5,9 +5,12 @@ use std::rc::Rc;
 
 use futures_executor::block_on;
 use futures_util::future::join;
+use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{RestoreRequest, SnapshotRequest};
+use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::trace::{Deeds, Trace, note};
 use sandbox_snapshotter::service::{Abort, Snapshotter};
+use serde_json::json;
 
 use super::support::{DAY, Method, Stage, sandbox};
 
@@ -139,4 +142,21 @@ fn work_that_panics_leaves_no_trace_behind() {
     let work = trace.within(async { panic!("as it should here") });
     catch_unwind(AssertUnwindSafe(|| block_on(work))).unwrap_err();
     assert!(Trace::current().is_none());
+}
+
+#[test]
+fn what_is_finished_for_a_worker_that_died_is_named() {
+    let stage = Stage::with_sandbox();
+    let gate = stage.world.before(Method::Metadata).nth(1).held();
+    let work = stage.begin(Operation::Snapshot, &json!({ "sandboxId": "agent-42" }));
+    assert!(gate.is_reached());
+    stage.dies_during(work);
+    stage.world.goes_well();
+    let [lost] = stage.ledger("agent-42").unfinished().unwrap().try_into().unwrap();
+    assert_eq!(deeds(stage.of("agent-42").alarm()).adopted, [lost.snapshot_id]);
+}
+
+#[test]
+fn attempts_alone_are_nothing_that_has_to_be_told() {
+    assert!(attempts(3).is_nothing());
 }

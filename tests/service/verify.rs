@@ -2,6 +2,7 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Failure, SnapshotRef};
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
 use super::support::{Checked, HOUR, Method, Stage, World, by_label, by_ref};
@@ -244,4 +245,13 @@ fn only_what_is_there_can_be_verified() {
     stage.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
     stage.run(Operation::Verify, &by_ref(&snapshot)).fails_as(Code::SnapshotNotFound);
     stage.run(Operation::Verify, &by_label("never")).fails_as(Code::SnapshotNotFound);
+}
+
+#[test]
+fn a_look_that_shows_nothing_new_changes_nothing_in_the_ledger() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    let row = || stage.ledger("agent-42").snapshot(snapshot.snapshot_id()).unwrap();
+    let before = row();
+    stage.run(Operation::List, &json!({ "sandboxId": "agent-42", "check": true })).unwrap();
+    assert_eq!(row(), before);
 }

@@ -16,6 +16,7 @@ fn replaced_when(plan: impl Fn(&World)) {
         let error = stage.checkpoint(operation).fails_as(Code::SandboxReplaced);
         assert!(!error.remediation().contains("wake"), "{}", error.remediation());
         assert_eq!(stage.world.checkpoints_in("agent-42"), 0, "{operation:?}");
+        assert!(stage.world.carries_note("agent-42"), "{operation:?}");
         stage.snapshot().fails_as(Code::SandboxReplaced);
     }
 }
@@ -37,7 +38,8 @@ fn a_sandbox_that_is_starting_is_refused_for_now() {
     for operation in EVERY {
         let stage = Stage::empty();
         stage.world.is_starting("agent-42");
-        assert!(stage.checkpoint(operation).fails_as(Code::SandboxStarting).retryable());
+        let error = stage.checkpoint(operation).fails_as(Code::SandboxStarting);
+        assert!(error.retryable() && !error.remediation().contains("wake"), "{error:?}");
         assert_eq!(stage.world.calls_about("agent-42"), [Method::State]);
     }
 }
@@ -103,7 +105,7 @@ fn a_call_that_was_cut_off_leaves_doubt_about_the_container() {
 
 #[test]
 fn a_container_in_its_first_seconds_is_measured_first() {
-    for millis in [100, 1_000, 10_000] {
+    for millis in [30, 100, 1_000, 10_000] {
         for operation in EVERY {
             let stage = Stage::empty();
             stage.world.writes("agent-42", FILE, "first");
@@ -115,6 +117,24 @@ fn a_container_in_its_first_seconds_is_measured_first() {
             assert_eq!(stage.world.calls_about("agent-42"), calls);
         }
     }
+}
+
+#[test]
+fn a_container_of_half_a_minute_is_asked_once() {
+    let stage = Stage::empty();
+    stage.world.writes("agent-42", FILE, "first");
+    stage.world.pass(30_000);
+    stage.checkpoint(Operation::CreateCheckpoint).unwrap();
+    assert_eq!(stage.world.count(Method::Checkpoint), 1);
+}
+
+#[test]
+fn a_container_that_is_too_young_to_tell_is_not_worked_in() {
+    let stage = Stage::empty();
+    stage.world.writes("agent-42", FILE, "first");
+    stage.world.pass(5);
+    stage.checkpoint(Operation::CreateCheckpoint).fails_as(Code::SandboxReplaced);
+    assert_eq!(stage.world.checkpoints_in("agent-42"), 0);
 }
 
 #[test]

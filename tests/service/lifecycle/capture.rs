@@ -190,3 +190,20 @@ fn each_snapshot_is_kept_with_what_it_depends_on() {
     assert_eq!(dependencies.fingerprint.as_deref(), Some("v1"));
     assert!(dependencies.image.unwrap().starts_with("0.12.10"));
 }
+
+#[test]
+fn what_was_saved_aside_is_of_the_workspaces_directory() {
+    let stage = Stage::empty();
+    let further = json!({ "dir": "/home", "expiry": { "idleSeconds": 0, "maxSeconds": 0 } });
+    stage.creates(WORK, &further).unwrap();
+    let id = stage.sandbox_of(WORK);
+    stage.world.writes(&id, "/home/notes.txt", "first");
+    stage.world.pass(MINUTE);
+    stage.stops(WORK).unwrap();
+    stage.world.writes(&id, "/home/notes.txt", "second");
+    stage.world.pass(MINUTE);
+    let saved = stage.stops(WORK).unwrap()["saved"].clone();
+    stage.goes_back(WORK, &saved).unwrap();
+    stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!(stage.world.files(&stage.sandbox_of(WORK)).unwrap()["/home/notes.txt"], "second");
+}

@@ -265,3 +265,14 @@ fn a_sandbox_that_stands_for_no_name_is_neither_started_nor_ended_for_one() {
     futures_executor::block_on(agent.stirred()).fails_as(Code::WorkspaceNotFound);
     assert!(stage.world.calls().is_empty());
 }
+
+#[test]
+fn what_is_kept_is_that_which_was_seen_and_not_a_container_that_came_meanwhile() {
+    let stage = Stage::with_diverged_work();
+    let id = stage.sandbox_of(WORK);
+    stage.world.before(Method::Stamp).nth(1).happens(move |world| world.is_replaced(&id));
+    stage.starts(WORK, &json!({ "onDiverged": "keep" })).fails_as(Code::OperationInterrupted);
+    assert_ne!(stage.state(WORK), "active");
+    stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!(stage.file(WORK).unwrap(), "first");
+}

@@ -1,6 +1,7 @@
 //! What is left of a sandbox that was being started when somebody died.
 
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
 use crate::support::{FILE, HOUR, MINUTE, Method, Moment, Stage, WORK};
@@ -84,4 +85,21 @@ fn a_sandbox_that_was_handed_out_is_left_alone() {
     stage.passes(3 * HOUR);
     assert_eq!((stage.state(WORK), stage.file(WORK)), ("active", Some("first".into())));
     assert_eq!(stage.world.count(Method::Destroy), 0);
+}
+
+#[test]
+fn it_is_looked_at_when_that_is_due_and_not_at_every_alarm() {
+    let stage = died_starting(Method::Name, Moment::Before);
+    let id = stage.sandbox_of(WORK);
+    stage.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
+    stage.world.forget_calls();
+    let mut looks = Vec::new();
+    for _ in 0..20 {
+        stage.ledger(&id).set_alarm(Some(stage.world.moment())).unwrap();
+        stage.passes(5 * MINUTE);
+        looks.push(stage.world.calls_about(&id).iter().filter(|method| **method == Method::State).count());
+    }
+    // After a minute, ten more and sixty more.
+    let expected = [(1, 1), (2, 12), (3, 7)].into_iter().flat_map(|(count, times)| vec![count; times]);
+    assert!(expected.eq(looks.iter().copied()), "{looks:?}");
 }

@@ -7,7 +7,7 @@ use sandbox_snapshotter::model::{Code, Selection};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use crate::support::{Checked, DAY, MINUTE, Stage, WORK, by_ref, sandbox};
+use crate::support::{Checked, DAY, MINUTE, Method, Stage, WORK, by_ref, sandbox};
 
 /// A fork of `work`, which was deleted by force: what it was made from is gone.
 fn without_what_it_was_made_from() -> Stage {
@@ -141,4 +141,50 @@ fn the_newest_snapshot_of_a_workspace_that_runs_can_be_deleted() {
     let last = stage.saves(WORK, "second");
     stage.starts(WORK, &json!({})).unwrap();
     stage.run(Operation::Delete, &json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": last })).unwrap();
+}
+
+#[test]
+fn a_source_that_cannot_be_asked_is_no_reason_to_start_with_nothing() {
+    let stage = Stage::with_work();
+    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
+    stage.world.stops(&stage.sandbox_of("other"));
+    stage.world.before(Method::Lend).fails_in_passing();
+    stage.starts("other", &json!({ "allowEmpty": true })).fails_as(Code::WorkspaceUnavailable);
+    stage.world.goes_well();
+    assert_eq!(stage.starts("other", &json!({})).unwrap()["how"], "restored");
+}
+
+#[test]
+fn a_workspace_is_started_from_the_newest_whole_snapshot_however_many_partial_ones_came_since() {
+    for partial in [19, 20, 21] {
+        let stage = Stage::with_stopped_work();
+        stage.starts(WORK, &json!({})).unwrap();
+        let id = stage.sandbox_of(WORK);
+        for _ in 0..partial {
+            stage.run(Operation::Snapshot, &json!({ "sandboxId": id, "excludes": ["*.log"] })).unwrap();
+        }
+        stage.world.stops(&id);
+        assert_eq!(stage.starts(WORK, &json!({})).unwrap()["how"], "restored", "{partial}");
+        assert_eq!(stage.file(WORK).unwrap(), "first");
+    }
+}
+
+#[test]
+fn one_whose_newest_snapshot_is_known_to_be_damaged_is_not_started_from_an_older_one() {
+    let stage = Stage::with_stopped_work();
+    stage.starts(WORK, &json!({})).unwrap();
+    let newest = stage.saves(WORK, "second");
+    let id = stage.sandbox_of(WORK);
+    let ledger = stage.ledger(&id);
+    let mut row = ledger.snapshot(&serde_json::from_value(newest).unwrap()).unwrap().unwrap();
+    let backup = row.stored().unwrap().backup.id().to_string();
+    stage.world.spoil(|stored| {
+        if stored.id().as_str() == backup {
+            stored.archive = None;
+        }
+    });
+    stage.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
+    row = ledger.snapshot(&row.snapshot_id).unwrap().unwrap();
+    assert!(row.stored().unwrap().damage.is_some());
+    stage.starts(WORK, &json!({})).fails_as(Code::BackupIncomplete);
 }

@@ -334,3 +334,10 @@ fn what_somebody_wrote_into_the_new_sandbox_is_not_lost_by_making_it() {
     stage.creates(WORK, &json!({})).unwrap();
     assert_eq!(stage.file(WORK).unwrap(), "early");
 }
+
+#[test]
+fn the_directory_of_the_source_may_be_named() {
+    let stage = Stage::with_work();
+    stage.creates("other", &json!({ "sourceWorkspace": WORK, "dir": "/workspace" })).unwrap();
+    assert_eq!(stage.file("other").unwrap(), "first");
+}

@@ -282,3 +282,17 @@ fn a_snapshot_that_is_not_a_workspaces_can_be_a_source_of_any_tenant() {
         stage.creates(WORK, &json!({ "tenant": tenant, "sourceSnapshot": by_id(&snapshot) })).unwrap();
     }
 }
+
+#[test]
+fn a_fork_has_what_was_written_before_it_was_asked_for() {
+    let stage = Stage::with_work();
+    let gate = stage.world.after(Method::CreateBackup).nth(1).held();
+    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": stage.sandbox_of(WORK) }));
+    assert!(gate.is_reached());
+    stage.writes(WORK, "second");
+    let fork = stage.begins(Operation::ForkWorkspace, WORK, &json!({ "newName": "other" }));
+    gate.open();
+    taking.answer().unwrap();
+    fork.answer().unwrap();
+    assert_eq!(stage.file("other").unwrap(), "second");
+}

@@ -4,10 +4,11 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::model::named::answer::Entry;
 use sandbox_snapshotter::model::named::{NamedRecord, State};
+use sandbox_snapshotter::ports::Index;
 use sandbox_snapshotter::service::directory;
 use serde_json::{Value, json};
 
-use crate::support::{Checked, HOUR, MINUTE, MemoryIndex, Method, Stage, WORK};
+use crate::support::{Checked, DAY, HOUR, MINUTE, MemoryIndex, Method, Stage, WORK};
 
 fn list(stage: &Stage, arguments: &Value) -> Value {
     stage.run(Operation::ListWorkspaces, arguments).unwrap()
@@ -126,4 +127,21 @@ fn a_name_that_is_given_again_is_listed_again() {
     assert!(names(&list(&stage, &json!({}))).is_empty());
     stage.creates(WORK, &json!({})).unwrap();
     assert_eq!(names(&list(&stage, &json!({}))), [WORK]);
+}
+
+#[test]
+fn what_is_gone_for_a_day_is_forgotten_when_another_one_goes() {
+    let stage = Stage::with_work();
+    stage.creates("other", &json!({})).unwrap();
+    let index = MemoryIndex::default();
+    let gone = entry(&stage, 7, State::Deleted);
+    directory::note(&index, &gone).unwrap();
+    let other = |version, state| Entry {
+        updated_at: gone.updated_at.plus_millis(2 * DAY),
+        ..Entry::from(&NamedRecord { version, state, ..stage.record("other") })
+    };
+    directory::note(&index, &other(7, State::Stopped)).unwrap();
+    assert!(index.entry(&gone.name).unwrap().is_some());
+    directory::note(&index, &other(8, State::Deleted)).unwrap();
+    assert!(index.entry(&gone.name).unwrap().is_none());
 }

@@ -89,3 +89,32 @@ fn a_workspace_of_which_nothing_was_under_way_is_left_as_it_is() {
     assert_eq!(stage.record(WORK).history, before.history);
     assert!(stage.is_up(WORK));
 }
+
+/// The Worker died while it was making `work`, before it had its sandbox.
+fn died_before_it_had_a_sandbox() -> Stage {
+    let stage = Stage::empty();
+    let gate = stage.world.before(Method::Claim).nth(1).held();
+    let making = stage.begins(Operation::CreateWorkspace, WORK, &for_ever());
+    assert!(gate.is_reached());
+    stage.dies_during(making);
+    stage.world.goes_well();
+    stage.world.forget_calls();
+    stage
+}
+
+#[test]
+fn what_was_never_made_can_be_changed_and_then_started() {
+    let stage = died_before_it_had_a_sandbox();
+    stage.updates(WORK, &json!({ "retention": { "keepLast": { "count": 1 } } })).unwrap();
+    assert_eq!(stage.world.count(Method::SetPolicy), 0);
+    stage.starts(WORK, &json!({})).unwrap();
+    let policy = stage.run(Operation::Retention, &json!({ "sandboxId": stage.sandbox_of(WORK) })).unwrap();
+    assert_eq!(policy["policy"]["keepLast"]["count"], 1);
+}
+
+#[test]
+fn what_was_never_made_is_stopped_without_a_look_into_its_sandbox() {
+    let stage = died_before_it_had_a_sandbox();
+    stage.stops(WORK).unwrap();
+    assert_eq!(stage.world.count(Method::Halt), 0);
+}

@@ -1,7 +1,7 @@
 //! A workspace is started: what is there is left as it is, and what is not there is made again.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
 use crate::support::{Checked, FILE, MINUTE, Method, Running, Signal, Stage, WORK, address, on};
@@ -78,6 +78,19 @@ fn starts_that_want_different_things_do_not_share_an_answer() {
     gate.open();
     assert_eq!(first.answer().unwrap()["how"], "restored");
     assert_eq!(second.answer().unwrap()["how"], "alive");
+}
+
+#[test]
+fn a_start_that_comes_when_another_has_looked_already_looks_again() {
+    let stage = Stage::with_work();
+    let gate = stage.world.after(Method::Probe).nth(1).held();
+    let first = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    assert!(gate.is_reached());
+    stage.world.stops(&stage.sandbox_of(WORK));
+    let second = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    gate.open();
+    assert_eq!(first.answer().unwrap()["how"], "alive");
+    assert_ne!(second.answer().map(|answer| answer["how"].clone()), Ok(json!("alive")));
 }
 
 #[test]
@@ -250,4 +263,38 @@ fn files_outside_of_the_directory_do_not_persist() {
     stage.starts(WORK, &json!({})).unwrap();
     let files = stage.world.files(&id).unwrap();
     assert_eq!(files.keys().collect::<Vec<_>>(), [FILE]);
+}
+
+/// Somebody starts `work`, another one does `operation`, and a third one asks for the same start: what he is told.
+fn started_after(operation: Operation, further: &Value) -> (Stage, Result<Value>) {
+    let stage = Stage::with_stopped_work();
+    let gate = stage.world.before(Method::RestoreBackup).nth(1).held();
+    let first = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    let other = stage.begins(operation, WORK, further);
+    let last = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    assert!(gate.is_reached());
+    gate.open();
+    first.answer().unwrap();
+    other.answer().unwrap();
+    let answer = last.answer();
+    (stage, answer)
+}
+
+#[test]
+fn a_start_that_was_asked_for_after_a_stop_starts_again() {
+    let (stage, answer) = started_after(Operation::StopWorkspace, &json!({}));
+    assert_eq!(answer.unwrap()["state"], "active");
+    assert!(stage.is_up(WORK));
+}
+
+#[test]
+fn a_start_that_was_asked_for_after_a_change_is_told_of_what_was_changed() {
+    let (_, answer) = started_after(Operation::UpdateWorkspace, &json!({ "env": { "A": "1" } }));
+    assert_eq!(answer.unwrap()["envNames"], json!(["A"]));
+}
+
+#[test]
+fn a_start_that_was_asked_for_after_a_delete_finds_nothing() {
+    let (_, answer) = started_after(Operation::DeleteWorkspace, &json!({}));
+    answer.fails_as(Code::WorkspaceNotFound);
 }

@@ -2,9 +2,14 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Failure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Checked, FILE, MINUTE, Method, Stage, WORK, for_ever};
+
+/// Why a workspace came to be what it is.
+fn cause(described: &Value) -> &str {
+    described["history"][0]["cause"].as_str().unwrap()
+}
 
 #[test]
 fn a_stop_takes_a_snapshot_and_ends_the_sandbox() {
@@ -101,6 +106,7 @@ fn one_that_does_not_persist_takes_no_snapshot() {
     let stage = Stage::with_work_as(&json!({ "persistent": false }));
     let stopped = stage.stops(WORK).unwrap();
     assert!(stopped.get("lastSnapshot").is_none(), "{stopped}");
+    assert!(cause(&stopped).ends_with("no snapshot was taken"), "{stopped}");
     assert!(!stage.is_up(WORK));
     stage.assert_nothing_stored();
 }
@@ -134,6 +140,7 @@ fn one_whose_sandbox_slept_says_so() {
     let stopped = stage.stops(WORK).unwrap();
     assert_eq!((&stopped["wasAsleep"], &stopped["state"]), (&json!(true), &json!("stopped")));
     assert_eq!(stopped["lastSnapshot"]["id"], json!(last.unwrap().id));
+    assert!(cause(&stopped).ends_with("its sandbox had ended before"), "{stopped}");
 }
 
 #[test]

@@ -286,3 +286,33 @@ fn an_update_waits_for_its_turn() {
     stop.answer().unwrap();
     assert_eq!(update.answer().unwrap()["state"], "stopped");
 }
+
+#[test]
+fn a_snapshot_that_cannot_be_looked_for_is_not_said_to_be_missing() {
+    let (stage, first) = with_two_states();
+    stage.world.before(Method::Find).fails_in_passing();
+    stage.goes_back(WORK, &first).fails_as(Code::WorkspaceUnavailable);
+}
+
+#[test]
+fn what_the_former_sandbox_is_left_with_is_not_the_last_snapshot_of_the_new_one() {
+    let (stage, first) = with_two_states();
+    stage.goes_back(WORK, &first).unwrap();
+    stage.passes(5 * MINUTE);
+    assert_eq!(stage.snapshots_of(stage.record(WORK).former[0].as_str()).len(), 2);
+    assert_eq!(stage.record(WORK).last_snapshot, None);
+}
+
+#[test]
+fn an_id_that_was_drawn_and_is_somebodys_is_left_to_him() {
+    let (stage, first) = with_two_states();
+    let taken = format!("{}-restored-aaaaaaaa", stage.sandbox_of(WORK));
+    stage.runs(&taken);
+    stage.captures(&taken, "an application's own");
+    stage.world.forget_calls();
+    stage.world.draws_next(Some([0; 32]));
+    stage.goes_back(WORK, &first).unwrap();
+    assert_ne!(stage.sandbox_of(WORK), taken);
+    assert!(stage.world.calls_about(&taken).contains(&Method::Claim));
+    assert!(!stage.world.calls_about(&taken).contains(&Method::Retire));
+}

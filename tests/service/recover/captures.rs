@@ -1,10 +1,12 @@
 //! Snapshots that were being made when their worker died.
 
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
 use super::{capture, dead_at, died_capturing, mark_of_the_unfinished};
-use crate::support::{DAY, HOUR, MINUTE, Method, Moment, Stage, by_label, by_ref};
+use crate::support::{Checked, DAY, HOUR, MINUTE, Method, Moment, Signal, Stage, by_label, by_ref};
 
 // A snapshot is made, and the sandbox answered.
 
@@ -80,6 +82,35 @@ fn a_capture_that_is_not_whole_is_removed() {
 }
 
 #[test]
+fn a_container_that_a_late_look_has_started_is_not_captured_even_where_it_could_not_be_marked() {
+    let stage = died_capturing(Method::Metadata, Moment::Before);
+    stage.world.before(Method::Metadata).first(999).fails_in_passing();
+    stage.passes(10 * MINUTE);
+    stage.world.goes_well();
+    assert_eq!(stage.ledger("agent-42").workspace().unwrap().unwrap().doubt, None, "what was in doubt is settled");
+    stage.world.dies_unnoticed("agent-42");
+    stage.world.before(Method::LeaveNote).nth(1).fails_in_passing();
+    let listed = json!({ "sandboxId": "agent-42" });
+    stage.restart();
+    stage.run(Operation::List, &listed).unwrap();
+    stage.world.pass(1000);
+    stage.snapshot().fails_as(Code::SandboxReplaced);
+}
+
+#[test]
+fn a_call_that_is_made_again_before_its_capture_is_followed_up_makes_one_snapshot() {
+    let stage = died_capturing(Method::Metadata, Moment::Before);
+    stage.world.before(Method::State).nth(1).fails_in_passing();
+    let taken = stage.run(Operation::Snapshot, &capture()).unwrap();
+    stage.passes(HOUR);
+    let listed = stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    let ids: Vec<_> = listed["snapshots"].as_array().unwrap().iter().map(|found| &found["snapshotId"]).collect();
+    assert_eq!(ids, [&taken["ref"]["snapshotId"]]);
+    assert_eq!(stage.world.stored().len(), 1);
+    stage.assert_settled();
+}
+
+#[test]
 fn a_capture_is_not_given_up_because_r2_fails_in_passing() {
     let stage = died_capturing(Method::Metadata, Moment::Before);
     stage.world.before(Method::Metadata).first(9).fails_in_passing();
@@ -99,7 +130,69 @@ fn a_capture_that_was_being_taken_back_is_not_adopted() {
     stage.assert_settled();
 }
 
+#[test]
+fn a_whole_capture_that_was_being_taken_back_is_not_adopted_either() {
+    let stage = Stage::with_sandbox();
+    let looked_up = stage.world.before(Method::Metadata).nth(1).held();
+    let (signal, abort) = Signal::new();
+    let mut work = stage.begin_until(Operation::Snapshot, &capture(), abort);
+    assert!(looked_up.is_reached());
+    signal.fire();
+    assert!(work.is_done());
+    let removed = stage.world.before(Method::Delete).nth(1).held();
+    looked_up.open();
+    stage.world.go_on_in_background();
+    assert!(removed.is_reached());
+    stage.dies_during(work);
+    stage.world.goes_well();
+    stage.passes(HOUR);
+    stage.assert_nothing_stored();
+    stage.assert_settled();
+}
+
+#[test]
+fn a_capture_that_was_taken_back_is_forgotten_at_once() {
+    let stage = Stage::with_sandbox();
+    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
+    dead_at(&stage, Operation::Snapshot, &capture(), Method::Delete, Moment::After);
+    stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
+}
+
 // A snapshot is made, and the sandbox did not answer.
+
+#[test]
+fn a_capture_whose_backup_was_found_and_removed_is_forgotten_at_once() {
+    let stage = died_capturing(Method::CreateBackup, Moment::After);
+    stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
+}
+
+#[test]
+fn a_backup_is_looked_for_as_long_however_often_workers_die_meanwhile() {
+    let stage = died_capturing(Method::CreateBackup, Moment::Before);
+    let mark = mark_of_the_unfinished(&stage);
+    for _ in 0..5 {
+        stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+        stage.restart();
+    }
+    stage.passes(50 * MINUTE);
+    stage.world.backs_up("agent-42", Some(&mark));
+    stage.passes(3 * HOUR);
+    stage.assert_nothing_stored();
+    stage.assert_settled();
+}
+
+#[test]
+fn a_container_that_a_lost_capture_may_have_started_does_not_count_when_the_capture_is_forgotten() {
+    let stage = Stage::with_sandbox();
+    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
+    dead_at(&stage, Operation::Snapshot, &capture(), Method::CreateBackup, Moment::After);
+    stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
+    stage.world.pass(1000);
+    stage.snapshot().fails_as(Code::SandboxReplaced);
+}
 
 #[test]
 fn a_capture_that_the_sandbox_did_not_answer_is_removed_by_its_mark() {

@@ -53,7 +53,7 @@ fn a_restore_that_goes_on_in_its_sandbox_after_a_crash_is_ended_too() {
 #[test]
 fn a_sandbox_that_is_down_is_not_forgotten_as_long_as_a_restore_may_go_on_in_it() {
     let (stage, ..) = died_restoring(Method::RestoreBackup, Moment::Before);
-    for _ in 0..2 {
+    for _ in 0..5 {
         stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
         stage.restart();
         stage.world.pass(10_000);
@@ -121,6 +121,21 @@ fn a_sandbox_that_is_up_again_is_destroyed_and_looked_at_from_the_beginning() {
         assert_eq!(stage.world.calls_about(&minted_id), [Method::State; 3], "{wait}");
         stage.assert_settled();
     }
+}
+
+#[test]
+fn a_sandbox_that_could_not_be_destroyed_is_looked_at_again_after_ten_minutes() {
+    let (stage, minted_id) = destroyed_after_a_crash();
+    stage.world.writes(&minted_id, FILE, "restored after all");
+    stage.world.before(Method::Destroy).fails_in_passing();
+    while stage.world.count(Method::Destroy) == 0 {
+        stage.passes(MINUTE);
+    }
+    stage.world.forget_calls();
+    stage.passes(8 * MINUTE);
+    assert_eq!(stage.world.calls_about(&minted_id), []);
+    stage.passes(3 * MINUTE);
+    assert_ne!(stage.world.calls_about(&minted_id), []);
 }
 
 #[test]
