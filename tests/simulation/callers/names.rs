@@ -151,6 +151,7 @@ async fn call(world: &Rc<World>, call: NameCall) {
     }
     let first_at = key.as_ref().map_or(asked_at, |key| world.book.borrow().keyed_names[key].asked_at);
     let is_repeated = first_at != asked_at;
+    let is_fork = matches!(call, NameCall::Fork(_));
     let heard = match call {
         NameCall::Create(request) => {
             world.trace(&format_args!("creates {address} from {:?}", request.source));
@@ -187,13 +188,17 @@ async fn call(world: &Rc<World>, call: NameCall) {
             world.violated("rule 3, the same answer for the same key", &format_args!("{address}: {error}"));
         }
     }
-    let was_deleted = world.book.borrow().name_deletes.get(&address).is_some_and(|at| *at >= first_at);
+    let is_another = if is_fork {
+        names::is_made_anew(world, &address, first_at)
+    } else {
+        world.book.borrow().name_deletes.get(&address).is_some_and(|at| *at >= first_at)
+    };
     let Some(key) = key else { return };
     let mut book = world.book.borrow_mut();
     let Some(keyed) = book.keyed_names.get_mut(&key) else { return };
     keyed.is_lost = matches!(heard, Err(Lost));
     let Ok(Ok(answer)) = heard else { return };
-    let is_kept = world.now() - first_at < KEPT && !was_deleted;
+    let is_kept = world.now() - first_at < KEPT && !is_another;
     match &keyed.answer {
         Some(first) if *first != answer && is_kept => {
             world.violated("rule 3, the same answer for the same key", &format_args!("{first} and {answer}"));

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::{NamedRecord, Stamp, State};
 use sandbox_snapshotter::model::record::{SnapshotRecord, SnapshotState, WorkspaceRecord};
-use sandbox_snapshotter::model::{BackupId, Directory, SandboxId};
+use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Ledger;
 
 use crate::world::{Container, Files, OF_IMAGE, Source, World};
@@ -66,6 +66,15 @@ pub fn source(world: &Rc<World>, id: &SandboxId) -> Source {
     Some((row.snapshot_id, files))
 }
 
+/// The files of a snapshot that a sandbox can be filled from.
+pub fn files_of(world: &Rc<World>, id: &SandboxId, snapshot: &SnapshotId) -> Option<Files> {
+    let parent = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.parent);
+    let ledgers = [Some(id.clone()), parent.map(|parent| parent.origin_id)];
+    let mut rows = ledgers.iter().flatten().filter_map(|id| world.ledger(id).snapshot(snapshot).unwrap());
+    let row = rows.find(|row| row.stored().is_some())?;
+    Some(world.truths.borrow()[row.stored()?.backup.id()].files.clone())
+}
+
 /// Those that are being let go, or just were: whoever began before that may still restore them.
 fn outgoing(world: &Rc<World>, id: &SandboxId) -> Vec<Source> {
     let ledger = world.ledger(id);
@@ -108,7 +117,10 @@ pub fn is_stamped(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
                 world.violated("rule 11, what is kept was written by somebody", &format_args!("{id}"));
             }
         }
-        Stamp::Kept(_) => {}
+        Stamp::Kept(_) => world.with(id, |sandbox, _| {
+            let started_at = sandbox.container.as_ref().unwrap().started_at;
+            sandbox.kept.insert(started_at);
+        }),
     }
 }
 

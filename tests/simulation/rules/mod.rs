@@ -103,7 +103,9 @@ fn captured(world: &Rc<World>, id: &SandboxId, since: Timestamp, row: &SnapshotR
     }
     let is_half_filled = matches!(truth.stamp, Some(Stamp::Filling(_) | Stamp::Filled(_)));
     let is_ready = matches!(truth.stamp, Some(Stamp::Ready(_)));
-    if is_half_filled || (world.stands(id) && !row.aside && !is_ready) {
+    // Of a container that woke by itself, and that a start has kept since.
+    let is_kept = || world.with(id, |sandbox, _| sandbox.kept.contains(&truth.started_at));
+    if is_half_filled || (world.stands(id) && !row.aside && !is_ready && !is_kept()) {
         world.violated(
             "rule 10, only the workspace's own files are captured",
             &format_args!("{name}: {:?}", truth.stamp),

@@ -9,6 +9,7 @@ use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId, Timestamp, Workspa
 use sandbox_snapshotter::ports::Ledger;
 use serde::{Deserialize, Serialize};
 
+use super::lifecycle;
 use crate::world::{Files, World};
 
 /// How long an answer is surely kept for its key, in milliseconds.
@@ -90,6 +91,7 @@ fn is_as_told(world: &Rc<World>, address: &Address, asked_at: i64, started: &Tol
     let is_latest = world.home(address).record().is_some_and(|record| {
         record.state == State::Active && record.started_at == started.started_at && record.sandbox_id == *id
     });
+    let told = started.restored_from.as_ref().and_then(|snapshot| lifecycle::files_of(world, id, snapshot));
     let wrong = world.with(id, |sandbox, _| {
         let container = sandbox.container.as_ref()?;
         let is_ready = matches!(container.stamp, Some(Stamp::Ready(_)));
@@ -97,17 +99,28 @@ fn is_as_told(world: &Rc<World>, address: &Address, asked_at: i64, started: &Tol
             return Some(format!("{id} is {:?}", container.stamp));
         }
         let from = container.filled_from.as_ref().filter(|_| is_latest && is_ready)?;
-        let from = from.as_ref().map(|(id, _)| id);
-        let is_right = match started.how {
-            How::Restored => from == started.restored_from.as_ref(),
-            How::Empty => from.is_none(),
-            How::Alive | How::Kept => true,
+        let is_right = match (&started.how, from) {
+            // One that was being captured as the start began may have become the newest, with the same files.
+            (How::Restored, Some((newest, files))) => {
+                Some(newest) == started.restored_from.as_ref() || told.as_ref() == Some(files)
+            }
+            (How::Restored, None) => false,
+            (How::Empty, from) => from.is_none(),
+            (How::Alive | How::Kept, _) => true,
         };
+        let from = from.as_ref().map(|(id, _)| id);
         (!is_right).then(|| format!("{id} was filled from {from:?}, and not {:?}", started.restored_from))
     });
     if let Some(wrong) = wrong {
         world.violated("rule 11, a start says what it did", &format_args!("{wrong}"));
     }
+}
+
+/// Whether there is not that workspace any more which was there at that time.
+pub fn is_made_anew(world: &Rc<World>, address: &Address, since: i64) -> bool {
+    let was_deleted = world.book.borrow().name_deletes.get(address).is_some_and(|at| *at >= since);
+    // What can't be made goes by itself.
+    was_deleted || world.home(address).record().is_none_or(|record| record.created_at.as_millis() >= since)
 }
 
 /// Forks were answered.
@@ -119,7 +132,7 @@ pub fn forked(
     forked: &Forked,
 ) {
     let is_forgotten = asked_at - first_at >= KEPT;
-    let is_another = is_forgotten || world.book.borrow().name_deletes.get(address).is_some_and(|at| *at >= first_at);
+    let is_another = is_forgotten || is_made_anew(world, address, first_at);
     for fork in &forked.forks {
         let own = Address { tenant: address.tenant.clone(), name: fork.name.clone() };
         match (&fork.value, &fork.error) {
@@ -137,7 +150,9 @@ pub fn forked(
             _ => world.violated("rule 13, a fork is made or not", &format_args!("{own}")),
         }
     }
-    let Some(before) = before else { return };
+    // It may have gone back meanwhile, to a sandbox of its own.
+    let is_its = |before: &&Present| world.home(address).record().is_some_and(|record| record.sandbox_id == before.id);
+    let Some(before) = before.filter(is_its) else { return };
     let is_there = world.with(&before.id, |sandbox, _| {
         sandbox.container.as_ref().is_some_and(|container| container.number == before.number)
     });

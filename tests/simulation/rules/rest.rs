@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::answer::Entry;
 use sandbox_snapshotter::model::named::standing::{OnDiverged, Start};
-use sandbox_snapshotter::model::named::{Address, NamedRecord, Stamp, State};
+use sandbox_snapshotter::model::named::{Address, NamedRecord, State};
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::StartRequest;
 use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId};
@@ -53,10 +53,10 @@ fn sandbox(world: &Rc<World>, id: &SandboxId) {
             let image = Some(format!("image {}", container.image));
             !container.files.is_empty() && standing.image != image
         };
-        // What is kept may be kept by halves: it is somebody's work, and not lost by that.
-        let is_stamped = |stamp: &Stamp| !matches!(stamp, Stamp::Kept(_));
         sandbox.container.as_ref().is_some_and(|container| {
-            container.stamp.as_ref().is_some_and(is_stamped) || (container.is_accident && !is_odd(container))
+            // What a start was to keep is somebody's work, and not ended because the start failed.
+            let is_stamped = container.stamp.is_some() && !sandbox.kept.contains(&container.started_at);
+            is_stamped || (container.is_accident && !is_odd(container))
         })
     });
     let is_woken = world.book.borrow().woken.contains(id);

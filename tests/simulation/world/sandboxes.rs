@@ -1,6 +1,6 @@
 //! Sandboxes whose containers come and go, with the habits of the SDK (0.12.10).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_channel::oneshot;
 use sandbox_snapshotter::model::named::Stamp;
@@ -33,6 +33,8 @@ pub type Awake = Option<u64>;
 pub struct Sandbox {
     /// Its container.
     pub container: Option<Container>,
+    /// When those of its containers were started that woke by themselves, and that a start was to keep.
+    pub kept: BTreeSet<i64>,
     /// Whether somebody works in it: then nothing but captures may touch it.
     pub is_somebodys: bool,
     /// How many of its containers died.
