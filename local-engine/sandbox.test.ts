@@ -174,7 +174,7 @@ test('background processes', async () => {
   const { id } = await box.call('startProcess', 'echo log; read -r line </tmp/gate; echo "$line"');
   await box.call('exec', 'echo go >/tmp/gate');
   const events: string = await box.call('streamProcessLogs', id);
-  assert.match(events, /"log\\n".*"go\\n".*"exit"/s);
+  assert.match(events, /"log\\n.*go\\n".*"exit"/s);
   assert.equal((await box.call('getProcess', id)).status, 'completed');
   assert.equal((await box.call('getProcessLogs', id)).stdout, 'log\ngo\n');
   await box.call('startProcess', 'sleep 1000', { processId: 'sleeper' });

@@ -44,6 +44,8 @@ export class Judge {
 
   /** Failures whose line in the log was not seen yet: what they were of, by their correlation ids. */
   readonly #unseen = new Map<string, string>();
+  /** The correlation ids of lines that were seen: a line may come before the failure that it tells of. */
+  readonly #seen = new Set<string>();
 
   /** Every failure is legible, and tells no secret. */
   failure(thrown: Thrown, operation: string, way: 'rpc' | 'http') {
@@ -57,7 +59,8 @@ export class Judge {
     if (!remediation) wrong('says nothing of what to do');
     if (!/^[0-9a-f]{16}$/.test(correlationId)) wrong('has no correlation id');
     if (way === 'rpc' && !message.startsWith(`${code}: `)) wrong('does not begin with its code');
-    this.#unseen.set(correlationId, `${code} of ${operation} over ${way}`);
+    if (!this.#seen.has(correlationId))
+      this.#unseen.set(correlationId, `${code} of ${operation} over ${way}`);
     const told = JSON.stringify(thrown);
     for (const secret of UNTOLD) if (told.includes(secret)) wrong(`tells "${secret}"`);
   }
@@ -67,6 +70,7 @@ export class Judge {
     if (!linesMayBeLost)
       for (const [id, what] of this.#unseen) this.violation(`The failure ${what} is not in the log: ${id}`);
     this.#unseen.clear();
+    this.#seen.clear();
   }
 
   /** A line of the log tells no secret, and of no defect. Lines of the SDK have the commands that ran, which is known. */
@@ -75,7 +79,9 @@ export class Judge {
       this.violation(`A defect is in the log: ${line}`);
     const event = eventOf(line);
     if (event === undefined) return;
-    this.#unseen.delete(String(event['correlationId']));
+    const id = String(event['correlationId']);
+    this.#unseen.delete(id);
+    this.#seen.add(id);
     if (line.includes(CANARY)) this.violation(`A line of the log tells a secret: ${line}`);
     if (event['code'] === 'INTERNAL') this.violation(`A defect is in the log: ${line}`);
   }

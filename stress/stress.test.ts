@@ -51,6 +51,7 @@ describe('what must be flat', () => {
     workerd: 200,
     node: 150,
     handles: 100,
+    awake: 20,
     processes: 6,
     mounts: 20,
     objects: 20,

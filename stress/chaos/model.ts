@@ -101,6 +101,14 @@ export class Named {
     this.isLost = false;
   }
 
+  /** It was made from what another one held. */
+  isMadeFrom(other: Named) {
+    if (!other.isLost) return this.isSafe(other.tree);
+    this.#saved = other.#saved;
+    this.#since = [...other.#since];
+    this.isLost = true;
+  }
+
   /** These files are in a snapshot of it. */
   isSafe(tree: Tree) {
     this.#saved = tree;

@@ -70,7 +70,8 @@ function goBack(named: Named, { id, tree }: { id: string; tree: Tree }): Intenti
 function fork(round: Round, named: Named, key: string): Intention {
   const options = { newName: `${named.name}-${key}`, count: 2, copyEnv: true, idempotencyKey: key };
   const made = new Map<string, string>();
-  return intend(named, 'fork', options, ({ forks }: ForkedWorkspaces) => {
+  const stays = ({ forks }: ForkedWorkspaces) => forks.map(({ name, value }) => [name, value?.sandboxId]);
+  const forked = intend(named, 'fork', options, ({ forks }: ForkedWorkspaces) => {
     for (const { name, value } of forks) {
       if (!value) continue;
       round.same(
@@ -83,14 +84,14 @@ function fork(round: Round, named: Named, key: string): Intention {
     if (forks.some(({ value }) => !value)) return false;
     for (const { name, value } of forks) {
       const copy = new Named(name, named.secret);
-      copy.isSafe(named.tree);
-      // What it was made from is not known, where that had lost its files.
-      copy.isLost = named.isLost;
+      copy.isMadeFrom(named);
       handedOut(copy, value!);
       round.named.push(copy);
     }
     return true;
   });
+  // The forks are the same, and told of as they are by then.
+  return { ...forked, stays };
 }
 
 function remove(named: Named): Intention {

@@ -27,6 +27,8 @@ export interface Intention {
   got: (answer: any) => boolean | void;
   /** Whether there is a key: the answer is the same every time. */
   isKeyed: boolean;
+  /** What of the answer is the same every time, where that is not all of it. */
+  stays?: (answer: any) => unknown;
   answer?: unknown;
   /** A refusal that is the last word. */
   refusal?: Refusal;
@@ -133,7 +135,8 @@ export class Round {
         if (intention.got(answer) === false) return `not all of it: ${shown(answer)}`;
         intention.answer = answer ?? null;
       } else {
-        this.same(answer, intention.answer, `the second answer of ${intention.operation} to one key`);
+        const [second, first] = [answer, intention.answer].map(intention.stays ?? ((all) => all));
+        this.same(second, first, `the second answer of ${intention.operation} to one key`);
       }
       return undefined;
     } catch (error) {

@@ -13,6 +13,8 @@ export interface Sample {
   node: number;
   /** Open files, sockets and pipes of both. */
   handles: number;
+  /** Durable Objects of the snapshotter that are in memory. */
+  awake: number;
   /** Processes below this one: workerd, the engine's containers and what runs in them. */
   processes: number;
   /** Mounts of the machine, as this process sees them. */
@@ -25,19 +27,23 @@ export interface Sample {
   names: number;
 }
 
+/** The database of an object, which is open as long as the object is in memory. */
+const AWAKE = /\/do\/sandbox-snapshotter-\w+\/[0-9a-f]{64}\.sqlite$/;
+
 /** Measures. */
 export async function measure(stage: Stage): Promise<Sample> {
   globalThis.gc?.();
   const below = await descendants(process.pid);
   const workerd = below.filter(({ name }) => name === 'workerd').map(({ pid }) => pid);
-  const handles = await Promise.all([process.pid, ...workerd].map(openFiles));
+  const open = (await Promise.all([process.pid, ...workerd].map(openFiles))).flat();
   const memory = await Promise.all(workerd.map(residentMegabytes));
   const ledgers = await databases(stage.folder, ['Workspace']);
   const names = await databases(stage.folder, ['NamedWorkspace', 'Directory']);
   return {
     workerd: sum(memory),
     node: await residentMegabytes(process.pid),
-    handles: sum(handles),
+    handles: open.length,
+    awake: open.filter((target) => AWAKE.test(target)).length,
     processes: below.length,
     mounts: (await readFile('/proc/self/mounts', 'utf8')).split('\n').length,
     objects: (await stage.world.objects()).length,
@@ -71,11 +77,12 @@ async function processOf(pid: string): Promise<Process | undefined> {
   return parent === undefined ? undefined : { pid: Number(pid), parent: Number(parent), name };
 }
 
-async function openFiles(pid: number): Promise<number> {
+/** What the open files, sockets and pipes of a process are. */
+async function openFiles(pid: number): Promise<string[]> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder).catch(() => []);
   const targets = await Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => undefined)));
-  return targets.filter((target) => target !== undefined).length;
+  return targets.filter((target) => target !== undefined);
 }
 
 async function residentMegabytes(pid: number): Promise<number> {

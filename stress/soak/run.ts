@@ -56,6 +56,9 @@ const LONG_ENOUGH = 31 * DAY;
 const PUT_AWAY_MILLIS = 12_000;
 const RESTS = 4;
 
+/** How many objects may be in memory then: those whose alarm goes off just now. */
+const MOST_AWAKE = 4;
+
 /** How a soak goes. */
 export interface SoakOptions extends StageOptions {
   minutes: number;
@@ -124,6 +127,7 @@ async function atRest(stage: Stage): Promise<Sample> {
     least = next;
     if (isAtRest) break;
   }
+  stage.judge.holds(least.awake <= MOST_AWAKE, `${least.awake} objects stay in memory that nobody uses`);
   return least;
 }
 

@@ -7,6 +7,7 @@ export const ALLOWED: Record<keyof Sample, (sample: Sample) => number> = {
   workerd: ({ workerd }) => Math.max(32, workerd * 0.15),
   node: ({ node }) => Math.max(32, node * 0.15),
   handles: () => 6,
+  awake: () => 4,
   processes: () => 2,
   mounts: () => 2,
   objects: () => 2,
