@@ -58,6 +58,8 @@ async fn begin<P: Ports>(
 ) -> Result<(Origin, Settings)> {
     this.existing()?;
     let _turn = this.turn(abort).await?;
+    // Others had their turns before.
+    this.existing()?;
     let kept_since = this.now().plus_millis(-KEPT_MILLIS);
     let record = this.change(|record| record.forks.retain(|forking| forking.at > kept_since))?;
     let known = call.as_ref().and_then(|call| record.forks.iter().find(|known| known.call.key == call.key));

@@ -123,6 +123,20 @@ fn one_whose_sandbox_sleeps_is_forked_from_its_newest_snapshot() {
 }
 
 #[test]
+fn one_that_was_deleted_while_the_fork_waited_is_not_forked() {
+    let stage = Stage::with_work();
+    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
+    let _first = stage.begins(Operation::ForkWorkspace, WORK, &json!({ "newName": "first" }));
+    assert!(gate.is_reached());
+    let delete = stage.begins(Operation::DeleteWorkspace, WORK, &json!({}));
+    let fork = stage.begins(Operation::ForkWorkspace, WORK, &json!({ "newName": "other" }));
+    gate.open();
+    delete.answer().unwrap();
+    fork.answer().fails_as(Code::WorkspaceNotFound);
+    stage.described("other").fails_as(Code::WorkspaceNotFound);
+}
+
+#[test]
 fn one_that_was_written_into_since_it_woke_by_itself_is_not_forked() {
     let stage = Stage::with_diverged_work();
     stage.forks(WORK, &json!({ "newName": "other" })).fails_as(Code::WorkspaceDiverged);
