@@ -70,6 +70,9 @@ pub struct Standing {
     /// Files are being put into its container, or were when somebody died: until that is settled nothing is captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filling: Option<LooseEnd>,
+    /// A backup was being applied to it, and nobody saw the end of that: it may go on in another container.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restoring: bool,
     /// When it was first handed out. What was handed out once is never begun anew unasked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_at: Option<Timestamp>,
@@ -313,6 +316,7 @@ impl Standing {
             address,
             dir,
             filling: None,
+            restoring: false,
             opened_at: None,
             image: None,
             baseline: None,

@@ -88,6 +88,7 @@ async fn keep<P: Ports>(
     request: &ResumeRequest,
     before: Option<&Stamp>,
 ) -> Result<Resumed> {
+    outlast(this).await?;
     let nonce = this.draw_short_id()?.as_str().to_owned();
     unsettled(this)?;
     prepare(this, request).await?;
@@ -100,6 +101,16 @@ async fn keep<P: Ports>(
     let note = this.ports.sandboxes()?.note_took_place(&this.id, false).await;
     note.map_err(|failure| from_sandbox(failure, &this.id, During::Look))?;
     finish(this, request, &kept, nonce, resumed(How::Kept)).await
+}
+
+/// Waits for a restore that nobody awaits any more, which would hide the files that are kept: a sandbox does one capture or
+/// restore at a time, so a capture comes after it.
+async fn outlast<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    if this.standing()?.restoring {
+        save(this).await?;
+        this.stand(|standing| standing.restoring = false)?;
+    }
+    Ok(())
 }
 
 /// Makes a new container somebody's place of work.
@@ -119,6 +130,7 @@ async fn fill<P: Ports>(
     this.stand(|standing| {
         standing.image = Some(survey.image.clone());
         standing.baseline = survey.listing;
+        standing.restoring |= matches!(source, Source::Snapshot { .. });
     })?;
     let (stale, answer) = match source {
         Source::Nothing => (Vec::new(), resumed(How::Empty)),
@@ -241,6 +253,7 @@ fn opened<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
     let now = this.ports.clock().now();
     this.stand(|standing| {
         standing.filling = None;
+        standing.restoring = false;
         standing.opened_at = standing.opened_at.or(Some(now)).filter(|_| !planted(Bug::OpenedNotKept));
     })
 }

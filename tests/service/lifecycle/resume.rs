@@ -43,9 +43,30 @@ fn it_can_be_kept() {
     let stage = Stage::with_diverged_work();
     let started = stage.starts(WORK, &json!({ "onDiverged": "keep" })).unwrap();
     assert_eq!((&started["how"], stage.file(WORK)), (&json!("kept"), Some("second".into())));
+    assert_eq!(stage.world.count(Method::CreateBackup), 0);
     stage.world.pass(MINUTE);
     stage.stops(WORK).unwrap();
     stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!(stage.file(WORK).unwrap(), "second");
+}
+
+#[test]
+fn it_is_kept_only_behind_a_restore_that_its_worker_left_when_it_died() {
+    let stage = Stage::with_stopped_work();
+    let gate = stage.world.before(Method::RestoreBackup).held();
+    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    assert!(gate.is_reached());
+    stage.dies_during(start);
+    stage.world.goes_well();
+    let id = stage.sandbox_of(WORK);
+    stage.world.is_replaced(&id);
+    stage.world.writes(&id, FILE, "second");
+    stage.world.pass(1000);
+    stage.world.forget_calls();
+    assert_eq!(stage.starts(WORK, &json!({ "onDiverged": "keep" })).unwrap()["how"], "kept");
+    let steps = [Method::CreateBackup, Method::Stamp];
+    let taken: Vec<_> = stage.world.calls_about(&id).into_iter().filter(|call| steps.contains(call)).collect();
+    assert_eq!(taken, [Method::CreateBackup, Method::Stamp, Method::Stamp], "a sandbox does one after another");
     assert_eq!(stage.file(WORK).unwrap(), "second");
 }
 

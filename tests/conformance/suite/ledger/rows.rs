@@ -66,6 +66,7 @@ pub fn workspace() -> WorkspaceRecord {
             address: Address::parse("Tenant-1/it_s.a-name").unwrap(),
             dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
             filling: Some(LOOSE),
+            restoring: true,
             opened_at: Some(minute(1)),
             image: Some("0.12.10 0123456789abcdef".into()),
             baseline: Some("ab".repeat(32)),
