@@ -11,7 +11,7 @@ use std::rc::{Rc, Weak};
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
-use futures_util::future::{Either, LocalBoxFuture, Shared, select};
+use futures_util::future::{Either, LocalBoxFuture, Shared, WeakShared, select};
 
 use super::line::{LONGEST, busy};
 use super::planted::{Bug, planted};
@@ -27,6 +27,8 @@ pub(super) struct Guard {
     line: RefCell<Vec<Rc<Turn>>>,
 }
 
+type Outcome = LocalBoxFuture<'static, Result<Made>>;
+
 /// One capture.
 struct Turn {
     request: SnapshotRequest,
@@ -37,7 +39,8 @@ struct Turn {
     stop: RefCell<Option<oneshot::Sender<()>>>,
     /// What the captures behind this one wait for: dropped when it leaves the line.
     behind: RefCell<Vec<oneshot::Sender<()>>>,
-    outcome: Shared<LocalBoxFuture<'static, Result<Made>>>,
+    /// Held by whoever carries it out or waits for it, and not from here, since it holds this turn.
+    outcome: OnceCell<Option<WeakShared<Outcome>>>,
     /// Of the capture itself: each who waits for it tells of it.
     trace: Rc<Trace>,
 }
@@ -57,12 +60,12 @@ impl Guard {
         let request = SnapshotRequest { dir: Some(dir), ..request };
         let joined = this.memory.guard.find(&request);
         let shared = joined.is_some();
-        let turn = match joined {
-            Some(turn) => turn,
+        let (turn, outcome) = match joined {
+            Some(joined) => joined,
             None => Self::stand_in_line(this, request)?,
         };
         let waits = Waits::for_turn(&this.memory.guard, &turn);
-        let made = match select(turn.outcome.clone(), abort.fired().boxed_local()).await {
+        let made = match select(outcome, abort.fired().boxed_local()).await {
             Either::Left((outcome, _)) => {
                 trace::note(turn.trace.tell());
                 outcome?
@@ -90,11 +93,16 @@ impl Guard {
         }
     }
 
-    fn find(&self, request: &SnapshotRequest) -> Option<Rc<Turn>> {
-        self.line.borrow().iter().find(|turn| turn.serves(request)).cloned()
+    fn find(&self, request: &SnapshotRequest) -> Option<(Rc<Turn>, Shared<Outcome>)> {
+        let turn = self.line.borrow().iter().find(|turn| turn.serves(request)).cloned()?;
+        let outcome = turn.outcome.get()?.as_ref()?.upgrade()?;
+        Some((turn, outcome))
     }
 
-    fn stand_in_line<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: SnapshotRequest) -> Result<Rc<Turn>> {
+    fn stand_in_line<P: Ports>(
+        this: &CloudflareSandboxSnapshotter<P>,
+        request: SnapshotRequest,
+    ) -> Result<(Rc<Turn>, Shared<Outcome>)> {
         let last = this.memory.guard.line.borrow().last().cloned();
         if this.memory.guard.line.borrow().len() >= LONGEST {
             let id = request.sandbox_id.as_str();
@@ -110,10 +118,8 @@ impl Guard {
         });
         let (stop, stops) = oneshot::channel();
         let trace = Trace::of_shared_work();
-        let turn = Rc::new_cyclic(|turn| Turn {
-            outcome: within(Rc::clone(&trace), take_turn(this.clone(), turn.clone(), turn_comes, stops))
-                .boxed_local()
-                .shared(),
+        let turn = Rc::new(Turn {
+            outcome: OnceCell::new(),
             trace: Rc::clone(&trace),
             request,
             began_at: Cell::new(None),
@@ -122,14 +128,17 @@ impl Guard {
             stop: RefCell::new(Some(stop)),
             behind: RefCell::default(),
         });
+        let work = take_turn(this.clone(), Rc::downgrade(&turn), turn_comes, stops);
+        let outcome = within(Rc::clone(&trace), work).boxed_local().shared();
+        turn.outcome.get_or_init(|| outcome.downgrade());
         this.memory.guard.line.borrow_mut().push(Rc::clone(&turn));
-        let outcome = turn.outcome.clone();
+        let carried_out = outcome.clone();
         let to_the_end = async move {
-            drop(outcome.await);
+            drop(carried_out.await);
             trace::note(trace.tell_rest());
         };
         this.ports.background().run(to_the_end.boxed_local());
-        Ok(turn)
+        Ok((turn, outcome))
     }
 
     /// Takes a capture out of the line. Those behind it go on, unless it still has to wait itself.

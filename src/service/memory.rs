@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, Shared};
+use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
 use futures_util::lock::Mutex;
 
 use super::guard::Guard;
@@ -22,8 +22,8 @@ const RESTORES: usize = 128;
 pub(super) struct Memory {
     /// The captures of the sandbox.
     pub guard: Rc<Guard>,
-    /// What follows up what a former object left, from its first call on.
-    pub recovery: RefCell<Option<Shared<LocalBoxFuture<'static, ()>>>>,
+    /// What follows up what a former object left.
+    pub recovery: RefCell<Recovery>,
     /// Held by who starts or ends the sandbox of a name.
     pub lifecycle: Mutex<()>,
     /// Who works on the checkpoints in the sandbox, or waits for that.
@@ -38,6 +38,18 @@ pub(super) struct Memory {
     pub looking: Rc<()>,
     work: RefCell<Vec<Work>>,
     keys: RefCell<Vec<(String, Shared<oneshot::Receiver<()>>)>>,
+}
+
+/// How far what a former object left has been followed up.
+#[derive(Default)]
+pub(super) enum Recovery {
+    /// Not at all.
+    #[default]
+    Due,
+    /// Those who wait for it see to it, and nobody else holds it: it holds this memory.
+    Underway(WeakShared<LocalBoxFuture<'static, ()>>),
+    /// It was gone through once.
+    Done,
 }
 
 /// Something that only one may work on.

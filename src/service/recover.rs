@@ -21,7 +21,7 @@ use super::container::{self, Check};
 use super::doubt::Looking;
 use super::failures::{During, from_sandbox, from_storage};
 use super::lifecycle::settle;
-use super::memory::Work;
+use super::memory::{Recovery, Work};
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::undo::{delete_marked, destroy};
@@ -46,14 +46,22 @@ const AGAIN_MILLIS: i64 = 60_000;
 const SKEW_MILLIS: i64 = 60_000;
 
 /// Follows up what a former object left, once. Calls that come meanwhile wait for it: the answer to one of them may be among
-/// it.
+/// it. Where all who wait go away, the next call begins again.
 pub(super) async fn recovered<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) {
-    let known = this.memory.recovery.borrow().clone();
+    let known = match &*this.memory.recovery.borrow() {
+        Recovery::Due => None,
+        Recovery::Underway(recovery) => recovery.upgrade(),
+        Recovery::Done => return,
+    };
     let recovery = known.unwrap_or_else(|| {
         let own = this.clone();
-        // What fails is left to the alarm.
-        let recovery = async move { drop(follow_up(&own, None).await) }.boxed_local().shared();
-        *this.memory.recovery.borrow_mut() = Some(recovery.clone());
+        let recovery = async move {
+            // What fails is left to the alarm.
+            drop(follow_up(&own, None).await);
+            *own.memory.recovery.borrow_mut() = Recovery::Done;
+        };
+        let recovery = recovery.boxed_local().shared();
+        *this.memory.recovery.borrow_mut() = recovery.downgrade().map_or(Recovery::Due, Recovery::Underway);
         recovery
     });
     recovery.await;
