@@ -21,7 +21,6 @@ use serde_json::json;
 use super::keeping::policy;
 use super::taking::{abort, known};
 use crate::book::{KeyedName, NameCall};
-use crate::rules::names::KEPT;
 use crate::rules::{answers, names};
 use crate::world::{Desk, Lost, Named, World};
 
@@ -198,7 +197,7 @@ async fn call(world: &Rc<World>, call: NameCall) {
     let Some(keyed) = book.keyed_names.get_mut(&key) else { return };
     keyed.is_lost = matches!(heard, Err(Lost));
     let Ok(Ok(answer)) = heard else { return };
-    let is_kept = world.now() - first_at < KEPT && !is_another;
+    let is_kept = !is_another && !names::is_forgotten(world, &address, first_at);
     match &keyed.answer {
         Some(first) if *first != answer && is_kept => {
             world.violated("rule 3, the same answer for the same key", &format_args!("{first} and {answer}"));

@@ -13,7 +13,10 @@ use super::lifecycle;
 use crate::world::{Files, World};
 
 /// How long an answer is surely kept for its key, in milliseconds.
-pub const KEPT: i64 = 40 * 3600 * 1000;
+const KEPT: i64 = 40 * 3600 * 1000;
+
+/// How many forks a workspace remembers.
+const FORKS: usize = 16;
 
 /// What is in a sandbox at some time.
 #[derive(Clone)]
@@ -123,6 +126,12 @@ pub fn is_made_anew(world: &Rc<World>, address: &Address, since: i64) -> bool {
     was_deleted || world.home(address).record().is_none_or(|record| record.created_at.as_millis() >= since)
 }
 
+/// Whether the answer to a call of that time may have been forgotten.
+pub fn is_forgotten(world: &Rc<World>, address: &Address, first_at: i64) -> bool {
+    let is_crowded_out = world.home(address).record().is_some_and(|record| record.forks.len() >= FORKS);
+    is_crowded_out || world.now() - first_at >= KEPT
+}
+
 /// Forks were answered.
 pub fn forked(
     world: &Rc<World>,
@@ -131,8 +140,7 @@ pub fn forked(
     before: Option<&Present>,
     forked: &Forked,
 ) {
-    let is_forgotten = asked_at - first_at >= KEPT;
-    let is_another = is_forgotten || is_made_anew(world, address, first_at);
+    let is_another = is_forgotten(world, address, first_at) || is_made_anew(world, address, first_at);
     for fork in &forked.forks {
         let own = Address { tenant: address.tenant.clone(), name: fork.name.clone() };
         match (&fork.value, &fork.error) {
