@@ -3,8 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import { until, World } from './world.ts';
+
+/** The snapshotter's main module with sandboxes that log their sessions. */
+const WITH_SESSIONS = fileURLToPath(new URL('./caller/sessions.mjs', import.meta.url));
 
 let world: World;
 let holdAt: ((method: string, command: string) => boolean) | undefined;
@@ -18,6 +22,7 @@ beforeEach(async () => {
   release = Promise.withResolvers();
   seen.length = 0;
   world = await World.start({
+    snapshotter: { main: WITH_SESSIONS },
     onCall: async ({ method, command = '' }) => {
       seen.push(method);
       if (!holdAt?.(method, command)) return;
@@ -30,6 +35,7 @@ beforeEach(async () => {
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
+const lines = (what: string) => world.log.filter((line) => line.includes(what)).length;
 const isArchiving = (method: string) => method === 'backup.createArchive';
 const isUnpacking = (_: string, command: string) => command.includes('unsquashfs');
 
@@ -94,6 +100,20 @@ describe('a signal that fires', () => {
     release.resolve();
     await until(() => world.running().length === running.length);
     assert.deepEqual(world.running(), running);
+  });
+
+  test('during a restore leaves no session behind, which would keep who asked in memory', async () => {
+    const ref = await world.snapshot('origin');
+    const begun = () => lines('a session begins');
+    await until(() => begun() > 0 && begun() === lines('a session ends'));
+    const before = begun();
+    holdAt = isUnpacking;
+    const call = world.failure(world.rpc('restore', { ref }, true));
+    await held.promise;
+    await world.abort();
+    await call;
+    release.resolve();
+    await until(() => begun() > before && begun() === lines('a session ends'));
   });
 
   test('by hanging up over HTTP takes back a restore too', async () => {
