@@ -1,13 +1,14 @@
 //! Retention: the policy of a workspace lets snapshots go; alarms do the work.
 
+mod many;
+mod policy;
+
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::SnapshotRef;
 use sandbox_snapshotter::model::backup::MAX_TTL;
-use sandbox_snapshotter::model::record::Stage as State;
-use sandbox_snapshotter::model::{Code, SnapshotRef};
-use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use super::support::{Checked, DAY, HOUR, MINUTE, Method, Stage, by_label, by_ref};
+use super::support::{DAY, HOUR, MINUTE, Method, Stage, by_label, by_ref};
 
 /// Gives the workspace of `agent-42` a policy.
 fn set(stage: &Stage, policy: &Value) -> Value {
@@ -246,106 +247,6 @@ fn the_sdks_own_time_to_live_is_never_in_the_way() {
 }
 
 #[test]
-fn a_new_policy_is_applied_at_once() {
-    let stage = with_policy(&json!({ "expirationSeconds": 0 }), &["one", "two", "three"]);
-    let report = set(&stage, &json!({ "keepLast": { "count": 1 } }));
-    assert_eq!((let_go(&report), &report["letGo"], &report["dryRun"]), (vec!["two", "one"], &json!(2), &json!(false)));
-    assert_eq!(left(&stage), ["three"]);
-    assert_eq!(stage.world.stored().len(), 1);
-}
-
-#[test]
-fn a_shorter_time_holds_for_snapshots_that_are_there() {
-    let stage = with_policy(&json!({ "expirationSeconds": 0 }), &["one", "two"]);
-    set(&stage, &json!({ "expirationSeconds": 3600 }));
-    stage.passes(2 * HOUR);
-    assert_eq!(left(&stage), ["two"]);
-}
-
-#[test]
-fn a_longer_time_holds_for_snapshots_that_are_there() {
-    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["one", "two"]);
-    set(&stage, &json!({ "expirationSeconds": 0 }));
-    stage.passes(30 * DAY);
-    assert_eq!(left(&stage), ["two", "one"]);
-}
-
-#[test]
-fn a_policy_can_be_set_before_there_is_anything() {
-    let stage = Stage::empty();
-    let report = set(&stage, &json!({ "keepLast": { "count": 3 } }));
-    assert_eq!((&report["decisions"], &report["letGo"]), (&json!([]), &json!(0)));
-}
-
-#[test]
-fn a_policy_outlives_the_worker() {
-    let stage = with_policy(&json!({ "keepLast": { "count": 1 } }), &["one"]);
-    stage.restart();
-    stage.captures("agent-42", "two");
-    stage.passes(HOUR);
-    assert_eq!(left(&stage), ["two"]);
-}
-
-#[test]
-fn a_dry_run_tells_what_would_go_and_touches_nothing() {
-    let stage = with_policy(&json!({}), &["one", "two", "three"]);
-    let alarm = stage.alarm_due("agent-42");
-    let dry = json!({ "sandboxId": "agent-42", "policy": { "keepLast": { "count": 1 } }, "dryRun": true });
-    let report = stage.run(Operation::SetRetention, &dry).unwrap();
-    assert_eq!((let_go(&report), &report["dryRun"]), (vec!["two", "one"], &json!(true)));
-    assert_eq!(stage.alarm_due("agent-42"), alarm);
-    stage.passes(HOUR);
-    assert_eq!(left(&stage), ["three", "two", "one"]);
-    let report = stage.run(Operation::Retention, &json!({ "sandboxId": "agent-42" })).unwrap();
-    assert_eq!(report["policy"].get("keepLast"), None, "the policy is the one before");
-}
-
-#[test]
-fn every_decision_has_a_reason() {
-    let stage = with_policy(&json!({}), &["held", "pinned", "counted out", "newest"]);
-    let holder = stage.run(Operation::Restore, &by_label("held")).unwrap();
-    stage.run(Operation::Pin, &by_label("pinned")).unwrap();
-    let dry = json!({ "sandboxId": "agent-42", "policy": { "keepLast": { "count": 1 } }, "dryRun": true });
-    let report = stage.run(Operation::SetRetention, &dry).unwrap();
-    let told: Vec<_> =
-        report["decisions"].as_array().unwrap().iter().map(|it| (&it["label"], &it["reasons"])).collect();
-    assert_eq!(
-        json!(told),
-        json!([
-            ["newest", ["the newest snapshot that can be restored"]],
-            ["counted out", ["not among the newest 1"]],
-            ["pinned", ["pinned"]],
-            ["held", [format!("held by {}", holder["ref"]["sandboxId"])]],
-        ])
-    );
-}
-
-#[test]
-fn the_reason_is_kept_with_what_went() {
-    let stage = with_policy(&json!({}), &["one", "two"]);
-    let one = stage.run(Operation::Get, &by_label("one")).unwrap()["ref"].clone();
-    set(&stage, &json!({ "keepLast": { "count": 1 } }));
-    let manifest = stage.run(Operation::Manifest, &json!({ "ref": one })).unwrap();
-    assert_eq!(manifest["ended"]["reason"], "not among the newest 1");
-    let error = stage.run(Operation::Restore, &json!({ "ref": one })).fails_as(Code::SnapshotNotFound);
-    assert!(error.message().contains("not among the newest 1"), "{error}");
-}
-
-#[test]
-fn applying_lets_go_what_is_due_and_answers_it() {
-    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["one", "two"]);
-    stage.world.pass(2 * HOUR);
-    let dry = json!({ "sandboxId": "agent-42", "dryRun": true });
-    assert_eq!(let_go(&stage.run(Operation::ApplyRetention, &dry).unwrap()), ["one"]);
-    assert_eq!(left(&stage), ["two", "one"]);
-    let report = stage.run(Operation::ApplyRetention, &json!({ "sandboxId": "agent-42" })).unwrap();
-    assert_eq!(let_go(&report), ["one"]);
-    assert_eq!(left(&stage), ["two"]);
-    let again = stage.run(Operation::ApplyRetention, &json!({ "sandboxId": "agent-42" })).unwrap();
-    assert_eq!(let_go(&again), [""; 0]);
-}
-
-#[test]
 fn what_r2_fails_to_delete_is_gone_all_the_same_and_deleted_within_the_hour() {
     let stage = with_policy(&json!({}), &["one", "two", "three"]);
     stage.world.before(Method::Delete).first(6).fails_in_passing();
@@ -355,130 +256,4 @@ fn what_r2_fails_to_delete_is_gone_all_the_same_and_deleted_within_the_hour() {
     stage.passes(HOUR);
     assert_eq!((left(&stage), stage.world.stored().len()), (vec!["three".to_owned()], 1));
     stage.assert_settled();
-}
-
-#[test]
-fn however_many_are_overdue_all_of_them_go_within_the_hour() {
-    let stage = Stage::with_sandbox();
-    set(&stage, &json!({ "expirationSeconds": 7 * 24 * 3600 }));
-    for number in 0..1200 {
-        stage.captures("agent-42", &format!("number {number}"));
-    }
-    stage.world.pass(8 * DAY);
-    stage.passes(HOUR);
-    assert_eq!(left(&stage), ["number 1199"]);
-    assert_eq!(stage.world.stored().len(), 1);
-}
-
-#[test]
-fn the_newest_good_one_is_found_among_many() {
-    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["good"]);
-    for number in 0..12 {
-        stage.captures("agent-42", &format!("damaged {number}"));
-    }
-    stage.world.spoil(|backup| {
-        if !backup.metadata.as_ref().unwrap().id.as_str().ends_with("01") {
-            backup.archive = None;
-        }
-    });
-    for number in 0..12 {
-        stage.run(Operation::Verify, &by_label(&format!("damaged {number}"))).unwrap();
-    }
-    stage.passes(2 * HOUR);
-    assert_eq!(left(&stage), ["good"]);
-}
-
-#[test]
-fn of_many_good_ones_it_is_the_newest_that_stays() {
-    let stage = Stage::with_sandbox();
-    set(&stage, &json!({ "expirationSeconds": 3600 }));
-    for number in 0..12 {
-        stage.captures("agent-42", &format!("number {number}"));
-    }
-    stage.world.pass(HOUR);
-    stage.captures("agent-42", "newest");
-    stage.passes(MINUTE);
-    assert_eq!(left(&stage), ["newest"]);
-}
-
-#[test]
-fn where_none_is_good_all_that_have_expired_go() {
-    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["damaged"]);
-    stage.world.spoil(|backup| backup.archive = None);
-    stage.run(Operation::Verify, &by_label("damaged")).unwrap();
-    stage.passes(2 * HOUR);
-    assert_eq!(left(&stage), [""; 0]);
-}
-
-#[test]
-fn a_policy_that_counts_looks_at_every_snapshot_however_many_there_are() {
-    let stage = Stage::with_sandbox();
-    for number in 0..501 {
-        stage.captures("agent-42", &format!("number {number}"));
-    }
-    let report = set(&stage, &json!({ "keepLast": { "count": 1 } }));
-    assert_eq!((report["decisions"].as_array().unwrap().len(), &report["letGo"]), (501, &json!(500)));
-}
-
-#[test]
-fn who_moves_up_among_the_newest_expires_as_one_of_them_from_then_on() {
-    let policy = json!({ "keepLast": { "count": 2, "expirationSeconds": 0, "deleteEvicted": false } });
-    let stage = with_policy(&policy, &["old"]);
-    let arguments = json!({ "sandboxId": "agent-42", "label": "short", "expirationSeconds": 600 });
-    stage.run(Operation::Snapshot, &arguments).unwrap();
-    stage.captures("agent-42", "newest");
-    stage.passes(MINUTE);
-    let expires = || stage.run(Operation::Get, &by_label("old")).unwrap().get("expiresAt").cloned();
-    assert!(expires().is_some(), "it is the third");
-    stage.passes(11 * MINUTE);
-    assert_eq!((left(&stage), expires()), (vec!["newest".to_owned(), "old".to_owned()], None));
-}
-
-#[test]
-fn what_has_expired_and_is_kept_does_not_keep_others_from_going() {
-    let stage = with_policy(&json!({ "expirationSeconds": 3600 }), &["older", "newest"]);
-    let arguments = json!({ "sandboxId": "agent-42", "label": "good for long", "expirationSeconds": 7200 });
-    stage.run(Operation::Snapshot, &arguments).unwrap();
-    stage.world.spoil(|backup| {
-        if backup.metadata.as_ref().unwrap().id.as_str().ends_with('3') {
-            backup.archive = None;
-        }
-    });
-    stage.run(Operation::Verify, &by_label("good for long")).unwrap();
-    stage.passes(3 * HOUR);
-    assert_eq!(left(&stage), ["newest"], "the damaged one has gone, and the last good one has not");
-}
-
-#[test]
-fn a_policy_that_makes_no_sense_is_refused_and_changes_nothing() {
-    let stage = with_policy(&json!({}), &["one", "two"]);
-    for policy in [json!({ "keepLast": { "count": 0 } }), json!({ "keepDaily": 10_001 }), json!({ "keep": 1 })] {
-        let arguments = json!({ "sandboxId": "agent-42", "policy": policy });
-        stage.run(Operation::SetRetention, &arguments).fails_as(Code::InvalidArgument);
-    }
-    assert_eq!(left(&stage), ["two", "one"]);
-}
-
-#[test]
-fn what_is_due_goes_where_a_newer_one_can_be_restored_however_many_still_newer_ones_are_damaged() {
-    for damaged in [9, 10, 11] {
-        let stage = Stage::with_sandbox();
-        let capture = |label: &str, seconds: u32| {
-            let arguments = json!({ "sandboxId": "agent-42", "label": label, "expirationSeconds": seconds });
-            SnapshotRef::decode(&stage.run(Operation::Snapshot, &arguments).unwrap()).unwrap()
-        };
-        capture("due", 3600);
-        capture("good", 0);
-        for number in 0..damaged {
-            let snapshot = capture(&format!("damaged {number}"), 0);
-            let mut row = stage.ledger("agent-42").snapshot(snapshot.snapshot_id()).unwrap().unwrap();
-            if let State::Ready { stored } = &mut row.stage {
-                stored.damage_within = Some("It is damaged.".into());
-            }
-            stage.ledger("agent-42").put_snapshot(&row).unwrap();
-        }
-        stage.passes(2 * HOUR);
-        let left = left(&stage);
-        assert!(left.contains(&"good".into()) && !left.contains(&"due".into()), "{left:?}");
-    }
 }
