@@ -8,6 +8,7 @@
 //! A capture keeps it in its own row, which is written anyway. What comes of a capture that is not seen to be of that
 //! container is kept in the workspace's row from then on.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use super::planted::{Bug, planted};
@@ -21,19 +22,31 @@ const SETTLED_MILLIS: i64 = 60_000;
 
 /// Somebody looks into the sandbox, or captures it.
 pub(super) struct Looking {
-    _one_of: Rc<()>,
+    all: Rc<Cell<u64>>,
+    /// Which look of all it is, where nothing else was under way that may start a container.
+    alone: Option<u64>,
+    /// When what was in doubt before has to be settled, where something may still come of it.
+    left_until: Option<Timestamp>,
 }
 
 impl Looking {
     /// Begins.
-    pub fn begin<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Self {
-        Self { _one_of: Rc::clone(&this.memory.looking) }
+    pub fn begin<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Self> {
+        let is_alone = !is_underway(this)?;
+        let all = Rc::clone(&this.memory.looking);
+        all.set(all.get() + 1);
+        let left_until = due(this)?.filter(|due| *due > this.ports.clock().now());
+        Ok(Self { alone: is_alone.then(|| all.get()), all, left_until })
     }
 
-    /// The container was seen to be the same after everything that was done.
+    /// The container was seen to be the same after everything that was done: there is no more doubt than before. Where
+    /// somebody else was at it meanwhile, a container may have come after it was seen.
     pub fn end<P: Ports>(self, this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-        drop(self);
-        if this.workspace()?.doubt.is_none() || is_underway(this)? { Ok(()) } else { keep(this, None) }
+        if self.alone != Some(self.all.get()) && !planted(Bug::DoubtOfOthersSettled) {
+            return Ok(());
+        }
+        let doubt = this.workspace()?.doubt;
+        keep(this, doubt.zip(self.left_until).map(|(doubt, due)| Doubt { due, ..doubt }))
     }
 }
 
@@ -104,12 +117,10 @@ pub(super) async fn follow_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) 
     if this.ports.clock().now() < doubt.due || is_underway(this)? {
         return Ok(());
     }
-    // This is a look too.
+    let looking = Looking::begin(this)?;
     keep_since(this, doubt.since)?;
-    let looked = this.workspace()?.doubt;
     container::is_older(&*this.ports, &this.id, &this.config.default_dir, doubt.since).await?;
-    let is_news = this.workspace()?.doubt != looked;
-    if is_news || is_underway(this)? { Ok(()) } else { keep(this, None) }
+    looking.end(this)
 }
 
 fn keep_since<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, since: Timestamp) -> Result<Timestamp> {

@@ -3,7 +3,7 @@
 //! A row of the ledger in a passing state is somebody's work when it is known here; otherwise its worker died, and it is a
 //! loose end.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures_channel::oneshot;
@@ -34,8 +34,8 @@ pub(super) struct Memory {
     pub restores: Line,
     /// Held while the files go back to a checkpoint. No capture begins meanwhile.
     pub going_back: Mutex<()>,
-    /// Held by everyone who looks into the sandbox, or captures it.
-    pub looking: Rc<()>,
+    /// Held by everyone who looks into the sandbox, or captures it; how many have begun.
+    pub looking: Rc<Cell<u64>>,
     work: RefCell<Vec<Work>>,
     keys: RefCell<Vec<(String, Shared<oneshot::Receiver<()>>)>>,
 }

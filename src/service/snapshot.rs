@@ -54,7 +54,7 @@ pub(super) async fn snapshot<P: Ports>(
     }
 
     can_be_captured(&this, &request)?;
-    let looking = Looking::begin(&this);
+    let looking = Looking::begin(&this)?;
     let Seen { sighting, look, is_own } = sight::sight(&this, &request, &dir, &abort).await?;
     abort.check()?;
     let dependencies = if is_own { dependencies(&this).await? } else { None };

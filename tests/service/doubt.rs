@@ -64,6 +64,29 @@ fn a_capture_that_went_well_does_not_settle_what_another_one_left() {
 }
 
 #[test]
+fn a_capture_does_not_settle_what_another_one_leaves_after_it_has_looked() {
+    let stage = Stage::with_sandbox();
+    let looking = stage.world.before(Method::Probe).nth(1).held();
+    let caller = stage.begin(Operation::Snapshot, &json!({ "sandboxId": "agent-42" }));
+    stage.world.go_on_in_background();
+    drop(caller);
+    let reading = stage.world.before(Method::Metadata).nth(2).held();
+    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": "agent-42" }));
+    stage.world.go_on_in_background();
+    assert!(looking.is_reached() && reading.is_reached());
+    assert_eq!(stage.world.count(Method::Probe), 2, "the second one has looked");
+    stage.world.is_replaced("agent-42");
+    stage.world.before(Method::LeaveNote).fails_in_passing();
+    looking.open();
+    stage.world.go_on_in_background();
+    reading.open();
+    taking.answer().unwrap();
+    stage.world.goes_well();
+    stage.world.pass(1000);
+    stage.snapshot().fails_as(Code::SandboxReplaced);
+}
+
+#[test]
 fn a_container_that_a_capture_may_have_started_which_goes_on_does_not_count() {
     let (stage, _gate) = abandoned();
     stage.world.is_replaced("agent-42");
@@ -114,6 +137,23 @@ fn it_is_not_settled_before_what_caused_it_is_over() {
 fn it_is_settled_by_the_alarm_that_it_set() {
     let stage = left_by_a_look();
     stage.ring("agent-42").unwrap();
+    assert!(!is_in_doubt(&stage));
+}
+
+#[test]
+fn a_look_that_goes_well_leaves_what_was_in_doubt_before_for_its_time() {
+    let stage = left_by_a_look();
+    stage.snapshot_as_asked(waking()).unwrap();
+    assert!(is_in_doubt(&stage));
+    stage.passes(2 * MINUTE);
+    assert!(!is_in_doubt(&stage));
+}
+
+#[test]
+fn a_look_that_goes_well_settles_what_was_in_doubt_before_when_its_time_has_come() {
+    let stage = left_by_a_look();
+    stage.world.pass(2 * MINUTE);
+    stage.snapshot().unwrap();
     assert!(!is_in_doubt(&stage));
 }
 

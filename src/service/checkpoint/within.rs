@@ -29,7 +29,7 @@ pub(super) async fn carry_out<P: Ports>(
         lifecycle::is_not_being_filled(this)?;
         return ask(this, dir, Meant::HandedOut, call).await?.map_err(|refusal| refused(this, dir, call, refusal));
     }
-    let looking = Looking::begin(this);
+    let looking = Looking::begin(this)?;
     let since = doubt::begin(this)?.min(since);
     let outcome = in_older(this, dir, call, since).await;
     if !matches!(&outcome, Err(error) if error.code() == Code::SandboxReplaced) {
