@@ -21,7 +21,8 @@ pub enum Stamp {
     Filling(String),
     /// They are in place, and the hook has still to run.
     Filled(String),
-    /// Files that somebody wrote since it woke by itself are the workspace's from now on, and the hook has still to run.
+    /// It woke by itself, and the files that somebody wrote since are not to be lost: nobody may fill it any more. Where they
+    /// are to be the workspace's, the hook has still to run.
     Kept(String),
     /// It was handed out.
     Ready(String),

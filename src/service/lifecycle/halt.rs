@@ -26,7 +26,8 @@ pub(in crate::service) async fn halt<P: Ports>(
     if this.workspace()?.standing.is_none_or(|standing| standing.address != request.address) {
         return Ok(halted);
     }
-    match settled_look(&this).await? {
+    let is_left = this.standing()?.filling.is_some();
+    match settled_look(&this, is_left).await? {
         Sight::Asleep => return sleeps(&this).await.map(|()| halted),
         Sight::Unfinished | Sight::Woken => {}
         Sight::Diverged { .. } if !request.snapshot => {}

@@ -1,5 +1,6 @@
 //! What has become of a sandbox: whether it runs, and whether its files are in place.
 
+use super::stamp::spare;
 use crate::model::named::Stamp;
 use crate::model::{Place, Result, Status};
 use crate::ports::{Clock, Ports, Sandboxes};
@@ -21,7 +22,7 @@ pub(in crate::service) enum Sight {
     Woken,
     /// It woke by itself, without its files, and others were written since.
     Diverged {
-        /// The stamp of somebody who began to keep those, and did not finish.
+        /// The stamp of somebody who saw to it that those are kept.
         kept: Option<Stamp>,
     },
 }
@@ -61,9 +62,14 @@ pub(in crate::service) async fn look<P: Ports>(this: &CloudflareSandboxSnapshott
     .await
 }
 
-/// As [`look`], for whoever starts or ends the sandbox. What is in place is not being filled any more.
-pub(super) async fn settled_look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Sight> {
-    let sight = look(this).await?;
+/// As [`look`], for whoever starts or ends the sandbox. What is in place is not being filled any more; and what somebody
+/// wrote is not filled by one who died before that, where the sandbox was left so.
+pub(super) async fn settled_look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, is_left: bool) -> Result<Sight> {
+    let mut sight = look(this).await?;
+    if is_left && sight == (Sight::Diverged { kept: None }) {
+        spare(this).await?;
+        sight = look(this).await?;
+    }
     if matches!(sight, Sight::Alive(_)) {
         this.stand(|standing| standing.filling = None)?;
     }

@@ -4,6 +4,7 @@
 //! - [`look`]: what has become of it
 //! - [`resume`]: it gets its files, where they are not in place
 //! - [`source`]: from what
+//! - [`stamp`]: how far its container is
 //! - [`stale`]: whether the world is still what it was then
 //! - [`hooks`]: commands that run in it
 //! - [`halt`]: it is ended, with a snapshot
@@ -25,6 +26,7 @@ pub(super) mod retire;
 pub(super) mod settle;
 pub(super) mod source;
 mod stale;
+mod stamp;
 
 use look::settled_look;
 pub(super) use look::{Sight, look};

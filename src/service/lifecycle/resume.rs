@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::capture::save;
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
+use super::stamp::stamp;
 use super::{Sight, is_not_retired, look, settled_look, stale};
 use crate::model::named::standing::{How, OnDiverged, ResumeRequest, Resumed, Survey};
 use crate::model::named::{Settings, Stamp};
@@ -46,9 +47,10 @@ pub(in crate::service) async fn resume<P: Ports>(
         standing.fingerprint.clone_from(&depends_on.fingerprint);
     })?;
     let mut saved = None;
+    let is_left = this.standing()?.filling.is_some();
     // A look may start a container, which nobody would end.
     unsettled(&this)?;
-    match if planted(Bug::FilledUnseen) { Sight::Asleep } else { settled_look(&this).await? } {
+    match if planted(Bug::FilledUnseen) { Sight::Asleep } else { settled_look(&this, is_left).await? } {
         Sight::Alive(_) => {
             prepare(&this, &request).await?;
             opened(&this)?;
@@ -178,22 +180,6 @@ fn environment(settings: &Settings, before: Vec<String>) -> BTreeMap<String, Opt
     let gone = before.into_iter().map(|name| (name, None));
     let set = settings.env.iter().map(|(name, value)| (name.clone(), Some(value.clone())));
     gone.chain(set).collect()
-}
-
-/// Steps from one stamp to the next, in the same container.
-async fn stamp<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, from: Option<&Stamp>, to: &Stamp) -> Result<()> {
-    let failed = |failure| from_sandbox(failure, &this.id, During::Start);
-    let dir = this.standing()?.dir;
-    let is_stamped = retry(&*this.ports, &Abort::never(), async || {
-        let sandboxes = this.ports.sandboxes()?;
-        if sandboxes.stamp(&this.id, from, to).await.map_err(failed)? {
-            return Ok(true);
-        }
-        // The answer may have been lost the last time.
-        Ok(sandboxes.probe(&this.id, &dir).await.map_err(failed)?.stamp.as_ref() == Some(to))
-    })
-    .await?;
-    if is_stamped { Ok(()) } else { Err(another_container(this)) }
 }
 
 async fn survey<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<Survey> {

@@ -2,7 +2,7 @@
 //! go on in it, and start it again. So it is looked at until it stays down.
 
 use super::halt::sleeps;
-use super::{Sight, look};
+use super::{Sight, settled_look};
 use crate::model::record::LooseEnd;
 use crate::model::{Result, Timestamp};
 use crate::ports::{Clock, Ports};
@@ -29,7 +29,7 @@ pub(in crate::service) async fn follow_up<P: Ports>(
     // Whoever is at work on it sees to it.
     let Some(_turn) = this.memory.lifecycle.try_lock() else { return Ok(()) };
     let is_retired = this.workspace()?.retired_at.is_some();
-    let sight = look(this).await;
+    let sight = settled_look(this, true).await;
     let is_left_alone = matches!(sight, Ok(Sight::Alive(_) | Sight::Diverged { .. })) && !is_retired;
     let (is_down, ended) = match sight {
         Ok(Sight::Asleep) => (true, sleeps(this).await),

@@ -79,6 +79,20 @@ fn what_somebody_wrote_into_it_since_is_not_thrown_away() {
 }
 
 #[test]
+fn what_somebody_wrote_into_it_is_not_thrown_away_when_who_died_had_still_asked_for_a_stamp() {
+    for on_diverged in ["save", "keep"] {
+        let stage = died_starting(Method::Stamp, Moment::Before);
+        let id = stage.sandbox_of(WORK);
+        stage.world.writes(&id, FILE, "second");
+        stage.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
+        stage.world.is_stamped_late(&id);
+        let started = stage.starts(WORK, &json!({ "onDiverged": on_diverged })).unwrap();
+        let is_kept = stage.file(WORK).unwrap() == "second";
+        assert!(is_kept || started["saved"].is_string(), "{on_diverged}: {started}");
+    }
+}
+
+#[test]
 fn a_sandbox_that_was_handed_out_is_left_alone() {
     let stage = Stage::with_work();
     stage.restart();

@@ -90,6 +90,14 @@ impl World {
         self.with(id, |sandbox| sandbox.container.as_ref().and_then(|container| container.stamp.clone()))
     }
 
+    /// What somebody asked for who died since comes only now: a container that has no stamp gets one.
+    pub fn is_stamped_late(&self, id: &str) {
+        self.with(id, |sandbox| {
+            let container = sandbox.container.as_mut().unwrap();
+            container.stamp.get_or_insert(Stamp::Filling("late".into()));
+        });
+    }
+
     /// How long the container may be idle, in seconds; `Some(None)` is for ever, and `None` where that was never said.
     #[allow(clippy::option_option)] // For ever is something that was said.
     pub fn sleeps_after(&self, id: &str) -> Option<Option<u64>> {
