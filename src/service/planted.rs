@@ -79,8 +79,6 @@ bugs! {
     ExpirationNotReconsidered,
     /// It is not kept that a look or a capture may have started a container.
     DoubtNotKept,
-    /// A look that went well settles what is in doubt, whoever else is at it.
-    DoubtOfOthersSettled,
     /// What a capture left in doubt whose worker died is forgotten.
     DoubtOfCaptureLost,
     /// Any container that runs is taken for the workspace's.

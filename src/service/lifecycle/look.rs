@@ -1,6 +1,6 @@
 //! What has become of a sandbox: whether it runs, and whether its files are in place.
 
-use super::stamp::spare;
+use super::stamp;
 use crate::model::named::Stamp;
 use crate::model::{Place, Result, Status};
 use crate::ports::{Clock, Ports, Sandboxes};
@@ -67,7 +67,7 @@ pub(in crate::service) async fn look<P: Ports>(this: &CloudflareSandboxSnapshott
 pub(super) async fn settled_look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, is_left: bool) -> Result<Sight> {
     let mut sight = look(this).await?;
     if is_left && sight == (Sight::Diverged { kept: None }) {
-        spare(this).await?;
+        stamp::spare(this).await?;
         sight = look(this).await?;
     }
     if matches!(sight, Sight::Alive(_)) {

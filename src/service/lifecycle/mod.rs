@@ -38,8 +38,12 @@ use futures_util::FutureExt;
 
 use super::CloudflareSandboxSnapshotter;
 use crate::model::named::standing::Standing;
+use crate::model::record::LooseEnd;
 use crate::model::{Code, Error, Result};
-use crate::ports::{Background, Ledger, Ports};
+use crate::ports::{Background, Clock, Ledger, Ports};
+
+/// When a sandbox is looked after that nobody works on any more, in milliseconds.
+const LOOKED_AFTER_MILLIS: i64 = 60_000;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// What is kept of a sandbox that stands for a name.
@@ -68,6 +72,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         Ok(())
     }
+}
+
+/// The sandbox is looked after when nobody works on it any more.
+pub(super) fn unsettled<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    let due = this.ports.clock().now().plus_millis(LOOKED_AFTER_MILLIS);
+    this.stand(|standing| standing.filling = Some(LooseEnd { due, tries: 0 }))?;
+    this.wake_by(due)
 }
 
 /// Does `work` to its end, also when the caller goes away: what is half done is worth nothing.

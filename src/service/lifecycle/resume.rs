@@ -9,11 +9,10 @@ use std::collections::BTreeMap;
 use super::capture::save;
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
-use super::stamp::stamp;
-use super::{Sight, is_not_retired, look, settled_look, stale};
+use super::{Sight, is_not_retired, look, settled_look, stale, stamp, unsettled};
 use crate::model::named::standing::{How, OnDiverged, ResumeRequest, Resumed, Survey};
 use crate::model::named::{Settings, Stamp};
-use crate::model::record::{LooseEnd, Stored};
+use crate::model::record::Stored;
 use crate::model::{Code, Error, Place, Result};
 use crate::ports::{Clock, Ports, Sandboxes, Visit};
 use crate::service::failures::{During, from_sandbox};
@@ -23,9 +22,6 @@ use crate::service::retry::retry;
 use crate::service::stored::is_empty;
 use crate::service::undo::destroy;
 use crate::service::{Abort, CloudflareSandboxSnapshotter};
-
-/// When a container that nobody fills any more is followed up, in milliseconds.
-const FOLLOWED_UP_MILLIS: i64 = 60_000;
 
 /// How much longer than the workspace its container may be idle, in seconds: the workspace is stopped first, with a snapshot.
 pub(super) const MARGIN: u64 = 600;
@@ -72,6 +68,8 @@ pub(in crate::service) async fn resume<P: Ports>(
             OnDiverged::Discard => destroy(&this, &this.id).await?,
         },
     }
+    // A capture of what was there before may be about to be the newest.
+    this.memory.guard.is_still().await;
     let source = source(&this, &request.settings.dir, request.start.allow_empty).await?;
     let filled = retry(&*this.ports, &Abort::never(), async || match fill(&this, &request, &source).await {
         Ok(filled) => Ok(filled),
@@ -91,11 +89,10 @@ async fn keep<P: Ports>(
     before: Option<&Stamp>,
 ) -> Result<Resumed> {
     outlast(this).await?;
-    let nonce = this.draw_short_id()?.as_str().to_owned();
     unsettled(this)?;
     prepare(this, request).await?;
+    let nonce = stamp::begin(this, before, Stamp::Kept).await?;
     let kept = Stamp::Kept(nonce.clone());
-    stamp(this, before, &kept).await?;
     // The container may have ended, and the stamp have started another one.
     if look(this).await? != (Sight::Diverged { kept: Some(kept.clone()) }) && !planted(Bug::KeptUnseen) {
         return Err(another_container(this));
@@ -121,13 +118,12 @@ async fn fill<P: Ports>(
     request: &ResumeRequest,
     source: &Source,
 ) -> Result<Resumed> {
-    let nonce = this.draw_short_id()?.as_str().to_owned();
     unsettled(this)?;
     prepare(this, request).await?;
     // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
     drop(this.ports.sandboxes()?.probe(&this.id, &request.settings.dir).await);
+    let nonce = stamp::begin(this, None, Stamp::Filling).await?;
     let filling = Stamp::Filling(nonce.clone());
-    stamp(this, None, &filling).await?;
     let survey = survey(this, request).await?;
     this.stand(|standing| {
         standing.image = Some(survey.image.clone());
@@ -145,15 +141,8 @@ async fn fill<P: Ports>(
         }
     };
     let filled = Stamp::Filled(nonce.clone());
-    stamp(this, Some(&filling), &filled).await?;
+    stamp::step(this, &filling, &filled).await?;
     finish(this, request, &filled, nonce, Resumed { stale, ..answer }).await
-}
-
-/// The sandbox is looked after when nobody works on it any more.
-fn unsettled<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let due = this.ports.clock().now().plus_millis(FOLLOWED_UP_MILLIS);
-    this.stand(|standing| standing.filling = Some(LooseEnd { due, tries: 0 }))?;
-    this.wake_by(due)
 }
 
 /// What is told to the sandbox before its container is started.
@@ -229,7 +218,7 @@ async fn finish<P: Ports>(
     if let Some(hook) = &hooks.after_start {
         answer.hooks.push(hooks::run(this, filled, dir, "afterStart", hook).await?);
     }
-    stamp(this, Some(filled), &Stamp::Ready(nonce)).await?;
+    stamp::step(this, filled, &Stamp::Ready(nonce)).await?;
     opened(this)?;
     Ok(answer)
 }

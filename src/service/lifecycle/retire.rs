@@ -1,16 +1,13 @@
 //! A sandbox is not needed any more: it is ended, and its snapshots go as soon as nobody else needs them.
 
+use super::unsettled;
 use crate::model::named::Address;
 use crate::model::named::standing::{Kept, Retired, Standing};
-use crate::model::record::LooseEnd;
 use crate::model::{Result, SnapshotId};
 use crate::ports::{Clock, Ledger, Ports};
 use crate::service::planted::{Bug, planted};
 use crate::service::undo::destroy;
 use crate::service::{CloudflareSandboxSnapshotter, delete, hold, retain, workspace};
-
-/// When it is looked after that the sandbox stays down, in milliseconds.
-const LOOKED_AFTER_MILLIS: i64 = 60_000;
 
 /// Retires the workspace, if it stands for that name. One that is retired already is fine.
 ///
@@ -30,9 +27,7 @@ pub(in crate::service) async fn retire<P: Ports>(
         return Ok(Retired::default());
     }
     let now = this.ports.clock().now();
-    let due = now.plus_millis(LOOKED_AFTER_MILLIS);
-    this.stand(|standing| standing.filling = Some(LooseEnd { due, tries: 0 }))?;
-    this.wake_by(due)?;
+    unsettled(&this)?;
     let mut workspace = this.workspace()?;
     workspace.retired_at.get_or_insert(now);
     this.ports.ledger()?.put_workspace(&workspace)?;

@@ -1,4 +1,5 @@
-//! Steps from one stamp to the next, in the same container.
+//! How far a container is that is being made somebody's place of work: every step is bound to the stamp of the one before,
+//! so that none of them happens in another container.
 
 use super::hooks::another_container;
 use crate::model::Result;
@@ -8,35 +9,62 @@ use crate::service::failures::{During, from_sandbox};
 use crate::service::retry::retry;
 use crate::service::{Abort, CloudflareSandboxSnapshotter};
 
-/// Steps to the next stamp.
+/// Gives the container its first stamp, or one in the place of `from`; answers the nonce that is on it.
 ///
 /// # Errors
-/// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) where the container carries another one.
-pub(super) async fn stamp<P: Ports>(
+/// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) where the container carries another stamp.
+pub(super) async fn begin<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     from: Option<&Stamp>,
-    to: &Stamp,
-) -> Result<()> {
-    if step(this, from, to).await? { Ok(()) } else { Err(another_container(this)) }
+    to: impl Fn(String) -> Stamp,
+) -> Result<String> {
+    first(this, from, to).await?.ok_or_else(|| another_container(this))
 }
 
-/// Sees to it that nobody fills the container any more: what one asked for who died since may still be on its way to a
-/// container without a stamp.
+/// Sees to it that nobody fills a container without a stamp: what one asked for who died since may still be on its way to it.
 pub(super) async fn spare<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let nonce = this.draw_short_id()?.as_str().to_owned();
-    step(this, None, &Stamp::Kept(nonce)).await.map(drop)
+    first(this, None, Stamp::Kept).await.map(drop)
 }
 
-async fn step<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, from: Option<&Stamp>, to: &Stamp) -> Result<bool> {
-    let failed = |failure| from_sandbox(failure, &this.id, During::Start);
-    let dir = this.standing()?.dir;
-    retry(&*this.ports, &Abort::never(), async || {
-        let sandboxes = this.ports.sandboxes()?;
-        if sandboxes.stamp(&this.id, from, to).await.map_err(failed)? {
-            return Ok(true);
-        }
+/// Steps from one stamp to the next.
+///
+/// # Errors
+/// As those of [`begin`].
+pub(super) async fn step<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, from: &Stamp, to: &Stamp) -> Result<()> {
+    let is_there = retry(&*this.ports, &Abort::never(), async || {
         // The answer may have been lost the last time.
-        Ok(sandboxes.probe(&this.id, &dir).await.map_err(failed)?.stamp.as_ref() == Some(to))
+        Ok(is_set(this, Some(from), to).await? || found(this).await?.as_ref() == Some(to))
+    })
+    .await?;
+    if is_there { Ok(()) } else { Err(another_container(this)) }
+}
+
+/// Each attempt has a nonce of its own: one whose answer was lost may still come, when another container runs that carries no
+/// stamp. Nothing goes on from it there.
+async fn first<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    from: Option<&Stamp>,
+    to: impl Fn(String) -> Stamp,
+) -> Result<Option<String>> {
+    let mut nonces: Vec<String> = Vec::new();
+    retry(&*this.ports, &Abort::never(), async || {
+        let nonce = this.draw_short_id()?.as_str().to_owned();
+        nonces.push(nonce.clone());
+        if is_set(this, from, &to(nonce.clone())).await? {
+            return Ok(Some(nonce));
+        }
+        let found = found(this).await?;
+        Ok(nonces.iter().find(|nonce| found.as_ref() == Some(&to((*nonce).clone()))).cloned())
     })
     .await
+}
+
+async fn is_set<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, from: Option<&Stamp>, to: &Stamp) -> Result<bool> {
+    let stamped = this.ports.sandboxes()?.stamp(&this.id, from, to).await;
+    stamped.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
+}
+
+async fn found<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Stamp>> {
+    let probe = this.ports.sandboxes()?.probe(&this.id, &this.standing()?.dir).await;
+    Ok(probe.map_err(|failure| from_sandbox(failure, &this.id, During::Start))?.stamp)
 }

@@ -3,7 +3,7 @@
 use sandbox_snapshotter::api::operations::Operation;
 use serde_json::json;
 
-use crate::support::{FILE, MINUTE, Method, Stage, WORK, for_ever, on};
+use crate::support::{FILE, HOUR, MINUTE, Method, Stage, WORK, for_ever, on};
 
 #[test]
 fn what_is_captured_is_the_directory_of_the_workspace() {
@@ -68,4 +68,20 @@ fn what_was_saved_aside_is_nothing_to_start_from() {
     stage.world.stops(&stage.sandbox_of(WORK));
     stage.starts(WORK, &json!({})).unwrap();
     assert_eq!(stage.world.files(&stage.sandbox_of(WORK)).unwrap().get(FILE).map(String::as_str), Some("first"));
+}
+
+#[test]
+fn a_container_that_a_capture_has_started_is_ended_also_when_who_asked_for_it_died() {
+    let stage = Stage::with_stopped_work();
+    let id = stage.sandbox_of(WORK);
+    stage.world.is_replaced(&id);
+    stage.world.writes(&id, FILE, "second");
+    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
+    let stop = stage.begins(Operation::StopWorkspace, WORK, &json!({}));
+    assert!(gate.is_reached());
+    stage.world.is_replaced(&id);
+    stage.dies_during(stop);
+    stage.world.goes_well();
+    stage.passes(3 * HOUR);
+    assert!(stage.world.running().is_empty());
 }

@@ -241,6 +241,34 @@ fn a_stamp_whose_answer_was_lost_is_known_again() {
 }
 
 #[test]
+fn a_container_on_which_a_stamp_came_late_is_not_handed_out_empty() {
+    let stage = Stage::with_stopped_work();
+    let id = stage.sandbox_of(WORK);
+    stage.world.before(Method::Stamp).nth(1).fails_in_passing();
+    stage.world.before(Method::Stamp).nth(3).happens(move |world| {
+        world.is_replaced(&id);
+        world.is_stamped_late(&id);
+    });
+    stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!(stage.file(WORK).unwrap(), "first");
+}
+
+#[test]
+fn a_capture_that_is_about_to_be_the_newest_is_waited_for() {
+    let stage = Stage::with_work();
+    let reading = stage.world.before(Method::Metadata).nth(1).held();
+    let id = stage.sandbox_of(WORK);
+    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": id, "dir": "/workspace" }));
+    assert!(reading.is_reached());
+    stage.world.stops(&id);
+    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({ "allowEmpty": true }));
+    stage.world.go_on_in_background();
+    reading.open();
+    taking.answer().unwrap();
+    assert_eq!((&start.answer().unwrap()["how"], stage.file(WORK)), (&json!("restored"), Some("first".into())));
+}
+
+#[test]
 fn a_container_that_replaced_the_one_that_was_filled_gets_no_stamp() {
     let stage = Stage::with_stopped_work();
     let id = stage.sandbox_of(WORK);

@@ -138,6 +138,7 @@ impl Sandboxes for World {
     }
 
     async fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> Result<bool, Failure> {
+        self.stamps.borrow_mut().push(to.clone());
         let change = || {
             Ok(self.started(id.as_str(), |container| {
                 let is_meant = container.stamp.as_ref() == from;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::checkpoint_call::CheckpointRefusal;
-use sandbox_snapshotter::model::named::{Address, Tenant};
+use sandbox_snapshotter::model::named::{Address, Stamp, Tenant};
 use sandbox_snapshotter::model::{BackupOptions, Code, Error, Result, SandboxId, Timestamp};
 use sandbox_snapshotter::ports::{Background, Clock, Entropy};
 use serde_json::Value;
@@ -32,6 +32,7 @@ pub struct World {
     pub(super) shipped: RefCell<Image>,
     pub(super) commands: RefCell<Commands>,
     pub(super) hooks: RefCell<Vec<HookCall>>,
+    pub(super) stamps: RefCell<Vec<Stamp>>,
     pub(super) refusal: RefCell<Option<CheckpointRefusal>>,
     pub(super) listed_at_once: Cell<usize>,
     ledgers: RefCell<BTreeMap<SandboxId, Rc<MemoryLedger>>>,
@@ -60,6 +61,7 @@ impl Default for World {
             shipped: RefCell::default(),
             commands: RefCell::default(),
             hooks: RefCell::default(),
+            stamps: RefCell::default(),
             refusal: RefCell::default(),
             listed_at_once: Cell::new(1000),
             ledgers: RefCell::default(),
@@ -146,6 +148,7 @@ impl World {
     /// Forgets the calls so far, and begins to number them again.
     pub fn forget_calls(&self) {
         self.calls.borrow_mut().clear();
+        self.stamps.borrow_mut().clear();
     }
 
     /// The waits so far, in milliseconds.

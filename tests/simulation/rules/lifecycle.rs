@@ -48,6 +48,17 @@ pub fn is_noted(world: &Rc<World>, before: Option<&WorkspaceRecord>, after: &Wor
     }
 }
 
+/// What a sandbox might be filled from is noted as long as it is: it may change while somebody makes up their mind.
+pub fn may_be_filled_otherwise(world: &Rc<World>, id: &SandboxId) {
+    let standing = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.standing);
+    let source = standing.filter(|standing| standing.filling.is_some()).map(|_| source(world, id));
+    world.with(id, |sandbox, now| match source {
+        None => sandbox.sources.clear(),
+        Some(source) if sandbox.sources.last().is_some_and(|(_, last)| *last == source) => {}
+        Some(source) => sandbox.sources.push((now, source)),
+    });
+}
+
 /// What a sandbox is to be filled from, worked out once more: its newest whole snapshot, or the one that it was made from.
 pub fn source(world: &Rc<World>, id: &SandboxId) -> Source {
     let ledger = world.ledger(id);
@@ -96,13 +107,10 @@ pub fn is_whole(row: &SnapshotRecord, dir: &Directory) -> bool {
 
 /// A container gets a stamp.
 pub fn is_stamped(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
-    let source = source(world, id);
+    may_be_filled_otherwise(world, id);
     match to {
-        Stamp::Filling(_) => world.with(id, |sandbox, _| {
-            let container = sandbox.container.as_mut().unwrap();
-            container.sources.push(source);
-        }),
-        Stamp::Filled(_) => is_filled(world, id, source),
+        Stamp::Filling(_) => {}
+        Stamp::Filled(_) => is_filled(world, id),
         Stamp::Ready(_) => {
             let baseline = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.standing?.baseline);
             let is_empty = world.with(id, |sandbox, _| {
@@ -125,16 +133,17 @@ pub fn is_stamped(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
 }
 
 /// The files are in place: they must be those of what it is to be filled from.
-fn is_filled(world: &Rc<World>, id: &SandboxId, source: Source) {
+fn is_filled(world: &Rc<World>, id: &SandboxId) {
+    let since = world.busy_since(id);
     let parent = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.parent);
     let outgoing = outgoing(world, id);
     let allow_empty = world.book.borrow().wishes.get(id).is_some_and(|wishes| wishes.allow_empty);
     let problem = world.with(id, |sandbox, _| {
         let may_be_empty = allow_empty || (!sandbox.was_opened && parent.is_none());
+        let until = sandbox.sources.iter().skip(1).map(|(at, _)| *at).chain([i64::MAX]);
+        let counts = sandbox.sources.iter().zip(until).filter(|(_, until)| *until >= since);
+        let sources: Vec<Source> = counts.map(|((_, source), _)| source.clone()).collect();
         let container = sandbox.container.as_mut().unwrap();
-        if container.sources.last() != Some(&source) {
-            container.sources.push(source);
-        }
         let unwritten = container.unwritten();
         let base: Files =
             container.files.iter().filter(|(file, _)| **file == OF_IMAGE).map(|(k, v)| (*k, *v)).collect();
@@ -145,10 +154,10 @@ fn is_filled(world: &Rc<World>, id: &SandboxId, source: Source) {
             }
             None => may_be_empty && unwritten == base,
         };
-        container.filled_from = container.sources.iter().rev().find(is_of).cloned();
+        container.filled_from = sources.iter().filter(is_of).cloned().collect();
         let is_outgoing = || outgoing.iter().flatten().any(|source| is_of(&&Some(source.clone())));
-        let is_right = container.filled_from.is_some() || is_outgoing();
-        (!is_right).then(|| format!("{id} has {:?}, and not one of {:?}", container.files, container.sources))
+        let is_right = !container.filled_from.is_empty() || is_outgoing();
+        (!is_right).then(|| format!("{id} has {:?}, and not one of {sources:?}", container.files))
     });
     if let Some(problem) = problem {
         world.violated("rule 11, a start gives the newest files", &format_args!("{problem}"));

@@ -10,7 +10,7 @@ use sandbox_snapshotter::ports::Ledger;
 use serde::{Deserialize, Serialize};
 
 use super::lifecycle;
-use crate::world::{Files, World};
+use crate::world::{Files, Source, World};
 
 /// How long an answer is surely kept for its key, in milliseconds.
 const KEPT: i64 = 40 * 3600 * 1000;
@@ -101,11 +101,14 @@ fn is_as_told(world: &Rc<World>, address: &Address, asked_at: i64, started: &Tol
         if container.started_at < asked_at && started.how == How::Alive && !is_ready {
             return Some(format!("{id} is {:?}", container.stamp));
         }
-        let from = container.filled_from.as_ref().filter(|_| is_latest && is_ready)?;
+        let sources = &container.filled_from;
+        if sources.is_empty() || !is_latest || !is_ready {
+            return None;
+        }
         let is_same = |file: &u8, one: &Files, other: &Files| {
             container.writes.contains_key(file) || one.get(file) == other.get(file)
         };
-        let is_right = match (&started.how, from) {
+        let is_right = |from: &Source| match (&started.how, from) {
             // One that was being captured as the start began may have become the newest, with the same files, as far as that
             // is still to be seen.
             (How::Restored, Some((newest, files))) => {
@@ -116,8 +119,8 @@ fn is_as_told(world: &Rc<World>, address: &Address, asked_at: i64, started: &Tol
             (How::Empty, from) => from.is_none(),
             (How::Alive | How::Kept, _) => true,
         };
-        let from = from.as_ref().map(|(id, _)| id);
-        (!is_right).then(|| format!("{id} was filled from {from:?}, and not {:?}", started.restored_from))
+        let wrong = || format!("{id} was filled from one of {sources:?}, and not {:?}", started.restored_from);
+        (!sources.iter().any(is_right)).then(wrong)
     });
     if let Some(wrong) = wrong {
         world.violated("rule 11, a start says what it did", &format_args!("{wrong}"));

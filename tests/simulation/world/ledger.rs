@@ -84,7 +84,9 @@ impl Ledger for Watched {
     fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
         let before = self.inner.borrow().workspace()?;
         self.check(|world| lifecycle::is_noted(world, before.as_ref(), workspace));
-        self.inner.borrow().put_workspace(workspace)
+        let put = self.inner.borrow().put_workspace(workspace);
+        self.check(|world| lifecycle::may_be_filled_otherwise(world, &self.id));
+        put
     }
 
     fn snapshot(&self, id: &SnapshotId) -> Result<Option<SnapshotRecord>> {
@@ -111,6 +113,7 @@ impl Ledger for Watched {
         if let Err(error) = &put {
             self.check(|world| world.violated("rule 9, labels do not collide", &format_args!("{error}")));
         }
+        self.check(|world| lifecycle::may_be_filled_otherwise(world, &self.id));
         put
     }
 

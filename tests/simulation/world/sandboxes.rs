@@ -33,6 +33,8 @@ pub type Awake = Option<u64>;
 pub struct Sandbox {
     /// Its container.
     pub container: Option<Container>,
+    /// While one is filled: what that might be from, and since when.
+    pub sources: Vec<(i64, Source)>,
     /// When those of its containers were started that woke by themselves, and that a start was to keep.
     pub kept: BTreeSet<i64>,
     /// Whether somebody works in it: then nothing but captures may touch it.
@@ -84,10 +86,8 @@ pub struct Container {
     pub looked_at: i64,
     /// When it was captured.
     pub captures: Vec<i64>,
-    /// The snapshots that it might be filled from, when that was begun.
-    pub sources: Vec<Source>,
-    /// What it was filled from, once it was.
-    pub filled_from: Option<Source>,
+    /// What it was filled from, once it was: there may be several with the same files.
+    pub filled_from: Vec<Source>,
 }
 
 impl Sandbox {
@@ -118,8 +118,7 @@ impl Sandbox {
             is_stirred: true,
             looked_at: 0,
             captures: Vec::new(),
-            sources: Vec::new(),
-            filled_from: None,
+            filled_from: Vec::new(),
         };
         let container = self.container.get_or_insert_with(new);
         container.touched_at = now;
