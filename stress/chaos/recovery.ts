@@ -16,7 +16,7 @@ const MINTED = /[\w.-]+-(?:restored|branch)-[a-z0-9]{8}/g;
 /** Asks for everything that is not known to be done; and once more for everything that has a key. */
 export async function askAgain(round: Round) {
   for (const named of round.named) named.pending = undefined;
-  await Promise.all(round.intentions.map((intention) => round.insist(intention)));
+  await Promise.all([...round.intentions].map((intention) => round.insist(intention)));
 }
 
 /** Lets enough time pass for everything that is followed up, at times with one more death in the midst of it. */

@@ -51,7 +51,7 @@ export class Round {
   readonly snapshots: Known[] = [];
   readonly sandboxes: Got[] = [];
   readonly named: Named[] = [];
-  readonly intentions: Intention[] = [];
+  readonly intentions = new Set<Intention>();
   /** The Durable Object ids of sandboxes, as far as they were asked for. */
   readonly hexes = new Map<string, string>();
   /** Every Workspace object that there was. */

@@ -139,7 +139,7 @@ async function prepare(round: Round) {
     await round.write(origin, random);
   }
   const first = snapshots.capture(round, random, round.origins[0]!);
-  round.intentions.push(first);
+  round.intentions.add(first);
   await round.insist(first);
   const named = new Named(`${round.prefix}named`, round.secret());
   round.named.push(named);
@@ -181,9 +181,9 @@ async function keep(round: Round): Promise<string> {
 }
 
 function told(round: Round, millis: number): string {
-  const answered = round.intentions.filter(({ answer }) => answer !== undefined).length;
+  const answered = [...round.intentions].filter(({ answer }) => answer !== undefined).length;
   return (
-    `round ${round.seed}: ${(millis / 1000).toFixed(1)} s, ${round.intentions.length} intentions, ${answered} answered, ` +
+    `round ${round.seed}: ${(millis / 1000).toFixed(1)} s, ${round.intentions.size} intentions, ${answered} answered, ` +
     `${round.faults.happened.length + round.meddled.length} faults: ${[...round.faults.happened, ...round.meddled].join(', ')}`
   );
 }

@@ -23,7 +23,7 @@ export interface Caller {
 
 /** Asks for something, at times twice at once; what does not come is asked for again when nothing breaks any more. */
 export async function want(round: Round, { name, random }: Caller, intention: Intention) {
-  round.intentions.push(intention);
+  round.intentions.add(intention);
   const way = (): Way => random.of(['rpc', 'rpc', 'http']);
   if (random.chance(0.1)) await leave(round, { name, random }, intention);
   const first = way();
