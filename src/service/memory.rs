@@ -32,6 +32,8 @@ pub(super) struct Memory {
     pub checkpoints: Mutex<()>,
     /// The sandboxes that callers have made from its snapshots.
     pub restores: Line,
+    /// Held while a capture is taken for made whose worker died.
+    pub adopting: Mutex<()>,
     /// Held while the files go back to a checkpoint. No capture begins meanwhile.
     pub going_back: Mutex<()>,
     /// Held by everyone who looks into the sandbox, or captures it; how many have begun.
@@ -72,6 +74,7 @@ impl Default for Memory {
             checkpoint_calls: Line::default(),
             checkpoints: Mutex::default(),
             restores: Line::of(RESTORES),
+            adopting: Mutex::default(),
             going_back: Mutex::default(),
             looking: Rc::default(),
             work: RefCell::default(),

@@ -153,6 +153,7 @@ async fn adopt<P: Ports>(
     mark: &Mark,
 ) -> Result<Adopted> {
     let Stage::Making(making) = &capture.stage else { return Err(Error::defect()) };
+    let _adopting = this.memory.adopting.lock().await;
     let looking = Looking::begin(this)?;
     // What the capture had left in doubt may be settled since, and this is a look too.
     if this.workspace()?.standing.is_none() {

@@ -68,7 +68,8 @@ pub struct Standing {
     pub address: Address,
     /// The directory that persists.
     pub dir: Directory,
-    /// Files are being put into its container, or were when somebody died: until that is settled nothing is captured.
+    /// Somebody is at work on its container, or was when they died: it is looked after, and until that is settled nothing is
+    /// captured but what is put aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filling: Option<LooseEnd>,
     /// A backup was being applied to it, and nobody saw the end of that: it may go on in another container.

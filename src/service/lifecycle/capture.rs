@@ -1,6 +1,6 @@
 //! Snapshots in which everything is that there is when they are done. What was changed meanwhile is captured again.
 
-use super::unsettled;
+use super::look_after;
 use crate::model::named::standing::LastSnapshot;
 use crate::model::{Result, SnapshotId, SnapshotRequest, Taken};
 use crate::ports::{Ports, Sandboxes};
@@ -30,7 +30,7 @@ pub(super) async fn capture<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) ->
 /// Keeps the files that somebody wrote since the sandbox woke by itself, in a snapshot that it is never started from unasked.
 pub(super) async fn save<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<SnapshotId> {
     // A capture may start a container, which nobody would end.
-    unsettled(this)?;
+    look_after(this)?;
     let dir = Some(this.standing()?.dir);
     let request =
         SnapshotRequest { dir, wake: true, fresh: true, aside: true, ..SnapshotRequest::of((*this.id).clone()) };

@@ -26,8 +26,8 @@ pub(in crate::service) async fn halt<P: Ports>(
     if this.workspace()?.standing.is_none_or(|standing| standing.address != request.address) {
         return Ok(halted);
     }
-    let is_left = this.standing()?.filling.is_some();
-    match settled_look(&this, is_left).await? {
+    let left = this.standing()?.filling;
+    match settled_look(&this, left.is_some() && request.snapshot).await? {
         Sight::Asleep => return sleeps(&this).await.map(|()| halted),
         Sight::Unfinished | Sight::Woken => {}
         Sight::Diverged { .. } if !request.snapshot => {}
@@ -55,6 +55,8 @@ pub(in crate::service) async fn halt<P: Ports>(
         None => error,
     })?;
     sleeps(&this).await?;
+    // What was captured here has come to its end.
+    this.stand(|standing| standing.filling = left)?;
     Ok(halted)
 }
 

@@ -62,14 +62,19 @@ pub(in crate::service) async fn look<P: Ports>(this: &CloudflareSandboxSnapshott
     .await
 }
 
-/// As [`look`], for whoever starts or ends the sandbox. What is in place is not being filled any more; and what somebody
-/// wrote is not filled by one who died before that, where the sandbox was left so.
-pub(super) async fn settled_look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, is_left: bool) -> Result<Sight> {
-    let mut sight = look(this).await?;
-    if is_left && sight == (Sight::Diverged { kept: None }) {
-        stamp::spare(this).await?;
-        sight = look(this).await?;
+/// As [`look`], where somebody died who was filling the container: what was written into it since is not filled any more.
+pub(super) async fn sparing_look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Sight> {
+    let sight = look(this).await?;
+    if sight != (Sight::Diverged { kept: None }) {
+        return Ok(sight);
     }
+    stamp::spare(this).await?;
+    look(this).await
+}
+
+/// As [`look`], or [`sparing_look`], for whoever starts or ends the sandbox. What is in place is not being filled any more.
+pub(super) async fn settled_look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, is_sparing: bool) -> Result<Sight> {
+    let sight = if is_sparing { sparing_look(this).await? } else { look(this).await? };
     if matches!(sight, Sight::Alive(_)) {
         this.stand(|standing| standing.filling = None)?;
     }

@@ -28,8 +28,8 @@ pub(super) mod source;
 mod stale;
 mod stamp;
 
-use look::settled_look;
 pub(super) use look::{Sight, look};
+use look::{settled_look, sparing_look};
 
 use std::panic::AssertUnwindSafe;
 
@@ -75,7 +75,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 }
 
 /// The sandbox is looked after when nobody works on it any more.
-pub(super) fn unsettled<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+pub(super) fn look_after<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
     let due = this.ports.clock().now().plus_millis(LOOKED_AFTER_MILLIS);
     this.stand(|standing| standing.filling = Some(LooseEnd { due, tries: 0 }))?;
     this.wake_by(due)

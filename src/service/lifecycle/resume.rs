@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::capture::save;
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
-use super::{Sight, is_not_retired, look, settled_look, stale, stamp, unsettled};
+use super::{Sight, is_not_retired, look, look_after, settled_look, stale, stamp};
 use crate::model::named::standing::{How, OnDiverged, ResumeRequest, Resumed, Survey};
 use crate::model::named::{Settings, Stamp};
 use crate::model::record::Stored;
@@ -43,10 +43,11 @@ pub(in crate::service) async fn resume<P: Ports>(
         standing.fingerprint.clone_from(&depends_on.fingerprint);
     })?;
     let mut saved = None;
-    let is_left = this.standing()?.filling.is_some();
+    let left = this.standing()?.filling;
+    let is_sparing = left.is_some() && request.start.on_diverged != OnDiverged::Discard;
     // A look may start a container, which nobody would end.
-    unsettled(&this)?;
-    match if planted(Bug::FilledUnseen) { Sight::Asleep } else { settled_look(&this, is_left).await? } {
+    look_after(&this)?;
+    match if planted(Bug::FilledUnseen) { Sight::Asleep } else { settled_look(&this, is_sparing).await? } {
         Sight::Alive(_) => {
             prepare(&this, &request).await?;
             opened(&this)?;
@@ -57,7 +58,7 @@ pub(in crate::service) async fn resume<P: Ports>(
         Sight::Unfinished | Sight::Woken => destroy(&this, &this.id).await?,
         Sight::Diverged { kept } => match request.start.on_diverged {
             OnDiverged::Fail => {
-                this.stand(|standing| standing.filling = None)?;
+                this.stand(|standing| standing.filling = left)?;
                 return Err(diverged(&this));
             }
             OnDiverged::Keep => return keep(&this, &request, kept.as_ref()).await,
@@ -70,6 +71,7 @@ pub(in crate::service) async fn resume<P: Ports>(
     }
     // A capture of what was there before may be about to be the newest.
     this.memory.guard.is_still().await;
+    drop(this.memory.adopting.lock().await);
     let source = source(&this, &request.settings.dir, request.start.allow_empty).await?;
     let filled = retry(&*this.ports, &Abort::never(), async || match fill(&this, &request, &source).await {
         Ok(filled) => Ok(filled),
@@ -89,7 +91,7 @@ async fn keep<P: Ports>(
     before: Option<&Stamp>,
 ) -> Result<Resumed> {
     outlast(this).await?;
-    unsettled(this)?;
+    look_after(this)?;
     prepare(this, request).await?;
     let nonce = stamp::begin(this, before, Stamp::Kept).await?;
     let kept = Stamp::Kept(nonce.clone());
@@ -118,7 +120,7 @@ async fn fill<P: Ports>(
     request: &ResumeRequest,
     source: &Source,
 ) -> Result<Resumed> {
-    unsettled(this)?;
+    look_after(this)?;
     prepare(this, request).await?;
     // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
     drop(this.ports.sandboxes()?.probe(&this.id, &request.settings.dir).await);

@@ -1,6 +1,6 @@
 //! A sandbox is not needed any more: it is ended, and its snapshots go as soon as nobody else needs them.
 
-use super::unsettled;
+use super::look_after;
 use crate::model::named::Address;
 use crate::model::named::standing::{Kept, Retired, Standing};
 use crate::model::{Result, SnapshotId};
@@ -27,7 +27,7 @@ pub(in crate::service) async fn retire<P: Ports>(
         return Ok(Retired::default());
     }
     let now = this.ports.clock().now();
-    unsettled(&this)?;
+    look_after(&this)?;
     let mut workspace = this.workspace()?;
     workspace.retired_at.get_or_insert(now);
     this.ports.ledger()?.put_workspace(&workspace)?;

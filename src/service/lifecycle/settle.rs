@@ -2,7 +2,7 @@
 //! go on in it, and start it again. So it is looked at until it stays down.
 
 use super::halt::sleeps;
-use super::{Sight, settled_look};
+use super::{Sight, look, sparing_look};
 use crate::model::record::LooseEnd;
 use crate::model::{Result, Timestamp};
 use crate::ports::{Clock, Ports};
@@ -23,15 +23,17 @@ pub(in crate::service) async fn follow_up<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     by: Option<Timestamp>,
 ) -> Result<()> {
-    if filling(this)?.is_none_or(|loose| by.is_some_and(|by| loose.due > by)) {
-        return Ok(());
-    }
+    let Some(loose) = filling(this)?.filter(|loose| by.is_none_or(|by| loose.due <= by)) else { return Ok(()) };
     // Whoever is at work on it sees to it.
     let Some(_turn) = this.memory.lifecycle.try_lock() else { return Ok(()) };
     let is_retired = this.workspace()?.retired_at.is_some();
-    let sight = settled_look(this, true).await;
+    let sight = if is_retired { look(this).await } else { sparing_look(this).await };
+    let is_early = loose.due > this.ports.clock().now();
     let is_left_alone = matches!(sight, Ok(Sight::Alive(_) | Sight::Diverged { .. })) && !is_retired;
     let (is_down, ended) = match sight {
+        // What those who died asked for may still come. A look before its time does not count, however often workers die.
+        Ok(Sight::Asleep) if is_early => return this.wake_by(loose.due),
+        Ok(Sight::Diverged { .. }) if is_early && is_left_alone => return this.wake_by(loose.due),
         Ok(Sight::Asleep) => (true, sleeps(this).await),
         Ok(_) if is_left_alone => return this.stand(|standing| standing.filling = None),
         Ok(_) if planted(Bug::UnfinishedNotEnded) => return this.stand(|standing| standing.filling = None),

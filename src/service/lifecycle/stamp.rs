@@ -21,9 +21,16 @@ pub(super) async fn begin<P: Ports>(
     first(this, from, to).await?.ok_or_else(|| another_container(this))
 }
 
-/// Sees to it that nobody fills a container without a stamp: what one asked for who died since may still be on its way to it.
+/// Sees to it that a container is not filled which was seen without a stamp: what one asked for who died since may still be on
+/// its way to it, or have come by now.
 pub(super) async fn spare<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    first(this, None, Stamp::Kept).await.map(drop)
+    if first(this, None, Stamp::Kept).await?.is_some() {
+        return Ok(());
+    }
+    match found(this).await? {
+        Some(filling @ Stamp::Filling(_)) => first(this, Some(&filling), Stamp::Kept).await.map(drop),
+        _ => Ok(()),
+    }
 }
 
 /// Steps from one stamp to the next.

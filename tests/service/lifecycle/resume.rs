@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Failure};
 use serde_json::json;
 
-use crate::support::{Checked, FILE, HOUR, MINUTE, Method, Moment, Stage, WORK};
+use crate::support::{Checked, FILE, HOUR, MINUTE, Method, Moment, Running, Stage, WORK};
 
 #[test]
 fn a_sandbox_that_woke_by_itself_empty_is_ended_and_restored() {
@@ -266,6 +266,51 @@ fn a_capture_that_is_about_to_be_the_newest_is_waited_for() {
     reading.open();
     taking.answer().unwrap();
     assert_eq!((&start.answer().unwrap()["how"], stage.file(WORK)), (&json!("restored"), Some("first".into())));
+}
+
+#[test]
+fn what_can_be_thrown_away_is_also_when_it_can_not_be_stamped() {
+    let stage = Stage::with_stopped_work();
+    let gate = stage.world.before(Method::Stamp).held();
+    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    assert!(gate.is_reached());
+    stage.dies_during(start);
+    stage.world.goes_well();
+    let id = stage.sandbox_of(WORK);
+    stage.world.writes(&id, FILE, "second");
+    stage.world.before(Method::Stamp).fails_in_passing();
+    let destroyed = id.clone();
+    stage.world.before(Method::Destroy).happens(move |world| {
+        assert_eq!(world.files(&destroyed).unwrap()[FILE], "second");
+        world.goes_well();
+    });
+    let started = stage.starts(WORK, &json!({ "onDiverged": "discard" })).unwrap();
+    assert_eq!((&started["how"], stage.file(WORK)), (&json!("restored"), Some("first".into())));
+}
+
+#[test]
+fn a_capture_that_is_about_to_be_adopted_as_the_newest_is_waited_for() {
+    let stage = Stage::with_work();
+    let id = stage.sandbox_of(WORK);
+    let gate = stage.world.before(Method::Metadata).nth(1).held();
+    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": id, "dir": "/workspace" }));
+    assert!(gate.is_reached());
+    stage.dies_during(taking);
+    stage.world.goes_well();
+    stage.world.before(Method::Metadata).fails_in_passing();
+    drop(stage.run(Operation::List, &json!({ "sandboxId": id, "check": false })));
+    stage.world.goes_well();
+    stage.world.pass(10 * MINUTE);
+    let reading = stage.world.before(Method::Metadata).held();
+    let snapshots = stage.of(&id);
+    let alarm = Running::start(async move { snapshots.alarm().await });
+    assert!(reading.is_reached());
+    stage.world.stops(&id);
+    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({ "allowEmpty": true }));
+    stage.world.go_on_in_background();
+    reading.open();
+    alarm.answer().unwrap();
+    assert_eq!(start.answer().unwrap()["how"], "restored");
 }
 
 #[test]

@@ -93,6 +93,51 @@ fn what_somebody_wrote_into_it_is_not_thrown_away_when_who_died_had_still_asked_
 }
 
 #[test]
+fn nor_is_it_when_that_stamp_comes_right_after_it_was_looked_at() {
+    for on_diverged in ["save", "keep"] {
+        let stage = died_starting(Method::Stamp, Moment::Before);
+        let id = stage.sandbox_of(WORK);
+        stage.world.writes(&id, FILE, "second");
+        let late = id.clone();
+        stage.world.before(Method::Stamp).nth(2).happens(move |world| world.is_stamped_late(&late));
+        let started = stage.starts(WORK, &json!({ "onDiverged": on_diverged })).unwrap();
+        let is_kept = stage.file(WORK).unwrap() == "second";
+        assert!(is_kept || started["saved"].is_string(), "{on_diverged}: {started}");
+    }
+}
+
+#[test]
+fn looks_before_their_time_do_not_count_however_often_workers_die() {
+    let stage = died_starting(Method::RestoreBackup, Moment::Before);
+    let id = stage.sandbox_of(WORK);
+    stage.world.stops(&id);
+    for _ in 0..5 {
+        stage.restart();
+        stage.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
+    }
+    stage.passes(2 * MINUTE);
+    stage.world.is_replaced(&id);
+    stage.passes(3 * HOUR);
+    assert!(stage.world.running().is_empty());
+}
+
+#[test]
+fn a_sandbox_that_is_nobodys_is_looked_after_until_it_is_ended() {
+    let stage = Stage::with_work();
+    let id = stage.sandbox_of(WORK);
+    stage.world.before(Method::Destroy).fails_in_passing();
+    drop(stage.deletes(WORK));
+    stage.world.goes_well();
+    stage.restart();
+    let gate = stage.world.before(Method::Destroy).held();
+    let list = stage.begin(Operation::List, &json!({ "sandboxId": id }));
+    assert!(gate.is_reached());
+    stage.dies_during(list);
+    let standing = stage.ledger(&id).workspace().unwrap().unwrap().standing.unwrap();
+    assert!(standing.filling.is_some());
+}
+
+#[test]
 fn a_sandbox_that_was_handed_out_is_left_alone() {
     let stage = Stage::with_work();
     stage.restart();
@@ -113,7 +158,7 @@ fn it_is_looked_at_when_that_is_due_and_not_at_every_alarm() {
         stage.passes(5 * MINUTE);
         looks.push(stage.world.calls_about(&id).iter().filter(|method| **method == Method::State).count());
     }
-    // After a minute, ten more and sixty more.
-    let expected = [(1, 1), (2, 12), (3, 7)].into_iter().flat_map(|(count, times)| vec![count; times]);
+    // The name looks once; then it is after a minute, ten more and sixty more.
+    let expected = [(2, 2), (3, 12), (4, 6)].into_iter().flat_map(|(count, times)| vec![count; times]);
     assert!(expected.eq(looks.iter().copied()), "{looks:?}");
 }
