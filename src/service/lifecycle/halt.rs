@@ -55,8 +55,10 @@ pub(in crate::service) async fn halt<P: Ports>(
         None => error,
     })?;
     sleeps(&this).await?;
-    // What was captured here has come to its end.
-    this.stand(|standing| standing.filling = left)?;
+    if halted.saved.is_some() {
+        // That capture has come to its end.
+        this.stand(|standing| standing.filling = left)?;
+    }
     Ok(halted)
 }
 

@@ -1,6 +1,7 @@
 //! A sandbox is ended, with a snapshot of what is in it.
 
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
 use crate::support::{FILE, HOUR, MINUTE, Method, Stage, WORK, for_ever, on};
@@ -68,6 +69,22 @@ fn what_was_saved_aside_is_nothing_to_start_from() {
     stage.world.stops(&stage.sandbox_of(WORK));
     stage.starts(WORK, &json!({})).unwrap();
     assert_eq!(stage.world.files(&stage.sandbox_of(WORK)).unwrap().get(FILE).map(String::as_str), Some("first"));
+}
+
+#[test]
+fn one_whose_start_died_when_it_was_in_place_is_settled_by_its_stop() {
+    let stage = Stage::with_stopped_work();
+    let gate = stage.world.after(Method::Stamp).nth(3).held();
+    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    assert!(gate.is_reached());
+    stage.dies_during(start);
+    let id = stage.sandbox_of(WORK);
+    stage.world.before(Method::State).fails_in_passing();
+    stage.run(Operation::List, &json!({ "sandboxId": id, "check": false })).unwrap();
+    stage.world.goes_well();
+    stage.stops(WORK).unwrap();
+    let workspace = stage.ledger(&id).workspace().unwrap().unwrap();
+    assert_eq!(workspace.standing.unwrap().filling, None);
 }
 
 #[test]
