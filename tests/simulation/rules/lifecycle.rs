@@ -189,8 +189,8 @@ pub fn is_restored_into(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
     }
 }
 
-/// A sandbox is ended by the service: nothing that somebody wrote may be lost unasked.
-pub fn is_ended(world: &Rc<World>, id: &SandboxId) {
+/// A sandbox is ended by the service, which asked for that then: nothing that somebody wrote may be lost unasked.
+pub fn is_ended(world: &Rc<World>, id: &SandboxId, asked_at: i64) {
     if !world.stands(id) {
         if world.with(id, |sandbox, _| sandbox.is_somebodys) {
             world.violated("rule 2, nobody's sandbox is destroyed", &format_args!("{id}"));
@@ -232,8 +232,9 @@ pub fn is_ended(world: &Rc<World>, id: &SandboxId) {
         if !is_own && is_wished(wishes.discarded_at) {
             return None;
         }
-        // What is written into it before it is handed out, while it is started or ended, is at the writer's own risk.
-        let is_at_risk = |at: i64| at >= since && !container.is_handed_out;
+        // What is written into it before it is handed out, while it is started or ended, is at the writer's own risk; and what is
+        // written after its end was asked for, which nobody can take back: who asked may have died since.
+        let is_at_risk = |at: i64| (at >= since && !container.is_handed_out) || at >= asked_at;
         let captures = container.captures.iter().filter(|at| **at >= since).count();
         let is_excused = |at: i64| captures >= CAPTURES || is_at_risk(at) || (is_own && at >= container.looked_at);
         let lost = container

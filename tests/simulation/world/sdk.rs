@@ -172,10 +172,10 @@ impl Sandboxes for Outside {
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
-        let id = id.clone();
+        let (id, asked_at) = (id.clone(), self.now());
         let end = async move |world: Rc<World>| {
             world.moment().await;
-            lifecycle::is_ended(&world, &id);
+            lifecycle::is_ended(&world, &id, asked_at);
             world.trace(&format_args!("destroys {id}"));
             world.with(&id, |sandbox, now| {
                 sandbox.container = None;
