@@ -10,3 +10,4 @@ mod retire;
 mod settle;
 mod source;
 mod stale;
+mod stamp;
