@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::request::{DeleteRequest, Session};
-use sandbox_snapshotter::model::{Code, Lineage, RestoreRequest, SandboxId, Selection, SnapshotRef};
+use sandbox_snapshotter::model::{Code, Lineage, RestoreRequest, SandboxId, Selection, SnapshotRef, root_of};
 use sandbox_snapshotter::service::{Abort, Snapshotter as _};
 use serde_json::Value;
 
@@ -63,11 +63,12 @@ async fn was_done(world: &Rc<World>, selection: Selection) -> bool {
     }
 }
 
-/// A sandbox of another lineage.
+/// A sandbox of another lineage. Of one that nobody was told of, only its id says where it comes from.
 fn foreigner(world: &World, id: &SandboxId) -> Option<SandboxId> {
     let book = world.book.borrow();
     let root = book.root(id);
-    let foreign: Vec<SandboxId> = book.sandboxes().into_iter().filter(|other| book.root(other) != root).collect();
+    let foreign: Vec<SandboxId> =
+        book.sandboxes().into_iter().filter(|other| book.root(other) != root && root_of(other) != root).collect();
     world.chance.pick(&foreign)
 }
 
