@@ -93,7 +93,9 @@ impl World {
     /// The first stamp that was asked for comes only now: a container that has none gets it.
     pub fn is_stamped_late(&self, id: &str) {
         let first = self.stamps.borrow()[0].clone();
-        self.with(id, |sandbox| drop(sandbox.container.as_mut().unwrap().stamp.get_or_insert(first).clone()));
+        self.with(id, |sandbox| {
+            sandbox.container.as_mut().unwrap().stamp.get_or_insert(first);
+        });
     }
 
     /// How long the container may be idle, in seconds; `Some(None)` is for ever, and `None` where that was never said.
