@@ -44,12 +44,13 @@ if [ -f "$resolv" ] && [[ $resolv != /etc/* ]]; then share "$resolv"; fi
 
 share "$node" $tools/node
 cp "$state/../server.cjs" "$root$tools/server.cjs"
+if [ -f "$state/../ca.pem" ]; then share "$state/../ca.pem" $tools/ca.pem; fi
 mkdir "$root$tools/io"
 mount --bind "$state/io" "$root$tools/io"
 
 mkdir -p "$root"/{workspace,home,root,app,run,tmp,var/tmp,var/backups,proc,dev/pts,dev/shm}
 chmod 1777 "$root/tmp" "$root/var/tmp" "$root/dev/shm"
-for device in null zero full random urandom tty; do
+for device in null zero full random urandom tty fuse; do
   [ -e "/dev/$device" ] || continue
   : >"$root/dev/$device"
   mount --bind "/dev/$device" "$root/dev/$device"
