@@ -44,7 +44,6 @@ if [ -f "$resolv" ] && [[ $resolv != /etc/* ]]; then share "$resolv"; fi
 
 share "$node" $tools/node
 cp "$state/../server.cjs" "$root$tools/server.cjs"
-if [ -f "$state/../ca.pem" ]; then share "$state/../ca.pem" $tools/ca.pem; fi
 mkdir "$root$tools/io"
 mount --bind "$state/io" "$root$tools/io"
 
@@ -55,6 +54,15 @@ for device in null zero full random urandom tty fuse; do
   : >"$root/dev/$device"
   mount --bind "/dev/$device" "$root/dev/$device"
 done
+if [ -f "$state/../ca.pem" ]; then
+  # Production mode. Archives and what changes after a restore are on the host's disk, as they are on a container's.
+  share "$state/../ca.pem" $tools/ca.pem
+  mkdir "$state/backups"
+  mount --bind "$state/backups" "$root/var/backups"
+  # As in the image: users other than root may look into mounts.
+  echo user_allow_other >"$state/fuse.conf"
+  if [ -f /etc/fuse.conf ]; then mount --bind "$state/fuse.conf" "$root/etc/fuse.conf"; fi
+fi
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" 2>/dev/null || true
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"

@@ -57,6 +57,15 @@ test('a large archive is uploaded in parts and downloaded in ranges', async () =
   assert.equal(await print(to, hash), await print(from, hash));
 });
 
+test('new files of a restored tree have inode numbers of their own', async () => {
+  // More files than the sandbox has had: on a tmpfs, numbers would begin anew.
+  await from.call('exec', 'mkdir -p /workspace/n/{1..3000} && touch /workspace/n/{1..3000}/f');
+  const to = await restore(await from.call('createBackup', { dir: '/workspace/n' }));
+  await to.call('exec', 'mkdir /workspace/n/new{1..100} && touch /workspace/n/new{1..100}/f');
+  const { stdout, stderr } = await to.call('exec', 'find /workspace/n -printf "%i\\n" | sort | uniq -d');
+  assert.deepEqual([stdout, stderr], ['', '']);
+});
+
 test('the end of a sandbox ends its mounts', async () => {
   await from.call('exec', 'mkdir -p /workspace/ends && touch /workspace/ends/f');
   const backup = await from.call('createBackup', { dir: '/workspace/ends' });

@@ -1,6 +1,6 @@
 /** The part `backup` of the API: makes archives, uploads them in parts, and mounts them. */
-import { openAsBlob } from 'node:fs';
-import { rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtempSync, openAsBlob, rmSync, statSync } from 'node:fs';
+import { open, rm, stat, writeFile } from 'node:fs/promises';
 import { SandboxError } from './errors.ts';
 import type { Api } from './rpc.ts';
 import { run } from './run.ts';
@@ -99,6 +99,20 @@ async function uploadParts({ archivePath, parts }: { archivePath: string; parts:
 }
 
 /**
+ * Uses up inode numbers until new files have higher ones than those in an archive. fuse-overlayfs shows the numbers of
+ * both layers as they are: where one is in both, `find` sees loops of directories, and other tools take two files for
+ * one. An archive has the numbers from 1 to its count of inodes; most disks are far beyond them, so that nothing is to do.
+ */
+async function passNumbers(archivePath: string): Promise<void> {
+  const archive = await open(archivePath);
+  const { buffer } = await archive.read(Buffer.alloc(8), 0, 8, 0).finally(() => archive.close());
+  const count = buffer.readUInt32LE(4); // After the magic number of squashfs.
+  const used = mkdtempSync(`${BACKUPS}/used-`);
+  while (statSync(mkdtempSync(`${used}/`)).ino <= count);
+  rmSync(used, { recursive: true });
+}
+
+/**
  * Mounts an archive on a directory, by the commands that the published container server runs in the session: the
  * archive by squashfuse, and over it, with a writable layer, fuse-overlayfs.
  */
@@ -121,6 +135,7 @@ async function restoreArchive(sessions: Sessions, dir: string, archivePath: stri
       `${FUSERMOUNT} -uz "$d" 2>/dev/null; done; true`,
   );
   await inSession(`rm -rf ${mounts}_* ${mounts} 2>/dev/null; true`);
+  await passNumbers(archivePath);
   await must('create mount directories', `mkdir -p ${lower} ${upper} ${work} ${target}`);
   await must('mount squashfs', `/usr/bin/squashfuse ${quote(archivePath)} ${lower}`);
   try {
