@@ -17,15 +17,15 @@ use crate::model::named::answer::{Entry, HookRun};
 use crate::model::named::record::Origin;
 use crate::model::named::settings::Hook;
 use crate::model::named::standing::{
-    Condition, Dependencies, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
+    Begun, Condition, Dependencies, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
     Standing, Survey,
 };
 use crate::model::named::{Address, NamedRecord, Stamp, Tenant, Transition, WorkspaceName};
 use crate::model::record::{Derivation, Parent, Release, RequestRecord, SnapshotRecord, Stored, WorkspaceRecord};
 use crate::model::request::{CreateRequest, Cursor, NamesRequest};
 use crate::model::{
-    Archive, BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Failure, Label, Listing, Policy, Probe,
-    Result, SandboxId, SandboxState, Selection, SnapshotId, SnapshotRequest, Taken, Timestamp,
+    Archive, Arrival, BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Failure, Label, Listing,
+    Policy, Probe, Result, SandboxId, SandboxState, Selection, SnapshotId, SnapshotRequest, Stamping, Taken, Timestamp,
 };
 
 /// All that the service needs, in one place.
@@ -74,7 +74,7 @@ pub type VisitOf<'a, P> = <<P as Ports>::Sandboxes as Sandboxes>::Visit<'a>;
 
 /// Calls on one sandbox that the platform counts as one request. When it breaks off, so do all further calls of it.
 pub trait Visit {
-    /// As [`Sandboxes::name`]. What is called after it arrives after it.
+    /// Tells the sandbox its name, as `getSandbox` would: the first name stays. What is called after it arrives after it.
     fn name(&self) -> impl Future<Output = Result<(), Failure>>;
 
     /// As [`Sandboxes::probe`].
@@ -83,8 +83,20 @@ pub trait Visit {
     /// Stores a backup in R2. **A sandbox that isn't running is started, and an empty backup stored.**
     fn create_backup(&self, options: &BackupOptions) -> impl Future<Output = Result<BackupHandle, Failure>>;
 
+    /// As [`Sandboxes::stamp`], of a container of any age.
+    fn stamp(&self, from: Option<&Stamp>, to: &Stamp) -> impl Future<Output = Result<Stamping, Failure>>;
+
     /// Applies a backup to the sandbox, which is started.
     fn restore_backup(&self, backup: &BackupHandle) -> impl Future<Output = Result<(), Failure>>;
+
+    /// As [`Sandboxes::arrive`].
+    fn arrive(
+        &self,
+        backup: &BackupHandle,
+        from: &Stamp,
+        to: &Stamp,
+        may_be_empty: bool,
+    ) -> impl Future<Output = Result<Arrival, Failure>>;
 }
 
 /// The sandboxes of an application, by id. Every call takes a fresh stub, and is a request of its own.
@@ -100,8 +112,9 @@ pub trait Sandboxes {
     /// The state of the sandbox's container. Starts nothing.
     fn state(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxState, Failure>>;
 
-    /// Tells a sandbox its name, as `getSandbox` would: the first name stays. Starts nothing.
-    fn name(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
+    /// Tells a sandbox its name, as `getSandbox` would: the first name stays; and how long its container may be idle before it
+    /// goes to sleep, in seconds; `None` is for ever. Starts nothing.
+    fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> impl Future<Output = Result<(), Failure>>;
 
     /// Looks inside of the container, which is started where it isn't running.
     fn probe(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>>;
@@ -122,12 +135,42 @@ pub trait Sandboxes {
         env: &BTreeMap<String, Option<String>>,
     ) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Puts a stamp on the container that carries the stamp `from`, or none. `false`, and nothing is done, when it carries
-    /// another one: it is not the container that is meant. One that isn't running is started.
-    fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> impl Future<Output = Result<bool, Failure>>;
+    /// Puts a stamp on the container that carries the stamp `from`, or none; where an age is given, in milliseconds, on one that is
+    /// at least so old, and carries no note that it took the place of another one. Nothing is done in another one: it is not the
+    /// container that is meant. One that isn't running is started.
+    fn stamp(
+        &self,
+        id: &SandboxId,
+        from: Option<&Stamp>,
+        to: &Stamp,
+        older_than_millis: Option<i64>,
+    ) -> impl Future<Output = Result<Stamping, Failure>>;
 
-    /// What is in the container: its image, and the directory, of which every file is read. A container that isn't running
-    /// is started, and a directory that isn't there is made.
+    /// Puts a stamp on the container that is going to be filled, and answers what is in it: as [`survey`](Self::survey) and
+    /// [`hashes`](Self::hashes) do. `None`, and nothing is done, where it does not carry the stamp `from`. One that isn't running
+    /// is started. No session is opened.
+    fn begin(
+        &self,
+        id: &SandboxId,
+        from: Option<&Stamp>,
+        to: &Stamp,
+        dir: &Directory,
+        files: &[String],
+    ) -> impl Future<Output = Result<Option<Begun>, Failure>>;
+
+    /// Makes sure that a backup has arrived in the container with the stamp `from`, and that every process works in its files; then
+    /// puts the stamp `to` on it. It is fine where that is there already. The cost does not grow with the number of files.
+    fn arrive(
+        &self,
+        id: &SandboxId,
+        backup: &BackupHandle,
+        from: &Stamp,
+        to: &Stamp,
+        may_be_empty: bool,
+    ) -> impl Future<Output = Result<Arrival, Failure>>;
+
+    /// What is in the container: its image, and the names, sizes and times of the files in the directory. A container that isn't
+    /// running is started, and a directory that isn't there is made.
     fn survey(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Survey, Failure>>;
 
     /// SHA-256 of files, in hexadecimal, by their paths as given: absolute, or in the directory. Empty where there is none.
@@ -138,7 +181,11 @@ pub trait Sandboxes {
         files: &[String],
     ) -> impl Future<Output = Result<BTreeMap<String, String>, Failure>>;
 
-    /// Whether anything in the directory was changed since this was asked last, or since the stamp was put on the container.
+    /// Changes count from now on.
+    fn watch(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
+
+    /// Whether anything in the directory was changed since this or [`watch`](Self::watch) was asked last, or since the stamp was
+    /// put on the container. What can't be told in time counts as changed.
     fn stirred(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>>;
 
     /// Runs a command in the directory, in the container that carries the stamp; `None` when another one runs.
@@ -253,14 +300,15 @@ pub trait Ledger {
 
 /// The workspaces of other sandboxes.
 pub trait Workspaces {
-    /// Tells the workspace of a minted id where its sandbox comes from, and what it stands for; `false` when that id is
-    /// somebody else's already.
+    /// Tells the workspace of a minted id where its sandbox comes from, what it stands for, and the marker that its container is
+    /// going to carry; `false` when that id is somebody else's already.
     fn claim(
         &self,
         id: &SandboxId,
         root_id: &SandboxId,
         parent: Option<&Parent>,
         standing: Option<&Standing>,
+        marker: Option<&str>,
     ) -> impl Future<Output = Result<bool, Failure>>;
 
     /// Tells the workspace of `id` that `holder` does not need a snapshot of it any more.

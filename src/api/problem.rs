@@ -44,6 +44,7 @@ pub fn status(code: Code) -> u16 {
         Code::Aborted => 408,
         Code::SandboxNotRunning
         | Code::SandboxReplaced
+        | Code::SandboxEmpty
         | Code::BackupInterrupted
         | Code::BackupIncomplete
         | Code::SnapshotHeld

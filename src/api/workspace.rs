@@ -83,8 +83,8 @@ impl Workspace {
             let message: Message = model::json::parse(&message).map_err(|_| unexpected("no message"))?;
             let snapshotter = inner.snapshotter(&id)?;
             Ok(match message {
-                Message::Claim { root_id, parent, standing } => {
-                    json!(snapshotter.claim(&root_id, parent.as_ref(), standing.as_ref())?)
+                Message::Claim { root_id, parent, standing, marker } => {
+                    json!(snapshotter.claim(&root_id, parent.as_ref(), standing.as_ref(), marker.as_deref())?)
                 }
                 Message::Release { snapshot_id, holder } => json!(snapshotter.release(&snapshot_id, &holder)?),
                 Message::Root => json!(snapshotter.root()?),

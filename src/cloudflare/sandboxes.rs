@@ -17,8 +17,8 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRe
 use crate::model::named::Stamp;
 use crate::model::named::answer::HookRun;
 use crate::model::named::settings::Hook;
-use crate::model::named::standing::Survey;
-use crate::model::{self, Directory, Failure, Probe, SandboxId, SandboxState, Status};
+use crate::model::named::standing::{Begun, Survey};
+use crate::model::{self, Arrival, BackupHandle, Directory, Failure, Probe, SandboxId, SandboxState, Stamping, Status};
 use crate::ports::Sandboxes;
 
 /// The SDK's session id for commands outside of any session: they wait for no other command, and leave the
@@ -57,6 +57,14 @@ impl Stubs {
         let options = json!({ "origin": "internal", "timeout": millis });
         let arguments = [json!(command), json!(NO_SESSION), options];
         printed(command, self.call(id, "execWithSessionToken", &arguments).await)
+    }
+}
+
+/// What tells a sandbox how long its container may be idle, in seconds; `None` is for ever.
+fn awake(seconds: Option<u64>) -> Vec<(String, Value)> {
+    match seconds {
+        Some(seconds) => vec![("sleepAfter".to_owned(), json!(seconds)), ("keepAlive".to_owned(), json!(false))],
+        None => vec![("keepAlive".to_owned(), json!(true))],
     }
 }
 
@@ -124,8 +132,12 @@ impl Sandboxes for Stubs {
         Ok(SandboxState { status, last_change: state.last_change })
     }
 
-    async fn name(&self, id: &SandboxId) -> Result<(), Failure> {
-        self.call::<Option<Map<String, Value>>>(id, "configure", &[named(id)]).await.map(drop)
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
+        let mut configuration = named(id);
+        if let Some(members) = configuration.as_object_mut() {
+            members.extend(awake(idle_seconds));
+        }
+        self.call::<Option<Map<String, Value>>>(id, "configure", &[configuration]).await.map(drop)
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
@@ -145,10 +157,7 @@ impl Sandboxes for Stubs {
     }
 
     async fn keep_awake(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
-        let configuration = match seconds {
-            Some(seconds) => json!({ "sleepAfter": seconds, "keepAlive": false }),
-            None => json!({ "keepAlive": true }),
-        };
+        let configuration = awake(seconds).into_iter().collect::<Map<_, _>>().into();
         self.call::<Option<Map<String, Value>>>(id, "configure", &[configuration]).await.map(drop)
     }
 
@@ -157,12 +166,39 @@ impl Sandboxes for Stubs {
         set.map(drop).map_err(|failure| untold(env, failure))
     }
 
-    async fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> Result<bool, Failure> {
-        match self.run(id, &scripts::stamp(from, to), COMMAND_MILLIS).await?.trim() {
-            "done" => Ok(true),
-            "other" => Ok(false),
-            _ => Err(Failure::unexpected("the sandbox", "the stamp can't be changed")),
-        }
+    async fn stamp(
+        &self,
+        id: &SandboxId,
+        from: Option<&Stamp>,
+        to: &Stamp,
+        older_than_millis: Option<i64>,
+    ) -> Result<Stamping, Failure> {
+        let stdout = self.run(id, &scripts::stamp(from, to, older_than_millis), COMMAND_MILLIS).await?;
+        scripts::read_stamp(&stdout).ok_or_else(|| Failure::unexpected("the sandbox", "the stamp can't be changed"))
+    }
+
+    async fn begin(
+        &self,
+        id: &SandboxId,
+        from: Option<&Stamp>,
+        to: &Stamp,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<Option<Begun>, Failure> {
+        let stdout = self.run(id, &scripts::begin(from, to, dir, files), WALK_MILLIS).await?;
+        scripts::read_begin(&stdout, files).ok_or_else(|| unreadable("what is in the container"))
+    }
+
+    async fn arrive(
+        &self,
+        id: &SandboxId,
+        backup: &BackupHandle,
+        from: &Stamp,
+        to: &Stamp,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        let stdout = self.run(id, &scripts::arrive(backup, from, to, may_be_empty), COMMAND_MILLIS).await?;
+        scripts::read_arrive(&stdout).ok_or_else(|| unreadable("whether the files have arrived"))
     }
 
     async fn survey(&self, id: &SandboxId, dir: &Directory) -> Result<Survey, Failure> {
@@ -181,6 +217,13 @@ impl Sandboxes for Stubs {
         }
         let stdout = self.run(id, &scripts::hashes(dir, files), WALK_MILLIS).await?;
         scripts::read_hashes(&stdout, files).ok_or_else(|| unreadable("the list of hashes"))
+    }
+
+    async fn watch(&self, id: &SandboxId) -> Result<(), Failure> {
+        match self.run(id, &scripts::watch(), COMMAND_MILLIS).await?.trim() {
+            "still" => Ok(()),
+            _ => Err(unreadable("since when changes count")),
+        }
     }
 
     async fn stirred(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {

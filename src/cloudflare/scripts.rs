@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use crate::model::named::Stamp;
 use crate::model::named::answer::HookRun;
 use crate::model::named::settings::Hook;
-use crate::model::named::standing::Survey;
-use crate::model::{Directory, Failure, Place, Probe};
+use crate::model::named::standing::{Begun, Survey, UNKNOWN_LISTING};
+use crate::model::{Arrival, BackupHandle, Directory, Failure, Place, Probe, StampOutcome, Stamping};
 
 /// How often the clock of `/proc/1/stat` ticks in a second (`USER_HZ`), on every processor that containers run on.
 const TICKS: f64 = 100.0;
@@ -40,24 +40,48 @@ until echo >"$tick"; [ "$tick" -nt "$new" ] || [ $((n += 1)) -gt 5000 ]; do :; d
 rm -f "$tick"
 "#;
 
-/// Prints `<uptime of the system in s> <start of PID 1 in ticks> <what dir is> <1 if the note is there>`, and the stamp on
-/// a line of its own. With the shell's own means where that can be: every program that is started takes a millisecond of
-/// each snapshot.
-pub(super) fn probe(dir: &Directory) -> String {
-    let dir = quoted(dir.as_str());
-    format!(
-        r#"{NAMES}d={dir}; read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${{stat##*) }}; start=${{20}}
-if [ -e "$took_place" ]; then note=1; else note=0; fi
-{READ_STAMP}if [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
+/// Finds out what is mounted on `$d`: `$kind` is the type of that file system, and empty where `$d` is no mount. For the overlay
+/// of a restored backup, `$lower` and `$upper` are the directories that it is made of. Lists no directory: the first listing of
+/// an overlay reads all directories in it.
+const MOUNT: &str = r#"kind= lower= upper=
+while read -r _ _ _ _ at rest; do
+  if printf -v at %b "${at//\\/\\0}" && [ "$at" = "$d" ]; then rest=${rest#*- } kind=${rest%% *}; fi
+done </proc/self/mountinfo
+if [ "$kind" = fuse.fuse-overlayfs ]; then
+  for line in /proc/[0-9]*/cmdline; do
+    mapfile -d '' -t line <"$line"; [ ${#line[@]} -ge 3 ] && [ "${line[0]##*/}" = fuse-overlayfs ] && [ "${line[-1]}" = "$raw" ] || continue
+    for option in "${line[@]}"; do case $option in *upperdir=*)
+      lower=${option#*lowerdir=} lower=${lower%%,*} upper=${option#*upperdir=} upper=${upper%%,*}
+    esac; done
+  done 2>/dev/null
+fi
+"#;
+
+/// Sets `$place` to what `$d` is. A mounted directory counts as one with something in it.
+const PLACE: &str = r#"if [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
 elif [ ! -d "$d" ]; then if [ -L "$d" ]; then place=link; else place=other; fi
 elif ! cd -L -- "$d"; then place=other
 else
   named=$PWD; cd -P .
   if [ "$named" != "$PWD" ]; then place=link
-  elif [ -n "$(find . -maxdepth 0 -empty)" ]; then place=empty
+  elif [ -z "$kind" ] && [ -n "$(find . -maxdepth 0 -empty)" ]; then place=empty
   else place=full; fi
+  cd /
 fi
-echo "$up $start $place $note"
+"#;
+
+/// Sets `$up` to the uptime of the system, in seconds, and `$start` to the start of PID 1, in ticks.
+const AGE: &str = "read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${stat##*) }; start=${20}\n";
+
+/// Prints `<uptime of the system in s> <start of PID 1 in ticks> <what dir is> <1 if the note is there> <uptime at the end>`,
+/// and the stamp on a line of its own. With the shell's own means where that can be: every program that is started takes a
+/// millisecond of each snapshot.
+pub(super) fn probe(dir: &Directory) -> String {
+    let dir = at(dir);
+    format!(
+        r#"{NAMES}{dir}; {AGE}if [ -e "$took_place" ]; then note=1; else note=0; fi
+{READ_STAMP}{MOUNT}{PLACE}read -r end _ </proc/uptime
+echo "$up $start $place $note $end"
 printf '%s\n' "$now""#
     )
 }
@@ -66,23 +90,33 @@ printf '%s\n' "$now""#
 pub(crate) fn read_probe(stdout: &str) -> Option<Probe> {
     let (facts, stamp) = stdout.split_once('\n')?;
     let fields: Vec<&str> = facts.split_whitespace().collect();
-    let [uptime, start, place, note] = fields.as_slice() else { return None };
+    let [uptime, start, place, note, end] = fields.as_slice() else { return None };
+    let (age_millis, took_millis) = read_age(uptime, start, end)?;
+    let stamp = match stamp.trim() {
+        "" => None,
+        stamp => Some(Stamp::parse(stamp)?),
+    };
+    Some(Probe { age_millis, took_millis, place: read_place(place)?, took_place: *note == "1", stamp })
+}
+
+/// The age of the container when a script began, and how long that took, in milliseconds.
+fn read_age(uptime: &str, start: &str, end: &str) -> Option<(i64, i64)> {
     let number = |text: &str| text.parse::<f64>().ok();
     #[allow(clippy::cast_possible_truncation)] // It saturates.
-    let age_millis = ((number(uptime)? - number(start)? / TICKS) * 1000.0) as i64;
-    let place = match *place {
+    let millis = |seconds: f64| (seconds * 1000.0) as i64;
+    let uptime = number(uptime)?;
+    Some((millis(uptime - number(start)? / TICKS), millis(number(end)? - uptime).max(0)))
+}
+
+fn read_place(text: &str) -> Option<Place> {
+    Some(match text {
         "full" => Place::Full,
         "empty" => Place::Empty,
         "missing" => Place::Missing,
         "link" => Place::Link,
         "other" => Place::NotDirectory,
         _ => return None,
-    };
-    let stamp = match stamp.trim() {
-        "" => None,
-        stamp => Some(Stamp::parse(stamp)?),
-    };
-    Some(Probe { age_millis, place, took_place: *note == "1", stamp })
+    })
 }
 
 /// Leaves the note, or takes it away, and prints `done`.
@@ -91,31 +125,156 @@ pub(super) fn note(note: bool) -> String {
     format!("{NAMES}{change} && echo done")
 }
 
-/// Puts the stamp `to` in the place of `from`, and prints `done`; or `other` where that is not there. The lock keeps two of
-/// them apart.
-pub(super) fn stamp(from: Option<&Stamp>, to: &Stamp) -> String {
+/// Keeps two scripts apart that change the stamp.
+const LOCK: &str = "exec 8>\"$stamp.lock\"; flock 8\n";
+
+/// Puts the stamp `to` in the place of `from`, in a container that is so old at least and carries no note, and prints the age as [`probe`] does
+/// and `done`; or else `young`, or `other` and the stamp that is there.
+pub(super) fn stamp(from: Option<&Stamp>, to: &Stamp, older_than_millis: Option<i64>) -> String {
     let from = quoted(&from.map(Stamp::to_string).unwrap_or_default());
-    let to = quoted(&to.to_string());
+    let is_old = older_than_millis.map_or("true".to_owned(), |millis| {
+        format!(r#"[ ! -e "$took_place" ] && [ $(((10#${{up/./}} - start) * 10)) -ge {millis} ]"#)
+    });
     format!(
-        r#"{NAMES}exec 8>"$stamp.lock"; flock 8
-{READ_STAMP}if [ "$now" != {from} ]; then echo other; exit; fi
-{LOOK}mv -f "$new" "$looked" && printf '%s\n' {to} >"$stamp.new" && mv -f "$stamp.new" "$stamp" && echo done"#
+        r#"{NAMES}{LOCK}{AGE}{READ_STAMP}if [ "$now" != {from} ]; then outcome="other $now"
+elif ! {{ {is_old}; }}; then outcome=young
+else {write} outcome="done"; fi
+read -r end _ </proc/uptime; echo "$up $start $end $outcome""#,
+        write = write_stamp(to),
     )
 }
 
-/// Prints lines of `image <version> <hash>`, `listing <hash>` and `end`. A hash of nothing is `none`.
+/// The end of a script that writes a stamp, for what follows when it is written.
+fn write_stamp(to: &Stamp) -> String {
+    let to = quoted(&to.to_string());
+    format!(r#"{LOOK}mv -f "$new" "$looked" && printf '%s\n' {to} >"$stamp.new" && mv -f "$stamp.new" "$stamp" &&"#)
+}
+
+/// Reads what [`stamp`] prints.
+pub(crate) fn read_stamp(stdout: &str) -> Option<Stamping> {
+    let mut fields = stdout.trim_end().splitn(4, ' ');
+    let (uptime, start, end) = (fields.next()?, fields.next()?, fields.next()?);
+    let (age_millis, took_millis) = read_age(uptime, start, end)?;
+    let outcome = match fields.next()? {
+        "done" => StampOutcome::Done,
+        "young" => StampOutcome::TooYoung,
+        other => match other.strip_prefix("other")?.trim() {
+            "" => StampOutcome::Other(None),
+            stamp => StampOutcome::Other(Some(Stamp::parse(stamp)?)),
+        },
+    };
+    Some(Stamping { age_millis, took_millis, outcome })
+}
+
+/// Puts the stamp `to` in the place of `from`, and prints `<what there is of the container as [`contents`] does>` and `done`; or
+/// `other`.
+pub(super) fn begin(from: Option<&Stamp>, to: &Stamp, dir: &Directory, files: &[String]) -> String {
+    let from = quoted(&from.map(Stamp::to_string).unwrap_or_default());
+    format!(
+        r#"{NAMES}{LOCK}{READ_STAMP}if [ "$now" != {from} ]; then echo other; exit; fi
+{write} :
+({survey}
+{hashes})"#,
+        write = write_stamp(to),
+        survey = survey(dir),
+        hashes = hashes(dir, files),
+    )
+}
+
+/// Reads what [`begin`] prints; `None` within where another stamp was there.
+pub(crate) fn read_begin(stdout: &str, files: &[String]) -> Option<Option<Begun>> {
+    if stdout.trim() == "other" {
+        return Some(None);
+    }
+    let at = stdout.find("\nend\n")? + "\nend\n".len();
+    let (found, hashes) = stdout.split_at_checked(at)?;
+    Some(Some(Begun { survey: read_survey(found)?, hashes: read_hashes(hashes, files)? }))
+}
+
+/// How often processes are ended that are below a mount, until none is left.
+const ENDINGS: u32 = 50;
+
+/// Makes sure that a backup has arrived in the directory, and that every process works in its files; then puts the stamp `to` in
+/// the place of `from`. Prints `done`, or `other` where there is another stamp, `below <pid> <name>` where a process can't be
+/// kept from working below the mount, or `place <what the directory is>` where the backup is not there.
+///
+/// The SDK mounts an overlay over the directory. A process that was in it before stays below: it sees none of the files, and
+/// what it writes is lost. Its path says nothing of that, only the device that it is on. Such processes are those of sessions
+/// that were opened since the container started, and are ended; the SDK opens them anew. The container's server works
+/// with paths, whatever its own directory is.
+pub(super) fn arrive(backup: &BackupHandle, from: &Stamp, to: &Stamp, may_be_empty: bool) -> String {
+    let wanted = match (backup.is_local(), may_be_empty) {
+        (true, true) => r#"[ "$place" = full ] || [ "$place" = empty ]"#,
+        (true, false) => r#"[ "$place" = full ]"#,
+        (false, _) => r#"[ "$kind" = fuse.fuse-overlayfs ] && [ -z "${lower##*/$backup[_/]*}" ] && [ -n "$lower" ]"#,
+    };
+    format!(
+        r#"{NAMES}{dir}; backup={id}; {LOCK}{READ_STAMP}if [ "$now" != {to} ] && [ "$now" != {from} ]; then echo other; exit; fi
+{MOUNT}{PLACE}if ! {{ {wanted}; }}; then echo "place $place"; exit; fi
+below() {{
+  below=; device=$(stat -L -c %d -- "$d") || return 1
+  while read -r link; do
+    path=${{link#* -> }} link=${{link%% -> *}} link=${{link#\'}} link=${{link%\'}} path=${{path#\'}} path=${{path%\'}}
+    pid=${{link#/proc/}} what=${{pid#*/}} pid=${{pid%%/*}}
+    case $path in "$d" | "$d"/*) ;; *) continue ;; esac
+    case $pid:$what in 1:cwd | 1:root | $PPID:cwd | $PPID:root) continue ;; esac
+    on=$(stat -L -c %d -- "$link") && [ "$on" != "$device" ] && below="$below $pid"
+  done < <(QUOTING_STYLE=literal stat -c %N /proc/[0-9]*/cwd /proc/[0-9]*/root /proc/[0-9]*/fd/*)
+  return 0
+}}
+if [ -n "$kind" ]; then n=0
+  until below 2>/dev/null || {{ echo "place other"; exit; }}; [ -z "$below" ]; do
+    for pid in $below; do
+      if [ "$pid" = 1 ] || [ "$pid" = "$PPID" ] || [ $((n += 1)) -gt {ENDINGS} ]; then
+        read -r name <"/proc/$pid/comm"; echo "below $pid $name"; exit
+      fi
+      kill -KILL "$pid"
+    done 2>/dev/null
+    sleep 0.02
+  done
+fi
+{write} echo "done""#,
+        dir = at(backup.dir()),
+        id = quoted(backup.id().as_str()),
+        from = quoted(&from.to_string()),
+        to = quoted(&to.to_string()),
+        write = write_stamp(to),
+    )
+}
+
+/// Reads what [`arrive`] prints.
+pub(crate) fn read_arrive(stdout: &str) -> Option<Arrival> {
+    Some(match stdout.trim_end().split_once(' ') {
+        None if stdout.trim_end() == "done" => Arrival::Done,
+        None if stdout.trim_end() == "other" => Arrival::OtherContainer,
+        Some(("place", place)) => Arrival::NotThere(read_place(place)?),
+        Some(("below", process)) => {
+            Arrival::Below(process.chars().filter(|char| !char.is_control()).take(40).collect())
+        }
+        _ => return None,
+    })
+}
+
+/// How long a walk through all files may take, in seconds.
+const WALK_SECONDS: u32 = 20;
+
+/// Prints lines of `image <version> <hash>`, `listing <hash>` and `end`. A hash of nothing is `none`; of what could not be
+/// listed in time, `unknown`. The listing has names, sizes and times, and no content: it tells what an image brings from what
+/// came later, and must not cost more where files are large.
 pub(super) fn survey(dir: &Directory) -> String {
     format!(
-        r#"d={dir}; version=${{SANDBOX_VERSION//[![:graph:]]/}}
+        r#"{dir}; version=${{SANDBOX_VERSION//[![:graph:]]/}}
 sum() {{ sum=$(sha256sum); sum=${{sum%% *}}; }}
 sum < <(cat /etc/os-release /var/lib/dpkg/status /lib/apk/db/installed 2>/dev/null)
 echo "image ${{version:-unknown}} ${{sum:0:16}}"
 mkdir -p -- "$d" 2>/dev/null
-sum=none; if [ -d "$d" ] && cd -- "$d" && [ -n "$(ls -A)" ]; then
-  sum < <({{ find . -type f -exec cksum {{}} +; find . ! -type f; }} 2>/dev/null | LC_ALL=C sort)
+{MOUNT}sum=none; if [ -n "$kind" ]; then sum=unknown; elif [ -d "$d" ] && cd -- "$d" && [ -z "$(find . -maxdepth 0 -empty)" ]; then
+  sum=$(timeout {WALK_SECONDS} find . ! -path . -exec stat -c '%n %f %s %Y' -- {{}} + 2>/dev/null | LC_ALL=C sort | sha256sum
+    [ "${{PIPESTATUS[0]}}" -lt 124 ] || echo unknown)
+  case $sum in *unknown) sum=unknown ;; *) sum=${{sum%% *}} ;; esac
 fi
 echo "listing $sum"; echo end"#,
-        dir = quoted(dir.as_str()),
+        dir = at(dir),
     )
 }
 
@@ -123,7 +282,10 @@ echo "listing $sum"; echo end"#,
 pub(crate) fn read_survey(stdout: &str) -> Option<Survey> {
     let lines: Vec<&str> = stdout.lines().collect();
     let [image, listing, "end"] = lines.as_slice() else { return None };
-    let listing = Some(read_hash(listing.strip_prefix("listing ")?)?).filter(|hash| !hash.is_empty());
+    let listing = match listing.strip_prefix("listing ")? {
+        "unknown" => Some(UNKNOWN_LISTING.to_owned()),
+        hash => Some(read_hash(hash)?).filter(|hash| !hash.is_empty()),
+    };
     let image = image.strip_prefix("image ")?.chars().take(MAX_IMAGE).collect();
     Some(Survey { image, listing })
 }
@@ -158,22 +320,29 @@ fn read_hash(text: &str) -> Option<String> {
     if text == "none" { Some(String::new()) } else { is_hash.then(|| text.to_owned()) }
 }
 
-/// Prints `stirred` when anything in the directory is newer than the last look, and else `still`.
+/// Notes that changes count from now on, and prints `still`.
+pub(super) fn watch() -> String {
+    format!(r#"{NAMES}{LOOK}mv -f "$new" "$looked" && echo still"#)
+}
+
+/// Prints `stirred` when anything in the directory is newer than the last look, and else `still`. What can't be told in time
+/// counts as stirred.
 ///
 /// It goes by the time of the status where it can: files that are unpacked or moved bring that of their content with them.
-/// Busybox can't, and knows whole seconds only. There, what is as old as the last look counts as newer.
+/// Busybox can't, and knows whole seconds only. There, what is as old as the last look counts as newer. Of an overlay, the upper
+/// directory has all that was changed since the backup was restored.
 pub(super) fn stirred(dir: &Directory) -> String {
     format!(
-        r#"{NAMES}d={dir}
-{LOOK}found=; if [ ! -e "$looked" ]; then found=$looked
-elif [ -d "$d" ] && cd -- "$d"; then
+        r#"{NAMES}{dir}
+{MOUNT}{LOOK}found=; if [ ! -e "$looked" ]; then found=$looked
+elif [ -d "$d" ] && cd -- "${{upper:-$d}}"; then
   since=-cnewer; if ! find "$looked" -cnewer "$looked" >/dev/null 2>&1; then
     since=-newer; touch -d "@$(($(stat -c %Y "$looked") - 1))" "$looked"
   fi
-  found=$(find . "$since" "$looked" 2>/dev/null | head -n 1)
+  found=$({{ timeout {WALK_SECONDS} find . "$since" "$looked" 2>/dev/null; [ $? -lt 124 ] || echo unknown; }} | head -n 1)
 fi
 mv -f "$new" "$looked" && if [ -n "$found" ]; then echo stirred; else echo still; fi"#,
-        dir = quoted(dir.as_str())
+        dir = at(dir)
     )
 }
 
@@ -230,6 +399,12 @@ pub(crate) fn read_hook(stdout: &str, name: &str) -> Result<Option<HookRun>, Fai
         timed_out,
         output: output.to_owned(),
     }))
+}
+
+/// Sets `$raw` to a directory as it is spelled, and `$d` to it as the kernel does.
+fn at(dir: &Directory) -> String {
+    let parts: Vec<&str> = dir.as_str().split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    format!("raw={} d={}", quoted(dir.as_str()), quoted(&format!("/{}", parts.join("/"))))
 }
 
 /// A text as one word of the shell.

@@ -18,7 +18,8 @@ use super::sandboxes::{COMMAND_MILLIS, NO_SESSION, named, printed, unreadable};
 use super::thrown::failure;
 use super::value::from_js;
 use super::{scripts, stub};
-use crate::model::{self, BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId};
+use crate::model::named::Stamp;
+use crate::model::{self, Arrival, BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId, Stamping};
 use crate::ports::Visit;
 
 /// A visit to a sandbox of a Durable Object namespace.
@@ -52,6 +53,14 @@ impl<'a> SdkSession<'a> {
     }
 }
 
+impl SdkSession<'_> {
+    /// Runs a command outside of the sandbox's own sessions, and answers what it printed.
+    async fn run(&self, command: &str, millis: u32) -> Result<String, Failure> {
+        let options = json!({ "origin": "internal", "timeout": millis });
+        printed(command, self.call("exec", &[json!(command), options]).await)
+    }
+}
+
 fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Failure>) -> Result<&T, Failure> {
     match cell.get() {
         Some(known) => Ok(known),
@@ -80,10 +89,24 @@ impl Visit for SdkSession<'_> {
     }
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
-        let command = scripts::probe(dir);
-        let options = json!({ "origin": "internal", "timeout": COMMAND_MILLIS });
-        let stdout = printed(&command, self.call("exec", &[json!(command), options]).await)?;
+        let stdout = self.run(&scripts::probe(dir), COMMAND_MILLIS).await?;
         scripts::read_probe(&stdout).ok_or_else(|| unreadable("the probe"))
+    }
+
+    async fn stamp(&self, from: Option<&Stamp>, to: &Stamp) -> Result<Stamping, Failure> {
+        let stdout = self.run(&scripts::stamp(from, to, None), COMMAND_MILLIS).await?;
+        scripts::read_stamp(&stdout).ok_or_else(|| Failure::unexpected("the sandbox", "the stamp can't be changed"))
+    }
+
+    async fn arrive(
+        &self,
+        backup: &BackupHandle,
+        from: &Stamp,
+        to: &Stamp,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        let stdout = self.run(&scripts::arrive(backup, from, to, may_be_empty), COMMAND_MILLIS).await?;
+        scripts::read_arrive(&stdout).ok_or_else(|| unreadable("whether the files have arrived"))
     }
 
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {

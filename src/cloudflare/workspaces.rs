@@ -195,6 +195,9 @@ pub enum Message {
         parent: Option<Parent>,
         /// What it stands for.
         standing: Option<Standing>,
+        /// The marker that its container is going to carry.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        marker: Option<String>,
     },
     /// [`Workspaces::release`]
     Release {
@@ -256,9 +259,10 @@ impl Workspaces for WorkspaceObjects {
         root_id: &SandboxId,
         parent: Option<&Parent>,
         standing: Option<&Standing>,
+        marker: Option<&str>,
     ) -> Result<bool, Failure> {
-        let (parent, standing) = (parent.cloned(), standing.cloned());
-        self.tell(id, &Message::Claim { root_id: root_id.clone(), parent, standing }).await
+        let (parent, standing, marker) = (parent.cloned(), standing.cloned(), marker.map(str::to_owned));
+        self.tell(id, &Message::Claim { root_id: root_id.clone(), parent, standing, marker }).await
     }
 
     async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<(), Failure> {

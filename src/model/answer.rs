@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::named::Address;
 use super::policy::{Decision, Policy};
 use super::record::SnapshotState;
-use super::{Compression, Directory, Label, Lineage, SandboxId, SnapshotId, SnapshotRef, Timestamp};
+use super::{Compression, Directory, Label, Lineage, SandboxId, SnapshotId, SnapshotRef, Suspect, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
@@ -38,6 +38,12 @@ pub struct Summary {
     pub expires_at: Option<Timestamp>,
     /// Whether it stays whatever the policy says.
     pub pinned: bool,
+    /// Whether it is a rescue snapshot: of a container that was not the sandbox's own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rescue: bool,
+    /// How much smaller it is than the one before, where files may be missing by mistake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<Suspect>,
     /// The workspaces that need it.
     pub holders: Vec<SandboxId>,
     /// Whether it can be restored.

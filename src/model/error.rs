@@ -145,6 +145,8 @@ codes! {
     SandboxStarting = "SANDBOX_STARTING", Transient;
     /// The container was replaced or stopped while it was being captured; the backup was discarded.
     SandboxReplaced = "SANDBOX_REPLACED", Conflict;
+    /// There is nothing in the directory that could be adopted.
+    SandboxEmpty = "SANDBOX_EMPTY", Conflict;
     /// The sandbox can't be reached now, or has no container to run on.
     SandboxUnavailable = "SANDBOX_UNAVAILABLE", Transient;
     /// So much is asked of the sandbox or the workspace at this time that the call was not taken on: nothing was done.

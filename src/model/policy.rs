@@ -87,6 +87,8 @@ pub struct Candidate {
     pub expiration_seconds: Option<u64>,
     /// Whether somebody wants it kept whatever the policy says.
     pub pinned: bool,
+    /// Until when it stays since the next snapshot was much smaller.
+    pub spared_until: Option<Timestamp>,
     /// Whether it can be restored, as far as is known.
     pub good: bool,
     /// The workspaces that need it.
@@ -220,7 +222,8 @@ impl Candidate {
     fn stays_anyway(&self) -> Vec<String> {
         let pinned = self.pinned.then(|| "pinned".to_owned());
         let held = self.holders.iter().map(|holder| format!("held by {:?}", holder.as_str()));
-        pinned.into_iter().chain(held).collect()
+        let spared = self.spared_until.map(|until| format!("the next snapshot is much smaller: kept until {until}"));
+        pinned.into_iter().chain(spared).chain(held).collect()
     }
 }
 

@@ -209,6 +209,35 @@ pub struct Capture {
     pub began_at: Timestamp,
     /// Whether another caller had asked for it.
     pub shared: bool,
+    /// Whether it is a rescue snapshot: of a container that was not the sandbox's own. It is never the newest, and counts for
+    /// nothing in retention.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rescue: bool,
+    /// How much smaller it is than the snapshot before, where that is so much that files may be missing by mistake. That one is
+    /// spared by retention until the next snapshot, or for 7 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<Suspect>,
+}
+
+/// How much smaller a snapshot is than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Suspect {
+    /// The size of the archive before, in bytes.
+    pub before: u64,
+    /// The size of this one, in bytes.
+    pub after: u64,
+}
+
+impl Suspect {
+    /// A predecessor of at most this size, in bytes, is never much larger.
+    const FLOOR: u64 = 1_000_000;
+
+    /// Whether a snapshot of `after` bytes is suspect that follows one of `before` bytes: below 2 %.
+    pub fn of(before: u64, after: u64) -> Option<Self> {
+        (before > Self::FLOOR && after.saturating_mul(50) < before).then_some(Self { before, after })
+    }
 }
 
 /// A sandbox seen as somebody's place of work, as it passes through applications.

@@ -26,8 +26,10 @@ pub enum Status {
 /// What is seen inside of a running container.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// How long the container has been running, in milliseconds.
+    /// How long the container had been running when the look began, in milliseconds.
     pub age_millis: i64,
+    /// How long the look took inside of the container, in milliseconds.
+    pub took_millis: i64,
     /// What the directory is.
     pub place: Place,
     /// Whether the note is there that this container took the place of another one unasked.
@@ -49,4 +51,39 @@ pub enum Place {
     Link,
     /// Something else than a directory.
     NotDirectory,
+}
+
+/// What came of putting a stamp on a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamping {
+    /// How long the container had been running when that began, in milliseconds.
+    pub age_millis: i64,
+    /// How long it took inside of the container, in milliseconds.
+    pub took_millis: i64,
+    /// What came of it.
+    pub outcome: StampOutcome,
+}
+
+/// Whether a container got a stamp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StampOutcome {
+    /// It has it.
+    Done,
+    /// It carries another one, or none, than the one to be replaced.
+    Other(Option<Stamp>),
+    /// It is younger than it must be, or took the place of another one.
+    TooYoung,
+}
+
+/// Whether a backup has arrived in the container that it was applied to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Its files are there, every process works in them, and the container has its next stamp.
+    Done,
+    /// Another container runs.
+    OtherContainer,
+    /// The files are not there: what the directory is instead.
+    NotThere(Place),
+    /// A process goes on in the directory below the mounted files, by its id and name.
+    Below(String),
 }

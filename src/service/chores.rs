@@ -4,7 +4,7 @@ use super::delete::REMEMBERED_MILLIS;
 use super::lifecycle::settle;
 use super::once::KEPT_MILLIS;
 use super::planted::{Bug, planted};
-use super::{CloudflareSandboxSnapshotter, doubt, recover, retain};
+use super::{CloudflareSandboxSnapshotter, doubt, recover, retain, suspect};
 use crate::model::record::{Derivation, Release, SnapshotRecord};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Clock, Ledger, Ports};
@@ -64,6 +64,7 @@ fn next<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, now: Timestamp) -> Res
         .chain(words)
         .map(|loose| loose.due)
         .chain(doubt::due(this)?)
+        .chain(suspect::due(this)?)
         .chain(settle::due(this)?);
     Ok(due.map(|due| due.max(now.plus_millis(SOON_MILLIS))).min())
 }

@@ -13,7 +13,7 @@ use super::failures::{During, from_sandbox};
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use crate::model::named::Stamp;
-use crate::model::record::Sighting;
+use crate::model::record::{Marker, Sighting};
 use crate::model::{Code, Directory, Error, Place, Probe, Result, SandboxId, SandboxState, Status, Timestamp};
 use crate::ports::{Clock, Ports, Sandboxes, Visit, VisitOf};
 
@@ -50,6 +50,8 @@ pub(super) enum Check {
     Older(Timestamp),
     /// It was there before this, and carries the stamp of those that were handed out: it stands for a name.
     Stamped(Timestamp),
+    /// It carries this.
+    Carries(Marker),
 }
 
 /// Makes sure that the container which runs is the one that is meant, and that the directory in it can be captured. Where
@@ -68,6 +70,7 @@ pub(super) async fn is_meant<P: Ports>(
     let since = match check {
         Check::Same(sighting) => return is_the_same(ports, id, dir, sighting).await,
         Check::Older(since) | Check::Stamped(since) => *since,
+        Check::Carries(marker) => return carries(ports, visit, id, dir, marker).await,
     };
     let probe = match age(ports, visit, id, dir, since).await? {
         Age::Older(probe) => probe,
@@ -80,6 +83,28 @@ pub(super) async fn is_meant<P: Ports>(
         Check::Older(_) if probe.took_place && !planted(Bug::NoteNotRead) => Err(replaced(id, "was replaced")),
         _ => can_be_captured(dir, probe.place),
     }
+}
+
+/// Makes sure that the container carries the marker, which no other one does.
+async fn carries<P: Ports>(
+    ports: &P,
+    mut visit: Option<&VisitOf<'_, P>>,
+    id: &SandboxId,
+    dir: &Directory,
+    marker: &Marker,
+) -> Result<()> {
+    let probe = retry(ports, &Abort::never(), async || {
+        let probe = match visit.take() {
+            Some(visit) => visit.probe(dir).await,
+            None => ports.sandboxes()?.probe(id, dir).await,
+        };
+        probe.map_err(|failure| from_sandbox(failure, id, During::Look))
+    })
+    .await?;
+    if !marker.is_on(probe.stamp.as_ref()) {
+        return Err(replaced(id, "was replaced: it is not the one that was captured or restored"));
+    }
+    can_be_captured(dir, probe.place)
 }
 
 /// Starts the sandbox where it isn't running, and takes it as it is.
@@ -165,7 +190,8 @@ pub(super) async fn age<P: Ports>(
             Ok((asked, probe.map_err(|failure| from_sandbox(failure, id, During::Look))?))
         })
         .await?;
-        let answered = ports.clock().now().millis_since(since);
+        // It was measured when the look began, however long that took.
+        let answered = ports.clock().now().millis_since(since) - probe.took_millis;
         if probe.age_millis >= answered + RESOLUTION_MILLIS {
             return Ok(Age::Older(probe));
         }
@@ -232,6 +258,7 @@ pub(super) fn replaced(id: &SandboxId, how: &str) -> Error {
     Error::new(
         Code::SandboxReplaced,
         format!("The container of the sandbox {:?} {how}: the files that were in it are gone.", id.as_str()),
-        "Restore the newest snapshot, and go on in the new sandbox. `wake: true` captures this one as it is.",
+        "Restore the newest snapshot, and go on in the new sandbox; or pass `adopt: true` to go on with the files that are there \
+         now.",
     )
 }

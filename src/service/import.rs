@@ -65,6 +65,8 @@ pub(super) async fn import<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, req
                 pinned: false,
                 // Its files are not the workspace's own until somebody goes back to it.
                 aside: true,
+                rescue: false,
+                suspect: None,
                 dependencies: None,
                 stage: Stage::Ready { stored },
             };
@@ -77,8 +79,14 @@ pub(super) async fn import<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, req
         }
     };
     let stored = snapshot.stored().map_or(0, |stored| stored.size_bytes);
-    let capture =
-        Capture { label: snapshot.label.clone(), size_bytes: stored, began_at: snapshot.began_at, shared: false };
+    let capture = Capture {
+        label: snapshot.label.clone(),
+        size_bytes: stored,
+        began_at: snapshot.began_at,
+        shared: false,
+        rescue: snapshot.rescue,
+        suspect: None,
+    };
     let taken = snapshot.to_ref(&workspace).ok_or_else(Error::defect)?;
     Ok(Taken { snapshot: taken, capture })
 }

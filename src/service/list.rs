@@ -99,6 +99,8 @@ fn with_holders<P: Ports>(
         last_used_at: snapshot.last_used_at,
         expires_at: snapshot.expires_at,
         pinned: snapshot.pinned,
+        rescue: snapshot.rescue,
+        suspect: snapshot.suspect,
         holders,
         restorable: as_known(this, snapshot),
         snapshot: snapshot.to_ref(workspace),

@@ -29,9 +29,11 @@
 //!
 //! And the tools of the trade:
 //! - [`abort`]: the caller's wish to stop
+//! - `arrival`: whether a backup has arrived where it was applied to
 //! - `container`: whether a container is still the one that it was
 //! - `doubt`: when that is not known
 //! - `sight`: the container of a capture, before and after
+//! - `suspect`: snapshots that are much smaller than the one before
 //! - `stored`: what is in R2 of a backup
 //! - `undo`: takes back what a failed operation left
 //! - `failures`: gives what the SDK threw a code of ours
@@ -40,6 +42,7 @@
 //! - `planted`: bugs for the simulation to find; not in the product
 
 pub mod abort;
+mod arrival;
 mod checkpoint;
 mod chores;
 mod container;
@@ -74,6 +77,7 @@ mod session;
 mod sight;
 mod snapshot;
 mod stored;
+mod suspect;
 mod sweep;
 pub mod trace;
 mod undo;

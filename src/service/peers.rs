@@ -76,9 +76,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         lifecycle::to_the_end(self, lifecycle::retire::retire(self.clone(), address)).await
     }
 
-    /// Notes where this sandbox comes from, and what it stands for; `false` when the id is somebody else's already.
-    pub fn claim(&self, root_id: &SandboxId, parent: Option<&Parent>, standing: Option<&Standing>) -> Result<bool> {
-        workspace::claim(self, root_id, parent, standing)
+    /// Notes where this sandbox comes from, what it stands for, and the marker of its container; `false` when the id is somebody else's already.
+    pub fn claim(
+        &self,
+        root_id: &SandboxId,
+        parent: Option<&Parent>,
+        standing: Option<&Standing>,
+        marker: Option<&str>,
+    ) -> Result<bool> {
+        workspace::claim(self, root_id, parent, standing, marker)
     }
 
     /// Notes that `holder` does not need a snapshot any more.

@@ -81,6 +81,14 @@ bugs! {
     DoubtNotKept,
     /// What a capture left in doubt whose worker died is forgotten.
     DoubtOfCaptureLost,
+    /// A container is captured whatever marker it carries.
+    MarkerNotRequired,
+    /// A container is marked after it was captured.
+    MarkedAfterCapture,
+    /// A container is marked whenever it was started.
+    AgeNotCompared,
+    /// A rescue snapshot gives up what the sandbox was made from, and counts in retention.
+    RescueReleases,
     /// Any container that runs is taken for the workspace's.
     StampNotChecked,
     /// A sandbox is filled before it is looked at.

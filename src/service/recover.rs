@@ -156,7 +156,8 @@ async fn adopt<P: Ports>(
     let _adopting = this.memory.adopting.lock().await;
     let looking = Looking::begin(this)?;
     // What the capture had left in doubt may be settled since, and this is a look too.
-    if this.workspace()?.standing.is_none() {
+    let workspace = this.workspace()?;
+    if workspace.standing.is_none() && workspace.marker.is_none() {
         doubt::begin(this)?;
     }
     let after = Sighting { since: this.ports.clock().now(), ..making.sighting };

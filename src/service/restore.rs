@@ -5,18 +5,19 @@
 
 use futures_util::future::join;
 
-use super::container::{self, Age};
+use super::arrival::{another_container, arrived};
 use super::failures::{During, from_sandbox, from_workspace};
 use super::memory::{Underway, Work};
 use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::select::{Selected, ready, select};
-use super::stored::{inspect, is_empty};
-use super::undo::destroy_minted;
+use super::stored::inspect;
+use super::undo::{destroy, destroy_minted};
 use super::{Abort, CloudflareSandboxSnapshotter, hold, verify};
+use crate::model::named::Stamp;
 use crate::model::record::{Derivation, DerivationState, LooseEnd, Parent, SnapshotRecord, Stored, WorkspaceRecord};
 use crate::model::{
-    Code, Error, Lineage, Place, Probe, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef, mint,
+    Code, Error, Lineage, RestoreRequest, Result, SandboxId, SnapshotId, StampOutcome, WorkspaceRef, mint,
 };
 use crate::ports::{Clock, Ledger, Ports, Sandboxes, Visit, Workspaces};
 
@@ -38,9 +39,9 @@ pub(super) async fn restore<P: Ports>(
     looked?;
     abort.check()?;
 
-    let (derivation, _underway) = claim(this, &workspace, &snapshot, lineage).await?;
+    let (derivation, marker, _underway) = claim(this, &workspace, &snapshot, lineage).await?;
     let minted = &derivation.sandbox_id;
-    let applied = match apply(this, minted, stored, abort).await {
+    let applied = match apply(this, minted, stored, &marker, abort).await {
         Ok(()) if planted(Bug::AbortIgnored) => Ok(()),
         Ok(()) => abort.check(),
         Err(error) => Err(error),
@@ -74,7 +75,7 @@ async fn claim<P: Ports>(
     workspace: &WorkspaceRecord,
     snapshot: &SnapshotRecord,
     lineage: Lineage,
-) -> Result<(Derivation, Underway)> {
+) -> Result<(Derivation, String, Underway)> {
     const DRAWS: u32 = 4;
     let parent = Parent {
         origin_id: workspace.sandbox_id.clone(),
@@ -83,20 +84,23 @@ async fn claim<P: Ports>(
         needed: true,
     };
     for _ in 0..DRAWS {
-        let minted = mint(&this.id, lineage, &this.draw_short_id()?)?;
+        let short_id = this.draw_short_id()?;
+        let minted = mint(&this.id, lineage, &short_id)?;
         if this.ports.ledger()?.derivation(&minted)?.is_some() {
             continue;
         }
         let Some(underway) = this.memory.take(Work::Sandbox(minted.clone())) else { continue };
         // The claim comes first: what is not known to be ours must never be destroyed by recovery. One that nothing comes of
         // uses up an id, and nothing else.
+        let marker = short_id.as_str().to_owned();
         let claimed = retry(&*this.ports, &Abort::never(), async || {
-            let claimed = this.ports.workspaces()?.claim(&minted, &workspace.root_id, Some(&parent), None).await;
+            let claimed =
+                this.ports.workspaces()?.claim(&minted, &workspace.root_id, Some(&parent), None, Some(&marker)).await;
             claimed.map_err(|failure| from_workspace(failure, &minted))
         })
         .await?;
         if claimed || planted(Bug::ClaimIgnored) {
-            return Ok((intend(this, minted, &snapshot.snapshot_id, lineage)?, underway));
+            return Ok((intend(this, minted, &snapshot.snapshot_id, lineage)?, marker, underway));
         }
     }
     Err(Error::new(
@@ -159,36 +163,41 @@ pub(super) fn end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: 
     hold::reconsider(this, &derivation.snapshot_id)
 }
 
-/// Applies the backup to the minted sandbox before anything else touches it, and looks that it arrived: in the container
-/// that runs now, which must be the one that it was applied to.
+/// Applies the backup to the minted sandbox before anything else touches it, and makes sure that it arrived in the container that
+/// runs now. That carries the marker by which the ledger of the new sandbox knows it.
 async fn apply<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     minted: &SandboxId,
     stored: &Stored,
+    marker: &str,
     abort: &Abort,
 ) -> Result<()> {
-    let sandboxes = this.ports.sandboxes()?;
-    let dir = stored.backup.dir();
-    let failed = |failure| from_sandbox(failure, minted, During::Restore);
+    let mut attempt = 0;
     retry(&*this.ports, abort, async || {
-        let visit = sandboxes.visit(minted);
-        let (named, restored) = join(visit.name(), visit.restore_backup(&stored.backup)).await;
-        named.and(restored).map_err(failed)?;
-        let restored_at = this.ports.clock().now();
-        let arrived = match container::age(&*this.ports, Some(&visit), minted, dir, restored_at).await? {
-            Age::Older(Probe { place: Place::Full, .. }) => true,
-            Age::Older(Probe { place: Place::Empty, .. }) => is_empty(this, stored.backup.id()).await?,
-            _ => false,
-        };
-        if arrived { Ok(()) } else { Err(lost(minted)) }
+        attempt += 1;
+        if attempt > 1 {
+            destroy(this, minted).await?;
+        }
+        // What an attempt was too late with never counts for the next one.
+        fill(this, minted, stored, &format!("{marker}.{attempt}")).await
     })
     .await
 }
 
-pub(super) fn lost(minted: &SandboxId) -> Error {
-    Error::new(
-        Code::RestoreFailed,
-        format!("The sandbox {:?} reported the restore as done, but the files are not there.", minted.as_str()),
-        "Try again. If it stays, look at the logs of the sandbox's Worker.",
-    )
+async fn fill<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    minted: &SandboxId,
+    stored: &Stored,
+    nonce: &str,
+) -> Result<()> {
+    let (filling, ready) = (Stamp::Filling(nonce.to_owned()), Stamp::Ready(nonce.to_owned()));
+    let failed = |failure| from_sandbox(failure, minted, During::Restore);
+    let visit = this.ports.sandboxes()?.visit(minted);
+    let (named, stamped) = join(visit.name(), visit.stamp(None, &filling)).await;
+    named.map_err(failed)?;
+    if stamped.map_err(failed)?.outcome != StampOutcome::Done {
+        return Err(another_container(minted));
+    }
+    visit.restore_backup(&stored.backup).await.map_err(failed)?;
+    arrived(this, &visit, minted, stored, &filling, &ready).await
 }

@@ -5,9 +5,9 @@
 
 use futures_util::{StreamExt, stream};
 
-use super::CloudflareSandboxSnapshotter;
 use super::delete::{finish, let_go};
 use super::lifecycle::retire;
+use super::{CloudflareSandboxSnapshotter, suspect};
 use crate::model::Result;
 use crate::model::answer::Retention;
 use crate::model::policy::{Candidate, Decision, Policy};
@@ -71,6 +71,7 @@ pub(super) async fn apply<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, dry_
 
 /// What the alarm does: as [`apply`], looking only at what is due where the policy allows that.
 pub(super) async fn pass<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    suspect::follow_up(this)?;
     if this.workspace()?.retired_at.is_some() {
         let (gone, _) = retire::let_go(this)?;
         stream::iter(gone).for_each_concurrent(AT_ONCE, async |id| drop(finish(this, &id).await)).await;
@@ -134,13 +135,13 @@ pub(super) fn ready<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<
 fn newest_good<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<SnapshotRecord>> {
     const FEW: u32 = 10;
     let now = this.ports.clock().now();
-    let standing = this.workspace()?.standing;
+    let workspace = this.workspace()?;
     let mut cursor: Option<Cursor> = None;
     loop {
         let page = this.ports.ledger()?.page(cursor.as_ref(), None, FEW)?;
         let is_last = page.len() < FEW as usize;
         cursor = page.last().map(|row| Cursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
-        let good = page.into_iter().find(|row| row.candidate(standing.as_ref(), Vec::new(), now).good);
+        let good = page.into_iter().find(|row| row.candidate(&workspace, Vec::new(), now).good);
         if good.is_some() || is_last {
             return Ok(good);
         }
@@ -153,10 +154,9 @@ fn decide<P: Ports>(
     snapshots: &[SnapshotRecord],
 ) -> Result<Vec<Decision>> {
     let now = this.ports.clock().now();
-    let standing = this.workspace()?.standing;
-    let candidate = |snapshot: &SnapshotRecord| {
-        Ok(snapshot.candidate(standing.as_ref(), this.holders(&snapshot.snapshot_id)?, now))
-    };
+    let workspace = this.workspace()?;
+    let candidate =
+        |snapshot: &SnapshotRecord| Ok(snapshot.candidate(&workspace, this.holders(&snapshot.snapshot_id)?, now));
     let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<Candidate>>>()?;
     #[cfg(feature = "planted")]
     let (policy, candidates) = super::planted::spoiled(policy, candidates);

@@ -17,10 +17,10 @@ use super::planted::{Bug, planted};
 use super::sight::{self, Seen};
 use super::stored::{Found, look_up};
 use super::undo::discard_backup;
-use super::{Abort, CloudflareSandboxSnapshotter, doubt, hold, label, lifecycle, once};
+use super::{Abort, CloudflareSandboxSnapshotter, doubt, hold, label, lifecycle, once, suspect};
 use crate::model::backup::MAX_TTL;
-use crate::model::named::standing::Dependencies;
-use crate::model::record::{Look, LooseEnd, Making, Sighting, SnapshotRecord, Stage};
+use crate::model::named::standing::{Dependencies, Standing};
+use crate::model::record::{LooseEnd, Making, Marker, SnapshotRecord, Stage};
 use crate::model::{
     BackupHandle, BackupOptions, Capture, Code, Directory, Error, Mark, Result, SandboxId, SnapshotId, SnapshotRef,
     SnapshotRequest, Taken,
@@ -55,14 +55,17 @@ pub(super) async fn snapshot<P: Ports>(
 
     can_be_captured(&this, &request)?;
     let looking = Looking::begin(&this)?;
-    let Seen { sighting, look, is_own } = sight::sight(&this, &request, &dir, &abort).await?;
+    let seen = sight::sight(&this, &request, &dir, &abort).await?;
     abort.check()?;
-    let dependencies = if is_own { dependencies(&this).await? } else { None };
+    let dependencies = if seen.is_own { dependencies(&this).await? } else { None };
     can_be_captured(&this, &request)?;
 
-    let aside = request.aside || !is_own;
-    let (intention, _underway) = intend(&this, &request, Begun { dir, sighting, look, dependencies, aside })?;
+    let (intention, _underway) = intend(&this, &request, dir, seen, dependencies)?;
     id.get_or_init(|| intention.snapshot_id.clone());
+    let intention = match marked(&this, &intention, false).await {
+        Ok(marked) => marked,
+        Err(error) => return Err(give_up(&this, intention, Failed { error, is_definite: true })),
+    };
     let Stage::Making(making) = &intention.stage else { return Err(Error::defect()) };
     let check = sight::check(&this, making)?;
     let mark = intention.mark(&origin);
@@ -84,7 +87,10 @@ pub(super) async fn snapshot<P: Ports>(
         Ok(backup) => backup,
         Err(failed) => return Err(give_up(&this, intention, failed)),
     };
-    let intention = answered(&this, intention, &backup)?;
+    let mut intention = answered(&this, intention, &backup)?;
+    if planted(Bug::MarkedAfterCapture) {
+        intention = marked(&this, &intention, true).await?;
+    }
     let confirmed = match confirm(&this, Some(&visit), &backup, &mark, &options.dir, &check).await {
         Ok(found) => abort.check().map(|()| found),
         Err(error) => Err(error),
@@ -104,9 +110,12 @@ pub(super) async fn snapshot<P: Ports>(
 fn intend<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: &SnapshotRequest,
-    begun: Begun,
+    dir: Directory,
+    seen: Seen,
+    dependencies: Option<Dependencies>,
 ) -> Result<(SnapshotRecord, Underway)> {
-    let Begun { dir, sighting, look, dependencies, aside } = begun;
+    let Seen { sighting, look, marker, is_own, adopts } = seen;
+    let is_rescue = request.aside || !is_own;
     let (_, seal) = this.founded()?;
     let now = this.ports.clock().now();
     if let Some(key) = &request.idempotency_key {
@@ -128,11 +137,15 @@ fn intend<P: Ports>(
         expiration_seconds: request.expiration_seconds,
         expires_at: None,
         pinned: false,
-        aside,
+        aside: is_rescue,
+        rescue: is_rescue && !planted(Bug::RescueReleases),
+        suspect: None,
         dependencies,
         stage: Stage::Making(Making {
             sighting,
             look,
+            marker,
+            adopts,
             takes_label,
             backup: None,
             discarded: false,
@@ -145,6 +158,30 @@ fn intend<P: Ports>(
     }
     this.wake_by(loose.due)?;
     Ok((intention, underway))
+}
+
+/// Sees to it that the container can be known again by a marker, and keeps that one.
+async fn marked<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    intention: &SnapshotRecord,
+    is_late: bool,
+) -> Result<SnapshotRecord> {
+    let mut intention = intention.clone();
+    let Stage::Making(making) = &mut intention.stage else { return Err(Error::defect()) };
+    let is_now = is_late == planted(Bug::MarkedAfterCapture);
+    if making.marker.is_some() || this.workspace()?.standing.is_some() || !is_now {
+        return Ok(intention);
+    }
+    making.marker = Some(Marker::Own(sight::mark(this, making).await?));
+    label::note(this, &mut intention)?;
+    doubt::note(this, &mut intention)?;
+    if let Some(known) = this.ports.ledger()?.snapshot(&intention.snapshot_id)?
+        && let Stage::Making(making) = &mut intention.stage
+    {
+        making.discarded = known.is_unwanted();
+    }
+    this.ports.ledger()?.put_snapshot(&intention)?;
+    Ok(intention)
 }
 
 /// Keeps what the sandbox answered.
@@ -173,8 +210,17 @@ pub(super) fn finish<P: Ports>(
 ) -> Result<Made> {
     let Stage::Making(making) = &intention.stage else { return Err(Error::defect()) };
     let (takes_label, key) = (making.takes_label.clone(), making.key.clone());
+    let marker = making.marker.clone().filter(|_| !intention.rescue || making.adopts);
     let stored = found.keep(backup, false, this.ports.clock().now());
     let mut workspace = this.workspace()?;
+    if let Some(Marker::Own(marker)) = marker
+        && workspace.marker.as_ref() != Some(&marker)
+    {
+        // The container is known by its marker from now on, whenever it was started.
+        (workspace.marker, workspace.doubt) = (Some(marker), None);
+        this.ports.ledger()?.put_workspace(&workspace)?;
+    }
+    suspect::compare(this, &mut workspace, &mut intention, stored.size_bytes)?;
     intention.last_used_at = stored.created_at;
     let size_bytes = stored.size_bytes;
     intention.stage = Stage::Ready { stored };
@@ -184,14 +230,18 @@ pub(super) fn finish<P: Ports>(
     }
     let snapshot = this.keep(&workspace, intention)?;
     this.wake_by_policy(&workspace)?;
-    if workspace
-        .standing
-        .as_ref()
-        .is_none_or(|standing| snapshot.is_whole(&standing.dir) || planted(Bug::PartGivesUpHold))
-    {
+    let is_whole = |standing: &Standing| snapshot.is_whole(&standing.dir) || planted(Bug::PartGivesUpHold);
+    if !snapshot.rescue && workspace.standing.as_ref().is_none_or(is_whole) {
         hold::give_up(this, &mut workspace)?;
     }
-    let capture = Capture { label: snapshot.label.clone(), size_bytes, began_at: snapshot.began_at, shared: false };
+    let capture = Capture {
+        label: snapshot.label.clone(),
+        size_bytes,
+        began_at: snapshot.began_at,
+        shared: false,
+        rescue: snapshot.rescue,
+        suspect: snapshot.suspect,
+    };
     let made = Made { snapshot: snapshot.to_ref(&workspace).ok_or_else(Error::defect)?, capture };
     if let Some(asked) = key.map(|key| this.ports.ledger()?.request(&key)).transpose()?.flatten() {
         once::answered(this, asked, &Taken { snapshot: made.snapshot.clone(), capture: made.capture.clone() })?;
@@ -260,15 +310,6 @@ fn give_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, mut intention: Snap
         Ok(()) => failed.error,
         Err(unkept) => failed.error.and(unkept.message()),
     }
-}
-
-/// What is going to be captured.
-struct Begun {
-    dir: Directory,
-    sighting: Sighting,
-    look: Look,
-    dependencies: Option<Dependencies>,
-    aside: bool,
 }
 
 /// What a snapshot of a sandbox that stands for a name depends on.

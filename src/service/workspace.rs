@@ -19,6 +19,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             keys: Vec::new(),
             seal: None,
             doubt: None,
+            marker: None,
+            spared: None,
             standing: None,
             retired_at: None,
         }))
@@ -55,12 +57,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Works out when a snapshot expires, keeps it, and sees to it that somebody looks then.
     pub(super) fn keep(&self, workspace: &WorkspaceRecord, mut snapshot: SnapshotRecord) -> Result<SnapshotRecord> {
         let ledger = self.ports.ledger()?;
-        let candidate = snapshot.candidate(
-            workspace.standing.as_ref(),
-            self.holders(&snapshot.snapshot_id)?,
-            self.ports.clock().now(),
-        );
-        let stays = candidate.pinned || !candidate.holders.is_empty();
+        let candidate = snapshot.candidate(workspace, self.holders(&snapshot.snapshot_id)?, self.ports.clock().now());
+        let stays = candidate.pinned || !candidate.holders.is_empty() || candidate.spared_until.is_some();
         snapshot.expires_at = workspace.policy.expires_at(&candidate).filter(|_| !stays);
         ledger.put_snapshot(&snapshot)?;
         if let Some(expires_at) = snapshot.expires_at {
@@ -76,6 +74,7 @@ pub(super) fn claim<P: Ports>(
     root_id: &SandboxId,
     parent: Option<&Parent>,
     standing: Option<&Standing>,
+    marker: Option<&str>,
 ) -> Result<bool> {
     let ledger = this.ports.ledger()?;
     if let Some(known) = ledger.workspace()? {
@@ -91,6 +90,7 @@ pub(super) fn claim<P: Ports>(
         root_id: root_id.clone(),
         parent: parent.cloned(),
         standing: standing.cloned(),
+        marker: marker.map(str::to_owned),
         ..this.workspace()?
     };
     ledger.put_workspace(&workspace)?;

@@ -236,11 +236,11 @@ fn a_restore_that_is_aborted_while_the_backup_is_looked_up_makes_no_sandbox() {
 
 #[test]
 fn a_sandbox_that_is_being_made_when_the_caller_aborts_is_destroyed() {
-    for method in [Method::Name, Method::RestoreBackup, Method::Probe] {
+    for method in [Method::Name, Method::Stamp, Method::RestoreBackup, Method::Arrive] {
         let stage = restore_aborted_at(method);
         assert_eq!(
             stage.world.calls_about(&stage.minted()),
-            [Method::Claim, Method::Name, Method::RestoreBackup, Method::Probe, Method::Destroy],
+            [Method::Claim, Method::Name, Method::Stamp, Method::RestoreBackup, Method::Arrive, Method::Destroy],
             "{method:?}"
         );
         stage.assert_no_minted_sandbox_runs();
@@ -270,14 +270,14 @@ fn an_abort_while_it_waits_ends_the_attempts() {
     aborted_at(&stage, &gate, |abort| Running::start(derive(&stage, Lineage::Restored, &from, abort)));
     assert_eq!(
         stage.world.calls_about(&stage.minted()),
-        [Method::Claim, Method::Name, Method::RestoreBackup, Method::Destroy]
+        [Method::Claim, Method::Name, Method::Stamp, Method::RestoreBackup, Method::Destroy]
     );
 }
 
 #[test]
 fn an_abort_does_not_keep_a_failed_restore_from_being_taken_back() {
     let (stage, from) = Stage::with_snapshot();
-    stage.world.before(Method::Probe).happens(lose_minted);
+    stage.world.before(Method::Arrive).happens(lose_minted);
     let gate = stage.world.before(Method::Destroy).nth(1).held();
     stage.world.before(Method::Destroy).first(2).fails_in_passing();
     aborted_at(&stage, &gate, |abort| Running::start(derive(&stage, Lineage::Restored, &from, abort)));

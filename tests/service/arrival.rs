@@ -32,7 +32,16 @@ fn to_minted(act: fn(&World, &str)) -> impl Fn(&World) + Copy {
 
 /// Restores, which must fail in all attempts for files that are not there.
 fn lost(stage: &Stage, snapshot: &SnapshotRef) -> Error {
-    let error = stage.restore(snapshot).fails_as(Code::RestoreFailed);
+    fails_always(stage, snapshot, Code::RestoreFailed)
+}
+
+/// Restores, which must fail in all attempts since another container runs.
+fn interrupted(stage: &Stage, snapshot: &SnapshotRef) -> Error {
+    fails_always(stage, snapshot, Code::OperationInterrupted)
+}
+
+fn fails_always(stage: &Stage, snapshot: &SnapshotRef, code: Code) -> Error {
+    let error = stage.restore(snapshot).fails_as(code);
     assert_eq!(stage.world.count(Method::RestoreBackup), 3);
     stage.assert_no_minted_sandbox_runs();
     error
@@ -44,7 +53,7 @@ fn an_empty_snapshot_restores_to_an_empty_sandbox_that_is_looked_into_too() {
     stage.restore(&snapshot).unwrap();
     assert_eq!(
         stage.world.calls_about(&stage.minted()),
-        [Method::Claim, Method::Name, Method::RestoreBackup, Method::Probe]
+        [Method::Claim, Method::Name, Method::Stamp, Method::RestoreBackup, Method::Arrive, Method::Arrive]
     );
 }
 
@@ -92,7 +101,7 @@ fn a_sandbox_that_does_not_stay_up_is_no_success() {
     for end in ends {
         let (stage, snapshot) = Stage::with_snapshot();
         stage.world.after(Method::RestoreBackup).happens(to_minted(end));
-        lost(&stage, &snapshot);
+        interrupted(&stage, &snapshot);
     }
 }
 
@@ -100,13 +109,13 @@ fn a_sandbox_that_does_not_stay_up_is_no_success() {
 fn a_container_that_was_replaced_right_after_a_small_restore_is_found_out() {
     let ends: [fn(&World, &str); 3] = [World::stops, World::dies_unnoticed, World::is_replaced];
     for end in ends {
-        for moment in [Method::RestoreBackup, Method::Probe] {
+        for moment in [Method::RestoreBackup, Method::Arrive] {
             let (stage, snapshot) = with_empty_snapshot();
             match moment {
-                Method::Probe => stage.world.before(moment).happens(to_minted(end)),
+                Method::Arrive => stage.world.before(moment).happens(to_minted(end)),
                 _ => stage.world.after(moment).happens(to_minted(end)),
             }
-            lost(&stage, &snapshot);
+            interrupted(&stage, &snapshot);
         }
     }
 }
@@ -114,7 +123,7 @@ fn a_container_that_was_replaced_right_after_a_small_restore_is_found_out() {
 #[test]
 fn a_small_restore_whose_container_was_replaced_is_done_again() {
     let (stage, snapshot) = with_empty_snapshot();
-    stage.world.before(Method::Probe).nth(1).happens(to_minted(World::is_replaced));
+    stage.world.before(Method::Arrive).nth(1).happens(to_minted(World::is_replaced));
     stage.restore(&snapshot).unwrap();
     assert_eq!(stage.world.count(Method::RestoreBackup), 2);
 }
@@ -127,15 +136,25 @@ fn files_in_a_container_that_was_replaced_are_not_those_of_the_snapshot() {
         world.writes(id, FILE, "of an image, for one");
     });
     stage.world.after(Method::RestoreBackup).happens(other_files);
-    lost(&stage, &snapshot);
+    interrupted(&stage, &snapshot);
 }
 
 #[test]
-fn a_new_container_is_measured_again_where_the_first_look_was_too_slow() {
-    let (stage, snapshot) = with_empty_snapshot();
-    stage.world.after(Method::Probe).first(2).takes(5000);
-    stage.restore(&snapshot).unwrap();
-    assert_eq!((stage.world.count(Method::RestoreBackup), stage.world.count(Method::Probe)), (1, 3));
+fn a_sandbox_in_which_a_process_works_below_the_files_is_ended_and_restored_again() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.world.after(Method::RestoreBackup).nth(1).happens(to_minted(|world, id| world.works_below(id, "9 bash")));
+    let restored = stage.restore(&snapshot).unwrap();
+    assert_eq!(stage.world.files(restored.sandbox_id().as_str()), stage.world.files("agent-42"));
+    assert_eq!(stage.world.count(Method::RestoreBackup), 2);
+}
+
+#[test]
+fn a_process_that_always_works_below_the_files_is_named() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.world.after(Method::RestoreBackup).happens(to_minted(|world, id| world.works_below(id, "1 dev-server")));
+    let error = stage.restore(&snapshot).fails_as(Code::OperationInterrupted);
+    assert!(error.message().contains("the process 1 dev-server"), "{error}");
+    stage.assert_no_minted_sandbox_runs();
 }
 
 #[test]

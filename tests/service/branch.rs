@@ -18,7 +18,7 @@ fn the_new_id_is_claimed_and_the_sandbox_named_restored_and_looked_into_and_no_o
     let (stage, snapshot) = Stage::with_snapshot();
     let branch = stage.branch(&snapshot).unwrap();
     let calls = stage.world.calls_about(branch.sandbox_id().as_str());
-    assert_eq!(calls, [Method::Claim, Method::Name, Method::RestoreBackup, Method::Probe]);
+    assert_eq!(calls, [Method::Claim, Method::Name, Method::Stamp, Method::RestoreBackup, Method::Arrive]);
     assert_eq!(stage.world.calls_about("agent-42"), []);
 }
 

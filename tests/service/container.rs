@@ -74,7 +74,7 @@ fn a_stopped_sandbox_is_started_and_captured_where_the_caller_says_wake() {
     stage.snapshot_as_asked(waking()).unwrap();
     assert_eq!(
         stage.world.calls_about("agent-42"),
-        [Method::State, Method::Probe, Method::State, Method::CreateBackup, Method::State]
+        [Method::State, Method::Probe, Method::State, Method::Stamp, Method::CreateBackup, Method::State]
     );
 }
 
@@ -92,7 +92,7 @@ fn a_running_sandbox_is_not_woken() {
     stage.snapshot_as_asked(waking()).unwrap();
     assert_eq!(
         stage.world.calls_about("agent-42"),
-        [Method::State, Method::Probe, Method::CreateBackup, Method::State]
+        [Method::State, Method::Probe, Method::Stamp, Method::CreateBackup, Method::State]
     );
 }
 

@@ -125,7 +125,7 @@ fn a_snapshot_that_is_no_longer_needed_can_go() {
 
 #[test]
 fn a_snapshot_that_is_being_restored_does_not_go_even_with_force() {
-    for method in [Method::Name, Method::RestoreBackup, Method::Probe] {
+    for method in [Method::Name, Method::Stamp, Method::RestoreBackup, Method::Arrive] {
         let (stage, snapshot) = Stage::with_snapshot();
         let gate = stage.world.before(method).held();
         let restoring = stage.begin(Operation::Restore, &by_ref(&snapshot));

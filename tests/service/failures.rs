@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::model::{Code, Error, Failure};
 
-use super::support::{Checked, HOUR, Method, Stage};
+use super::support::{Checked, HOUR, MINUTE, Method, Stage};
 
 /// Every class of the SDK's errors with its code: what it means for a backup, and for a restore.
 const CLASSES: &[(&str, &str, Code, Code)] = &[
@@ -124,12 +124,14 @@ fn an_interrupted_backup_of_a_container_that_died_is_told_as_a_replacement() {
 }
 
 #[test]
-fn a_container_that_took_the_place_of_an_interrupted_one_is_noted() {
+fn a_container_that_took_the_place_of_an_interrupted_one_is_refused_from_then_on() {
     let stage = Stage::with_sandbox();
     stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
     stage.world.before(Method::CreateBackup).fails_with(interrupted());
     stage.snapshot().fails_as(Code::SandboxReplaced);
-    assert!(stage.world.carries_note("agent-42"));
+    stage.world.goes_well();
+    stage.world.pass(2 * MINUTE);
+    stage.snapshot().fails_as(Code::SandboxReplaced);
 }
 
 #[test]
@@ -147,7 +149,7 @@ fn the_container_of_a_backup_that_failed_is_looked_into() {
     stage.snapshot().fails_as(Code::BackupFailed);
     assert_eq!(
         stage.world.calls_about("agent-42"),
-        [Method::State, Method::CreateBackup, Method::State, Method::Probe]
+        [Method::State, Method::Stamp, Method::CreateBackup, Method::State, Method::Probe]
     );
 }
 

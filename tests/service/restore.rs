@@ -50,8 +50,9 @@ fn the_backup_is_looked_up_before_the_new_id_is_claimed_and_the_sandbox_named_re
             (Method::Archive, backup),
             (Method::Claim, minted.clone()),
             (Method::Name, minted.clone()),
+            (Method::Stamp, minted.clone()),
             (Method::RestoreBackup, minted.clone()),
-            (Method::Probe, minted),
+            (Method::Arrive, minted),
         ]
     );
 }

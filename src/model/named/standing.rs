@@ -42,6 +42,12 @@ impl Stamp {
         }
     }
 
+    /// Whether it is the one of an identity: each attempt to fill a container has a number of its own behind it.
+    pub fn is_of(&self, identity: &str) -> bool {
+        let Self::Ready(nonce) = self else { return false };
+        nonce == identity || nonce.strip_prefix(identity).is_some_and(|rest| rest.starts_with('.'))
+    }
+
     /// Whether somebody's files are in place.
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::Ready(_))
@@ -117,6 +123,25 @@ pub struct Survey {
     pub image: String,
     /// A hash of what is in the directory; `None` where that is nothing.
     pub listing: Option<String>,
+}
+
+/// The listing of a directory that could not be listed in time: it is like no other, and not like itself.
+pub const UNKNOWN_LISTING: &str = "unknown";
+
+impl Survey {
+    /// Whether the directory is as an image has it, of which this is the listing.
+    pub fn is_as(&self, baseline: Option<&String>) -> bool {
+        self.listing.as_ref() == baseline && self.listing.as_deref() != Some(UNKNOWN_LISTING)
+    }
+}
+
+/// What is found in a container when it is begun to fill it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// What is in it.
+    pub survey: Survey,
+    /// SHA-256 of files, as they were asked for.
+    pub hashes: BTreeMap<String, String>,
 }
 
 /// A sandbox to be made, or to be given its files again.

@@ -7,7 +7,7 @@ mod snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::snapshot::{End, Look, Making, Sighting, SnapshotRecord, SnapshotState, Stage, Stored};
+pub use self::snapshot::{End, Look, Making, Marker, Sighting, SnapshotRecord, SnapshotState, Stage, Stored};
 use super::named::standing::Standing;
 use super::policy::Policy;
 use super::{Lineage, SandboxId, SigningKey, SnapshotId, Timestamp};
@@ -35,12 +35,29 @@ pub struct WorkspaceRecord {
     /// Doubt about the container, until it is settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
+    /// The marker that the container carries which was captured or restored: another container is not the sandbox's own. Absent
+    /// before that, and for a sandbox that stands for a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marker: Option<String>,
+    /// A snapshot that retention spares for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spared: Option<Spared>,
     /// What is to be known of a sandbox that stands for a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
     /// Since when its snapshots are kept for others only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired_at: Option<Timestamp>,
+}
+
+/// The snapshot before one that is so much smaller that files may be missing from it by mistake.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spared {
+    /// The snapshot.
+    pub snapshot_id: SnapshotId,
+    /// Until when it is spared.
+    pub until: Timestamp,
 }
 
 /// Something was done that may have started a container in the place of one that had ended.

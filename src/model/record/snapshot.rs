@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LooseEnd, WorkspaceRecord};
-use crate::model::named::standing::{Dependencies, Standing};
+use crate::model::named::Stamp;
+use crate::model::named::standing::Dependencies;
 use crate::model::policy::Candidate;
+use crate::model::refs::Suspect;
 use crate::model::{
     BackupHandle, BackupId, Compression, Directory, Label, Mark, SandboxId, SandboxState, SnapshotId, SnapshotRef,
     Timestamp,
@@ -45,6 +47,13 @@ pub struct SnapshotRecord {
     /// Whether its files are not the workspace's own: it is never started from them unasked.
     #[serde(default)]
     pub aside: bool,
+    /// Whether it is a rescue snapshot: of a container that was not the sandbox's own. It is never the newest, and counts for
+    /// nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rescue: bool,
+    /// Whether it is much smaller than the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<Suspect>,
     /// What it depends on, as it was when it was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Dependencies>,
@@ -90,6 +99,12 @@ pub struct Making {
     /// Whether it was looked into.
     #[serde(default)]
     pub look: Look,
+    /// What the container has to carry; absent in rows of earlier versions, and of a sandbox that stands for a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marker: Option<Marker>,
+    /// Whether the container is the sandbox's own from now on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopts: bool,
     /// The label that it takes from another snapshot when it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes_label: Option<Label>,
@@ -104,6 +119,27 @@ pub struct Making {
     pub key: Option<String>,
     /// How it is followed up when nobody works on it.
     pub loose: LooseEnd,
+}
+
+/// What a container carries that is captured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Marker {
+    /// The marker of the sandbox's own container: see [`WorkspaceRecord::marker`].
+    Own(String),
+    /// The stamp of a container that is not the sandbox's own.
+    Foreign(String),
+}
+
+impl Marker {
+    /// Whether it is on a container that carries this stamp.
+    pub fn is_on(&self, stamp: Option<&Stamp>) -> bool {
+        match (self, stamp) {
+            (Self::Own(marker), Some(stamp)) => stamp.is_of(marker),
+            (Self::Foreign(text), Some(stamp)) => stamp.to_string() == *text,
+            (_, None) => false,
+        }
+    }
 }
 
 /// Whether a container that is captured was looked into, so that its files are known to be the workspace's.
@@ -278,9 +314,11 @@ impl SnapshotRecord {
         ))
     }
 
-    /// What retention looks at. Of a sandbox that stands for a name, only those are good that it can be started from.
-    pub fn candidate(&self, standing: Option<&Standing>, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
-        let is_whole = standing.is_none_or(|standing| self.is_whole(&standing.dir));
+    /// What retention looks at. Rescue snapshots are not good; of a sandbox that stands for a name, only those are that it can
+    /// be started from.
+    pub fn candidate(&self, workspace: &WorkspaceRecord, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
+        let is_whole = !self.rescue && workspace.standing.as_ref().is_none_or(|standing| self.is_whole(&standing.dir));
+        let spared = workspace.spared.as_ref().filter(|spared| spared.snapshot_id == self.snapshot_id);
         let usable = |stored: &Stored| is_whole && stored.known_damage().is_none() && stored.usable_until > now;
         Candidate {
             snapshot_id: self.snapshot_id.clone(),
@@ -289,6 +327,7 @@ impl SnapshotRecord {
             last_used_at: self.last_used_at,
             expiration_seconds: self.expiration_seconds,
             pinned: self.pinned,
+            spared_until: spared.map(|spared| spared.until).filter(|until| *until > now),
             good: matches!(&self.stage, Stage::Ready { stored } if usable(stored)),
             holders,
         }

@@ -40,8 +40,12 @@ pub struct SnapshotRequest {
     pub gitignore: Option<bool>,
     /// How to compress the archive.
     pub compression: Option<Compression>,
-    /// Whether a sandbox that is not running is started, and captured as it starts: with none of its files.
+    /// Whether a sandbox that is not running is started, and captured as it starts: with none of its files. Where the ledger knows
+    /// it already, that is a rescue snapshot.
     pub wake: bool,
+    /// Whether the present files become the sandbox's own, where its container was replaced: they are captured in a rescue
+    /// snapshot, and the next snapshot counts again. An empty directory is refused.
+    pub adopt: bool,
     /// Whether a capture that is under way already will not do: what the caller wrote since would not be in it.
     pub fresh: bool,
     /// A key by which the same call can be made again, and gets the same answer.
@@ -69,6 +73,7 @@ impl SnapshotRequest {
             gitignore: None,
             compression: None,
             wake: false,
+            adopt: false,
             fresh: false,
             idempotency_key: None,
             session: Session::NONE,
@@ -83,7 +88,7 @@ impl SnapshotRequest {
     }
 
     /// Decodes `{sandboxId, dir?, label?, replace?, expirationSeconds?, excludes?, gitignore?, compression?, wake?,
-    /// fresh?, session?, allowCrossSession?, idempotencyKey?}`.
+    /// adopt?, fresh?, session?, allowCrossSession?, idempotencyKey?}`.
     ///
     /// # Errors
     /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) for the shape, then in this order the error of the
@@ -95,7 +100,7 @@ impl SnapshotRequest {
         let expiration_seconds = fields.number("expirationSeconds")?;
         let (excludes, gitignore) = (fields.texts("excludes")?, fields.choice("gitignore")?);
         let compression = fields.object("compression")?;
-        let (wake, fresh) = (fields.flag("wake")?, fields.flag("fresh")?);
+        let (wake, adopt, fresh) = (fields.flag("wake")?, fields.flag("adopt")?, fields.flag("fresh")?);
         let key = fields.text("idempotencyKey")?;
         let (session, allow) = (fields.text("session")?, fields.flag("allowCrossSession")?);
         no_memory(&mut fields)?;
@@ -110,6 +115,7 @@ impl SnapshotRequest {
             gitignore,
             compression,
             wake,
+            adopt,
             fresh,
             idempotency_key: idempotency_key(key)?,
             session: Session::checked(session.as_deref(), allow)?,

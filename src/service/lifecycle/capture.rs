@@ -48,7 +48,8 @@ async fn until_settled<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: SnapshotRequest,
 ) -> Result<(Taken, bool)> {
-    stirred(this).await?;
+    let watched = this.ports.sandboxes()?.watch(&this.id).await;
+    watched.map_err(|failure| from_sandbox(failure, &this.id, During::Look))?;
     let mut captures = 1;
     loop {
         let taken = Guard::capture(this, request.clone(), Abort::never()).await?;

@@ -5,8 +5,8 @@ use crate::model::named::answer::HookRun;
 use crate::model::named::settings::{Hook, OnFailure};
 use crate::model::{Code, Directory, Error, Result};
 use crate::ports::{Ports, Sandboxes};
-use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::failures::{During, from_sandbox};
+use crate::service::{CloudflareSandboxSnapshotter, arrival};
 
 /// Runs a hook in the container with the stamp.
 ///
@@ -47,9 +47,5 @@ pub(super) async fn run<P: Ports>(
 
 /// The error of a step that found another container than the one that was being filled.
 pub(super) fn another_container<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
-    Error::new(
-        Code::OperationInterrupted,
-        format!("The container of the sandbox {:?} ended, and another one runs.", this.id.as_str()),
-        "Try again.",
-    )
+    arrival::another_container(&this.id)
 }

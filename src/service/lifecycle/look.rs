@@ -52,7 +52,7 @@ pub(in crate::service) async fn look<P: Ports>(this: &CloudflareSandboxSnapshott
                 // The image may have brought something.
                 let is_woken = is_empty || {
                     let survey = sandboxes.survey(&this.id, &standing.dir).await.map_err(failed)?;
-                    survey.listing == standing.baseline
+                    survey.is_as(standing.baseline.as_ref())
                 };
                 if is_woken { Sight::Woken } else { Sight::Diverged { kept } }
             }

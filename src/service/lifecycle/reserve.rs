@@ -33,7 +33,7 @@ pub(in crate::service) async fn reserve<P: Ports>(
     };
     let is_claimed = retry(&*this.ports, &Abort::never(), async || {
         let claimed =
-            this.ports.workspaces()?.claim(sandbox_id, &workspace.root_id, Some(&parent), Some(standing)).await;
+            this.ports.workspaces()?.claim(sandbox_id, &workspace.root_id, Some(&parent), Some(standing), None).await;
         claimed.map_err(|failure| from_workspace(failure, sandbox_id))
     })
     .await?;

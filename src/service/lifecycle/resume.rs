@@ -10,18 +10,15 @@ use super::capture::save;
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
 use super::{Sight, is_not_retired, look, look_after, settled_look, stale, stamp};
-use crate::model::named::standing::{How, OnDiverged, ResumeRequest, Resumed, Survey};
+use crate::model::named::standing::{Begun, How, OnDiverged, ResumeRequest, Resumed};
 use crate::model::named::{Settings, Stamp};
-use crate::model::record::Stored;
-use crate::model::{Code, Error, Place, Result};
+use crate::model::{Code, Error, Result};
 use crate::ports::{Clock, Ports, Sandboxes, Visit};
 use crate::service::failures::{During, from_sandbox};
 use crate::service::planted::{Bug, planted};
-use crate::service::restore::lost;
 use crate::service::retry::retry;
-use crate::service::stored::is_empty;
 use crate::service::undo::destroy;
-use crate::service::{Abort, CloudflareSandboxSnapshotter};
+use crate::service::{Abort, CloudflareSandboxSnapshotter, arrival};
 
 /// How much longer than the workspace its container may be idle, in seconds: the workspace is stopped first, with a snapshot.
 pub(super) const MARGIN: u64 = 600;
@@ -49,7 +46,8 @@ pub(in crate::service) async fn resume<P: Ports>(
     look_after(&this)?;
     match if planted(Bug::FilledUnseen) { Sight::Asleep } else { settled_look(&this, is_sparing).await? } {
         Sight::Alive(_) => {
-            prepare(&this, &request).await?;
+            configure(&this, &request).await?;
+            set_env(&this, &request).await?;
             opened(&this)?;
             return Ok(resumed(How::Alive));
         }
@@ -92,8 +90,9 @@ async fn keep<P: Ports>(
 ) -> Result<Resumed> {
     outlast(this).await?;
     look_after(this)?;
-    prepare(this, request).await?;
-    let nonce = stamp::begin(this, before, Stamp::Kept).await?;
+    configure(this, request).await?;
+    set_env(this, request).await?;
+    let nonce = stamp::keep(this, before).await?;
     let kept = Stamp::Kept(nonce.clone());
     // The container may have ended, and the stamp have started another one.
     if look(this).await? != (Sight::Diverged { kept: Some(kept.clone()) }) && !planted(Bug::KeptUnseen) {
@@ -121,47 +120,63 @@ async fn fill<P: Ports>(
     source: &Source,
 ) -> Result<Resumed> {
     look_after(this)?;
-    prepare(this, request).await?;
-    // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
-    drop(this.ports.sandboxes()?.probe(&this.id, &request.settings.dir).await);
-    let nonce = stamp::begin(this, None, Stamp::Filling).await?;
+    configure(this, request).await?;
+    let Settings { dir, hooks, depends_on, .. } = &request.settings;
+    // Those files that a restore does not bring.
+    let files = match source {
+        Source::Nothing => Vec::new(),
+        Source::Snapshot { .. } => stale::outside(&depends_on.files, dir),
+    };
+    let (nonce, Begun { survey, hashes }) = stamp::begin(this, dir, &files).await?;
     let filling = Stamp::Filling(nonce.clone());
-    let survey = survey(this, request).await?;
+    let filled = if hooks.after_start.is_some() { Stamp::Filled(nonce.clone()) } else { Stamp::Ready(nonce.clone()) };
     this.stand(|standing| {
         standing.image = Some(survey.image.clone());
         standing.baseline = survey.listing;
         standing.restoring |= matches!(source, Source::Snapshot { .. });
     })?;
-    let (stale, answer) = match source {
-        Source::Nothing => (Vec::new(), resumed(How::Empty)),
+    let answer = match source {
+        Source::Nothing => {
+            set_env(this, request).await?;
+            stamp::step(this, &filling, &filled).await?;
+            resumed(How::Empty)
+        }
         Source::Snapshot { snapshot_id, stored, dependencies } => {
-            let files = hashes(this, request).await?;
-            let now = stale::now(files, &request.settings, &survey.image);
+            let now = stale::now(hashes, &request.settings, &survey.image);
             let stale = stale::check(snapshot_id, dependencies, &now, &request.settings, &request.start)?;
-            apply(this, &filling, stored).await?;
-            (stale, Resumed { snapshot_id: Some(snapshot_id.clone()), ..resumed(How::Restored) })
+            let visit = this.ports.sandboxes()?.visit(&this.id);
+            let restored = visit.restore_backup(&stored.backup).await;
+            restored.map_err(|failure| from_sandbox(failure, &this.id, During::Restore))?;
+            set_env(this, request).await?;
+            arrival::arrived(this, &visit, &this.id, stored, &filling, &filled).await?;
+            Resumed { snapshot_id: Some(snapshot_id.clone()), stale, ..resumed(How::Restored) }
         }
     };
-    let filled = Stamp::Filled(nonce.clone());
-    stamp::step(this, &filling, &filled).await?;
-    finish(this, request, &filled, nonce, Resumed { stale, ..answer }).await
+    finish(this, request, &filled, nonce, answer).await
 }
 
-/// What is told to the sandbox before its container is started.
-async fn prepare<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<()> {
-    let failed = |failure| from_sandbox(failure, &this.id, During::Start);
+/// Says what the sandbox is to be before its container is started. Opens no session.
+async fn configure<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<()> {
     let idle = request.settings.expiry.idle_seconds;
     let awake = (idle > 0).then(|| idle.saturating_add(MARGIN));
+    retry(&*this.ports, &Abort::never(), async || {
+        let configured = this.ports.sandboxes()?.configure(&this.id, awake).await;
+        configured.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
+    })
+    .await
+}
+
+/// Sets the environment. Where the sandbox remembers a session, the SDK opens it for that, in the directory that is there then:
+/// so the files have to be there before.
+async fn set_env<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<()> {
     let env = environment(&request.settings, this.standing()?.variables);
     this.stand(|standing| standing.variables = env.keys().cloned().collect())?;
+    if env.is_empty() {
+        return Ok(());
+    }
     retry(&*this.ports, &Abort::never(), async || {
-        let sandboxes = this.ports.sandboxes()?;
-        sandboxes.name(&this.id).await.map_err(failed)?;
-        sandboxes.keep_awake(&this.id, awake).await.map_err(failed)?;
-        if !env.is_empty() {
-            sandboxes.set_env(&this.id, &env).await.map_err(failed)?;
-        }
-        Ok(())
+        let set = this.ports.sandboxes()?.set_env(&this.id, &env).await;
+        set.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
     })
     .await
 }
@@ -171,41 +186,6 @@ fn environment(settings: &Settings, before: Vec<String>) -> BTreeMap<String, Opt
     let gone = before.into_iter().map(|name| (name, None));
     let set = settings.env.iter().map(|(name, value)| (name.clone(), Some(value.clone())));
     gone.chain(set).collect()
-}
-
-async fn survey<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<Survey> {
-    let survey = this.ports.sandboxes()?.survey(&this.id, &request.settings.dir).await;
-    survey.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
-}
-
-/// The hashes of those files that a restore does not bring.
-async fn hashes<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &ResumeRequest,
-) -> Result<BTreeMap<String, String>> {
-    let dir = &request.settings.dir;
-    let files = stale::outside(&request.settings.depends_on.files, dir);
-    if files.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let hashes = this.ports.sandboxes()?.hashes(&this.id, dir, &files).await;
-    hashes.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
-}
-
-/// Applies the backup to the container with the stamp, and looks that it arrived there.
-async fn apply<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, filling: &Stamp, stored: &Stored) -> Result<()> {
-    let failed = |failure| from_sandbox(failure, &this.id, During::Restore);
-    let visit = this.ports.sandboxes()?.visit(&this.id);
-    visit.restore_backup(&stored.backup).await.map_err(failed)?;
-    let probe = visit.probe(stored.backup.dir()).await.map_err(failed)?;
-    if probe.stamp.as_ref() != Some(filling) {
-        return Err(another_container(this));
-    }
-    match probe.place {
-        Place::Full => Ok(()),
-        Place::Empty if is_empty(this, stored.backup.id()).await? => Ok(()),
-        _ => Err(lost(&this.id)),
-    }
 }
 
 /// The files are in place: the hook runs, and then the sandbox is somebody's.
@@ -220,7 +200,9 @@ async fn finish<P: Ports>(
     if let Some(hook) = &hooks.after_start {
         answer.hooks.push(hooks::run(this, filled, dir, "afterStart", hook).await?);
     }
-    stamp::step(this, filled, &Stamp::Ready(nonce)).await?;
+    if !filled.is_ready() {
+        stamp::step(this, filled, &Stamp::Ready(nonce)).await?;
+    }
     opened(this)?;
     Ok(answer)
 }

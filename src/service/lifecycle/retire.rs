@@ -21,7 +21,7 @@ pub(in crate::service) async fn retire<P: Ports>(
     if this.ports.ledger()?.workspace()?.is_none() && !planted(Bug::RetiredStillClaimed) {
         // It is being claimed by somebody who died since, and must never come to be.
         let standing = Standing::of(address.clone(), this.config.default_dir.clone());
-        workspace::claim(&this, &this.id, None, Some(&standing))?;
+        workspace::claim(&this, &this.id, None, Some(&standing), None)?;
     }
     if this.workspace()?.standing.is_none_or(|standing| standing.address != address) {
         return Ok(Retired::default());

@@ -2,23 +2,39 @@
 //! so that none of them happens in another container.
 
 use super::hooks::another_container;
-use crate::model::Result;
 use crate::model::named::Stamp;
+use crate::model::named::standing::Begun;
+use crate::model::{Directory, Result, StampOutcome};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::failures::{During, from_sandbox};
 use crate::service::retry::retry;
 use crate::service::{Abort, CloudflareSandboxSnapshotter};
 
-/// Gives the container its first stamp, or one in the place of `from`; answers the nonce that is on it.
+/// Stamps a new container as one that is being filled; answers the nonce that is on it, and what is in it.
 ///
 /// # Errors
-/// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) where the container carries another stamp.
+/// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) where the container carries a stamp already.
 pub(super) async fn begin<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    from: Option<&Stamp>,
-    to: impl Fn(String) -> Stamp,
-) -> Result<String> {
-    first(this, from, to).await?.ok_or_else(|| another_container(this))
+    dir: &Directory,
+    files: &[String],
+) -> Result<(String, Begun)> {
+    // Each attempt has a nonce of its own: one whose answer was lost may still come, when another container runs.
+    retry(&*this.ports, &Abort::never(), async || {
+        let nonce = this.draw_short_id()?.as_str().to_owned();
+        let begun = this.ports.sandboxes()?.begin(&this.id, None, &Stamp::Filling(nonce.clone()), dir, files).await;
+        let begun = begun.map_err(|failure| from_sandbox(failure, &this.id, During::Start))?;
+        begun.map(|begun| (nonce, begun)).ok_or_else(|| another_container(this))
+    })
+    .await
+}
+
+/// Stamps a container that woke by itself as one whose files are kept; answers the nonce that is on it.
+///
+/// # Errors
+/// As those of [`begin`].
+pub(super) async fn keep<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, from: Option<&Stamp>) -> Result<String> {
+    first(this, from, Stamp::Kept).await?.ok_or_else(|| another_container(this))
 }
 
 /// Sees to it that a container is not filled which was seen without a stamp: what one asked for who died since may still be on
@@ -67,8 +83,9 @@ async fn first<P: Ports>(
 }
 
 async fn is_set<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, from: Option<&Stamp>, to: &Stamp) -> Result<bool> {
-    let stamped = this.ports.sandboxes()?.stamp(&this.id, from, to).await;
-    stamped.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
+    let stamped = this.ports.sandboxes()?.stamp(&this.id, from, to, None).await;
+    let stamping = stamped.map_err(|failure| from_sandbox(failure, &this.id, During::Start))?;
+    Ok(stamping.outcome == StampOutcome::Done)
 }
 
 async fn found<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Stamp>> {

@@ -256,7 +256,7 @@ async fn claim<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord) -> Resu
     if let Some(source) = &record.source {
         return reserve(this, id, source, Lineage::Branch, standing).await;
     }
-    let claimed = this.ports.workspaces()?.claim(id, id, None, Some(&standing)).await;
+    let claimed = this.ports.workspaces()?.claim(id, id, None, Some(&standing), None).await;
     claimed.map_err(|failure| from_workspace(failure, id))
 }
 

@@ -27,13 +27,13 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
 
 async fn an_id_is_claimed_once(world: &impl World) {
     let (id, origin) = (world.sandbox("copy"), world.sandbox("agent"));
-    assert_eq!(world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None).await, Ok(true));
-    assert_eq!(world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None).await, Ok(false));
+    assert_eq!(world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(true));
+    assert_eq!(world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(false));
 }
 
 async fn a_claimed_workspace_knows_where_it_comes_from(world: &impl World) {
     let (id, origin, root) = (world.sandbox("copy"), world.sandbox("agent"), world.sandbox("first"));
-    world.workspaces().claim(&id, &root, Some(&parent(&origin)), None).await.unwrap();
+    world.workspaces().claim(&id, &root, Some(&parent(&origin)), None, None).await.unwrap();
     assert_eq!(world.workspaces().root(&id).await, Ok(root.clone()));
     let description = world.workspaces().describe(&id).await.unwrap();
     assert_eq!(description.root_id, root);
@@ -43,9 +43,9 @@ async fn a_claimed_workspace_knows_where_it_comes_from(world: &impl World) {
 
 async fn a_refused_claim_changes_nothing(world: &impl World) {
     let (id, origin, other) = (world.sandbox("copy"), world.sandbox("agent"), world.sandbox("other"));
-    world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None).await.unwrap();
+    world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None, None).await.unwrap();
     let before = world.workspaces().describe(&id).await.unwrap();
-    assert_eq!(world.workspaces().claim(&id, &other, Some(&parent(&other)), None).await, Ok(false));
+    assert_eq!(world.workspaces().claim(&id, &other, Some(&parent(&other)), None, None).await, Ok(false));
     assert_eq!(world.workspaces().describe(&id).await, Ok(before));
 }
 
@@ -62,13 +62,17 @@ async fn asking_a_workspace_does_not_claim_it(world: &impl World) {
     world.workspaces().root(&id).await.unwrap();
     world.workspaces().describe(&id).await.unwrap();
     world.workspaces().release(&id, &snapshot_id(1), &origin).await.unwrap();
-    assert_eq!(world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None).await, Ok(true));
+    assert_eq!(world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(true));
 }
 
 async fn ids_arrive_as_they_are_spelled(world: &impl World) {
     for name in ["Agent 42", "it's \"quoted\"", "a/b?c=d&e#f", "a\\b", "%41", "ä 文件 🗂"] {
         let (id, origin) = (world.sandbox(name), world.sandbox(&format!("{name}!")));
-        assert_eq!(world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None).await, Ok(true), "{name}");
+        assert_eq!(
+            world.workspaces().claim(&id, &origin, Some(&parent(&origin)), None, None).await,
+            Ok(true),
+            "{name}"
+        );
         let description = world.workspaces().describe(&id).await.unwrap();
         assert_eq!((&description.root_id, &description.parent.unwrap().origin_id), (&origin, &origin));
         assert_eq!(world.workspaces().root(&origin).await, Ok(origin));

@@ -32,7 +32,7 @@ fn a_container_counts_by_its_stamp_and_not_by_its_age() {
 
 #[test]
 fn nothing_is_captured_while_the_sandbox_is_filled() {
-    for method in [Method::Stamp, Method::RestoreBackup, Method::Survey, Method::RunHook] {
+    for method in [Method::Begin, Method::RestoreBackup, Method::Arrive, Method::RunHook] {
         for moment in Moment::BOTH {
             let stage = Stage::with_stopped_work_as(&json!({ "hooks": { "afterStart": { "command": "exit 0" } } }));
             let gate = stage.world.at(method, moment).nth(1).held();

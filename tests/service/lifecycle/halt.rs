@@ -74,7 +74,7 @@ fn what_was_saved_aside_is_nothing_to_start_from() {
 #[test]
 fn one_whose_start_died_when_it_was_in_place_is_settled_by_its_stop() {
     let stage = Stage::with_stopped_work();
-    let gate = stage.world.after(Method::Stamp).nth(3).held();
+    let gate = stage.world.after(Method::Arrive).nth(1).held();
     let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
     assert!(gate.is_reached());
     stage.dies_during(start);

@@ -196,7 +196,7 @@ fn a_directory_that_was_empty_comes_back_empty() {
 
 #[test]
 fn a_container_that_ends_while_it_is_filled_is_filled_again() {
-    for method in [Method::Stamp, Method::Survey, Method::RestoreBackup, Method::RunHook] {
+    for method in [Method::Begin, Method::RestoreBackup, Method::Arrive, Method::RunHook] {
         for moment in Moment::BOTH {
             let stage = Stage::with_stopped_work_as(&json!({ "hooks": { "afterStart": { "command": "exit 0" } } }));
             let id = stage.sandbox_of(WORK);

@@ -17,15 +17,8 @@ fn died_starting(method: Method, moment: Moment) -> Stage {
     stage
 }
 
-const METHODS: [Method; 7] = [
-    Method::Name,
-    Method::KeepAwake,
-    Method::Stamp,
-    Method::Survey,
-    Method::RestoreBackup,
-    Method::RunHook,
-    Method::Probe,
-];
+const METHODS: [Method; 6] =
+    [Method::Configure, Method::Begin, Method::RestoreBackup, Method::Arrive, Method::RunHook, Method::Stamp];
 
 #[test]
 fn it_is_ended_by_the_alarms() {
@@ -69,7 +62,7 @@ fn a_restore_that_goes_on_after_its_worker_died_is_ended_too() {
 
 #[test]
 fn what_somebody_wrote_into_it_since_is_not_thrown_away() {
-    let stage = died_starting(Method::Stamp, Moment::Before);
+    let stage = died_starting(Method::Begin, Moment::Before);
     let id = stage.sandbox_of(WORK);
     stage.world.writes(&id, FILE, "second");
     stage.passes(3 * HOUR);
@@ -81,7 +74,7 @@ fn what_somebody_wrote_into_it_since_is_not_thrown_away() {
 #[test]
 fn what_somebody_wrote_into_it_is_not_thrown_away_when_who_died_had_still_asked_for_a_stamp() {
     for on_diverged in ["save", "keep"] {
-        let stage = died_starting(Method::Stamp, Moment::Before);
+        let stage = died_starting(Method::Begin, Moment::Before);
         let id = stage.sandbox_of(WORK);
         stage.world.writes(&id, FILE, "second");
         stage.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
@@ -95,11 +88,11 @@ fn what_somebody_wrote_into_it_is_not_thrown_away_when_who_died_had_still_asked_
 #[test]
 fn nor_is_it_when_that_stamp_comes_right_after_it_was_looked_at() {
     for on_diverged in ["save", "keep"] {
-        let stage = died_starting(Method::Stamp, Moment::Before);
+        let stage = died_starting(Method::Begin, Moment::Before);
         let id = stage.sandbox_of(WORK);
         stage.world.writes(&id, FILE, "second");
         let late = id.clone();
-        stage.world.before(Method::Stamp).nth(2).happens(move |world| world.is_stamped_late(&late));
+        stage.world.before(Method::Stamp).nth(1).happens(move |world| world.is_stamped_late(&late));
         let started = stage.starts(WORK, &json!({ "onDiverged": on_diverged })).unwrap();
         let is_kept = stage.file(WORK).unwrap() == "second";
         assert!(is_kept || started["saved"].is_string(), "{on_diverged}: {started}");
@@ -148,7 +141,7 @@ fn a_sandbox_that_was_handed_out_is_left_alone() {
 
 #[test]
 fn it_is_looked_at_when_that_is_due_and_not_at_every_alarm() {
-    let stage = died_starting(Method::Name, Moment::Before);
+    let stage = died_starting(Method::Configure, Moment::Before);
     let id = stage.sandbox_of(WORK);
     stage.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
     stage.world.forget_calls();

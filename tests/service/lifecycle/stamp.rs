@@ -32,7 +32,7 @@ fn a_container_on_which_a_stamp_came_late_is_not_handed_out_empty() {
 #[test]
 fn what_can_be_thrown_away_is_also_when_it_can_not_be_stamped() {
     let stage = Stage::with_stopped_work();
-    let gate = stage.world.before(Method::Stamp).held();
+    let gate = stage.world.before(Method::Begin).held();
     let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
     assert!(gate.is_reached());
     stage.dies_during(start);
@@ -53,11 +53,7 @@ fn what_can_be_thrown_away_is_also_when_it_can_not_be_stamped() {
 fn a_container_that_replaced_the_one_that_was_filled_gets_no_stamp() {
     let stage = Stage::with_stopped_work();
     let id = stage.sandbox_of(WORK);
-    stage.world.before(Method::Stamp).happens(move |world| {
-        if world.count(Method::Stamp) > 1 {
-            world.is_replaced(&id);
-        }
-    });
+    stage.world.before(Method::Arrive).happens(move |world| world.is_replaced(&id));
     stage.starts(WORK, &json!({})).fails_as(Code::OperationInterrupted);
     assert!(stage.world.stamp_on(&stage.sandbox_of(WORK)).is_none());
 }

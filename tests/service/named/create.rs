@@ -141,7 +141,7 @@ fn the_same_calls_together_get_the_same_workspace() {
 
 #[test]
 fn what_could_not_be_made_frees_its_name() {
-    for method in [Method::Claim, Method::Stamp, Method::Survey, Method::Resume, Method::SetPolicy] {
+    for method in [Method::Claim, Method::Begin, Method::Stamp, Method::Resume, Method::SetPolicy] {
         let stage = Stage::empty();
         let asked = json!({ "retention": { "keepDaily": 1 } });
         stage.world.before(method).fails_in_passing();
@@ -327,7 +327,7 @@ fn the_lineage_of_a_copy_is_that_of_its_source() {
 #[test]
 fn what_somebody_wrote_into_the_new_sandbox_is_not_lost_by_making_it() {
     let stage = Stage::empty();
-    stage.world.after(Method::Stamp).nth(3).happens(|world| {
+    stage.world.after(Method::Stamp).nth(1).happens(|world| {
         let id = world.running().into_iter().next().unwrap();
         world.writes(&id, FILE, "early");
     });

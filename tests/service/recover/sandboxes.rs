@@ -8,7 +8,7 @@ use crate::support::{DAY, FILE, HOUR, MINUTE, Method, Moment, Stage, by_ref};
 
 #[test]
 fn a_sandbox_that_was_being_made_is_destroyed_by_the_alarms() {
-    for method in [Method::Claim, Method::Name, Method::RestoreBackup, Method::Probe] {
+    for method in [Method::Claim, Method::Name, Method::Stamp, Method::RestoreBackup, Method::Arrive] {
         for moment in Moment::BOTH {
             let (stage, ..) = died_restoring(method, moment);
             stage.passes(3 * HOUR);
@@ -20,7 +20,7 @@ fn a_sandbox_that_was_being_made_is_destroyed_by_the_alarms() {
 
 #[test]
 fn a_sandbox_that_was_being_made_is_destroyed_by_the_next_call() {
-    let (stage, ..) = died_restoring(Method::Probe, Moment::Before);
+    let (stage, ..) = died_restoring(Method::Arrive, Moment::Before);
     assert_eq!(minted(&stage).len(), 1);
     stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
     assert!(minted(&stage).is_empty());
@@ -28,7 +28,7 @@ fn a_sandbox_that_was_being_made_is_destroyed_by_the_next_call() {
 
 #[test]
 fn a_restore_that_is_asked_for_again_after_a_crash_gets_one_sandbox() {
-    for method in [Method::Claim, Method::Name, Method::RestoreBackup, Method::Probe] {
+    for method in [Method::Claim, Method::Name, Method::Stamp, Method::RestoreBackup, Method::Arrive] {
         for moment in Moment::BOTH {
             let (stage, _, arguments) = died_restoring(method, moment);
             let restored = stage.run(Operation::Restore, &arguments).unwrap();
@@ -176,7 +176,7 @@ fn a_snapshot_whose_restore_died_can_be_deleted() {
 
 #[test]
 fn a_sandbox_that_cannot_be_destroyed_is_not_forgotten() {
-    let (stage, ..) = died_restoring(Method::Probe, Moment::Before);
+    let (stage, ..) = died_restoring(Method::Arrive, Moment::Before);
     stage.world.before(Method::Destroy).fails_in_passing();
     stage.passes(DAY);
     assert_eq!(minted(&stage).len(), 1);

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sandbox_snapshotter::model::directory::ROOTS;
 use sandbox_snapshotter::model::named::Stamp;
-use sandbox_snapshotter::model::{Place, Status};
+use sandbox_snapshotter::model::named::standing::Survey;
+use sandbox_snapshotter::model::{Directory, Place, Status};
 
 use super::checkpoints::Kept;
+use super::sandboxes::sha256;
 
 /// The files of a container: path → content.
 pub type Files = BTreeMap<String, String>;
@@ -48,6 +50,8 @@ pub struct Container {
     pub(super) took_place: bool,
     pub(super) stamp: Option<Stamp>,
     pub(super) image: String,
+    /// A process that works below the files that are restored.
+    pub(super) below: Option<String>,
     /// What was changed since somebody looked; `None` before anybody has.
     pub(super) changed: Option<BTreeSet<String>>,
     pub(super) checkpoints: Vec<Kept>,
@@ -63,6 +67,7 @@ impl Container {
             took_place: false,
             stamp: None,
             image: image.version.clone(),
+            below: None,
             changed: None,
             checkpoints: Vec::new(),
         }
@@ -83,6 +88,29 @@ impl Container {
         if let Some(changed) = &mut self.changed {
             changed.extend(gone);
         }
+    }
+
+    /// It carries another stamp from now on.
+    pub(super) fn stamps(&mut self, to: &Stamp) {
+        self.stamp = Some(to.clone());
+        self.changed = Some(BTreeSet::new());
+    }
+
+    /// What is in it.
+    pub(super) fn survey(&mut self, dir: &Directory) -> Survey {
+        self.made.insert(dir.to_string());
+        let within = self.files.iter().filter(|(path, _)| is_under(path, dir.as_str()));
+        let lines: Vec<_> = within.map(|(path, content)| format!("{path:?} {content:?}")).collect();
+        let listing = lines.join("\n");
+        let listing = Some(listing).filter(|listing| !listing.is_empty()).map(|listing| sha256(&listing));
+        Survey { image: self.image.clone(), listing }
+    }
+
+    /// The hashes of files.
+    pub(super) fn hashes(&self, dir: &Directory, files: &[String]) -> BTreeMap<String, String> {
+        let path = |file: &String| if file.starts_with('/') { file.clone() } else { format!("{dir}/{file}") };
+        let hash = |file| self.files.get(&path(file)).map(|content| sha256(content)).unwrap_or_default();
+        files.iter().map(|file| (file.clone(), hash(file))).collect()
     }
 
     pub(super) fn place(&self, dir: &str) -> Place {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::Stamp;
-use sandbox_snapshotter::model::{BackupHandle, BackupOptions, Directory, Status};
+use sandbox_snapshotter::model::{BackupHandle, BackupOptions, Directory, SandboxId, Status};
 use serde_json::{Value, json};
 
 use super::World;
@@ -88,6 +88,15 @@ impl World {
     /// The stamp on the container.
     pub fn stamp_on(&self, id: &str) -> Option<Stamp> {
         self.with(id, |sandbox| sandbox.container.as_ref().and_then(|container| container.stamp.clone()))
+    }
+
+    /// The container carries nothing any more.
+    pub fn loses_stamp(&self, id: &str) {
+        self.with(id, |sandbox| {
+            if let Some(container) = &mut sandbox.container {
+                container.stamp = None;
+            }
+        });
     }
 
     /// The first stamp that was asked for comes only now: a container that has none gets it.
@@ -196,6 +205,18 @@ impl World {
 
     pub(super) fn with<T>(&self, id: &str, act: impl FnOnce(&mut Sandbox) -> T) -> T {
         act(self.sandboxes.borrow_mut().entry(id.into()).or_default())
+    }
+
+    /// A process goes on in the sandbox below the files that are restored.
+    pub fn works_below(&self, id: &str, process: &str) {
+        self.started(id, |container| container.below = Some(process.to_owned()));
+    }
+
+    /// A sandbox was told its name: the first one stays.
+    pub(super) fn named(&self, id: &SandboxId) {
+        self.with(id.as_str(), |sandbox| {
+            sandbox.name.get_or_insert_with(|| id.to_string());
+        });
     }
 
     /// As [`with`](Self::with), in the container, which is started where there is none.

@@ -31,8 +31,9 @@ impl Workspaces for Workspace {
         root_id: &SandboxId,
         parent: Option<&Parent>,
         standing: Option<&Standing>,
+        marker: Option<&str>,
     ) -> Result<bool, Failure> {
-        let claim = || told(self.other(id).claim(root_id, parent, standing));
+        let claim = || told(self.other(id).claim(root_id, parent, standing, marker));
         self.world.call(Method::Claim, id.as_str(), claim).await
     }
 

@@ -6,9 +6,10 @@ use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::Hook;
-use sandbox_snapshotter::model::named::standing::Survey;
+use sandbox_snapshotter::model::named::standing::{Begun, Survey};
 use sandbox_snapshotter::model::{
-    BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId, SandboxState, Status,
+    Arrival, BackupHandle, BackupOptions, Directory, Failure, Place, Probe, SandboxId, SandboxState, StampOutcome,
+    Stamping, Status,
 };
 use sandbox_snapshotter::ports::{Sandboxes, Visit};
 use sha2::{Digest, Sha256};
@@ -31,11 +32,29 @@ pub struct Visiting<'a> {
 
 impl Visit for Visiting<'_> {
     async fn name(&self) -> Result<(), Failure> {
-        self.world.name(self.id).await
+        let tell = || {
+            self.world.named(self.id);
+            Ok(())
+        };
+        self.world.call(Method::Name, self.id.as_str(), tell).await
     }
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
         self.world.probe(self.id, dir).await
+    }
+
+    async fn stamp(&self, from: Option<&Stamp>, to: &Stamp) -> Result<Stamping, Failure> {
+        Sandboxes::stamp(self.world, self.id, from, to, None).await
+    }
+
+    async fn arrive(
+        &self,
+        backup: &BackupHandle,
+        from: &Stamp,
+        to: &Stamp,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        self.world.arrive(self.id, backup, from, to, may_be_empty).await
     }
 
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
@@ -75,14 +94,13 @@ impl Sandboxes for World {
         self.call(Method::State, id.as_str(), look).await
     }
 
-    async fn name(&self, id: &SandboxId) -> Result<(), Failure> {
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
         let tell = || {
-            self.with(id.as_str(), |sandbox| {
-                sandbox.name.get_or_insert_with(|| id.to_string());
-            });
+            self.named(id);
+            self.with(id.as_str(), |sandbox| sandbox.sleeps_after = Some(idle_seconds));
             Ok(())
         };
-        self.call(Method::Name, id.as_str(), tell).await
+        self.call(Method::Configure, id.as_str(), tell).await
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
@@ -90,6 +108,7 @@ impl Sandboxes for World {
             let now = self.millis();
             Ok(self.started(id.as_str(), |container| Probe {
                 age_millis: now - container.started_at,
+                took_millis: 0,
                 place: container.place(dir.as_str()),
                 took_place: container.took_place,
                 stamp: container.stamp.clone(),
@@ -137,32 +156,83 @@ impl Sandboxes for World {
         self.call(Method::SetEnv, id.as_str(), tell).await
     }
 
-    async fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> Result<bool, Failure> {
+    async fn stamp(
+        &self,
+        id: &SandboxId,
+        from: Option<&Stamp>,
+        to: &Stamp,
+        older_than_millis: Option<i64>,
+    ) -> Result<Stamping, Failure> {
         self.stamps.borrow_mut().push(to.clone());
         let change = || {
+            let now = self.millis();
             Ok(self.started(id.as_str(), |container| {
-                let is_meant = container.stamp.as_ref() == from;
-                if is_meant {
-                    container.stamp = Some(to.clone());
-                    container.changed = Some(BTreeSet::new());
-                }
-                is_meant
+                let age_millis = now - container.started_at;
+                let outcome = if container.stamp.as_ref() != from {
+                    StampOutcome::Other(container.stamp.clone())
+                } else if older_than_millis.is_some_and(|millis| age_millis < millis || container.took_place) {
+                    StampOutcome::TooYoung
+                } else {
+                    container.stamps(to);
+                    StampOutcome::Done
+                };
+                Stamping { age_millis, took_millis: 0, outcome }
             }))
         };
         self.call(Method::Stamp, id.as_str(), change).await
     }
 
-    async fn survey(&self, id: &SandboxId, dir: &Directory) -> Result<Survey, Failure> {
-        let look = || {
+    async fn begin(
+        &self,
+        id: &SandboxId,
+        from: Option<&Stamp>,
+        to: &Stamp,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<Option<Begun>, Failure> {
+        self.stamps.borrow_mut().push(to.clone());
+        let begin = || {
             Ok(self.started(id.as_str(), |container| {
-                container.made.insert(dir.to_string());
-                let within = container.files.iter().filter(|(path, _)| is_under(path, dir.as_str()));
-                let lines: Vec<_> = within.map(|(path, content)| format!("{path:?} {content:?}")).collect();
-                let listing = lines.join("\n");
-                let listing = Some(listing).filter(|listing| !listing.is_empty()).map(|listing| sha256(&listing));
-                Survey { image: container.image.clone(), listing }
+                if container.stamp.as_ref() != from {
+                    return None;
+                }
+                container.stamps(to);
+                Some(Begun { survey: container.survey(dir), hashes: container.hashes(dir, files) })
             }))
         };
+        self.call(Method::Begin, id.as_str(), begin).await
+    }
+
+    async fn arrive(
+        &self,
+        id: &SandboxId,
+        backup: &BackupHandle,
+        from: &Stamp,
+        to: &Stamp,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        self.stamps.borrow_mut().push(to.clone());
+        let arrive = || {
+            Ok(self.started(id.as_str(), |container| {
+                if container.stamp.as_ref() != Some(from) && container.stamp.as_ref() != Some(to) {
+                    return Arrival::OtherContainer;
+                }
+                let place = container.place(backup.dir().as_str());
+                if place != Place::Full && !(may_be_empty && place == Place::Empty) {
+                    return Arrival::NotThere(place);
+                }
+                if let Some(process) = &container.below {
+                    return Arrival::Below(process.clone());
+                }
+                container.stamps(to);
+                Arrival::Done
+            }))
+        };
+        self.call(Method::Arrive, id.as_str(), arrive).await
+    }
+
+    async fn survey(&self, id: &SandboxId, dir: &Directory) -> Result<Survey, Failure> {
+        let look = || Ok(self.started(id.as_str(), |container| container.survey(dir)));
         self.call(Method::Survey, id.as_str(), look).await
     }
 
@@ -175,14 +245,16 @@ impl Sandboxes for World {
         if files.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let look = || {
-            let path = |file: &String| if file.starts_with('/') { file.clone() } else { format!("{dir}/{file}") };
-            Ok(self.started(id.as_str(), |container| {
-                let hash = |file| container.files.get(&path(file)).map(|content| sha256(content)).unwrap_or_default();
-                files.iter().map(|file| (file.clone(), hash(file))).collect()
-            }))
-        };
+        let look = || Ok(self.started(id.as_str(), |container| container.hashes(dir, files)));
         self.call(Method::Hashes, id.as_str(), look).await
+    }
+
+    async fn watch(&self, id: &SandboxId) -> Result<(), Failure> {
+        let watch = || {
+            self.started(id.as_str(), |container| container.changed = Some(BTreeSet::new()));
+            Ok(())
+        };
+        self.call(Method::Watch, id.as_str(), watch).await
     }
 
     async fn stirred(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {

@@ -7,7 +7,7 @@ use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::{Operation, Target, list, run, run_named, sweep, target_of};
 use sandbox_snapshotter::model::{
     Code, Directory, Error, Mark, RestoreRequest, Result, SandboxId, SigningKey, SnapshotId, SnapshotRef,
-    SnapshotRequest, WorkspaceRef,
+    SnapshotRequest, Taken, WorkspaceRef,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports};
 use sandbox_snapshotter::service::{Abort, Config, Snapshotter};
@@ -83,8 +83,13 @@ impl Stage {
 
     /// Takes a snapshot.
     pub fn snapshot_as_asked(&self, request: SnapshotRequest) -> Result<SnapshotRef> {
+        self.take(request).map(|taken| taken.snapshot)
+    }
+
+    /// Takes a snapshot, and answers what is told of its capture beside.
+    pub fn take(&self, request: SnapshotRequest) -> Result<Taken> {
         let snapshotter = self.workers.of(&request.sandbox_id);
-        block_on(snapshotter.snapshot(request, Abort::never())).map(|taken| taken.snapshot)
+        block_on(snapshotter.snapshot(request, Abort::never()))
     }
 
     /// Takes a snapshot of a sandbox, under a label.

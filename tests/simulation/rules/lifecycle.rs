@@ -110,7 +110,9 @@ pub fn is_stamped(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
     may_be_filled_otherwise(world, id);
     match to {
         Stamp::Filling(_) => {}
+        // Where it was begun empty, nothing else says that it is.
         Stamp::Filled(_) => is_filled(world, id),
+        Stamp::Ready(_) if !world.stands(id) => {}
         Stamp::Ready(_) => {
             let baseline = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.standing?.baseline);
             let is_empty = world.with(id, |sandbox, _| {
@@ -129,6 +131,22 @@ pub fn is_stamped(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
             let started_at = sandbox.container.as_ref().unwrap().started_at;
             sandbox.kept.insert(started_at);
         }),
+    }
+}
+
+/// A backup has arrived where it was applied to.
+pub fn has_arrived(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
+    if world.stands(id) {
+        return is_filled(world, id);
+    }
+    let files = world.truths.borrow()[backup].files.clone();
+    let is_there = world.with(id, |sandbox, _| {
+        let container = sandbox.container.as_ref().unwrap();
+        sandbox.own = Some(container.started_at);
+        files.iter().all(|(file, content)| container.files.get(file) == Some(content))
+    });
+    if !is_there {
+        world.violated("rule 11, what has arrived is there", &format_args!("{backup} in {id}"));
     }
 }
 

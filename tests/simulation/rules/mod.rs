@@ -37,10 +37,11 @@ pub fn written(world: &Rc<World>, id: &SandboxId, before: Option<&SnapshotRecord
                 world.count("snapshots adopted");
             }
             let standing = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.standing);
-            if standing.is_none_or(|standing| lifecycle::is_whole(after, &standing.dir)) {
+            if !after.rescue && standing.is_none_or(|standing| lifecycle::is_whole(after, &standing.dir)) {
                 world.book.borrow_mut().captured.insert(id.clone());
             }
             captured(world, id, making.sighting.since, after, stored);
+            continues(world, id, making.adopts, after, stored);
         }
         (Some(Stage::Ready { stored: before }), Stage::Ready { stored }) => {
             let is_whole = whole(world, stored);
@@ -119,6 +120,26 @@ fn captured(world: &Rc<World>, id: &SandboxId, since: Timestamp, row: &SnapshotR
     }
     if truth.is_accident && !row.aside && !world.book.borrow().woken.contains(id) {
         world.violated("rule 5, nothing empty by accident", &format_args!("{name} of {id}"));
+    }
+}
+
+/// A capture of a sandbox without a name is made: it must be of the container that was captured or restored before, or be set aside.
+fn continues(world: &Rc<World>, id: &SandboxId, adopts: bool, row: &SnapshotRecord, stored: &Stored) {
+    if world.stands(id) {
+        return;
+    }
+    let started_at = world.truths.borrow()[stored.backup.id()].started_at;
+    let own = world.with(id, |sandbox, _| {
+        let own = sandbox.own;
+        if !row.rescue || adopts {
+            sandbox.own = Some(started_at);
+        }
+        own
+    });
+    if row.rescue {
+        world.count("rescue snapshots");
+    } else if own.is_some_and(|own| own != started_at) {
+        world.violated("rule 11, a capture continues the one before", &format_args!("{} of {id}", row.snapshot_id));
     }
 }
 

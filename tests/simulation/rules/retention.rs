@@ -43,7 +43,8 @@ pub fn rows(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Row> {
         created_at: row.created_at().as_millis(),
         used_at: row.last_used_at.as_millis(),
         own_seconds: row.expiration_seconds,
-        is_good: standing.as_ref().is_none_or(|standing| is_whole(row, &standing.dir))
+        is_good: !row.rescue
+            && standing.as_ref().is_none_or(|standing| is_whole(row, &standing.dir))
             && row
                 .stored()
                 .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),

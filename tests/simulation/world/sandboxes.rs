@@ -39,6 +39,8 @@ pub struct Sandbox {
     pub kept: BTreeSet<i64>,
     /// Whether somebody works in it: then nothing but captures may touch it.
     pub is_somebodys: bool,
+    /// When the container was started that holds its own files, as far as the service knows it.
+    pub own: Option<i64>,
     /// How many of its containers died.
     pub deaths: u32,
     /// Whether a container of it was ever ready to be handed out as a workspace.

@@ -7,9 +7,10 @@ use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::Hook;
-use sandbox_snapshotter::model::named::standing::Survey;
+use sandbox_snapshotter::model::named::standing::{Begun, Survey};
 use sandbox_snapshotter::model::{
-    BackupHandle, BackupOptions, Directory, Failure, Mark, Place, Probe, SandboxId, SandboxState, Status,
+    Arrival, BackupHandle, BackupOptions, Directory, Failure, Mark, Place, Probe, SandboxId, SandboxState,
+    StampOutcome, Stamping, Status,
 };
 use sandbox_snapshotter::ports::{Sandboxes, Visit};
 
@@ -39,6 +40,33 @@ impl Outside {
     }
 }
 
+/// The container carries another stamp from now on.
+fn stamps(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
+    lifecycle::is_stamped(world, id, to);
+    world.trace(&format_args!("{id} is {to}"));
+    world.inside(id, |container, now| {
+        container.stamp = Some(to.clone());
+        (container.is_stirred, container.looked_at) = (false, now);
+    });
+}
+
+fn surveyed(world: &Rc<World>, id: &SandboxId) -> Survey {
+    world.inside(id, |container, _| Survey {
+        image: format!("image {}", container.image),
+        listing: (!container.files.is_empty()).then(|| format!("{:?}", container.files)),
+    })
+}
+
+fn hashed(world: &Rc<World>, id: &SandboxId, files: &[String]) -> BTreeMap<String, String> {
+    world.inside(id, |container, _| {
+        let content = |path: &String| match path.parse::<u8>() {
+            Ok(file) => container.files.get(&file).map(u64::to_string).unwrap_or_default(),
+            Err(_) => container.image.to_string(),
+        };
+        files.iter().map(|path| (path.clone(), content(path))).collect()
+    })
+}
+
 /// Somebody who is at a sandbox.
 pub struct Visiting<'a> {
     outside: &'a Outside,
@@ -47,11 +75,25 @@ pub struct Visiting<'a> {
 
 impl Visit for Visiting<'_> {
     async fn name(&self) -> Result<(), Failure> {
-        self.outside.name(self.id).await
+        self.outside.look(Service::Sandboxes, || Ok(())).await
     }
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
         self.outside.probe(self.id, dir).await
+    }
+
+    async fn stamp(&self, from: Option<&Stamp>, to: &Stamp) -> Result<Stamping, Failure> {
+        Sandboxes::stamp(self.outside, self.id, from, to, None).await
+    }
+
+    async fn arrive(
+        &self,
+        backup: &BackupHandle,
+        from: &Stamp,
+        to: &Stamp,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        self.outside.arrive(self.id, backup, from, to, may_be_empty).await
     }
 
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
@@ -147,14 +189,15 @@ impl Sandboxes for Outside {
         self.look(Service::Sandboxes, look).await
     }
 
-    async fn name(&self, _: &SandboxId) -> Result<(), Failure> {
-        self.look(Service::Sandboxes, || Ok(())).await
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
+        self.keep_awake(id, idle_seconds).await
     }
 
     async fn probe(&self, id: &SandboxId, _: &Directory) -> Result<Probe, Failure> {
         let look = |world: &Rc<World>, id: &SandboxId| {
             Ok(world.inside(id, |container, now| Probe {
                 age_millis: (now - container.started_at) / 10 * 10,
+                took_millis: 0,
                 place: if container.files.is_empty() { Place::Empty } else { Place::Full },
                 took_place: container.took_place,
                 stamp: container.stamp.clone(),
@@ -199,31 +242,84 @@ impl Sandboxes for Outside {
         self.look(Service::Sandboxes, || Ok(())).await
     }
 
-    async fn stamp(&self, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> Result<bool, Failure> {
+    async fn stamp(
+        &self,
+        id: &SandboxId,
+        from: Option<&Stamp>,
+        to: &Stamp,
+        older_than_millis: Option<i64>,
+    ) -> Result<Stamping, Failure> {
         let (from, to) = (from.cloned(), to.clone());
         let stamp = move |world: &Rc<World>, id: &SandboxId| {
-            if world.inside(id, |container, _| container.stamp != from) {
-                return Ok(false);
-            }
-            lifecycle::is_stamped(world, id, &to);
-            world.trace(&format_args!("{id} is {to}"));
-            world.inside(id, |container, now| {
-                container.stamp = Some(to);
-                (container.is_stirred, container.looked_at) = (false, now);
+            let (stamp, took_place, age_millis) = world.inside(id, |container, now| {
+                (container.stamp.clone(), container.took_place, (now - container.started_at) / 10 * 10)
             });
-            Ok(true)
+            let outcome = if stamp != from {
+                StampOutcome::Other(stamp)
+            } else if older_than_millis.is_some_and(|millis| age_millis < millis || took_place) {
+                StampOutcome::TooYoung
+            } else {
+                stamps(world, id, &to);
+                StampOutcome::Done
+            };
+            Ok(Stamping { age_millis, took_millis: 0, outcome })
         };
         self.within(id, stamp).await
     }
 
-    async fn survey(&self, id: &SandboxId, _: &Directory) -> Result<Survey, Failure> {
-        let survey = |world: &Rc<World>, id: &SandboxId| {
-            Ok(world.inside(id, |container, _| Survey {
-                image: format!("image {}", container.image),
-                listing: (!container.files.is_empty()).then(|| format!("{:?}", container.files)),
-            }))
+    async fn begin(
+        &self,
+        id: &SandboxId,
+        from: Option<&Stamp>,
+        to: &Stamp,
+        _: &Directory,
+        files: &[String],
+    ) -> Result<Option<Begun>, Failure> {
+        let (from, to, files) = (from.cloned(), to.clone(), files.to_vec());
+        let begin = move |world: &Rc<World>, id: &SandboxId| {
+            if world.inside(id, |container, _| container.stamp != from) {
+                return Ok(None);
+            }
+            stamps(world, id, &to);
+            Ok(Some(Begun { survey: surveyed(world, id), hashes: hashed(world, id, &files) }))
         };
-        self.within(id, survey).await
+        self.within(id, begin).await
+    }
+
+    async fn arrive(
+        &self,
+        id: &SandboxId,
+        backup: &BackupHandle,
+        from: &Stamp,
+        to: &Stamp,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        let (from, to, backup) = (from.clone(), to.clone(), backup.id().clone());
+        let arrive = move |world: &Rc<World>, id: &SandboxId| {
+            let (stamp, is_empty) =
+                world.inside(id, |container, _| (container.stamp.clone(), container.files.is_empty()));
+            if stamp.as_ref() == Some(&to) {
+                return Ok(Arrival::Done);
+            }
+            if stamp.as_ref() != Some(&from) {
+                return Ok(Arrival::OtherContainer);
+            }
+            if is_empty && !may_be_empty {
+                return Ok(Arrival::NotThere(Place::Empty));
+            }
+            if world.strikes(250) {
+                // An application opened a session in it before the files came.
+                return Ok(Arrival::Below("9 bash".to_owned()));
+            }
+            lifecycle::has_arrived(world, id, &backup);
+            stamps(world, id, &to);
+            Ok(Arrival::Done)
+        };
+        self.within(id, arrive).await
+    }
+
+    async fn survey(&self, id: &SandboxId, _: &Directory) -> Result<Survey, Failure> {
+        self.within(id, |world: &Rc<World>, id: &SandboxId| Ok(surveyed(world, id))).await
     }
 
     async fn hashes(
@@ -233,16 +329,11 @@ impl Sandboxes for Outside {
         files: &[String],
     ) -> Result<BTreeMap<String, String>, Failure> {
         let files = files.to_vec();
-        let hash = move |world: &Rc<World>, id: &SandboxId| {
-            Ok(world.inside(id, |container, _| {
-                let content = |path: &String| match path.parse::<u8>() {
-                    Ok(file) => container.files.get(&file).map(u64::to_string).unwrap_or_default(),
-                    Err(_) => container.image.to_string(),
-                };
-                files.iter().map(|path| (path.clone(), content(path))).collect()
-            }))
-        };
-        self.within(id, hash).await
+        self.within(id, move |world: &Rc<World>, id: &SandboxId| Ok(hashed(world, id, &files))).await
+    }
+
+    async fn watch(&self, id: &SandboxId) -> Result<(), Failure> {
+        self.stirred(id, &Directory::parse("/workspace").unwrap()).await.map(drop)
     }
 
     async fn stirred(&self, id: &SandboxId, _: &Directory) -> Result<bool, Failure> {

@@ -84,6 +84,7 @@ impl Workspaces for Others {
         root_id: &SandboxId,
         parent: Option<&Parent>,
         standing: Option<&Standing>,
+        marker: Option<&str>,
     ) -> Result<bool, Failure> {
         let Self(world) = self;
         if world.strikes(world.weather.taken) {
@@ -91,7 +92,7 @@ impl Workspaces for Others {
         }
         let (root_id, parent, standing) = (root_id.clone(), parent.cloned(), standing.cloned());
         let claim = move |workspace: Snapshotter| {
-            let claimed = workspace.claim(&root_id, parent.as_ref(), standing.as_ref());
+            let claimed = workspace.claim(&root_id, parent.as_ref(), standing.as_ref(), marker.as_deref());
             async move { claimed }
         };
         self.tell(id, claim).await
