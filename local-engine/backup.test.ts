@@ -77,13 +77,32 @@ test('what git ignores and what is excluded stays behind', async () => {
   );
   const names = async (options: object) => {
     const to = await restore(await backUp('/workspace/repo', options));
-    return (await to.call('exec', 'cd /workspace/repo && find . -type f -not -path "./.git/*" | sort; cd /'))
-      .stdout;
+    const find = 'cd /workspace/repo && find . -type f -not -path "./.git/*" -printf "%P\\n"; cd /';
+    const { stdout } = await to.call('exec', find);
+    return (stdout as string).trim().split('\n').sort();
   };
-  assert.equal(await names({ gitignore: true }), './.gitignore\n./a.c\n./sub/keep.log\n./untracked\n./x\n');
-  // Patterns start at the directory itself: `*.o` leaves sub/b.o in.
-  const excludes = ['*.o', 'sub/*.log', 'sub/build', '.git', '[[]x]'];
-  assert.equal(await names({ excludes }), './.gitignore\n./a.c\n./sub/b.o\n./sub/ü.o\n./untracked\n./x\n');
+  // As the SDK has it, each pattern is given to mksquashfs twice, to apply at the top and at any depth. Of a pattern with a
+  // slash mksquashfs applies the first part alone at any depth.
+  assert.deepEqual(
+    await names({ gitignore: true }),
+    ['.gitignore', 'a.c', 'untracked', 'x'],
+    'all of sub is gone',
+  );
+  const top = ['.gitignore', 'a.c', 'a.o', '[x]', 'x', 'untracked'];
+  const rest =
+    (...gone: string[]) =>
+    (path: string) =>
+      !gone.includes(path);
+  const sub = ['sub/b.o', 'sub/build/out', 'sub/keep.log', 'sub/ü.o'];
+  for (const [pattern, kept] of [
+    ['*.o', [...top, ...sub].filter(rest('a.o', 'sub/b.o', 'sub/ü.o'))],
+    ['build', [...top, ...sub].filter(rest('sub/build/out'))],
+    ['**/build/', [...top, ...sub].filter(rest('sub/build/out'))],
+    ['[[]x]', [...top, ...sub].filter(rest('[x]'))],
+    ['sub/build', top],
+    ['sub/*.log', top],
+  ] as const)
+    assert.deepEqual(await names({ excludes: [pattern, '.git'] }), [...kept].sort(), pattern);
 });
 
 test('compression', async () => {

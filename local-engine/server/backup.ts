@@ -47,7 +47,9 @@ async function createArchive(
   args.push('-no-progress', '-noappend', '-exit-on-error');
   const excludeFile = `${archivePath}.exclude`;
   if (patterns.length > 0) {
-    await writeFile(excludeFile, patterns.map((pattern) => `${pattern}\n`).join(''), 'latin1');
+    // As the SDK's server does: each of them applies at the top, and at any depth.
+    const expanded = new Set(patterns.flatMap((pattern) => [pattern, `... ${pattern}`]));
+    await writeFile(excludeFile, [...expanded].map((pattern) => `${pattern}\n`).join(''), 'latin1');
     args.push('-wildcards', '-ef', excludeFile);
   }
   const result = await run('mksquashfs', args, { cwd: '/' });
