@@ -138,6 +138,11 @@ pub trait Sandboxes {
         files: &[String],
     ) -> impl Future<Output = Result<BTreeMap<String, String>, Failure>>;
 
+    /// Paths in the directory, relative to it, that git ignores and that contain a slash: the first of them, and one more than
+    /// [`MAX_NAMED`](crate::model::exclude::MAX_NAMED) at most. None where there is no git, or the directory is in no repository.
+    /// A container that isn't running is started.
+    fn ignored_below(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
+
     /// Whether anything in the directory was changed since this was asked last, or since the stamp was put on the container.
     fn stirred(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>>;
 

@@ -126,7 +126,7 @@ pub struct BackupOptions {
     /// Whether files that git ignores are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gitignore: Option<bool>,
-    /// Patterns of paths that are left out, as mksquashfs takes them.
+    /// Patterns of names that are left out, at any depth: see [`check_patterns`](super::exclude::check_patterns).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub excludes: Vec<String>,
     /// How the archive is compressed; the SDK's choice where absent.

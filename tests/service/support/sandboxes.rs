@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
+use sandbox_snapshotter::model::exclude::MAX_NAMED;
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::Hook;
@@ -183,6 +184,18 @@ impl Sandboxes for World {
             }))
         };
         self.call(Method::Hashes, id.as_str(), look).await
+    }
+
+    async fn ignored_below(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+        let list = || {
+            Ok(self.started(id.as_str(), |container| {
+                let in_dir = |path: &String| path.strip_prefix(&format!("{dir}/")).map(str::to_owned);
+                let is_ignored = |path: &String| container.ignored.iter().any(|own| path == own || is_under(path, own));
+                let paths = container.files.keys().filter_map(in_dir);
+                paths.filter(|path| path.contains('/') && is_ignored(path)).take(MAX_NAMED + 1).collect()
+            }))
+        };
+        self.call(Method::IgnoredBelow, id.as_str(), list).await
     }
 
     async fn stirred(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {

@@ -24,6 +24,7 @@ pub enum Method {
     Stamp,
     Survey,
     Hashes,
+    IgnoredBelow,
     Stirred,
     RunHook,
     Checkpoint,
