@@ -178,10 +178,10 @@ pub trait BackupStore {
     /// The first `length` bytes of a backup's archive, or as many as it has; `None` only when it is definitely not there.
     fn archive_head(&self, id: &BackupId, length: u32) -> impl Future<Output = Result<Option<Vec<u8>>, Failure>>;
 
-    /// The keys of a backup's objects.
+    /// The keys of a backup's objects: of its archive, and of its metadata.
     fn objects(&self, id: &BackupId) -> Vec<String>;
 
-    /// A page of the backups that have metadata, from a cursor of the page before on.
+    /// A page of the objects of backups, from a cursor of the page before on.
     fn list(&self, cursor: Option<&str>) -> impl Future<Output = Result<Listing, Failure>>;
 
     /// Deletes both objects of a backup. One that isn't there is fine.

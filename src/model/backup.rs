@@ -204,20 +204,33 @@ pub struct Archive {
     pub checksum: Option<String>,
 }
 
-/// A backup as a listing of the bucket shows it.
+/// One of the two objects of a backup, as a listing of the bucket shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// The backup.
     pub id: BackupId,
-    /// When its metadata was written, which is its last object.
+    /// Which of its objects it is.
+    pub part: Part,
+    /// The size of the object, in bytes.
+    pub size_bytes: u64,
+    /// When the object was written.
     pub uploaded_at: Timestamp,
 }
 
-/// A page of a listing of the bucket.
+/// An object of a backup. The SDK writes the archive first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `data.sqsh`
+    Archive,
+    /// `meta.json`
+    Metadata,
+}
+
+/// A page of a listing of the bucket. The archive of a backup comes right before its metadata, which may be on the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// The backups on it.
-    pub backups: Vec<Listed>,
+    /// The objects of backups on it.
+    pub objects: Vec<Listed>,
     /// Where the next page begins, if there is one.
     pub cursor: Option<String>,
 }

@@ -31,7 +31,7 @@ pub mod time;
 pub mod tool;
 
 pub use backup::{
-    Archive, BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat, Listed, Listing,
+    Archive, BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat, Listed, Listing, Part,
 };
 pub use checkpoint::{CheckpointDescription, CheckpointName};
 pub use directory::Directory;
