@@ -29,7 +29,6 @@ export class World implements AsyncDisposable {
           { config: at('typescript/wrangler.toml'), ...main('workers/typescript-metered.ts') },
           {
             config: SNAPSHOTTER,
-            vars: { LOCAL_BUCKET: 'true' },
             sandboxesOf: 'sandboxes',
             ...main('workers/snapshotter-metered.mjs'),
             ...filled,

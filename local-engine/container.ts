@@ -24,6 +24,8 @@ export interface Host {
   readonly folder: string;
   /** The options with which `unshare` works on this machine. */
   readonly unshare: string[];
+  /** Whether the folder holds `ca.pem`, the certificates that sandboxes trust. */
+  readonly trusts: boolean;
   readonly onCall?: ((call: Call) => void | Promise<void>) | undefined;
 }
 
@@ -54,6 +56,9 @@ export class Container extends Listed {
   async start(): Promise<void> {
     mkdirSync(join(this.#folder, 'io'), { recursive: true });
     const script = join(import.meta.dirname, 'enter.sh');
+    const certificates = this.#host.trusts ? '/opt/local-engine/ca.pem' : undefined;
+    const added = [`CLOUDFLARE_PLACEMENT_ID=local-${this.id}`];
+    if (certificates !== undefined) added.push(`CURL_CA_BUNDLE=${certificates}`);
     const enter = ['unshare', ...this.#host.unshare, 'bash', script, this.#folder, process.execPath];
     // The parent-death signal and --kill-child end the sandbox with the engine, however the engine ends.
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...enter], {
@@ -61,7 +66,8 @@ export class Container extends Listed {
         PATH,
         HOME: '/root',
         LANG: 'C.UTF-8',
-        LOCAL_ENGINE_ENV: JSON.stringify([...this.spec.env, `CLOUDFLARE_PLACEMENT_ID=local-${this.id}`]),
+        LOCAL_ENGINE_ENV: JSON.stringify([...this.spec.env, ...added]),
+        ...(certificates && { NODE_EXTRA_CA_CERTS: certificates }),
         ...(this.#host.onCall && { LOCAL_ENGINE_ASK: '1' }),
       },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

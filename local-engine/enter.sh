@@ -49,11 +49,20 @@ mount --bind "$state/io" "$root$tools/io"
 
 mkdir -p "$root"/{workspace,home,root,app,run,tmp,var/tmp,var/backups,proc,dev/pts,dev/shm}
 chmod 1777 "$root/tmp" "$root/var/tmp" "$root/dev/shm"
-for device in null zero full random urandom tty; do
+for device in null zero full random urandom tty fuse; do
   [ -e "/dev/$device" ] || continue
   : >"$root/dev/$device"
   mount --bind "/dev/$device" "$root/dev/$device"
 done
+if [ -f "$state/../ca.pem" ]; then
+  # Production mode. Archives and what changes after a restore are on the host's disk, as they are on a container's.
+  share "$state/../ca.pem" $tools/ca.pem
+  mkdir "$state/backups"
+  mount --bind "$state/backups" "$root/var/backups"
+  # As in the image: users other than root may look into mounts.
+  echo user_allow_other >"$state/fuse.conf"
+  if [ -f /etc/fuse.conf ]; then mount --bind "$state/fuse.conf" "$root/etc/fuse.conf"; fi
+fi
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" 2>/dev/null || true
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"

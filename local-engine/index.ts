@@ -9,16 +9,18 @@
  * A development tool: it keeps sandboxes apart so that tests mean something, and is no defence against hostile code.
  */
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { build } from 'esbuild';
 import type { Call } from './container.ts';
 import { DockerApi } from './docker-api.ts';
 import { checkHost, unshareOptions } from './host.ts';
+import { startS3, type S3 } from './s3.ts';
 
-export { checkHost };
-export type { Call };
+export { checkHost, startS3 };
+export type { Call, S3 };
 
 /** How an engine is set up. */
 export interface EngineOptions {
@@ -29,6 +31,8 @@ export interface EngineOptions {
    * the call fails with that message.
    */
   onCall?: (call: Call) => void | Promise<void>;
+  /** A certificate (PEM) that curl in the sandboxes trusts beside the public ones: that of the {@link startS3} endpoint. */
+  certificate?: string;
 }
 
 /** A running engine. */
@@ -71,7 +75,10 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     logLevel: 'error',
   });
 
-  const api = new DockerApi({ folder, unshare, onCall: options.onCall });
+  const { certificate, onCall } = options;
+  const trusts = certificate !== undefined;
+  if (trusts) writeFileSync(join(folder, 'ca.pem'), [certificate, ...rootCertificates].join('\n'));
+  const api = new DockerApi({ folder, unshare, trusts, onCall });
   const socket = join(folder, 'docker.sock');
   api.server.listen(socket);
   await once(api.server, 'listening');

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { Miniflare } from 'miniflare';
-import { startEngine, type Engine, type EngineOptions } from './index.ts';
+import { startEngine, startS3, type Engine, type EngineOptions } from './index.ts';
+import { CREDENTIALS, network, signing, THROUGH_NETWORK } from './production.ts';
 import type { Ask } from './testing-worker.ts';
 
 /** An error of the SDK, as the test Worker saw it. */
@@ -26,8 +27,13 @@ export interface TestWorld extends AsyncDisposable {
 
 const COMPATIBILITY = { compatibilityDate: '2026-06-01', compatibilityFlags: ['nodejs_compat'] };
 
-/** Starts all that a test needs. */
-export async function startWorld(options: EngineOptions = {}): Promise<TestWorld> {
+const BUCKET = 'backups';
+
+/** Starts all that a test needs; in production mode sandboxes can make backups by signed URLs as well. */
+export async function startWorld(
+  options: EngineOptions = {},
+  mode: 'local' | 'production' = 'local',
+): Promise<TestWorld> {
   const bundle = await build({
     entryPoints: [join(import.meta.dirname, 'testing-worker.ts')],
     bundle: true,
@@ -43,9 +49,12 @@ export async function startWorld(options: EngineOptions = {}): Promise<TestWorld
     mainModule: 'worker.mjs',
     modules: { 'worker.mjs': { type: 'esm' as const, contents: script } },
   };
-  const engine = await startEngine(options);
+  let miniflare: Miniflare | undefined;
+  const s3 = mode === 'production' ? await startS3(CREDENTIALS, () => miniflare?.ready) : undefined;
+  const engine = await startEngine({ ...options, ...(s3 && { certificate: s3.certificate }) });
+  const vars = Object.entries({ SANDBOX_TRANSPORT: 'rpc', ...(s3 && signing(s3, BUCKET)) });
   const Sandbox = { type: 'durable-object' as const, worker: 'sandboxes', exportName: 'Sandbox' };
-  const miniflare = new Miniflare({
+  miniflare = new Miniflare({
     cf: false,
     enableDevRegistry: false, // keeps Workers of other processes out
     handleStructuredLogs: () => {}, // the SDK logs every call
@@ -59,24 +68,31 @@ export async function startWorld(options: EngineOptions = {}): Promise<TestWorld
           manifest,
           env: {
             Sandbox,
-            BACKUP_BUCKET: { type: 'r2', name: 'backups' },
-            SANDBOX_TRANSPORT: { type: 'text', value: 'rpc' },
+            BACKUP_BUCKET: { type: 'r2', name: BUCKET, dev: { experimentalS3Credentials: CREDENTIALS } },
+            ...Object.fromEntries(vars.map(([key, value]) => [key, { type: 'text' as const, value }])),
           },
           exports: {
             Sandbox: { type: 'durable-object', storage: 'sqlite', container: { imageName: 'any' } },
           },
         },
+        ...(s3 && { dev: THROUGH_NETWORK }),
       },
+      ...(s3 ? [network(s3)] : []),
     ],
   });
-  await miniflare.ready.catch(async (error) => {
+  const close = async () => {
+    await miniflare?.dispose();
     await engine.close();
+    s3?.close();
+  };
+  await miniflare.ready.catch(async (error) => {
+    await close();
     throw error;
   });
 
   const send = async (sandbox: string, method: string, args: unknown[], options?: Ask['options']) => {
     const body = JSON.stringify({ sandbox, method, args, options } satisfies Ask);
-    const response = await miniflare.dispatchFetch('http://test/', { method: 'POST', body });
+    const response = await miniflare!.dispatchFetch('http://test/', { method: 'POST', body });
     const answer = (await response.json()) as { result: unknown; error?: SdkError };
     if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
     return answer.result;
@@ -87,9 +103,6 @@ export async function startWorld(options: EngineOptions = {}): Promise<TestWorld
       call: (method, ...args) => send(name, method, args, client),
       id: () => send(name, 'id', []) as Promise<string>,
     }),
-    async [Symbol.asyncDispose]() {
-      await miniflare.dispose();
-      await engine.close();
-    },
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -9,7 +9,7 @@ import type { Attempt, Change, Output } from '../examples/agent/src/answers.ts';
 let local: Local;
 before(async () => {
   local = await startLocal({
-    workers: [{ config: AGENT }, { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true' } }],
+    workers: [{ config: AGENT }, { config: SNAPSHOTTER }],
   });
 });
 after(() => local.close());

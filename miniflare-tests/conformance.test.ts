@@ -13,7 +13,7 @@ buildTestWorker('conformance');
 const local = await startLocal({
   workers: [
     { config: fileURLToPath(new URL('./conformance/wrangler.toml', import.meta.url)) },
-    { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true' }, sandboxesOf: 'conformance' },
+    { config: SNAPSHOTTER, sandboxesOf: 'conformance' },
   ],
 });
 after(() => local.close());

@@ -22,7 +22,7 @@ before(async () => {
         config: fileURLToPath(new URL('./rust-caller/wrangler.toml', import.meta.url)),
         vars: { TOKEN },
       },
-      { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true', API_TOKEN: TOKEN } },
+      { config: SNAPSHOTTER, vars: { API_TOKEN: TOKEN } },
     ],
     engine: {
       onCall: async ({ method }) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { SNAPSHOTTER, startLocal, type Local, type LocalWorker } from '../scripts/local.ts';
+import { SNAPSHOTTER, startLocal, type Local, type LocalWorker, type Mode } from '../scripts/local.ts';
 import type { EngineOptions } from '../local-engine/index.ts';
 import type { Page, SnapshotRef, Summary, TakenSnapshot, WorkspaceRef } from '../client/src/index.ts';
 import type { Answer, Step, Thrown } from './caller/steps.ts';
@@ -31,6 +31,8 @@ export interface WorldOptions {
   persist?: string;
   /** Whether the snapshotter's clock can be put forward. The sandboxes are the application's then. */
   clock?: boolean;
+  /** How archives travel. Default: that of the run, which the environment variable `SANDBOX_MODE` says. */
+  mode?: Mode;
   /** Whether there is another deployment of the snapshotter, with the same sandboxes and the same bucket. */
   another?: boolean;
 }
@@ -59,13 +61,13 @@ export class World implements AsyncDisposable {
     const world = new World();
     const { vars, ...snapshotter } = options.snapshotter ?? {};
     const application = options.sandboxesOf === 'application' || options.clock === true;
-    const another = { config: ANOTHER_SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true', API_TOKEN: TOKEN } };
+    const another = { config: ANOTHER_SNAPSHOTTER, vars: { API_TOKEN: TOKEN } };
     world.#local = await startLocal({
       workers: [
         { config: application ? CALLER_WITH_SANDBOXES : CALLER, ...options.caller },
         {
           config: SNAPSHOTTER,
-          vars: { LOCAL_BUCKET: 'true', API_TOKEN: TOKEN, ...vars },
+          vars: { API_TOKEN: TOKEN, ...vars },
           ...(application ? { sandboxesOf: 'caller' } : {}),
           ...(options.clock ? { main: WITH_CLOCK } : {}),
           ...snapshotter,
@@ -73,6 +75,7 @@ export class World implements AsyncDisposable {
         ...(options.another ? [another] : []),
       ],
       onLog: (line) => world.log.push(line),
+      ...(options.mode ? { mode: options.mode } : {}),
       ...(options.onCall ? { engine: { onCall: options.onCall } } : {}),
       ...(options.persist ? { persist: options.persist } : {}),
     });

@@ -8,7 +8,7 @@ import type { StoppedWorkspace } from '../client/src/index.ts';
 const SHOW = 'for f in *; do echo "$f: $(cat "$f")"; done';
 
 await using local = await startLocal({
-  workers: [{ config: AGENT }, { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true' } }],
+  workers: [{ config: AGENT }, { config: SNAPSHOTTER }],
   onLog: report,
 });
 

@@ -15,7 +15,7 @@ const token = developmentToken();
 
 await using _workers = await startLocal({
   workers: [
-    { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true', API_TOKEN: token } },
+    { config: SNAPSHOTTER, vars: { API_TOKEN: token } },
     { config: AGENT, port: port + 1 },
   ],
   port,

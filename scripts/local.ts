@@ -9,13 +9,34 @@ import { build } from 'esbuild';
 import { Miniflare, type MiniflareOptions } from 'miniflare';
 import { unstable_readConfig as readConfig } from 'wrangler';
 
-import { checkHost, startEngine, type Engine, type EngineOptions } from '../local-engine/index.ts';
+import {
+  checkHost,
+  startEngine,
+  startS3,
+  type Engine,
+  type EngineOptions,
+  type S3,
+} from '../local-engine/index.ts';
+import { CREDENTIALS, network, signing, THROUGH_NETWORK } from '../local-engine/production.ts';
 
 /** The snapshotter's own wrangler.toml. */
 export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
 
 /** The example agent's. */
 export const AGENT = fileURLToPath(new URL('../examples/agent/wrangler.toml', import.meta.url));
+
+/**
+ * How archives travel: `local`, through the R2 binding and unpacked, or `production`, by signed URLs and mounted as
+ * overlays.
+ */
+export type Mode = 'local' | 'production';
+
+/** The mode of this run, from the environment variable `SANDBOX_MODE`. */
+export function modeOfRun(): Mode {
+  const { SANDBOX_MODE: mode = 'local' } = process.env;
+  if (mode === 'local' || mode === 'production') return mode;
+  throw new Error(`SANDBOX_MODE must be local or production, got ${JSON.stringify(mode)}.`);
+}
 
 /** A Worker to run, and how it differs from its wrangler.toml. */
 export interface LocalWorker {
@@ -49,6 +70,8 @@ export interface LocalOptions {
   onLog?: (line: string) => void;
   /** Options of the engine. */
   engine?: EngineOptions;
+  /** Default: {@link modeOfRun}. In local mode every Worker has the var `LOCAL_BUCKET`, unless its `vars` say otherwise. */
+  mode?: Mode;
 }
 
 /** Workers that run. */
@@ -77,11 +100,15 @@ type Json = Extract<Env[string], { type: 'json' }>['value'];
 export async function startLocal(options: LocalOptions): Promise<Local> {
   const missing = checkHost();
   if (missing.length > 0) throw new Error(missing.join('\n'));
-  const workers = await Promise.all(options.workers.map(describe));
-  const engine = await startEngine(options.engine);
+  const mode = options.mode ?? modeOfRun();
+  let miniflare: Miniflare | undefined;
+  const s3 = mode === 'production' ? await startS3(CREDENTIALS, () => miniflare?.ready) : undefined;
+  const workers = await Promise.all(options.workers.map((worker) => describe(worker, s3)));
+  if (s3 !== undefined) workers.push(network(s3));
+  const engine = await startEngine({ ...options.engine, ...(s3 && { certificate: s3.certificate }) });
   const mark = randomUUID();
   let restarted = Promise.withResolvers<void>();
-  const miniflare = new Miniflare({
+  miniflare = new Miniflare({
     cf: false,
     enableDevRegistry: false, // Workers of other runs stay out of this one.
     host: '127.0.0.1',
@@ -99,8 +126,9 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     await restarted.promise;
   };
   const close = async () => {
-    await miniflare.dispose();
+    await miniflare?.dispose();
     await engine.close();
+    s3?.close();
   };
   try {
     await miniflare.ready;
@@ -122,9 +150,13 @@ async function pidOf(entry: string): Promise<number> {
 }
 
 /** A Worker in Miniflare's terms. */
-async function describe(worker: LocalWorker): Promise<Worker> {
+async function describe(worker: LocalWorker, s3: S3 | undefined): Promise<Worker> {
   const config = readConfig({ config: worker.config }, { hideWarnings: true });
   const name = config.name ?? 'worker';
+  const classes = config.migrations.flatMap(
+    (migration: { new_sqlite_classes?: string[] }) => migration.new_sqlite_classes ?? [],
+  );
+  const exportsSandbox = classes.includes('Sandbox') && (worker.sandboxesOf ?? name) === name;
   const env: Env = { ...worker.bindings };
   for (const binding of config.durable_objects.bindings) {
     const owner =
@@ -132,19 +164,25 @@ async function describe(worker: LocalWorker): Promise<Worker> {
     env[binding.name] = { type: 'durable-object', worker: owner ?? name, exportName: binding.class_name };
   }
   for (const { binding, bucket_name } of config.r2_buckets)
-    env[binding] = { type: 'r2', name: bucket_name ?? binding };
+    env[binding] = {
+      type: 'r2',
+      name: bucket_name ?? binding,
+      dev: { experimentalS3Credentials: CREDENTIALS },
+    };
   for (const { binding, dataset } of config.analytics_engine_datasets)
     env[binding] = { type: 'analytics-engine-dataset', name: dataset ?? binding };
   for (const { binding, service } of config.services ?? [])
     env[binding] = { type: 'worker', worker: service };
-  for (const [key, value] of Object.entries({ ...config.vars, ...worker.vars })) {
+  const bucket =
+    config.r2_buckets.find(({ binding }: { binding: string }) => binding === 'BACKUP_BUCKET')?.bucket_name ??
+    '';
+  const { LOCAL_BUCKET: _, ...vars } = config.vars as Record<string, unknown>;
+  const ofMode = s3 === undefined ? { LOCAL_BUCKET: 'true' } : exportsSandbox ? signing(s3, bucket) : {};
+  for (const [key, value] of Object.entries({ ...vars, ...ofMode, ...worker.vars })) {
     env[key] = typeof value === 'string' ? { type: 'text', value } : { type: 'json', value: value as Json };
   }
   for (const binding of worker.without ?? []) delete env[binding];
 
-  const classes = config.migrations.flatMap(
-    (migration: { new_sqlite_classes?: string[] }) => migration.new_sqlite_classes ?? [],
-  );
   const exports = Object.fromEntries(
     classes.map((className: string) => [
       className,
@@ -164,9 +202,12 @@ async function describe(worker: LocalWorker): Promise<Worker> {
       env,
       exports,
     },
-    ...(worker.port === undefined
-      ? {}
-      : { dev: { unsafeDirectSockets: [{ host: '127.0.0.1', port: worker.port }] } }),
+    dev: {
+      ...(worker.port === undefined
+        ? {}
+        : { unsafeDirectSockets: [{ host: '127.0.0.1', port: worker.port }] }),
+      ...(s3 !== undefined && exportsSandbox ? THROUGH_NETWORK : {}),
+    },
   };
 }
 

@@ -1,8 +1,15 @@
-/** The part `backup` of the API, as far as the local mode (`localBucket: true`) uses it: making archives. */
-import { rm, stat, writeFile } from 'node:fs/promises';
+/** The part `backup` of the API: makes archives, uploads them in parts, and mounts them. */
+import { mkdtempSync, openAsBlob, rmSync, statSync } from 'node:fs';
+import { open, rm, stat, writeFile } from 'node:fs/promises';
 import { SandboxError } from './errors.ts';
-import { missing, type Api } from './rpc.ts';
+import type { Api } from './rpc.ts';
 import { run } from './run.ts';
+import type { Sessions } from './sessions.ts';
+import { quote } from './shell.ts';
+
+const FUSERMOUNT = '/usr/bin/fusermount3';
+const BACKUPS = '/var/backups';
+const MOUNTS = `${BACKUPS}/mounts`;
 
 interface ArchiveOptions {
   excludes?: string[];
@@ -60,8 +67,95 @@ async function createArchive(
   return { success: true, sizeBytes: size, archivePath };
 }
 
+/** A part of an archive, and the signed URL that it belongs to. */
+interface Part {
+  partNumber: number;
+  url: string;
+  offset: number;
+  size: number;
+}
+
+/** How often the upload of a part is tried. */
+const ATTEMPTS = 3;
+
+/** Uploads parts of an archive to signed URLs, all at the same time. */
+async function uploadParts({ archivePath, parts }: { archivePath: string; parts: Part[] }) {
+  const fail = (why: string): never => {
+    throw new SandboxError('BACKUP_CREATE_FAILED', `Multipart upload failed: ${why}`, { archivePath });
+  };
+  const archive = await openAsBlob(archivePath);
+  const upload = async (part: Part, attempt = 1): Promise<{ partNumber: number; etag: string }> => {
+    const { partNumber, url, offset, size } = part;
+    const headers = { 'Content-Type': 'application/octet-stream' };
+    const body = archive.slice(offset, offset + size);
+    const answer = await fetch(url, { method: 'PUT', headers, body }).catch((error: Error) => error);
+    if (answer instanceof Response && answer.ok) {
+      return { partNumber, etag: answer.headers.get('etag') ?? fail(`part ${partNumber} has no ETag`) };
+    }
+    if (attempt < ATTEMPTS) return upload(part, attempt + 1);
+    return fail(
+      `part ${partNumber}: ${answer instanceof Response ? `HTTP ${answer.status}` : answer.message}`,
+    );
+  };
+  return { success: true, parts: await Promise.all(parts.map((part) => upload(part))) };
+}
+
+/**
+ * Uses up inode numbers until new files have higher ones than those in an archive. fuse-overlayfs shows the numbers of
+ * both layers as they are: where one is in both, `find` sees loops of directories, and other tools take two files for
+ * one. An archive has the numbers from 1 to its count of inodes; most disks are far beyond them, so that nothing is to do.
+ */
+async function passNumbers(archivePath: string): Promise<void> {
+  const archive = await open(archivePath);
+  const { buffer } = await archive.read(Buffer.alloc(8), 0, 8, 0).finally(() => archive.close());
+  const count = buffer.readUInt32LE(4); // After the magic number of squashfs.
+  const used = mkdtempSync(`${BACKUPS}/used-`);
+  while (statSync(mkdtempSync(`${used}/`)).ino <= count);
+  rmSync(used, { recursive: true });
+}
+
+/**
+ * Mounts an archive on a directory, by the commands that the published container server runs in the session: the
+ * archive by squashfuse, and over it, with a writable layer, fuse-overlayfs.
+ */
+async function restoreArchive(sessions: Sessions, dir: string, archivePath: string, sessionId: string) {
+  const inSession = (command: string) => sessions.execute(command, sessionId);
+  const must = async (what: string, command: string) => {
+    const { exitCode, stderr } = await inSession(command);
+    if (exitCode === 0) return;
+    throw new SandboxError('BACKUP_RESTORE_FAILED', `Failed to ${what}: ${stderr}`, { dir, archivePath });
+  };
+  const backupId = archivePath.slice(`${BACKUPS}/`.length).replace(/\.sqsh$/, '');
+  const mounts = quote(`${MOUNTS}/${backupId}`);
+  const base = `${MOUNTS}/${backupId}_${Date.now()}_${Math.random().toString(36).slice(2, 8)}`;
+  const [lower, upper, work, target] = [`${base}/lower`, `${base}/upper`, `${base}/work`, dir].map(quote);
+
+  await must('find the archive', `test -f ${quote(archivePath)}`);
+  await inSession(`${FUSERMOUNT} -u ${target} 2>/dev/null; ${FUSERMOUNT} -uz ${target} 2>/dev/null; true`);
+  await inSession(
+    `for d in ${mounts}_*/lower ${mounts}/lower; do [ -d "$d" ] && ${FUSERMOUNT} -u "$d" 2>/dev/null; ` +
+      `${FUSERMOUNT} -uz "$d" 2>/dev/null; done; true`,
+  );
+  await inSession(`rm -rf ${mounts}_* ${mounts} 2>/dev/null; true`);
+  await passNumbers(archivePath);
+  await must('create mount directories', `mkdir -p ${lower} ${upper} ${work} ${target}`);
+  await must('mount squashfs', `/usr/bin/squashfuse ${quote(archivePath)} ${lower}`);
+  try {
+    const layers = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+    await must('mount overlayfs', `/usr/bin/fuse-overlayfs -o ${layers} ${target}`);
+  } catch (error) {
+    await inSession(`${FUSERMOUNT} -u ${lower} 2>/dev/null || true`);
+    throw error;
+  }
+  return { success: true, dir };
+}
+
 /** The part `backup` of the API. */
-export const backup: Api = {
-  ...missing('backups through presigned URLs (use localBucket: true)', ['restoreArchive', 'uploadParts']),
-  createArchive,
-};
+export function backup(sessions: Sessions): Api {
+  return {
+    createArchive,
+    uploadParts,
+    restoreArchive: (dir: string, archivePath: string, sessionId: string) =>
+      restoreArchive(sessions, dir, archivePath, sessionId),
+  };
+}

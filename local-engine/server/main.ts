@@ -23,7 +23,8 @@ const SOCKET = '/opt/local-engine/io/s';
 
 type Message = 'stop' | { call: number; error?: string };
 
-const { LOCAL_ENGINE_ENV = '[]', LOCAL_ENGINE_ASK, ...env } = process.env;
+// NODE_EXTRA_CA_CERTS is for this server's own uploads.
+const { LOCAL_ENGINE_ENV = '[]', LOCAL_ENGINE_ASK, NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
 env['SANDBOX_VERSION'] = VERSION; // The image has it.
 for (const pair of JSON.parse(LOCAL_ENGINE_ENV) as string[]) {
   const at = pair.indexOf('=');
@@ -59,7 +60,7 @@ const api = serve(
   {
     commands: commands(sessions),
     files: files(sessions),
-    backup,
+    backup: backup(sessions),
     processes: processes(sessions),
     git: git(sessions),
     utils: utils(sessions, VERSION, env['CLOUDFLARE_PLACEMENT_ID'] ?? ''),

@@ -13,7 +13,7 @@ import { openOutput } from './pipe.ts';
 import { exitStatus, killGroup, type OnOutput, type RunOptions, type RunResult, type Stream } from './run.ts';
 
 /** Quotes a string for bash. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 

@@ -38,7 +38,7 @@ export class Visit implements AsyncDisposable {
     const visitor = at(signals ? 'wrangler.toml' : 'without-signals.toml');
     const local = await startLocal({
       workers: [
-        { config: SNAPSHOTTER, vars: { LOCAL_BUCKET: 'true', API_TOKEN: TOKEN }, ...snapshotter },
+        { config: SNAPSHOTTER, vars: { API_TOKEN: TOKEN }, ...snapshotter },
         { config: visitor, ...(date === undefined ? {} : { compatibilityDate: date }) },
         { config: at('proxy.toml') },
         { config: at('failing.toml') },

@@ -1,0 +1,78 @@
+/** Backups in production mode: by signed URLs to the endpoint, and mounted. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { startWorld, type TestSandbox, type TestWorld } from './testing.ts';
+
+let world: TestWorld;
+let from: TestSandbox;
+let count = 0;
+
+before(async () => {
+  world = await startWorld({}, 'production');
+  from = world.sandbox('from');
+});
+after(() => world[Symbol.asyncDispose]());
+
+const print = async (sandbox: TestSandbox, command: string): Promise<string> =>
+  (await sandbox.call('exec', command)).stdout;
+
+async function restore(backup: object): Promise<TestSandbox> {
+  const to = world.sandbox(`to-${++count}`);
+  await to.call('restoreBackup', backup);
+  return to;
+}
+
+/** The commands of the FUSE daemons on this machine. */
+const daemons = (): string[] =>
+  readdirSync('/proc').flatMap((pid) => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+      return /^\/usr\/bin\/(squashfuse|fuse-overlayfs)\0/.test(command) ? command.split('\0').slice(1) : [];
+    } catch {
+      return []; // It has just ended.
+    }
+  });
+
+test('a restored directory is an overlay with the files of the backup', async () => {
+  await from.call('exec', 'mkdir -p /workspace/d && echo one >/workspace/d/f');
+  const backup = await from.call('createBackup', { dir: '/workspace/d' });
+  assert.deepEqual(Object.keys(backup), ['id', 'dir']);
+  const to = await restore(backup);
+  assert.equal(await print(to, 'cat /workspace/d/f'), 'one\n');
+  assert.match(
+    await print(to, 'grep " /workspace/d " /proc/mounts'),
+    /^fuse-overlayfs .* fuse\.fuse-overlayfs /,
+  );
+  await to.call('exec', 'echo two >/workspace/d/f');
+  assert.equal(await print(to, 'cat /workspace/d/f'), 'two\n');
+  await to.call('restoreBackup', backup);
+  assert.equal(await print(to, 'cat /workspace/d/f'), 'one\n');
+});
+
+test('a large archive is uploaded in parts and downloaded in ranges', async () => {
+  await from.call('exec', 'mkdir -p /workspace/large && head -c 12M /dev/urandom >/workspace/large/blob');
+  const to = await restore(await from.call('createBackup', { dir: '/workspace/large' }));
+  const hash = 'sha256sum /workspace/large/blob';
+  assert.equal(await print(to, hash), await print(from, hash));
+});
+
+test('new files of a restored tree have inode numbers of their own', async () => {
+  // More files than the sandbox has had: on a tmpfs, numbers would begin anew.
+  await from.call('exec', 'mkdir -p /workspace/n/{1..3000} && touch /workspace/n/{1..3000}/f');
+  const to = await restore(await from.call('createBackup', { dir: '/workspace/n' }));
+  await to.call('exec', 'mkdir /workspace/n/new{1..100} && touch /workspace/n/new{1..100}/f');
+  const { stdout, stderr } = await to.call('exec', 'find /workspace/n -printf "%i\\n" | sort | uniq -d');
+  assert.deepEqual([stdout, stderr], ['', '']);
+});
+
+test('the end of a sandbox ends its mounts', async () => {
+  await from.call('exec', 'mkdir -p /workspace/ends && touch /workspace/ends/f');
+  const backup = await from.call('createBackup', { dir: '/workspace/ends' });
+  const to = await restore(backup);
+  const ours = () => daemons().filter((argument) => argument.includes(backup.id));
+  assert.notEqual(ours().length, 0);
+  await world.engine.kill(await to.id());
+  assert.deepEqual(ours(), []);
+  assert.doesNotMatch(readFileSync('/proc/mounts', 'utf8'), new RegExp(backup.id));
+});
