@@ -80,6 +80,9 @@ pub trait Visit {
     /// As [`Sandboxes::probe`].
     fn probe(&self, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>>;
 
+    /// Makes a directory, and those above it, in the container, which is started where it isn't running. Opens no session.
+    fn make_directory(&self, dir: &Directory) -> impl Future<Output = Result<(), Failure>>;
+
     /// Stores a backup in R2. **A sandbox that isn't running is started, and an empty backup stored.**
     fn create_backup(&self, options: &BackupOptions) -> impl Future<Output = Result<BackupHandle, Failure>>;
 

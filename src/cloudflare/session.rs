@@ -15,6 +15,7 @@ use wasm_bindgen::JsValue;
 use worker::ObjectNamespace;
 
 use super::sandboxes::{COMMAND_MILLIS, NO_SESSION, named, printed, unreadable};
+use super::scripts::quoted;
 use super::thrown::failure;
 use super::value::from_js;
 use super::{scripts, stub};
@@ -84,6 +85,15 @@ impl Visit for SdkSession<'_> {
         let options = json!({ "origin": "internal", "timeout": COMMAND_MILLIS });
         let stdout = printed(&command, self.call("exec", &[json!(command), options]).await)?;
         scripts::read_probe(&stdout).ok_or_else(|| unreadable("the probe"))
+    }
+
+    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
+        let command = format!("mkdir -p -- {} && echo done", quoted(dir.as_str()));
+        let options = json!({ "origin": "internal", "timeout": COMMAND_MILLIS });
+        match printed(&command, self.call("exec", &[json!(command), options]).await)?.trim() {
+            "done" => Ok(()),
+            _ => Err(Failure::unexpected("the sandbox", format!("{dir} can't be made"))),
+        }
     }
 
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {

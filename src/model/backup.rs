@@ -44,6 +44,18 @@ impl BackupHandle {
         &self.dir
     }
 
+    /// Whether the archive was stored through the binding of the bucket, and is unpacked into the directory; others are mounted
+    /// over it.
+    pub fn is_local(&self) -> bool {
+        self.whole.get("localBucket") == Some(&Value::Bool(true))
+    }
+
+    /// The directory that has to be there before the backup is restored. The SDK makes it where it mounts the archive; where it
+    /// unpacks the archive, it makes the last directory alone.
+    pub fn needed_parent(&self) -> Option<Directory> {
+        if self.is_local() { self.dir.parent() } else { None }
+    }
+
     /// Whether it comes back from JavaScript as it was. What the SDK answers does; what was written elsewhere need not.
     pub fn is_of_javascript(&self) -> bool {
         self.whole.values().all(is_of_javascript)

@@ -172,6 +172,10 @@ async fn apply<P: Ports>(
     let failed = |failure| from_sandbox(failure, minted, During::Restore);
     retry(&*this.ports, abort, async || {
         let visit = sandboxes.visit(minted);
+        if let Some(parent) = stored.backup.needed_parent() {
+            let (named, made) = join(visit.name(), visit.make_directory(&parent)).await;
+            named.and(made).map_err(failed)?;
+        }
         let (named, restored) = join(visit.name(), visit.restore_backup(&stored.backup)).await;
         named.and(restored).map_err(failed)?;
         let restored_at = this.ports.clock().now();

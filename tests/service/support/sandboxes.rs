@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::named::standing::Survey;
 use sandbox_snapshotter::model::{
-    BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId, SandboxState, Status,
+    BackupHandle, BackupOptions, Directory, Failure, Place, Probe, SandboxId, SandboxState, Status,
 };
 use sandbox_snapshotter::ports::{Sandboxes, Visit};
 use sha2::{Digest, Sha256};
@@ -39,6 +39,15 @@ impl Visit for Visiting<'_> {
         self.world.probe(self.id, dir).await
     }
 
+    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
+        let id = self.id.as_str();
+        let make = || {
+            self.world.started(id, |container| container.made.insert(dir.to_string()));
+            Ok(())
+        };
+        self.world.call(Method::MakeDirectory, id, make).await
+    }
+
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
         let id = self.id.as_str();
         self.world.call(Method::CreateBackup, id, || Ok(self.world.stores(id, options))).await
@@ -49,6 +58,11 @@ impl Visit for Visiting<'_> {
         let apply = || {
             self.world.given.borrow_mut().push(serde_json::to_value(backup).unwrap());
             let files = self.world.unpack(backup.id())?;
+            let parent = backup.needed_parent();
+            let place = |dir: &Directory| self.world.started(id, |container| container.place(dir.as_str()));
+            if parent.is_some_and(|parent| place(&parent) == Place::Missing) {
+                return Err(Failure::new("BackupRestoreError", "unsquashfs").with_code("BACKUP_RESTORE_FAILED"));
+            }
             self.world.started(id, |container| container.write(files));
             self.world.pass(RESTORE);
             Ok(())

@@ -14,6 +14,7 @@ pub enum Method {
     State,
     Name,
     Probe,
+    MakeDirectory,
     LeaveNote,
     RemoveNote,
     CreateBackup,

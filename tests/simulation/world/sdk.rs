@@ -54,6 +54,10 @@ impl Visit for Visiting<'_> {
         self.outside.probe(self.id, dir).await
     }
 
+    async fn make_directory(&self, _: &Directory) -> Result<(), Failure> {
+        self.outside.within(self.id, |_, _| Ok(())).await
+    }
+
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
         let (id, options) = (self.id.clone(), options.clone());
         let store = |world: Rc<World>| {
