@@ -110,9 +110,10 @@ async function uploadParts({ archivePath, parts }: { archivePath: string; parts:
 }
 
 /**
- * Uses up inode numbers until new files have higher ones than those in an archive. fuse-overlayfs shows the numbers of
- * both layers as they are: where one is in both, `find` sees loops of directories, and other tools take two files for
- * one. An archive has the numbers from 1 to its count of inodes; most disks are far beyond them, so that nothing is to do.
+ * Uses up inode numbers until new files have higher ones than those in an archive, which squashfuse counts from 1.
+ * fuse-overlayfs shows the numbers of both layers as they are: where a number is in both, `find` sees loops of
+ * directories, and other tools take two files for one. Most disks are far beyond the files of an archive, so that there
+ * is nothing to do; on a tmpfs there is.
  */
 async function passNumbers(archivePath: string): Promise<void> {
   const archive = await open(archivePath);
