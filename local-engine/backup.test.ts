@@ -77,32 +77,18 @@ test('what git ignores and what is excluded stays behind', async () => {
   );
   const names = async (options: object) => {
     const to = await restore(await backUp('/workspace/repo', options));
-    const find = 'cd /workspace/repo && find . -type f -not -path "./.git/*" -printf "%P\\n"; cd /';
-    const { stdout } = await to.call('exec', find);
-    return (stdout as string).trim().split('\n').sort();
+    return (await to.call('exec', 'cd /workspace/repo && find . -type f -not -path "./.git/*" | sort; cd /'))
+      .stdout;
   };
-  // As the SDK has it, each pattern is given to mksquashfs twice, to apply at the top and at any depth. Of a pattern with a
-  // slash mksquashfs applies the first part alone at any depth.
-  assert.deepEqual(
-    await names({ gitignore: true }),
-    ['.gitignore', 'a.c', 'untracked', 'x'],
-    'all of sub is gone',
+  // The SDK loses the whole of `sub` where a path in it is ignored, or excluded.
+  assert.equal(await names({ gitignore: true }), './.gitignore\n./a.c\n./untracked\n./x');
+  assert.equal(
+    await names({ excludes: ['sub/build', '.git'] }),
+    './.gitignore\n./[x]\n./a.c\n./a.o\n./untracked\n./x',
   );
-  const top = ['.gitignore', 'a.c', 'a.o', '[x]', 'x', 'untracked'];
-  const rest =
-    (...gone: string[]) =>
-    (path: string) =>
-      !gone.includes(path);
-  const sub = ['sub/b.o', 'sub/build/out', 'sub/keep.log', 'sub/ü.o'];
-  for (const [pattern, kept] of [
-    ['*.o', [...top, ...sub].filter(rest('a.o', 'sub/b.o', 'sub/ü.o'))],
-    ['build', [...top, ...sub].filter(rest('sub/build/out'))],
-    ['**/build/', [...top, ...sub].filter(rest('sub/build/out'))],
-    ['[[]x]', [...top, ...sub].filter(rest('[x]'))],
-    ['sub/build', top],
-    ['sub/*.log', top],
-  ] as const)
-    assert.deepEqual(await names({ excludes: [pattern, '.git'] }), [...kept].sort(), pattern);
+  // A pattern without a slash holds at every depth, as one with two asterisks does.
+  const excludes = ['*.o', '**/*.log', '.git', '[[]x]', 'build/**'];
+  assert.equal(await names({ excludes }), './.gitignore\n./a.c\n./untracked\n./x');
 });
 
 test('compression', async () => {
@@ -146,7 +132,7 @@ test('a container killed in the middle is an error of the SDK, and the sandbox c
     assert.equal(fault, undefined);
   }
   await to.call('restoreBackup', backup);
-  assert.equal((await to.call('exec', 'cat /workspace/k/f')).stdout, '1\n');
+  assert.equal((await to.call('exec', 'cat /workspace/k/f')).stdout, '1');
 });
 
 test('an error in onCall fails the call', async () => {

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { modeOfRun } from '../scripts/local.ts';
 import { World } from './world.ts';
 
 const FILES = ['a/b/1', 'a/c/2', 'b/3', 'x/a/4', 'x/b/5', 'top'];
@@ -64,8 +63,7 @@ describe('a pattern of `excludes`', () => {
 
   test('with a slash makes the SDK leave out more', async () => {
     const id = await sandbox();
-    const options = { dir: '/workspace', localBucket: modeOfRun() === 'local', excludes: ['a/b'] };
-    const backup = await world.sandbox(id, 'createBackup', options);
+    const backup = await world.backUp(id, { excludes: ['a/b'] });
     const copy = `${id}-raw`;
     await world.sandbox(copy, 'restoreBackup', backup);
     assert.equal(

@@ -102,7 +102,7 @@ describe('a snapshot', () => {
       'echo w > file; echo t > /tmp/file; export VARIABLE=set; sleep 1000 & echo started',
     );
     const { ref } = await world.restore(await world.snapshot('outside'));
-    const probe = 'ls /workspace /tmp; echo "$VARIABLE"; pgrep -c sleep || true';
+    const probe = 'ls -I "session-*" /workspace /tmp; echo "$VARIABLE"; pgrep -c sleep || true';
     assert.equal(await world.exec(ref.sandboxId, probe), '/tmp:\n\n/workspace:\nfile\n\n0\n');
   });
 });

@@ -32,8 +32,7 @@ const markOf = (snapshotId: string, sandboxId: string) => `snapshotter/1 ${snaps
 
 /** A backup in the bucket that the snapshotter did not make, with this name. Its keys. */
 async function backup(name: string | undefined): Promise<string[]> {
-  const options = { dir: '/workspace', localBucket: true, ...(name === undefined ? {} : { name }) };
-  const { id } = await world.sandbox(owner, 'createBackup', options);
+  const { id } = await world.backUp(owner, name === undefined ? {} : { name });
   return [`backups/${id}/data.sqsh`, `backups/${id}/meta.json`];
 }
 
