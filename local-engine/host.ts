@@ -1,6 +1,7 @@
 /** What the engine needs of the machine, and which namespaces the kernel lets it make. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { resolve } from 'node:path';
+import { accessSync, constants, existsSync } from 'node:fs';
 
 /** Where programs are looked for, on the host and in a sandbox. */
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -26,6 +27,15 @@ const PROGRAMS: [program: string, debianPackage: string][] = [
   ['xargs', 'findutils'],
 ];
 
+/** What production mode needs beside them. The Sandbox class and its server call the first three by these paths. */
+const FOR_PRODUCTION: typeof PROGRAMS = [
+  ['/usr/bin/squashfuse', 'squashfuse'],
+  ['/usr/bin/fuse-overlayfs', 'fuse-overlayfs'],
+  ['/usr/bin/fusermount3', 'fuse3'],
+  ['curl', 'curl'],
+  ['openssl', 'openssl'],
+];
+
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
@@ -35,22 +45,33 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** What this machine lacks for {@link startEngine}, as sentences that say what to do. Empty when all is there. */
-export function checkHost(): string[] {
+/**
+ * What this machine lacks for {@link startEngine} in a mode, as sentences that say what to do. Empty when all is there.
+ */
+export function checkHost(mode: 'local' | 'production' = 'local'): string[] {
   if (process.platform !== 'linux') {
     return [
       `The local engine needs Linux (this is ${process.platform}): use a Linux machine, a VM or WSL 2.`,
     ];
   }
-  const missing = PROGRAMS.filter(
-    ([program]) => !PATH.split(':').some((folder) => isExecutable(`${folder}/${program}`)),
-  ).map(
-    ([program, name]) =>
-      `${program} is not installed: install ${name} (Debian, Ubuntu: apt install ${name}).`,
-  );
+  const programs = mode === 'production' ? [...PROGRAMS, ...FOR_PRODUCTION] : PROGRAMS;
+  const missing = programs
+    .filter(([program]) => !PATH.split(':').some((folder) => isExecutable(resolve(folder, program))))
+    .map(
+      ([program, name]) =>
+        `${program} is not installed: install ${name} (Debian, Ubuntu: apt install ${name}).`,
+    );
   // The Sandbox class itself calls unsquashfs by this path.
   if (!isExecutable('/usr/bin/unsquashfs')) {
     missing.push('/usr/bin/unsquashfs is missing: install squashfs-tools (apt install squashfs-tools).');
+  }
+  if (mode === 'production' && process.getuid?.() !== 0) {
+    missing.push('Production mode needs root: run as root, or use local mode.');
+  }
+  if (mode === 'production' && !existsSync('/dev/fuse')) {
+    missing.push(
+      '/dev/fuse is missing: load the module fuse (in Docker: --device /dev/fuse), or use local mode.',
+    );
   }
   if (missing.length === 0 && !unshareOptions()) {
     missing.push(

@@ -52,7 +52,7 @@ const LONGEST_FOLDER = 107 - '/12345678/io/s'.length;
 
 /** Starts an engine. It ends, with all its containers, when this process does. */
 export async function startEngine(options: EngineOptions = {}): Promise<Engine> {
-  const missing = checkHost();
+  const missing = checkHost(options.certificate === undefined ? 'local' : 'production');
   const unshare = unshareOptions();
   if (!unshare || missing.length > 0) {
     throw new Error(`The local engine cannot run here.\n${missing.join('\n')}`);

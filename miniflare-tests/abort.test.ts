@@ -5,16 +5,17 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { until, World } from './world.ts';
+import type { Call } from '../local-engine/index.ts';
+import { isUnpacking, isUploading, until, World } from './world.ts';
 
 /** The snapshotter's main module with sandboxes that log their sessions. */
 const WITH_SESSIONS = fileURLToPath(new URL('./caller/sessions.mjs', import.meta.url));
 
 let world: World;
-let holdAt: ((method: string, command: string) => boolean) | undefined;
+let holdAt: ((call: Call) => boolean) | undefined;
 let held: PromiseWithResolvers<void>;
 let release: PromiseWithResolvers<void>;
-const seen: string[] = [];
+const seen: Call[] = [];
 
 beforeEach(async () => {
   holdAt = undefined;
@@ -23,9 +24,9 @@ beforeEach(async () => {
   seen.length = 0;
   world = await World.start({
     snapshotter: { main: WITH_SESSIONS },
-    onCall: async ({ method, command = '' }) => {
-      seen.push(method);
-      if (!holdAt?.(method, command)) return;
+    onCall: async (call) => {
+      seen.push(call);
+      if (!holdAt?.(call)) return;
       holdAt = undefined;
       held.resolve();
       await release.promise;
@@ -36,8 +37,8 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 const lines = (what: string) => world.log.filter((line) => line.includes(what)).length;
-const isArchiving = (method: string) => method === 'backup.createArchive';
-const isUnpacking = (_: string, command: string) => command.includes('unsquashfs');
+const isArchiving = ({ method }: Call) => method === 'backup.createArchive';
+const isDeletingSession = ({ method }: Call) => method === 'utils.deleteSession';
 
 describe('a signal that has fired already', () => {
   test('lets no snapshot start', async () => {
@@ -84,8 +85,8 @@ describe('a signal that fires', () => {
     const error = await call; // while the archive is still being held
     assert.deepEqual([error.code, error.kind], ['ABORTED', 'transient']);
     release.resolve();
-    await until(() => seen.includes('files.readFileStream'));
-    await until(async () => seen.includes('utils.deleteSession') && (await world.objects()).length === 0);
+    await until(() => seen.some(isUploading));
+    await until(async () => seen.some(isDeletingSession) && (await world.objects()).length === 0);
   });
 
   test('during a restore ends the wait at once, and the new sandbox is destroyed', async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 
-import { World } from './world.ts';
+import { isUnpacking, isUploading, World } from './world.ts';
 import type { SnapshotRef } from '../client/src/index.ts';
 import type { Thrown } from './caller/steps.ts';
 
@@ -58,8 +58,6 @@ function killAt(matches: (call: Call) => boolean, times = Infinity) {
   };
 }
 
-const isUnpacking = ({ command }: Call) => command?.includes('unsquashfs') ?? false;
-
 describe('a snapshot', () => {
   beforeEach(remember);
 
@@ -83,9 +81,12 @@ describe('a snapshot', () => {
     assert.ok(['SANDBOX_NOT_RUNNING', 'SANDBOX_REPLACED'].includes(error.code ?? ''), error.message);
   });
 
-  for (const method of ['backup.createArchive', 'files.readFileStream']) {
-    test(`whose container is killed at ${method} is not taken`, async () => {
-      killAt((call) => call.method === method);
+  for (const [at, matches] of Object.entries({
+    'as it makes the archive': ({ method }: Call) => method === 'backup.createArchive',
+    'as it uploads the archive': isUploading,
+  })) {
+    test(`whose container is killed ${at} is not taken`, async () => {
+      killAt(matches);
       const error = await failsWithoutTrace(world.snapshot(origin));
       assert.equal(error.code, 'SANDBOX_REPLACED', error.message);
       assert.ok(error.cause, 'the cause is kept');
@@ -223,7 +224,7 @@ describe('a restore', () => {
   });
 
   test('from an archive that was broken from the start fails, and leaves no sandbox', async () => {
-    const backup = await world.sandbox(origin, 'createBackup', { dir: '/workspace', localBucket: true });
+    const backup = await world.backUp(origin);
     const { sizeBytes } = JSON.parse((await world.read(`backups/${backup.id}/meta.json`)) ?? '');
     await world.write(`backups/${backup.id}/data.sqsh`, 'x'.repeat(sizeBytes));
     const broken = await world.rpc('import', { sandboxId: origin, backup });

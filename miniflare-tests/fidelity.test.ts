@@ -3,10 +3,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { modeOfRun } from '../scripts/local.ts';
 import { World } from './world.ts';
 
-/** Hashes names, kinds, modes, owners, times, link targets and contents of a tree. */
-const HASH = 'tar --sort=name --format=gnu --numeric-owner -C /workspace -cf - . | sha256sum';
+/** In local mode an archive is unpacked; in production it is mounted, below an overlay. */
+const LOCAL = modeOfRun() === 'local';
+
+/**
+ * Hashes names, kinds, modes, owners, times in whole seconds, link targets and contents of a tree; in local mode also which
+ * files are hard links of each other, and what the directory itself is.
+ */
+const HASH = LOCAL
+  ? 'tar --sort=name --format=gnu --numeric-owner -C /workspace -cf - . | sha256sum'
+  : `cd /workspace && find . -mindepth 1 -print0 | LC_ALL=C sort -z |
+      tar --null --no-recursion --hard-dereference --format=gnu --numeric-owner -T - -cf - | sha256sum`;
 
 const ODD = String.raw`
   printf 1 > ' blanks at the ends '; printf 2 > $'line\nbreak'; printf 3 > "it's \"quoted\""; printf 4 > '$(echo no)'
@@ -58,13 +68,41 @@ describe('a snapshot', () => {
     });
   }
 
+  test('keeps times in whole seconds', async () => {
+    await world.exec('times', 'mkdir dir; touch dir/file; touch -d "2001-02-03 04:05:06.789Z" dir/file dir');
+    const { ref } = await world.restore(await world.snapshot('times'));
+    assert.equal(
+      await world.exec(ref.sandboxId, 'stat -c %.3Y dir dir/file'),
+      '981173106.000\n981173106.000\n',
+    );
+  });
+
+  const links = LOCAL ? 'keeps hard links' : 'brings hard links back as separate files of the same content';
+  test(links, async () => {
+    await world.exec('links', 'echo 1 > one; ln one other');
+    const { ref } = await world.restore(await world.snapshot('links'));
+    const print = 'cat one other; stat -c %h one other; echo 2 >> one; cat other';
+    assert.equal(await world.exec(ref.sandboxId, print), LOCAL ? '1\n1\n2\n2\n1\n2\n' : '1\n1\n1\n1\n1\n');
+  });
+
+  const root = LOCAL ? 'keeps the mode and the time' : 'keeps neither the mode nor the time';
+  test(`${root} of the directory itself`, async () => {
+    const dir = '/workspace/kept';
+    await world.exec('itself', `mkdir ${dir}; : > ${dir}/file; chmod 750 ${dir}; touch -d @981173106 ${dir}`);
+    const ref = await world.snapshot('itself', { dir });
+    const { sandboxId } = (await world.restore(ref)).ref;
+    const [mode, time] = (await world.exec(sandboxId, `stat -c '%a %Y' ${dir}`)).trim().split(' ');
+    if (LOCAL) assert.deepEqual([mode, time], ['750', '981173106']);
+    else assert.ok(mode === '755' && Number(time) > 981173106, `${mode} ${time}`);
+  });
+
   test('leaves processes and what is outside of the directory behind', async () => {
     await world.exec(
       'outside',
       'echo w > file; echo t > /tmp/file; export VARIABLE=set; sleep 1000 & echo started',
     );
     const { ref } = await world.restore(await world.snapshot('outside'));
-    const probe = 'ls /workspace /tmp; echo "$VARIABLE"; pgrep -c sleep || true';
+    const probe = 'ls -I "session-*" /workspace /tmp; echo "$VARIABLE"; pgrep -c sleep || true';
     assert.equal(await world.exec(ref.sandboxId, probe), '/tmp:\n\n/workspace:\nfile\n\n0\n');
   });
 });

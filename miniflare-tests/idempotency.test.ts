@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
-import { until, World } from './world.ts';
+import { isUnpacking, until, World } from './world.ts';
 import type { SnapshotRef } from '../client/src/index.ts';
 
 interface Call {
@@ -30,7 +30,6 @@ beforeEach(async () => {
   await world.exec(origin, 'echo x > file');
 });
 
-const isUnpacking = ({ command }: Call) => command?.includes('unsquashfs') ?? false;
 const isArchiving = ({ method }: Call) => method === 'backup.createArchive';
 
 /** Counts the calls that match, and holds each until all may go on. */

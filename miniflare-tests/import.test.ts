@@ -27,8 +27,7 @@ interface Handle {
 }
 
 /** A backup that the application makes itself. */
-const backUp = (options: object = {}): Promise<Handle> =>
-  world.sandbox(origin, 'createBackup', { dir: '/workspace', localBucket: true, ...options });
+const backUp = (options: object = {}): Promise<Handle> => world.backUp(origin, options);
 
 const imported = (backup: unknown, options: object = {}): Promise<SnapshotRef> =>
   world.rpc('import', { sandboxId: origin, backup, ...options });

@@ -120,6 +120,21 @@ test('another directory, exclusions and a compression are passed on', async () =
   assert.equal(await world.exec(workspace.ref.sandboxId, 'find /home/me -type f'), '/home/me/kept\n');
 });
 
+test('a directory is restored although the one above it is not there', async () => {
+  await using world = await World.start();
+  await world.exec('deep', 'mkdir -p a/b/c; echo x > a/b/c/file');
+  for (const dir of ['/workspace/a/b', '/workspace/a/b/c/']) {
+    const ref = await world.snapshot('deep', { dir });
+    await world.restores(ref, 'cat a/b/c/file; pwd', 'x\n/workspace\n');
+  }
+  const workspace = world.workspace('deep');
+  await workspace.create({ dir: '/workspace/a/b' });
+  await workspace.exec('echo y > /workspace/a/b/file');
+  await workspace.stop();
+  await workspace.start();
+  assert.equal(await workspace.exec('cat /workspace/a/b/file'), 'y\n');
+});
+
 test('an answer says how the snapshot is called, and how large it is', async () => {
   await using world = await World.start();
   await world.exec('named', 'echo x > file');

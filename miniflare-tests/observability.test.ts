@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
-import { until, World } from './world.ts';
+import type { Call } from '../local-engine/index.ts';
+import { isUnpacking, until, World } from './world.ts';
 
 const METERED = fileURLToPath(new URL('./caller/metered.mjs', import.meta.url));
 
@@ -97,13 +98,13 @@ test('what an alarm lets go is told in a line of its own', async () => {
 
 describe('what goes on after its caller has left', () => {
   let world: World;
-  let holdAt: ((method: string, command: string) => boolean) | undefined;
+  let holdAt: ((call: Call) => boolean) | undefined;
   let held: PromiseWithResolvers<void>;
   let release: PromiseWithResolvers<void>;
   before(async () => {
     world = await World.start({
-      onCall: async ({ method, command = '' }) => {
-        if (!holdAt?.(method, command)) return;
+      onCall: async (call) => {
+        if (!holdAt?.(call)) return;
         holdAt = undefined;
         held.resolve();
         await release.promise;
@@ -118,7 +119,7 @@ describe('what goes on after its caller has left', () => {
   after(() => world[Symbol.asyncDispose]());
 
   test('is told in a line with the same correlation id', async () => {
-    holdAt = (_, command) => command.includes('unsquashfs');
+    holdAt = isUnpacking;
     const ref = await world.snapshot('origin');
     const call = world.failure(world.rpc('restore', { ref }, true));
     await held.promise;
@@ -139,8 +140,8 @@ describe('attempts and deeds', () => {
   let kills = 0;
   before(async () => {
     world = await World.start({
-      onCall: async ({ sandboxId, command = '' }) => {
-        if (command.includes('unsquashfs') && kills-- > 0) await world.killHex(sandboxId);
+      onCall: async (call) => {
+        if (isUnpacking(call) && kills-- > 0) await world.killHex(call.sandboxId);
       },
     });
   });

@@ -138,7 +138,7 @@ describe('a backup of the application itself', () => {
     await using world = await World.start();
     await world.exec('own', 'echo x > file');
     const ref = await world.snapshot('own');
-    const backup = await world.sandbox('own', 'createBackup', { dir: '/workspace', localBucket: true });
+    const backup = await world.backUp('own');
     const forged = structuredClone(ref);
     forged.ref.backup = backup;
     assert.equal((await world.failure(world.restore(forged))).code, 'REF_MISMATCH');

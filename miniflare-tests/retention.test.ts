@@ -201,7 +201,7 @@ test('the newest of each day and week stay', async () => {
     'Monday after, late': day('2026-11-09', '05'),
   };
   for (const [label, createdAt] of Object.entries(times)) {
-    const backup = await world.sandbox(origin, 'createBackup', { dir: '/workspace', localBucket: true });
+    const backup = await world.backUp(origin);
     const key = `backups/${backup.id}/meta.json`;
     const metadata = { ...JSON.parse((await world.read(key)) ?? ''), createdAt, ttl: 1e9 };
     await world.write(key, JSON.stringify(metadata));

@@ -32,8 +32,7 @@ const markOf = (snapshotId: string, sandboxId: string) => `snapshotter/1 ${snaps
 
 /** A backup in the bucket that the snapshotter did not make, with this name. Its keys. */
 async function backup(name: string | undefined): Promise<string[]> {
-  const options = { dir: '/workspace', localBucket: true, ...(name === undefined ? {} : { name }) };
-  const { id } = await world.sandbox(owner, 'createBackup', options);
+  const { id } = await world.backUp(owner, name === undefined ? {} : { name });
   return [`backups/${id}/data.sqsh`, `backups/${id}/meta.json`];
 }
 
@@ -46,7 +45,17 @@ async function deleted(sandboxId: string): Promise<string> {
 
 const sweep = (options: object = {}): Promise<Sweep> => world.rpc('sweep', { graceSeconds: 0, ...options });
 
-const COUNTS = { seen: 1, young: 0, unmarked: 0, owned: 1, swept: 0, failed: 0, dryRun: false };
+const COUNTS = {
+  seen: 1,
+  young: 0,
+  unmarked: 0,
+  owned: 1,
+  swept: 0,
+  failed: 0,
+  unowned: 0,
+  unownedObjects: [] as object[],
+  dryRun: false,
+};
 
 test('what a ledger owns stays', async () => {
   assert.deepEqual(await sweep(), COUNTS);
@@ -207,6 +216,36 @@ describe('what does not carry the mark is the application’s, and stays:', () =
   });
 });
 
+describe('half a backup', () => {
+  test('without metadata stays, and is listed as unowned over RPC and HTTP', async () => {
+    const id = randomUUID();
+    const key = `backups/${id}/data.sqsh`;
+    await world.write(key, 'an archive');
+    const objects = await world.objects();
+    for (const swept of [
+      await sweep(),
+      await sweep({ dryRun: true }),
+      await world.http('sweep', { graceSeconds: 0 }),
+    ]) {
+      const [{ ageSeconds, ...object }] = swept.unownedObjects as [{ ageSeconds: number }];
+      assert.deepEqual([swept.seen, swept.unowned, object], [1, 1, { key, sizeBytes: 10 }]);
+      assert.ok(ageSeconds >= 0 && ageSeconds < 600, `${ageSeconds} s`);
+    }
+    assert.deepEqual(await world.objects(), objects);
+  });
+
+  test('without metadata is not counted while it is younger than the grace period', async () => {
+    await world.write(`backups/${randomUUID()}/data.sqsh`, 'an archive');
+    assert.deepEqual(await sweep({ graceSeconds: 3600 }), { ...COUNTS, young: 1, owned: 0 });
+  });
+
+  test('without an archive goes where it carries the mark', async () => {
+    const [archive] = await backup(markOf(await deleted(owner), owner));
+    await world.delete(archive as string);
+    assert.deepEqual(await sweep(), { ...COUNTS, seen: 2, swept: 1 });
+  });
+});
+
 test('a capture that is under way is not swept', async () => {
   const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using slow = await World.start({
@@ -234,7 +273,8 @@ test('the cron trigger sweeps, and logs what came of it', async () => {
   await until(() => world.log.slice(logged).some(isOurs));
   const line = JSON.parse(world.log.findLast(isOurs) ?? '');
   assert.equal(line.outcome, 'success');
-  assert.deepEqual(line.counts, { ...COUNTS, seen: 2, young: 2, owned: 0 });
+  const { unownedObjects: _, ...counts } = COUNTS;
+  assert.deepEqual(line.counts, { ...counts, seen: 2, young: 2, owned: 0 });
 });
 
 /** What the SDK stores beside an archive. */

@@ -4,8 +4,15 @@ import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { SNAPSHOTTER, startLocal, type Local, type LocalWorker, type Mode } from '../scripts/local.ts';
-import type { EngineOptions } from '../local-engine/index.ts';
+import {
+  modeOfRun,
+  SNAPSHOTTER,
+  startLocal,
+  type Local,
+  type LocalWorker,
+  type Mode,
+} from '../scripts/local.ts';
+import type { Call, EngineOptions } from '../local-engine/index.ts';
 import type { Page, SnapshotRef, Summary, TakenSnapshot, WorkspaceRef } from '../client/src/index.ts';
 import type { Answer, Step, Thrown } from './caller/steps.ts';
 import { Named } from './workspaces/named.ts';
@@ -42,6 +49,21 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   while (!(await condition())) await setTimeout(5);
 }
 
+/** What a session printed, with the end of the last line, which the SDK drops. */
+export function lines(stdout: string): string {
+  return stdout === '' ? '' : `${stdout}\n`;
+}
+
+/** Whether a call unpacks or mounts a backup, in either mode. */
+export function isUnpacking({ method, command }: Pick<Call, 'method' | 'command'>): boolean {
+  return method === 'backup.restoreArchive' || (command?.includes('unsquashfs') ?? false);
+}
+
+/** Whether a call sends an archive on its way to the bucket, in either mode. */
+export function isUploading({ method, command }: Pick<Call, 'method' | 'command'>): boolean {
+  return method === 'files.readFileStream' || (command?.includes('curl -sSf -X PUT') ?? false);
+}
+
 /** An answer of the HTTP API. */
 export interface HttpAnswer {
   status: number;
@@ -49,16 +71,22 @@ export interface HttpAnswer {
   body: any;
 }
 
-type Call = (method: string, options?: unknown, signal?: boolean) => Promise<any>;
+type Operation = (method: string, options?: unknown, signal?: boolean) => Promise<any>;
 
 /** Workers, sandboxes and a bucket. */
 export class World implements AsyncDisposable {
   /** The lines that the Workers logged. */
   readonly log: string[] = [];
+  /** How archives travel in it. */
+  readonly mode: Mode;
   #local!: Local;
 
+  private constructor(mode: Mode) {
+    this.mode = mode;
+  }
+
   static async start(options: WorldOptions = {}): Promise<World> {
-    const world = new World();
+    const world = new World(options.mode ?? modeOfRun());
     const { vars, ...snapshotter } = options.snapshotter ?? {};
     const application = options.sandboxesOf === 'application' || options.clock === true;
     const another = { config: ANOTHER_SNAPSHOTTER, vars: { API_TOKEN: TOKEN } };
@@ -75,7 +103,7 @@ export class World implements AsyncDisposable {
         ...(options.another ? [another] : []),
       ],
       onLog: (line) => world.log.push(line),
-      ...(options.mode ? { mode: options.mode } : {}),
+      mode: world.mode,
       ...(options.onCall ? { engine: { onCall: options.onCall } } : {}),
       ...(options.persist ? { persist: options.persist } : {}),
     });
@@ -101,18 +129,18 @@ export class World implements AsyncDisposable {
   }
 
   /** Calls an operation over RPC. */
-  rpc: Call = (method, options, signal) =>
+  rpc: Operation = (method, options, signal) =>
     this.#value({ do: 'rpc', method, options, ...(signal ? { signal } : {}) });
 
   /** Calls an operation over the binding's fetch; throws the problem where that is the answer. */
-  http: Call = async (method, options) => {
+  http: Operation = async (method, options) => {
     const { status, body } = await this.fetch(`/v1/${method}`, { body: JSON.stringify(options) });
     if (status !== 200) throw Object.assign(new Error(body.message), body);
     return body;
   };
 
   /** Calls an operation of the other deployment. */
-  another: Call = async (method, options) => {
+  another: Operation = async (method, options) => {
     const worker = await this.#local.miniflare.getWorker('another-snapshotter');
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(options) };
@@ -219,16 +247,22 @@ export class World implements AsyncDisposable {
     await this.#value({ do: 'abort' });
   }
 
-  /** Runs a command in a sandbox, and answers what it printed; it must succeed. */
+  /** Runs a command in the default session of a sandbox, and answers the lines that it printed; it must succeed. */
   async exec(id: string, command: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.sandbox(id, 'exec', command);
     assert.equal(exitCode, 0, stderr);
-    return stdout;
+    return lines(stdout);
   }
 
   /** Calls a method of the SDK's client. */
   sandbox(id: string, method: string, ...args: unknown[]): Promise<any> {
     return this.#value({ do: 'sandbox', id, method, args });
+  }
+
+  /** A backup that the application makes itself, of /workspace where the options say nothing else. */
+  backUp(id: string, options: object = {}): Promise<{ id: string; dir: string }> {
+    const ofMode = this.mode === 'local' ? { localBucket: true } : {};
+    return this.sandbox(id, 'createBackup', { dir: '/workspace', ...ofMode, ...options });
   }
 
   /** Kills the container of a sandbox, as a crash would. */

@@ -98,9 +98,9 @@ type Json = Extract<Env[string], { type: 'json' }>['value'];
 
 /** Starts Workers and the engine of their sandboxes. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
-  const missing = checkHost();
-  if (missing.length > 0) throw new Error(missing.join('\n'));
   const mode = options.mode ?? modeOfRun();
+  const missing = checkHost(mode);
+  if (missing.length > 0) throw new Error(missing.join('\n'));
   let miniflare: Miniflare | undefined;
   const s3 = mode === 'production' ? await startS3(CREDENTIALS, () => miniflare?.ready) : undefined;
   const workers = await Promise.all(options.workers.map((worker) => describe(worker, s3)));

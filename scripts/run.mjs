@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 
 import { build } from './build.mjs';
-import { at, chromium, output, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
+import { at, chromium, output, overlays, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
 import { pages } from './pages.mjs';
 import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
 
@@ -52,6 +52,10 @@ const commands = {
     buildTestWorkers();
     run('cargo', ['build', '--package', 'snapshotter-cli', '--locked', '--quiet']);
     run('node', ['scripts/test.ts', ...args]);
+  },
+  'test:matrix': () => {
+    sandboxes();
+    run('node', ['scripts/matrix.ts', ...args]);
   },
   simulate: () => {
     rust();
@@ -118,6 +122,7 @@ function worker() {
 /** The Worker, and what its sandboxes run on. */
 function sandboxes() {
   squashfs();
+  overlays();
   worker();
 }
 

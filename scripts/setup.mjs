@@ -114,6 +114,20 @@ export function squashfs() {
   );
 }
 
+/** What sandboxes in production mode transfer and mount their archives with, where the machine can run that mode at all. */
+export function overlays() {
+  if (process.getuid?.() !== 0 || !existsSync('/dev/fuse')) return;
+  const why = 'Sandboxes in production mode need it.';
+  for (const [name = '', command = ''] of [
+    ['squashfuse', 'squashfuse'],
+    ['fuse-overlayfs', 'fuse-overlayfs'],
+    ['fuse3', 'fusermount3'],
+    ['curl', 'curl'],
+    ['openssl', 'openssl'],
+  ])
+    debian(name, [command], why);
+}
+
 /** The browser that tests look at pages with. */
 export function chromium() {
   debian('chromium', ['chromium'], 'Tests look at pages with it.');

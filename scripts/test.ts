@@ -1,19 +1,15 @@
-// `npm test`: every test, native and in workerd. Closes with one line: N passed, M failed.
+// `npm test`: every test, native and in workerd, and the fast end-to-end suites in production mode as well. Closes with
+// one line: N passed, M failed.
 
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 import { at, environment } from './setup.mjs';
+import { COLUMNS, fast, runColumn, sum, type Count } from './suites.ts';
 
 /** How many files of tests run at the same time. They wait for Workers more than they compute. */
 const AT_ONCE = Math.max(2, availableParallelism() - 1);
-
-/** How many tests a runner counted. */
-interface Count {
-  passed: number;
-  failed: number;
-}
 
 const suites = globSync(
   [
@@ -51,16 +47,18 @@ const counts = [
     /^ℹ pass (\d+)\nℹ fail (\d+)/gm,
   ),
 ];
+for (const column of COLUMNS) {
+  if (column.mode === 'production') counts.push(await runColumn(column, fast(), AT_ONCE));
+}
 
-const passed = counts.reduce((sum, count) => sum + count.passed, 0);
-const failed = counts.reduce((sum, count) => sum + count.failed, 0);
+const { passed, failed } = sum(counts);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 /** Runs a test runner, shows what it prints, and adds up its closing lines. One that breaks counts as a failure. */
 async function count(command: string, args: string[], closing: RegExp): Promise<Count> {
   const { status, output } = await run(command, args);
-  const total = { passed: 0, failed: 0 };
+  const total = { passed: 0, failed: 0, skipped: 0 };
   for (const [, passed, failed] of output.matchAll(closing)) {
     total.passed += Number(passed);
     total.failed += Number(failed);
@@ -70,7 +68,11 @@ async function count(command: string, args: string[], closing: RegExp): Promise<
 }
 
 function run(command: string, args: string[]): Promise<{ status: number | null; output: string }> {
-  const child = spawn(command, args, { cwd: at(), env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(command, args, {
+    cwd: at(),
+    env: environment({ SANDBOX_MODE: 'local' }),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;

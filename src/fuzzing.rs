@@ -67,10 +67,10 @@ pub fn storage_failed(failure: Failure) -> Error {
     failures::from_storage(failure, "reading")
 }
 
-/// The backup whose metadata is kept by a key, and the key that it is kept by.
+/// The backup that the object of a key belongs to, and the key of that object.
 pub fn backup_of(key: &str) -> Option<(BackupId, String)> {
-    let id = backups::backup_of(key)?;
-    let own = backups::metadata_key(&id);
+    let (id, part) = backups::part_of(key)?;
+    let own = backups::key_of(&id, part);
     Some((id, own))
 }
 

@@ -80,6 +80,9 @@ pub trait Visit {
     /// As [`Sandboxes::probe`].
     fn probe(&self, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>>;
 
+    /// Makes a directory, and those above it, in the container, which is started where it isn't running. Opens no session.
+    fn make_directory(&self, dir: &Directory) -> impl Future<Output = Result<(), Failure>>;
+
     /// Stores a backup in R2. **A sandbox that isn't running is started, and an empty backup stored.**
     fn create_backup(&self, options: &BackupOptions) -> impl Future<Output = Result<BackupHandle, Failure>>;
 
@@ -181,6 +184,11 @@ pub trait Sandboxes {
         files: &[String],
     ) -> impl Future<Output = Result<BTreeMap<String, String>, Failure>>;
 
+    /// Paths in the directory, relative to it, that git ignores and that contain a slash: the first of them, and one more than
+    /// [`MAX_NAMED`](crate::model::exclude::MAX_NAMED) at most. None where there is no git, or the directory is in no repository.
+    /// A container that isn't running is started.
+    fn ignored_below(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
+
     /// Changes count from now on.
     fn watch(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
 
@@ -220,10 +228,10 @@ pub trait BackupStore {
     /// The first `length` bytes of a backup's archive, or as many as it has; `None` only when it is definitely not there.
     fn archive_head(&self, id: &BackupId, length: u32) -> impl Future<Output = Result<Option<Vec<u8>>, Failure>>;
 
-    /// The keys of a backup's objects.
+    /// The keys of a backup's objects: of its archive, and of its metadata.
     fn objects(&self, id: &BackupId) -> Vec<String>;
 
-    /// A page of the backups that have metadata, from a cursor of the page before on.
+    /// A page of the objects of backups, from a cursor of the page before on.
     fn list(&self, cursor: Option<&str>) -> impl Future<Output = Result<Listing, Failure>>;
 
     /// Deletes both objects of a backup. One that isn't there is fine.

@@ -64,6 +64,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   ROUTE_NOT_FOUND: 'not_found',
   PAYLOAD_TOO_LARGE: 'resource_exhausted',
   UNSUPPORTED: 'unsupported',
+  EXCLUDE_UNSUPPORTED: 'unsupported',
   UNSUPPORTED_REF_VERSION: 'unsupported',
   LEDGER_TOO_NEW: 'unsupported',
   GIT_MISSING: 'unsupported',

@@ -134,7 +134,10 @@ export interface SnapshotOptions extends Session {
   compression?: Compression;
   /** The directory to capture; the deployment's default where absent. */
   dir?: string;
-  /** Patterns of paths to leave out, relative to the directory: `node_modules`, `*.log`. */
+  /**
+   * Patterns of names to leave out, at any depth: `node_modules`, `*.log`. Patterns with a slash are
+   * refused.
+   */
   excludes?: string[];
   /** Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent. */
   expirationSeconds?: number;
@@ -144,7 +147,7 @@ export interface SnapshotOptions extends Session {
    * @default false
    */
   fresh?: boolean;
-  /** Whether to leave out what git ignores. */
+  /** Whether to leave out what git ignores. Refused where that is in a subdirectory. */
   gitignore?: boolean;
   /** A key by which the same call can be made again, and gets the same answer. */
   idempotencyKey?: string;
@@ -646,8 +649,32 @@ export interface Sweep {
   swept: number;
   /** Could not be looked at or deleted: left for the next time. */
   failed: number;
+  /**
+   * Archives without metadata, older than the grace period. They carry no mark, so they are never
+   * deleted and not among the backups seen: each may be an application's own upload, or what a sandbox
+   * left that died while it stored a backup.
+   * @default 0
+   */
+  unowned: number;
+  /**
+   * The first of these, in the order of their keys.
+   * @default []
+   *
+   * @maxItems 100
+   */
+  unownedObjects: UnownedObject[];
   /** Whether nothing was deleted. */
   dryRun: boolean;
+}
+
+/** An object in the bucket that no ledger can own. */
+export interface UnownedObject {
+  /** Its key in the bucket. */
+  key: string;
+  /** Its size, in bytes. */
+  sizeBytes: number;
+  /** How long ago it was written, in seconds. */
+  ageSeconds: number;
 }
 
 /** A bucket to sweep. */
@@ -863,6 +890,7 @@ export type Code =
   | 'INVALID_ARGUMENT'
   | 'INVALID_SANDBOX_ID'
   | 'INVALID_DIRECTORY'
+  | 'EXCLUDE_UNSUPPORTED'
   | 'INVALID_LABEL'
   | 'INVALID_REF'
   | 'FOREIGN_REF'

@@ -18,19 +18,27 @@ interface ArchiveOptions {
 }
 
 /**
- * The files that git ignores below a directory, as patterns for mksquashfs. One string character per byte, since
- * names need not be text. What one line of an exclude file cannot hold is left out, and so stays in the archive.
+ * The files that git ignores below a directory, as patterns for mksquashfs. Names that git quotes, or that begin or end
+ * in a blank, are not met by their pattern, and so stay in the archive.
  */
 async function ignoredByGit(dir: string): Promise<string[]> {
-  const git = (...args: string[]) => run('git', ['-c', 'safe.directory=*', '-C', dir, ...args]);
+  const git = (...args: string[]) => run('git', ['-C', dir, '-c', 'core.quotePath=false', ...args]);
   const inside = await git('rev-parse', '--is-inside-work-tree');
-  if (inside.stdout.toString().trim() !== 'true') return [];
-  const { stdout } = await git('ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', '.');
-  return stdout
-    .toString('latin1')
-    .split('\0')
-    .filter((name) => name !== '' && !/[\0-\x1f\x7f]|^ | $|^\.\.\. /.test(name))
-    .map((name) => name.replaceAll(/[\\*?[\]#]/g, String.raw`\$&`));
+  if (`${inside.stdout}`.trim() !== 'true') return [];
+  const { stdout } = await git('ls-files', '--others', '-i', '--exclude-standard', '--', '.');
+  return `${stdout}`
+    .split('\n')
+    .map((name) => name.trim().replaceAll(/[\\*?[\]]/g, String.raw`\$&`))
+    .filter((name) => name !== '');
+}
+
+/** A pattern without the `**` that mksquashfs does not know; undefined where nothing is left of it. */
+function normalized(pattern: string): string | undefined {
+  const single = pattern
+    .replace(/^(\*\*\/)+/, '')
+    .replaceAll(/(\/\*\*)+(?=\/)/g, '')
+    .replace(/\/\*\*$/, '');
+  return single === '' || single === '**' ? undefined : single;
 }
 
 async function createArchive(
@@ -46,15 +54,18 @@ async function createArchive(
   if (!info?.isDirectory()) fail('there is no such directory in the sandbox');
 
   const { format = 'lz4', threads = 8 } = options.compression ?? {};
-  const patterns = [
+  const given = [
     ...(options.gitignore ? await ignoredByGit(dir) : []),
-    ...(options.excludes ?? []).map((pattern) => Buffer.from(pattern).toString('latin1')),
+    ...(options.excludes ?? []).flatMap((pattern) => normalized(pattern) ?? []),
   ];
+  // With dots a pattern holds at every depth. One with a slash loses more than it says then: the whole of its first
+  // directory, as with the published container server (cloudflare/sandbox-sdk 859).
+  const patterns = new Set(given.flatMap((pattern) => [pattern, `... ${pattern}`]));
   const args = [dir, archivePath, '-comp', format, '-processors', String(threads)];
-  args.push('-no-progress', '-noappend', '-exit-on-error');
+  args.push('-no-progress', '-noappend');
   const excludeFile = `${archivePath}.exclude`;
-  if (patterns.length > 0) {
-    await writeFile(excludeFile, patterns.map((pattern) => `${pattern}\n`).join(''), 'latin1');
+  if (patterns.size > 0) {
+    await writeFile(excludeFile, [...patterns].map((pattern) => `${pattern}\n`).join(''));
     args.push('-wildcards', '-ef', excludeFile);
   }
   const result = await run('mksquashfs', args, { cwd: '/' });
@@ -99,9 +110,10 @@ async function uploadParts({ archivePath, parts }: { archivePath: string; parts:
 }
 
 /**
- * Uses up inode numbers until new files have higher ones than those in an archive. fuse-overlayfs shows the numbers of
- * both layers as they are: where one is in both, `find` sees loops of directories, and other tools take two files for
- * one. An archive has the numbers from 1 to its count of inodes; most disks are far beyond them, so that nothing is to do.
+ * Uses up inode numbers until new files have higher ones than those in an archive, which squashfuse counts from 1.
+ * fuse-overlayfs shows the numbers of both layers as they are: where a number is in both, `find` sees loops of
+ * directories, and other tools take two files for one. Most disks are far beyond the files of an archive, so that there
+ * is nothing to do; on a tmpfs there is.
  */
 async function passNumbers(archivePath: string): Promise<void> {
   const archive = await open(archivePath);

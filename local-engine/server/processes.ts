@@ -4,7 +4,7 @@ import { SandboxError } from './errors.ts';
 import { eventStream } from './events.ts';
 import type { Api } from './rpc.ts';
 import { killGroup, run, textOutput, type Stream } from './run.ts';
-import type { ExecuteOptions, Sessions } from './sessions.ts';
+import { NO_SESSION, type ExecuteOptions, type Sessions } from './sessions.ts';
 
 interface Started {
   id: string;
@@ -50,17 +50,15 @@ export function processes(sessions: Sessions): Api {
       options: ExecuteOptions & { processId?: string } = {},
     ) {
       const id = options.processId ?? `proc_${randomUUID()}`;
-      const env = await sessions.environmentOf(sessionId, options.env);
+      const how = await sessions.background(sessionId, options);
       return new Promise((resolve, reject) => {
         const entry = { log: [], listeners: new Set() } as unknown as Entry;
         const output = textOutput((type, data) => {
           entry.log.push({ type, data });
           for (const listener of entry.listeners) listener(type, data);
-        });
+        }, sessionId !== NO_SESSION);
         const ended = run('bash', ['-c', command], {
-          cwd: options.cwd ?? sessions.cwd(sessionId),
-          env,
-          timeoutMs: options.timeoutMs,
+          ...how,
           onOutput: output.add,
           onStart(pid) {
             entry.info = { id, pid, command, status: 'running', startTime: new Date().toISOString() };

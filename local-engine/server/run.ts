@@ -11,14 +11,23 @@ const STREAMS = ['stdout', 'stderr'] as const;
 /** Where output goes while a program runs. */
 export type OnOutput = (stream: Stream, data: Buffer) => void;
 
-/** Decodes output as it comes; characters may be cut anywhere. */
-export function textOutput(send: (stream: Stream, text: string) => void): { add: OnOutput; end(): void } {
+/** Decodes output as it comes; characters may be cut anywhere. With `lines`, the last line is given an end where it has none. */
+export function textOutput(
+  send: (stream: Stream, text: string) => void,
+  lines = false,
+): { add: OnOutput; end(): void } {
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const last = { stdout: '\n', stderr: '\n' };
   const decode = (stream: Stream, data?: Buffer) => {
     const text = decoders[stream].decode(data, { stream: data !== undefined });
     if (text) send(stream, text);
+    last[stream] = text.at(-1) ?? last[stream];
   };
-  return { add: decode, end: () => STREAMS.forEach((stream) => decode(stream)) };
+  const end = (stream: Stream) => {
+    decode(stream);
+    if (lines && last[stream] !== '\n') send(stream, '\n');
+  };
+  return { add: decode, end: () => STREAMS.forEach(end) };
 }
 
 /** How a program runs. */
@@ -43,10 +52,13 @@ export function exitStatus(code: number | null, signal: NodeJS.Signals | null): 
   return code ?? 128 + constants.signals[signal ?? 'SIGKILL'];
 }
 
-/** Kills a program and all that it started, when it leads a process group. */
-export function killGroup(pid: number | undefined): void {
+/** How long a program may take to end after its time is over. */
+const GRACE_MS = 5000;
+
+/** Sends a signal to a program and all that it started, when it leads a process group. */
+export function killGroup(pid: number | undefined, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+    if (pid !== undefined) process.kill(-pid, signal);
   } catch {
     // All gone already.
   }
@@ -72,11 +84,12 @@ export async function run(program: string, args: string[], options: RunOptions =
   output.close();
   if (child.pid !== undefined) options.onStart?.(child.pid);
   let timedOut = false;
-  const timer =
+  let timer =
     options.timeoutMs &&
     setTimeout(() => {
       timedOut = true;
-      killGroup(child.pid);
+      killGroup(child.pid, 'SIGTERM');
+      timer = setTimeout(() => killGroup(child.pid), GRACE_MS);
     }, options.timeoutMs);
   try {
     const [[code, signal]] = await Promise.all([once(child, 'exit'), ...closed]);

@@ -2,11 +2,11 @@
 import { SandboxError } from './errors.ts';
 import { eventStream } from './events.ts';
 import type { Api } from './rpc.ts';
-import { run, textOutput, type OnOutput, type RunOptions, type RunResult } from './run.ts';
+import { run, textOutput, type RunOptions, type RunResult } from './run.ts';
 import { Shell } from './shell.ts';
 
 /** The session id with which the SDK asks for a command outside of any session. */
-const NO_SESSION = '__DISABLE_SESSION__';
+export const NO_SESSION = '__DISABLE_SESSION__';
 const START = '/workspace';
 
 /** The options of `execute` and its relatives, as the SDK sends them. */
@@ -35,15 +35,14 @@ export class Sessions {
     return { ...this.#env, ...extra };
   }
 
-  /** The environment that the commands of a session have now, where there is such a session. */
-  async environmentOf(id: string, extra?: ExecuteOptions['env']): Promise<NodeJS.ProcessEnv> {
-    const env = this.environment(extra);
-    const shell = this.#shells.get(id);
-    if (!shell) return env;
-    const { stdout } = await shell.run('env -0', {});
-    const pairs = `${stdout}`.split('\0').filter((pair) => pair.includes('='));
-    const own = pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]);
-    return { ...Object.fromEntries(own), ...extra };
+  /** How a program runs beside the commands of a session: where the session is now, and without a limit of time. */
+  async background(id: string, { cwd, env, timeoutMs }: ExecuteOptions): Promise<RunOptions> {
+    const own = await this.#shells.get(id)?.environment();
+    return {
+      cwd: cwd ?? this.cwd(id),
+      env: own === undefined ? this.environment(env) : { ...own, ...env },
+      ...(id === NO_SESSION && { timeoutMs }),
+    };
   }
 
   /** The directory that relative paths of a session's calls start from. */
@@ -52,16 +51,20 @@ export class Sessions {
   }
 
   create(id: string, options: ExecuteOptions): void {
-    if (this.#shells.has(id)) {
+    const existing = this.#shells.get(id);
+    if (existing !== undefined && existing.exitCode === undefined) {
       const details = { sessionId: id, containerPlacementId: this.#env['CLOUDFLARE_PLACEMENT_ID'] };
       throw new SandboxError('SESSION_ALREADY_EXISTS', `Session '${id}' already exists`, details);
     }
+    void existing?.close();
     this.#open(id, options.cwd ?? START, this.environment(options.env));
   }
 
-  delete(id: string): void {
-    this.#shells.get(id)?.close();
-    this.#shells.delete(id);
+  async delete(id: string): Promise<void> {
+    const shell = this.#shells.get(id);
+    if (!shell) throw new SandboxError('INTERNAL_ERROR', `Session '${id}' not found`, { sessionId: id });
+    await shell.close();
+    if (this.#shells.get(id) === shell) this.#shells.delete(id);
   }
 
   list(): string[] {
@@ -69,37 +72,43 @@ export class Sessions {
   }
 
   /** Runs a command line in a session, which begins with its first command if nobody created it. */
-  async execute(
-    command: string,
-    id: string,
-    options: ExecuteOptions = {},
-    onOutput?: OnOutput,
-  ): Promise<RunResult> {
-    const how: RunOptions = { cwd: options.cwd, timeoutMs: options.timeoutMs, onOutput };
-    if (id === NO_SESSION) {
-      const env = this.environment(options.env);
-      const result = await run('bash', ['-c', command], { ...how, env }).catch((error: Error) => {
-        throw new SandboxError('COMMAND_EXECUTION_ERROR', `Cannot run ${command}: ${error.message}`, {
-          command,
-        });
-      });
-      if (!result.timedOut) return result;
-      const message = `The command timed out after ${options.timeoutMs} ms: ${command}`;
-      throw new SandboxError('COMMAND_EXECUTION_ERROR', message, { command });
+  async execute(command: string, id: string, options: ExecuteOptions = {}): Promise<RunResult> {
+    const env = this.environment(options.env);
+    const how: RunOptions = { cwd: options.cwd, timeoutMs: options.timeoutMs };
+    if (id === NO_SESSION) return runLoose(command, { ...how, env });
+    const shell = this.#shells.get(id) ?? this.#open(id, options.cwd ?? START, this.environment());
+    try {
+      if (shell.exitCode !== undefined) throw shell.terminated();
+      return await shell.run(command, { ...how, env: options.env });
+    } finally {
+      // The caller learns of its end, and the next call has a new session.
+      if (shell.exitCode !== undefined && this.#shells.get(id) === shell) {
+        this.#shells.delete(id);
+        void shell.close();
+      }
     }
-    this.environment(options.env);
-    const shell = this.#shells.get(id) ?? this.#open(id, START, this.environment());
-    return shell.run(command, { ...how, env: options.env });
   }
 
   #open(id: string, cwd: string, env: NodeJS.ProcessEnv): Shell {
     const shell = new Shell(id, cwd, env);
     this.#shells.set(id, shell);
-    void shell.ended.then(() => {
-      if (this.#shells.get(id) === shell) this.#shells.delete(id);
-    });
     return shell;
   }
+}
+
+/** The status of a command without a session that runs out of time. */
+const OUT_OF_TIME = 124;
+
+/** Runs a command line outside of any session. When its time is over it is ended, and what it printed is answered. */
+export async function runLoose(command: string, options: RunOptions): Promise<RunResult> {
+  const result = await run('/bin/bash', ['-c', command], options).catch((error: Error) => {
+    throw new SandboxError('COMMAND_EXECUTION_ERROR', `Cannot run ${command}: ${error.message}`, { command });
+  });
+  if (!result.timedOut) return result;
+  const said = `${result.stderr}`;
+  const separator = said === '' || said.endsWith('\n') ? '' : '\n';
+  const stderr = Buffer.from(`${said}${separator}Command timed out after ${options.timeoutMs}ms`);
+  return { ...result, exitCode: OUT_OF_TIME, stderr };
 }
 
 /** The part `commands` of the API. */
@@ -117,12 +126,14 @@ export function commands(sessions: Sessions): Api {
         timestamp,
       };
     },
-    executeStream(command: string, sessionId: string, options?: ExecuteOptions) {
+    executeStream(command: string, sessionId: string, options: ExecuteOptions = {}) {
       return eventStream(async (send) => {
         send({ type: 'start', command, sessionId });
-        const text = textOutput((type, data) => send({ type, data }));
-        const result = await sessions.execute(command, sessionId, options, text.add);
+        const text = textOutput((type, data) => send({ type, data }), sessionId !== NO_SESSION);
+        const how = await sessions.background(sessionId, options);
+        const result = await runLoose(command, { ...how, onOutput: text.add });
         text.end();
+        if (result.timedOut) send({ type: 'stderr', data: `Command timed out after ${how.timeoutMs}ms\n` });
         send({ type: 'complete', exitCode: result.exitCode });
       });
     },
@@ -146,8 +157,8 @@ export function utils(sessions: Sessions, version: string, placementId: string):
         containerPlacementId: placementId,
       };
     },
-    deleteSession(sessionId: string) {
-      sessions.delete(sessionId);
+    async deleteSession(sessionId: string) {
+      await sessions.delete(sessionId);
       return { success: true, sessionId, timestamp: timestamp() };
     },
     listSessions: () => ({ sessions: sessions.list() }),

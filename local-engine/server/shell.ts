@@ -1,106 +1,52 @@
 /**
  * A session: one bash that lives on from command to command, so that its directory, variables and functions do too.
  *
- * Commands are written to its standard input. A random mark after the output of a command, on both streams, says that
- * it has ended; on stdout the exit code follows.
+ * As in the published container server, a command writes its output to files in the session's folder in /tmp, and a
+ * file with its exit status ends the wait for it. So output loses its last newline and NUL characters, a command goes on
+ * after its time is over, a syntax error ends the session, and where a mount hides the folder no command ever ends.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readlinkSync } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { existsSync, mkdirSync, readlinkSync, rmSync, statSync, watch } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { SandboxError } from './errors.ts';
-import { openOutput } from './pipe.ts';
-import { exitStatus, killGroup, type OnOutput, type RunOptions, type RunResult, type Stream } from './run.ts';
+import { exitStatus, type RunOptions, type RunResult } from './run.ts';
+
+/** How often a session looks for the end of a command, where the kernel does not tell it. */
+const POLL_MS = 50;
+/** How long a session that is deleted may take to end by itself. */
+const GRACE_MS = 1000;
 
 /** Quotes a string for bash. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Collects one output stream of the shell up to a mark. */
-class Collector {
-  #chunks: Buffer[] = [];
-  #mark: Buffer | undefined;
-  #tail: Buffer = Buffer.alloc(0);
-  #resolve: ((output: Buffer) => void) | undefined;
-  readonly #name: Stream;
-  onOutput: OnOutput | undefined;
-
-  constructor(stream: Readable, name: Stream) {
-    this.#name = name;
-    stream.on('data', (data: Buffer) => this.#add(data));
-  }
-
-  /** Resolves with all that arrives before the line that starts with the mark, and the rest of that line. */
-  until(mark: string): Promise<{ output: Buffer; rest: string }> {
-    const before = Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    this.#tail = Buffer.alloc(0);
-    this.#mark = Buffer.from(mark);
-    return new Promise<Buffer>((resolve) => {
-      this.#resolve = resolve;
-      this.#add(before);
-    }).then((all) => {
-      const at = all.lastIndexOf(mark);
-      const end = all.indexOf('\n', at);
-      // What background processes wrote since belongs to the next command.
-      this.#chunks.unshift(all.subarray(end + 1));
-      return { output: all.subarray(0, at), rest: all.toString('latin1', at + mark.length, end) };
-    });
-  }
-
-  #add(data: Buffer): void {
-    this.#chunks.push(data);
-    if (!this.#mark || !this.#resolve) return;
-    // The mark may come in two pieces: look at the end of what came before as well.
-    const seen = Buffer.concat([this.#tail, data]);
-    const at = seen.indexOf(this.#mark);
-    if (at >= 0 && seen.indexOf('\n', at) >= 0) {
-      const resolve = this.#resolve;
-      this.#resolve = this.#mark = undefined;
-      this.#flush(seen.subarray(0, at));
-      resolve(Buffer.concat(this.#chunks));
-      this.#chunks = [];
-      return;
-    }
-    const keep = Math.min(seen.length, this.#mark.length + 8);
-    this.#flush(seen.subarray(0, seen.length - keep));
-    this.#tail = seen.subarray(seen.length - keep);
-  }
-
-  #flush(data: Buffer): void {
-    if (data.length > 0) this.onOutput?.(this.#name, data);
-  }
-}
-
 /** One session. Its commands run one after the other. */
 export class Shell {
-  readonly ended: Promise<number>;
+  /** The status that the shell ended with; undefined while it lives. */
+  exitCode: number | undefined;
   readonly #id: string;
+  readonly #ended: Promise<number>;
+  readonly #folder: string;
   readonly #process: ChildProcess;
-  readonly #stdout: Collector;
-  readonly #stderr: Collector;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(id: string, cwd: string, env: NodeJS.ProcessEnv) {
     this.#id = id;
-    const output = openOutput();
+    this.#folder = `/tmp/session-${id}-${Date.now()}`;
+    mkdirSync(this.#folder, { recursive: true });
     this.#process = spawn('bash', ['--noprofile', '--norc'], {
-      cwd,
-      env,
-      stdio: ['pipe', ...output.ends],
+      cwd: isDirectory(cwd) ? cwd : (env['HOME'] ?? '/root'),
+      env: { ...env, LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8' },
+      stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
     });
-    output.close();
-    this.#stdout = new Collector(output.stdout, 'stdout');
-    this.#stderr = new Collector(output.stderr, 'stderr');
-    this.ended = new Promise((resolve) => {
-      this.#process.once('exit', (code, signal) => resolve(exitStatus(code, signal)));
-      this.#process.once('error', () => resolve(127));
+    this.#ended = new Promise((resolve) => {
+      this.#process.once('exit', (code, signal) => resolve((this.exitCode = exitStatus(code, signal))));
+      this.#process.once('error', () => resolve((this.exitCode = 127)));
     });
     this.#process.stdin!.on('error', () => {});
-    // Commands run with copies of the streams, so that `exec >file` in one cannot cut off the marks.
-    this.#process.stdin!.write('exec 8>&1 9>&2\n');
   }
 
   /** The directory that the session is in now. */
@@ -115,59 +61,111 @@ export class Shell {
   }
 
   /** Runs a command after those that were there before. */
-  run(command: string, options: RunOptions): Promise<RunResult> {
-    const result = this.#queue.then(() => this.#run(command, options));
+  async run(command: string, options: RunOptions): Promise<RunResult> {
+    const result = await this.#next(() => this.#run(command, options));
+    return { ...result, stdout: asLines(result.stdout), stderr: asLines(result.stderr) };
+  }
+
+  /** The variables that a program has which is started in the session now. */
+  async environment(): Promise<NodeJS.ProcessEnv> {
+    const { stdout } = await this.#next(() => this.#run('env -0', {}));
+    const pairs = `${stdout}`.split('\0').filter((pair) => pair.includes('='));
+    const at = (pair: string) => pair.indexOf('=');
+    return Object.fromEntries(pairs.map((pair) => [pair.slice(0, at(pair)), pair.slice(at(pair) + 1)]));
+  }
+
+  /** Ends the session after its commands. What it left in the background goes on. */
+  async close(): Promise<void> {
+    await this.#next(async () => {
+      this.#process.kill('SIGTERM');
+      const timer = setTimeout(() => this.#process.kill('SIGKILL'), GRACE_MS);
+      await this.#ended;
+      clearTimeout(timer);
+    });
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** The error of a call to a session whose shell has ended. */
+  terminated(): SandboxError {
+    const message = `Session '${this.#id}' shell exited (exit code: ${this.exitCode})`;
+    return new SandboxError('SESSION_TERMINATED', message, { sessionId: this.#id, exitCode: this.exitCode });
+  }
+
+  #next<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(act);
     this.#queue = result.catch(() => {});
     return result;
   }
 
-  /** Ends the session and all that it started. */
-  close(): void {
-    killGroup(this.#process.pid);
+  async #run(command: string, options: RunOptions): Promise<RunResult> {
+    const files = `${this.#folder}/${randomUUID()}`;
+    const timedOut = new AbortController();
+    const timer = options.timeoutMs && setTimeout(() => timedOut.abort(), options.timeoutMs);
+    const status = this.#written(`${files}.exit`, timedOut.signal).catch((error: Error) => {
+      throw failed(command, error.message);
+    });
+    this.#process.stdin!.write(script(command, files, options));
+    try {
+      const exitCode = Number(await Promise.race([status, this.#ended.then(() => undefined)]));
+      if (this.exitCode !== undefined) throw this.terminated();
+      if (timedOut.signal.aborted) throw failed(command, `Command timeout after ${options.timeoutMs}ms`);
+      const output = [`${files}.out`, `${files}.err`].map((file) =>
+        readFile(file).catch(() => Buffer.alloc(0)),
+      );
+      const [stdout, stderr] = (await Promise.all(output)) as [Buffer, Buffer];
+      return { exitCode, stdout, stderr, timedOut: false };
+    } finally {
+      clearTimeout(timer);
+      timedOut.abort();
+      await Promise.all(['out', 'err', 'exit'].map((name) => rm(`${files}.${name}`, { force: true })));
+    }
   }
 
-  async #run(command: string, { cwd, env = {}, timeoutMs, onOutput }: RunOptions): Promise<RunResult> {
-    const mark = randomUUID();
-    let timedOut = false;
-    const timer =
-      timeoutMs &&
-      setTimeout(() => {
-        timedOut = true;
-        this.close();
-      }, timeoutMs);
-    this.#stdout.onOutput = this.#stderr.onOutput = onOutput;
-    const output = Promise.all([this.#stdout.until(mark), this.#stderr.until(mark)]);
-    this.#process.stdin!.write(
-      `{ ${line(command, cwd, env)}; } </dev/null >&8 2>&9 8>&- 9>&-; ` +
-        `{ printf '${mark}%d\\n' "$?" >&8; printf '${mark}\\n' >&9; } 2>/dev/null\n`,
-    );
-    const result = await Promise.race([output, this.ended]);
-    if (timer) clearTimeout(timer);
-    if (timedOut) {
-      const message = `The command timed out after ${timeoutMs} ms; its session was ended: ${command}`;
-      throw new SandboxError('COMMAND_EXECUTION_ERROR', message, { command });
-    }
-    if (typeof result === 'number') {
-      const message = `Session ${this.#id} ended: its shell exited with code ${result}`;
-      throw new SandboxError('SESSION_TERMINATED', message, { sessionId: this.#id, exitCode: result });
-    }
-    const [out, err] = result;
-    return { exitCode: Number(out.rest), stdout: out.output, stderr: err.output, timedOut };
+  /** Resolves with the text of a file in the session's folder when it is there; with nothing when aborted. */
+  async #written(path: string, signal: AbortSignal): Promise<string | undefined> {
+    const watcher = watch(this.#folder);
+    await new Promise<void>((resolve) => {
+      const look = () => existsSync(path) && resolve();
+      const poll = setInterval(look, POLL_MS);
+      watcher.on('change', look).on('error', () => {});
+      signal.addEventListener('abort', () => (clearInterval(poll), resolve()), { once: true });
+      look();
+    });
+    watcher.close();
+    return signal.aborted ? undefined : readFile(path, 'utf8');
   }
 }
 
+function failed(command: string, why: string): SandboxError {
+  const message = `Failed to execute command '${command}': ${why}`;
+  return new SandboxError('COMMAND_EXECUTION_ERROR', message, { command });
+}
+
+/** Output as the SDK gives it: lines, without the end of the last one. */
+function asLines(output: Buffer): Buffer {
+  const text = output.includes(0) ? output.filter((byte) => byte !== 0) : output;
+  return Buffer.from(text.at(-1) === 0x0a ? text.subarray(0, -1) : text);
+}
+
 /** The shell code of one command, with a directory and variables that hold for it alone. */
-function line(command: string, cwd: string | undefined, env: NodeJS.ProcessEnv): string {
-  let code = `eval ${quote(command)}`;
-  const restore: string[] = [];
+function script(command: string, files: string, { cwd, env = {} }: RunOptions): string {
+  const [out, err, exit] = ['out', 'err', 'exit'].map((name) => quote(`${files}.${name}`));
+  const before: string[] = [];
+  const after: string[] = [];
   for (const [index, [key, value]] of Object.entries(env).entries()) {
     if (value === undefined || value === null) continue;
-    restore.push(`if [ -n "$__set${index}" ]; then export ${key}="$__old${index}"; else unset ${key}; fi`);
-    code = `__set${index}=\${${key}+x} __old${index}=\${${key}-}; export ${key}=${quote(value)}; ${code}`;
+    before.push(`__set${index}=\${${key}+x} __old${index}=\${${key}-}; export ${key}=${quote(value)}`);
+    after.push(`if [ -n "$__set${index}" ]; then export ${key}="$__old${index}"; else unset ${key}; fi`);
   }
+  let body = ['{', ...before, command, '__status=$?', ...after, `} </dev/null >${out} 2>${err}`].join('\n');
   if (cwd !== undefined) {
-    code = `__back=$PWD; if cd -- ${quote(cwd)}; then ${code}; else false; fi`;
-    restore.push('cd -- "$__back"');
+    const message = quote(`Failed to change directory to ${quote(cwd)}`);
+    const otherwise = `printf '%s\\n' ${message} >${err}; __status=1`;
+    body = `__back=$PWD\nif cd ${quote(cwd)}; then\n${body}\ncd "$__back"\nelse ${otherwise}; fi`;
   }
-  return restore.length === 0 ? code : `${code}; __status=$?; ${restore.join('; ')}; (exit $__status)`;
+  return `{\n${body}\necho "$__status" >${exit}.tmp; mv ${exit}.tmp ${exit}\n}\n`;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, describe, test } from 'node:test';
 
 import { serving, start, web, type Cli, type Running } from './cli.ts';
-import { until, type World } from '../world.ts';
+import { isUnpacking, until, type World } from '../world.ts';
 
 let world: World;
 let cli: Cli;
@@ -13,8 +13,8 @@ let hold: { reached: PromiseWithResolvers<void>; released: PromiseWithResolvers<
 
 before(async () => {
   ({ world, cli } = await start({
-    onCall: async ({ command = '' }) => {
-      if (!hold || !command.includes('unsquashfs')) return;
+    onCall: async (call) => {
+      if (!hold || !isUnpacking(call)) return;
       hold.reached.resolve();
       await hold.released.promise;
     },

@@ -270,7 +270,7 @@ describe('restore and branch', () => {
 });
 
 test('a backup that the SDK made directly comes in', async () => {
-  const backup = await world.sandbox(origin, 'createBackup', { dir: '/workspace', localBucket: true });
+  const backup = await world.backUp(origin);
   const handle = await cli.file('handle.json', JSON.stringify(backup));
   const options = ['--backup', handle, '--tag', 'imported', '--expires', '1d'];
   const { ref, capture } = await cli.json('snapshot', 'import', origin, ...options);

@@ -169,6 +169,16 @@ test('the bucket is swept of what nobody owns', async () => {
   assert.equal((await cli.json('sweep', '--dry-run', '--grace', '0')).swept, 0);
 });
 
+test('a sweep lists archives without metadata', async () => {
+  const key = 'backups/00000000-0000-4000-8000-00000000000a/data.sqsh';
+  await world.write(key, 'an archive');
+  const { unowned, unownedObjects } = await cli.json('sweep', '--dry-run', '--grace', '0');
+  assert.deepEqual([unowned, unownedObjects[0].key, unownedObjects[0].sizeBytes], [1, key, 10]);
+  const printed = await cli.print('sweep', '--dry-run', '--grace', '0');
+  assert.match(printed, new RegExp(`\nARCHIVES WITHOUT METADATA +SIZE +AGE\n${key} +10 B +\\d+ s\n`));
+  await world.delete(key);
+});
+
 describe('help', () => {
   const commands = [
     '',

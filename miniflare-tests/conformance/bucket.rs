@@ -54,7 +54,7 @@ async fn what_else_is_in_the_bucket_is_not_listed(real: &Real) {
     {
         real.stores(key, b"{}").await;
     }
-    for key in [format!("backups/{id} {id}/meta.json"), format!("backups/{id}/data.sqsh"), id.to_string()] {
+    for key in [format!("backups/{id} {id}/meta.json"), format!("backups/{id}/data.sqsh.bak"), id.to_string()] {
         real.stores(&key, b"{}").await;
     }
     assert_eq!(listed(real).await, before);
@@ -78,7 +78,7 @@ async fn listed(real: &Real) -> Vec<BackupId> {
     let mut cursor: Option<String> = None;
     loop {
         let page = real.backups().list(cursor.as_deref()).await.unwrap();
-        listed.extend(page.backups.into_iter().map(|backup| backup.id));
+        listed.extend(page.objects.into_iter().map(|object| object.id));
         cursor = page.cursor;
         if cursor.is_none() {
             return listed;

@@ -79,11 +79,19 @@ impl World for Real {
     }
 
     async fn writes(&self, id: &SandboxId, path: &str, content: &str) {
+        let parent = path.rsplit_once('/').map_or("/", |(parent, _)| parent);
+        self.call(id, "mkdir", &[json!(parent), json!({ "recursive": true })]).await.unwrap();
         self.call(id, "writeFile", &[json!(path), json!(content)]).await.unwrap();
     }
 
     async fn links(&self, id: &SandboxId, path: &str) {
         self.call(id, "exec", &[json!(format!("ln -s /tmp '{path}'"))]).await.unwrap();
+    }
+
+    async fn ignores(&self, id: &SandboxId, paths: &[&str]) {
+        let command = format!("cd /workspace && git init -q && printf '/%s\\n' {} > .gitignore", paths.join(" "));
+        let ran = self.call(id, "exec", &[json!(command)]).await.unwrap();
+        assert_eq!(ran["exitCode"], json!(0), "{ran}");
     }
 
     async fn reads(&self, id: &SandboxId, path: &str) -> Option<String> {

@@ -5,12 +5,13 @@ import { beforeEach, describe, test } from 'node:test';
 
 import type { SnapshotRef } from '../../client/src/index.ts';
 import { Stage, type Tab } from './browser.ts';
+import { isUnpacking } from '../world.ts';
 import { hold, lookAgain, refuse, sent, tryOnce } from './calls.ts';
 
-let failsAt: string | undefined;
+let failsToUnpack = false;
 const stage = new Stage({
-  onCall: ({ command }) => {
-    if (failsAt !== undefined && command?.includes(failsAt)) throw new Error('the disk is full');
+  onCall: (call) => {
+    if (failsToUnpack && isUnpacking(call)) throw new Error('the disk is full');
   },
 });
 
@@ -19,7 +20,7 @@ let origin: string;
 let base: SnapshotRef;
 
 beforeEach(async () => {
-  failsAt = undefined;
+  failsToUnpack = false;
   origin = `origin-${++origins}`;
   await stage.world.exec(origin, 'head -c 100000 /dev/urandom >file');
   base = await stage.world.snapshot(origin, { label: 'base' });
@@ -182,7 +183,7 @@ describe('a restore', () => {
 
   test('that fails says why, what to do, and what became of the new sandbox', async () => {
     await using tab = await atBase();
-    failsAt = 'unsquashfs';
+    failsToUnpack = true;
     await tryOnce(tab, 'restore');
     await tab.button('Restore').click();
     const failure = await tab.failure('RESTORE_FAILED');

@@ -48,10 +48,7 @@ export class Place implements AsyncDisposable {
     });
     const before = await rpc('snapshot', { sandboxId: SANDBOX, label: 'before', replace: true, fresh: true });
     const { cursor } = await rpc('list', { sandboxId: SANDBOX, limit: 1 });
-    const backup = await this.#world.sandbox(SANDBOX, 'createBackup', {
-      dir: '/workspace',
-      localBucket: true,
-    });
+    const backup = await this.#world.backUp(SANDBOX);
     for (const tenant of ['team', undefined]) await this.#world.workspace('work', tenant).getOrCreate();
     await rpc('checkpoints/create', { sandboxId: SANDBOX, name: 's1' });
     return {

@@ -1,5 +1,7 @@
 // The calls that are made into sandboxes: counted, held up, or met by something that happens just then.
 
+export { isUnpacking } from '../world.ts';
+
 export interface Call {
   sandboxId: string;
   method: string;
@@ -9,7 +11,6 @@ export interface Call {
 type Matches = (call: Call) => boolean;
 
 export const isArchiving: Matches = ({ method }) => method === 'backup.createArchive';
-export const isUnpacking: Matches = ({ command }) => command?.includes('unsquashfs') ?? false;
 
 /** What a world's `onCall` tells. */
 export class Calls {

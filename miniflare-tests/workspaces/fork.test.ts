@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { World } from '../world.ts';
-import { Calls, isArchiving } from './calls.ts';
+import { Calls, isArchiving, isUnpacking } from './calls.ts';
 import type { Named } from './named.ts';
 import type { ForkedWorkspaces } from '../../client/src/index.ts';
 
@@ -141,12 +141,9 @@ describe('a fork', () => {
 
   test('that can not be filled is an error, and leaves nothing behind', async () => {
     const running = world.running();
-    calls.meet(
-      ({ command }) => command?.includes('unsquashfs') ?? false,
-      async () => {
-        throw new Error('the disk is full');
-      },
-    );
+    calls.meet(isUnpacking, async () => {
+      throw new Error('the disk is full');
+    });
     const { forks } = await workspace.fork({ newName: `${workspace.name}-full`, count: 2 });
     assert.ok(forks.every(({ error }) => error?.message.includes('the disk is full')));
     assert.deepEqual(world.running(), running);

@@ -63,7 +63,11 @@ pub fn status(code: Code) -> u16 {
         | Code::ConfigInvalid
         | Code::BackupConfigInvalid
         | Code::Internal => 500,
-        Code::SandboxUnsupported | Code::LedgerTooNew | Code::Unsupported | Code::GitMissing => 501,
+        Code::SandboxUnsupported
+        | Code::LedgerTooNew
+        | Code::Unsupported
+        | Code::ExcludeUnsupported
+        | Code::GitMissing => 501,
         Code::SandboxFailed | Code::BackupFailed | Code::RestoreFailed | Code::HookFailed | Code::CheckpointFailed => {
             502
         }

@@ -155,7 +155,12 @@ fn is_told(operation: Operation) -> bool {
 fn add_answer(line: &mut Line, operation: Operation, answer: &Value) {
     for (name, place) in members(operation) {
         if let Some(value) = answer.pointer(place) {
-            line.add(name, value.clone());
+            let mut value = value.clone();
+            // The keys may be an application's own: they are for the caller alone.
+            if let (Operation::Sweep, Some(counts)) = (operation, value.as_object_mut()) {
+                counts.remove("unownedObjects");
+            }
+            line.add(name, value);
         }
     }
     if let (Operation::ForkWorkspace, Some(forks)) = (operation, answer.get("forks").and_then(Value::as_array)) {

@@ -2,11 +2,14 @@
 
 use worker::{Bucket, Range};
 
-use crate::model::{Archive, BackupId, BackupMetadata, Failure, Listed, Listing, Timestamp, json};
+use crate::model::{Archive, BackupId, BackupMetadata, Failure, Listed, Listing, Part, Timestamp, json};
 use crate::ports::BackupStore;
 
 /// Where the SDK keeps backups.
 const FOLDER: &str = "backups/";
+
+/// What follows a backup's id in the key of its archive.
+const ARCHIVE: &str = "/data.sqsh";
 
 /// What follows a backup's id in the key of its metadata.
 const METADATA: &str = "/meta.json";
@@ -28,7 +31,7 @@ impl R2Backups {
 
 impl BackupStore for R2Backups {
     async fn metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
-        let Some(object) = self.bucket.get(metadata_key(id)).execute().await.map_err(failed)? else {
+        let Some(object) = self.bucket.get(key_of(id, Part::Metadata)).execute().await.map_err(failed)? else {
             return Ok(None);
         };
         if object.size() > MAX_METADATA {
@@ -40,7 +43,7 @@ impl BackupStore for R2Backups {
     }
 
     async fn archive(&self, id: &BackupId) -> Result<Option<Archive>, Failure> {
-        let object = self.bucket.head(archive_key(id)).await.map_err(failed)?;
+        let object = self.bucket.head(key_of(id, Part::Archive)).await.map_err(failed)?;
         Ok(object.map(|object| Archive {
             size_bytes: object.size(),
             checksum: object.checksum().md5.map(|md5| format!("md5:{}", hexadecimal(&md5))),
@@ -49,7 +52,7 @@ impl BackupStore for R2Backups {
 
     async fn archive_head(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
         let range = Range::Prefix { length: length.into() };
-        let object = match self.bucket.get(archive_key(id)).range(range).execute().await {
+        let object = match self.bucket.get(key_of(id, Part::Archive)).range(range).execute().await {
             Ok(Some(object)) => object,
             Ok(None) => return Ok(None),
             // R2 gives no range of an empty object.
@@ -64,7 +67,7 @@ impl BackupStore for R2Backups {
     }
 
     fn objects(&self, id: &BackupId) -> Vec<String> {
-        vec![archive_key(id), metadata_key(id)]
+        vec![key_of(id, Part::Archive), key_of(id, Part::Metadata)]
     }
 
     async fn list(&self, cursor: Option<&str>) -> Result<Listing, Failure> {
@@ -75,25 +78,28 @@ impl BackupStore for R2Backups {
         };
         let page = request.execute().await.map_err(failed)?;
         let objects = page.objects();
-        let backups = objects.iter().filter_map(|object| {
-            let id = backup_of(&object.key())?;
+        let objects = objects.iter().filter_map(|object| {
+            let (id, part) = part_of(&object.key())?;
             #[allow(clippy::cast_possible_wrap)] // Milliseconds of our age.
             let uploaded_at = Timestamp::from_millis(object.uploaded().as_millis() as i64);
-            Some(Listed { id, uploaded_at })
+            Some(Listed { id, part, size_bytes: object.size(), uploaded_at })
         });
-        Ok(Listing { backups: backups.collect(), cursor: page.cursor().filter(|_| page.truncated()) })
+        Ok(Listing { objects: objects.collect(), cursor: page.cursor().filter(|_| page.truncated()) })
     }
 
     async fn delete(&self, id: &BackupId) -> Result<(), Failure> {
         // In this order: as long as there is anything, it carries its mark.
-        self.bucket.delete(archive_key(id)).await.map_err(failed)?;
-        self.bucket.delete(metadata_key(id)).await.map_err(failed)
+        self.bucket.delete(key_of(id, Part::Archive)).await.map_err(failed)?;
+        self.bucket.delete(key_of(id, Part::Metadata)).await.map_err(failed)
     }
 }
 
-/// The backup whose metadata is kept by that key.
-pub(crate) fn backup_of(key: &str) -> Option<BackupId> {
-    BackupId::parse(key.strip_prefix(FOLDER)?.strip_suffix(METADATA)?).ok()
+/// The backup that the object of that key belongs to, and which of its objects it is.
+pub(crate) fn part_of(key: &str) -> Option<(BackupId, Part)> {
+    let key = key.strip_prefix(FOLDER)?;
+    let metadata = key.strip_suffix(METADATA).map(|id| (id, Part::Metadata));
+    let (id, part) = metadata.or_else(|| key.strip_suffix(ARCHIVE).map(|id| (id, Part::Archive)))?;
+    Some((BackupId::parse(id).ok()?, part))
 }
 
 /// What is in a `meta.json`. One that can't be read is no answer that was expected.
@@ -110,12 +116,13 @@ fn hexadecimal(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn archive_key(id: &BackupId) -> String {
-    format!("{FOLDER}{id}/data.sqsh")
-}
-
-pub(crate) fn metadata_key(id: &BackupId) -> String {
-    format!("{FOLDER}{id}{METADATA}")
+/// The key of an object of a backup.
+pub(crate) fn key_of(id: &BackupId, part: Part) -> String {
+    let name = match part {
+        Part::Archive => ARCHIVE,
+        Part::Metadata => METADATA,
+    };
+    format!("{FOLDER}{id}{name}")
 }
 
 #[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.

@@ -2,7 +2,8 @@
 //!
 //! - [`deployment`]: what the bindings and vars of this Worker say
 //! - [`sandboxes`]: Durable Object stubs of the sandboxes; [`session`]: several calls on one as one request; `scripts`: the
-//!   commands that are run inside of them; `checkpoints`: those that work on checkpoints
+//!   commands that are run inside of them; `checkpoints`: those that work on checkpoints; `ignored`: the one that lists what git
+//!   ignores
 //! - [`backups`]: the R2 bucket
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
 //! - [`home`]: those of a named workspace's; [`index`]: those of a Directory; `sql`: what they have in common
@@ -20,6 +21,7 @@ pub(crate) mod checkpoints;
 pub mod deployment;
 pub mod health;
 pub mod home;
+mod ignored;
 pub mod index;
 pub mod ledger;
 pub mod log;

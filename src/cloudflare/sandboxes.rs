@@ -12,7 +12,7 @@ use worker::ObjectNamespace;
 use super::session::SdkSession;
 use super::thrown::failure;
 use super::value::from_js;
-use super::{checkpoints, scripts, stub};
+use super::{checkpoints, ignored, scripts, stub};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
 use crate::model::named::Stamp;
 use crate::model::named::answer::HookRun;
@@ -224,6 +224,11 @@ impl Sandboxes for Stubs {
             "still" => Ok(()),
             _ => Err(unreadable("since when changes count")),
         }
+    }
+
+    async fn ignored_below(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+        let stdout = self.run(id, &ignored::list(dir), WALK_MILLIS).await?;
+        ignored::read(&stdout).ok_or_else(|| unreadable("the list of ignored paths"))
     }
 
     async fn stirred(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {

@@ -15,6 +15,7 @@ use wasm_bindgen::JsValue;
 use worker::ObjectNamespace;
 
 use super::sandboxes::{COMMAND_MILLIS, NO_SESSION, named, printed, unreadable};
+use super::scripts::quoted;
 use super::thrown::failure;
 use super::value::from_js;
 use super::{scripts, stub};
@@ -107,6 +108,14 @@ impl Visit for SdkSession<'_> {
     ) -> Result<Arrival, Failure> {
         let stdout = self.run(&scripts::arrive(backup, from, to, may_be_empty), COMMAND_MILLIS).await?;
         scripts::read_arrive(&stdout).ok_or_else(|| unreadable("whether the files have arrived"))
+    }
+
+    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
+        let command = format!("mkdir -p -- {} && echo done", quoted(dir.as_str()));
+        match self.run(&command, COMMAND_MILLIS).await?.trim() {
+            "done" => Ok(()),
+            _ => Err(Failure::unexpected("the sandbox", format!("{dir} can't be made"))),
+        }
     }
 
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {

@@ -343,7 +343,7 @@ pub struct Retention {
 }
 
 /// What a sweep of the bucket came to. Every backup is counted once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
@@ -359,8 +359,32 @@ pub struct Sweep {
     pub swept: usize,
     /// Could not be looked at or deleted: left for the next time.
     pub failed: usize,
+    /// Archives without metadata, older than the grace period. They carry no mark, so they are never deleted and not among the
+    /// backups seen: each may be an application's own upload, or what a sandbox left that died while it stored a backup.
+    #[serde(default)]
+    pub unowned: usize,
+    /// The first of these, in the order of their keys.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(length(max = MAX_UNOWNED)))]
+    pub unowned_objects: Vec<UnownedObject>,
     /// Whether nothing was deleted.
     pub dry_run: bool,
+}
+
+/// How many unowned objects a sweep lists.
+pub const MAX_UNOWNED: usize = 100;
+
+/// An object in the bucket that no ledger can own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnownedObject {
+    /// Its key in the bucket.
+    pub key: String,
+    /// Its size, in bytes.
+    pub size_bytes: u64,
+    /// How long ago it was written, in seconds.
+    pub age_seconds: u64,
 }
 
 /// The key that signs a workspace's refs from now on.

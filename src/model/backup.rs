@@ -50,6 +50,12 @@ impl BackupHandle {
         self.whole.get("localBucket") == Some(&Value::Bool(true))
     }
 
+    /// The directory that has to be there before the backup is restored. The SDK makes it where it mounts the archive; where it
+    /// unpacks the archive, it makes the last directory alone.
+    pub fn needed_parent(&self) -> Option<Directory> {
+        if self.is_local() { self.dir.parent() } else { None }
+    }
+
     /// Whether it comes back from JavaScript as it was. What the SDK answers does; what was written elsewhere need not.
     pub fn is_of_javascript(&self) -> bool {
         self.whole.values().all(is_of_javascript)
@@ -132,7 +138,7 @@ pub struct BackupOptions {
     /// Whether files that git ignores are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gitignore: Option<bool>,
-    /// Patterns of paths that are left out, as mksquashfs takes them.
+    /// Patterns of names that are left out, at any depth: see [`check_patterns`](super::exclude::check_patterns).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub excludes: Vec<String>,
     /// How the archive is compressed; the SDK's choice where absent.
@@ -210,20 +216,33 @@ pub struct Archive {
     pub checksum: Option<String>,
 }
 
-/// A backup as a listing of the bucket shows it.
+/// One of the two objects of a backup, as a listing of the bucket shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// The backup.
     pub id: BackupId,
-    /// When its metadata was written, which is its last object.
+    /// Which of its objects it is.
+    pub part: Part,
+    /// The size of the object, in bytes.
+    pub size_bytes: u64,
+    /// When the object was written.
     pub uploaded_at: Timestamp,
 }
 
-/// A page of a listing of the bucket.
+/// An object of a backup. The SDK writes the archive first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `data.sqsh`
+    Archive,
+    /// `meta.json`
+    Metadata,
+}
+
+/// A page of a listing of the bucket. The archive of a backup comes right before its metadata, which may be on the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// The backups on it.
-    pub backups: Vec<Listed>,
+    /// The objects of backups on it.
+    pub objects: Vec<Listed>,
     /// Where the next page begins, if there is one.
     pub cursor: Option<String>,
 }

@@ -16,6 +16,13 @@ checked_string! {
 }
 
 impl Directory {
+    /// The directory above, where that is not one that every sandbox has.
+    pub fn parent(&self) -> Option<Self> {
+        let (above, _) = self.as_str().trim_end_matches('/').rsplit_once('/')?;
+        let parent = Self::parse(above.trim_end_matches('/')).ok()?;
+        (!ROOTS.contains(&parent.as_str())).then_some(parent)
+    }
+
     /// Checks a path, or says what is wrong with it ([`Code::InvalidDirectory`]).
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |why: &str| {

@@ -85,6 +85,8 @@ codes! {
     InvalidSandboxId = "INVALID_SANDBOX_ID", Permanent;
     /// The directory can't be backed up.
     InvalidDirectory = "INVALID_DIRECTORY", Permanent;
+    /// A pattern of `excludes`, or a path that git ignores, contains a slash: the SDK would leave out more than it names.
+    ExcludeUnsupported = "EXCLUDE_UNSUPPORTED", Unsupported;
     /// The label is not one that a snapshot can have.
     InvalidLabel = "INVALID_LABEL", Permanent;
     /// The ref is not a snapshot ref: truncated, of a wrong shape, or with unknown fields.
@@ -198,6 +200,7 @@ impl Code {
                 | Self::InvalidSandboxId
                 | Self::InvalidDirectory
                 | Self::InvalidLabel
+                | Self::ExcludeUnsupported
                 | Self::InvalidRef
                 | Self::ForeignRef
                 | Self::SnapshotNotFound

@@ -9,6 +9,7 @@ pub mod checkpoint;
 pub mod checkpoint_call;
 pub mod directory;
 pub mod error;
+pub mod exclude;
 pub mod failure;
 pub mod health;
 pub mod ids;
@@ -30,7 +31,7 @@ pub mod time;
 pub mod tool;
 
 pub use backup::{
-    Archive, BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat, Listed, Listing,
+    Archive, BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat, Listed, Listing, Part,
 };
 pub use checkpoint::{CheckpointDescription, CheckpointName};
 pub use directory::Directory;

@@ -49,6 +49,7 @@ mod container;
 mod delete;
 pub mod directory;
 mod doubt;
+mod exclude;
 pub(crate) mod failures;
 mod guard;
 mod health;

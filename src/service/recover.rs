@@ -27,7 +27,7 @@ use super::retry::retry;
 use super::undo::{delete_marked, destroy};
 use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, sight, snapshot, trace};
 use crate::model::record::{Derivation, DerivationState, Look, LooseEnd, Sighting, SnapshotRecord, Stage};
-use crate::model::{BackupHandle, BackupId, Error, Mark, Result, SandboxId, SnapshotId, Status, Timestamp};
+use crate::model::{BackupHandle, BackupId, Error, Mark, Part, Result, SandboxId, SnapshotId, Status, Timestamp};
 use crate::ports::{BackupStore, Clock, Ledger, Ports, Sandboxes};
 
 /// How long after it was looked for in vain a backup is looked for again, in milliseconds. Whatever comes still later is
@@ -196,8 +196,8 @@ async fn remove_wherever<P: Ports>(
         let listing =
             retry(&*this.ports, &Abort::never(), async || backups.list(cursor.as_deref()).await.map_err(failed))
                 .await?;
-        for listed in listing.backups {
-            if listed.uploaded_at >= began_at.plus_millis(-SKEW_MILLIS) {
+        for listed in listing.objects {
+            if listed.part == Part::Metadata && listed.uploaded_at >= began_at.plus_millis(-SKEW_MILLIS) {
                 removed |= delete_marked(this, &listed.id, mark).await?;
             }
         }

@@ -198,6 +198,9 @@ async fn fill<P: Ports>(
     if stamped.map_err(failed)?.outcome != StampOutcome::Done {
         return Err(another_container(minted));
     }
+    if let Some(parent) = stored.backup.needed_parent() {
+        visit.make_directory(&parent).await.map_err(failed)?;
+    }
     visit.restore_backup(&stored.backup).await.map_err(failed)?;
     arrived(this, &visit, minted, stored, &filling, &ready).await
 }

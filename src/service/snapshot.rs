@@ -17,8 +17,9 @@ use super::planted::{Bug, planted};
 use super::sight::{self, Seen};
 use super::stored::{Found, look_up};
 use super::undo::discard_backup;
-use super::{Abort, CloudflareSandboxSnapshotter, doubt, hold, label, lifecycle, once, suspect};
+use super::{Abort, CloudflareSandboxSnapshotter, doubt, exclude, hold, label, lifecycle, once, suspect};
 use crate::model::backup::MAX_TTL;
+use crate::model::exclude::check_patterns;
 use crate::model::named::standing::{Dependencies, Standing};
 use crate::model::record::{LooseEnd, Making, Marker, SnapshotRecord, Stage};
 use crate::model::{
@@ -48,6 +49,7 @@ pub(super) async fn snapshot<P: Ports>(
 ) -> Result<Made> {
     let origin = request.sandbox_id.clone();
     let dir = request.dir.clone().unwrap_or_else(|| this.config.default_dir.clone());
+    check_patterns(&request.excludes)?;
     abort.check()?;
     if request.label.is_some() {
         label::choose(&this, request.label.as_ref(), request.replace, this.ports.clock().now())?;
@@ -83,6 +85,9 @@ pub(super) async fn snapshot<P: Ports>(
         Ok(sandboxes) => sandboxes.visit(&origin),
         Err(error) => return Err(give_up(&this, intention, Failed { error, is_definite: true })),
     };
+    if let Err(error) = exclude::check_ignored(&this, &origin, &options).await {
+        return Err(give_up(&this, intention, Failed { error, is_definite: true }));
+    }
     let backup = match back_up(&this, &visit, &origin, &options, &check).await {
         Ok(backup) => backup,
         Err(failed) => return Err(give_up(&this, intention, failed)),

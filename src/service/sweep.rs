@@ -2,7 +2,7 @@
 //!
 //! Recovery removes what a dead worker left; this finds the rest, whatever it came from. What does not carry the mark is
 //! the application's own and is never touched, nor is what another deployment made, nor anything younger than the grace
-//! period.
+//! period. An archive without metadata carries no mark: it is counted and listed, and never touched either.
 
 use futures_util::{StreamExt, stream};
 
@@ -12,9 +12,9 @@ use super::retry::retry;
 use super::stored::mark_of;
 use super::undo::delete_marked;
 use super::{Abort, CloudflareSandboxSnapshotter};
-use crate::model::answer::Sweep;
+use crate::model::answer::{MAX_UNOWNED, Sweep, UnownedObject};
 use crate::model::request::SweepRequest;
-use crate::model::{BackupId, Mark, Result, SandboxId, SnapshotId};
+use crate::model::{BackupId, Listed, Mark, Part, Result, SandboxId, SnapshotId, Timestamp};
 use crate::ports::{BackupStore, Clock, Ledger, Ports, Workspaces};
 
 /// How many backups are looked at at the same time: a Worker has six connections.
@@ -28,48 +28,87 @@ pub async fn sweep<P: Ports>(ports: &P, request: SweepRequest) -> Result<Sweep> 
     let backups = ports.backups()?;
     ports.workspaces()?;
     let grace = i64::try_from(request.grace_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
-    let young_from = ports.clock().now().plus_millis(grace.saturating_neg());
+    let now = ports.clock().now();
+    let young_from = now.plus_millis(grace.saturating_neg());
     let mut count = Sweep { dry_run: request.dry_run, ..Sweep::default() };
+    let mut archive: Option<Listed> = None;
     let mut cursor: Option<String> = None;
     loop {
         let listing = retry(ports, &Abort::never(), async || {
             backups.list(cursor.as_deref()).await.map_err(|failure| from_storage(failure, "listing the bucket"))
         })
         .await?;
-        let mut marked: Vec<(SandboxId, Vec<(BackupId, SnapshotId)>)> = Vec::new();
-        count.seen += listing.backups.len();
-        let (young, old): (Vec<_>, Vec<_>) =
-            listing.backups.into_iter().partition(|listed| listed.uploaded_at > young_from);
-        count.young += young.len();
-        let looks = old.into_iter().map(async |listed| (mark_of(ports, &listed.id).await, listed.id));
-        let looked: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
-        for (mark, id) in looked {
-            match mark {
-                Ok(Some(mark)) => {
-                    let backup = (id, mark.snapshot_id);
-                    match marked.iter_mut().find(|(origin_id, _)| *origin_id == mark.origin_id) {
-                        Some((_, backups)) => backups.push(backup),
-                        None => marked.push((mark.origin_id, vec![backup])),
-                    }
-                }
-                Ok(None) => count.unmarked += 1,
-                Err(_) => count.failed += 1,
-            }
-        }
-        for (origin_id, backups) in marked {
-            match ports.workspaces()?.sweep(&origin_id, &backups, request.dry_run).await {
-                Ok(swept) => {
-                    count.swept += swept;
-                    count.owned += backups.len().saturating_sub(swept);
-                }
-                Err(_) => count.failed += backups.len(),
-            }
-        }
         cursor = listing.cursor;
+        let (described, mut bare) = paired(&mut archive, listing.objects);
+        if cursor.is_none() {
+            bare.extend(archive.take());
+        }
+        for archive in bare.into_iter().filter(|archive| archive.uploaded_at <= young_from) {
+            add_unowned(&mut count, backups.objects(&archive.id), &archive, now);
+        }
+        count.seen += described.len();
+        let (young, old): (Vec<_>, Vec<_>) = described.into_iter().partition(|listed| listed.uploaded_at > young_from);
+        count.young += young.len();
+        sweep_marked(ports, old, &mut count).await?;
         if cursor.is_none() {
             return Ok(count);
         }
     }
+}
+
+/// Tells backups that have metadata from archives that have none. The last archive of a page is kept in `archive`, since its
+/// metadata may be the first object of the next one.
+fn paired(archive: &mut Option<Listed>, objects: Vec<Listed>) -> (Vec<Listed>, Vec<Listed>) {
+    let (mut described, mut bare) = (Vec::new(), Vec::new());
+    for object in objects {
+        match object.part {
+            Part::Archive => bare.extend(archive.replace(object)),
+            Part::Metadata => {
+                bare.extend(archive.take().filter(|archive| archive.id != object.id));
+                described.push(object);
+            }
+        }
+    }
+    (described, bare)
+}
+
+/// Counts an archive without metadata, and lists it while there is room.
+fn add_unowned(count: &mut Sweep, keys: Vec<String>, archive: &Listed, now: Timestamp) {
+    count.unowned += 1;
+    if let (Some(key), true) = (keys.into_iter().next(), count.unowned_objects.len() < MAX_UNOWNED) {
+        let age_seconds = u64::try_from(now.millis_since(archive.uploaded_at) / 1000).unwrap_or_default();
+        count.unowned_objects.push(UnownedObject { key, size_bytes: archive.size_bytes, age_seconds });
+    }
+}
+
+/// Shows those backups that carry a mark to the workspaces that the marks name.
+async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<Listed>, count: &mut Sweep) -> Result<()> {
+    let mut marked: Vec<(SandboxId, Vec<(BackupId, SnapshotId)>)> = Vec::new();
+    let looks = backups.into_iter().map(async |listed| (mark_of(ports, &listed.id).await, listed.id));
+    let looked: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
+    for (mark, id) in looked {
+        match mark {
+            Ok(Some(mark)) => {
+                let backup = (id, mark.snapshot_id);
+                match marked.iter_mut().find(|(origin_id, _)| *origin_id == mark.origin_id) {
+                    Some((_, backups)) => backups.push(backup),
+                    None => marked.push((mark.origin_id, vec![backup])),
+                }
+            }
+            Ok(None) => count.unmarked += 1,
+            Err(_) => count.failed += 1,
+        }
+    }
+    for (origin_id, backups) in marked {
+        match ports.workspaces()?.sweep(&origin_id, &backups, count.dry_run).await {
+            Ok(swept) => {
+                count.swept += swept;
+                count.owned += backups.len().saturating_sub(swept);
+            }
+            Err(_) => count.failed += backups.len(),
+        }
+    }
+    Ok(())
 }
 
 /// Deletes those backups with this workspace's mark that it does not own.

@@ -60,6 +60,12 @@ impl suite::world::World for InMemory {
         self.world.links(id.as_str(), path);
     }
 
+    async fn ignores(&self, id: &SandboxId, paths: &[&str]) {
+        for path in paths {
+            self.world.ignores(id.as_str(), path);
+        }
+    }
+
     async fn reads(&self, id: &SandboxId, path: &str) -> Option<String> {
         self.world.files(id.as_str())?.get(path).cloned()
     }

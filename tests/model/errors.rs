@@ -71,6 +71,7 @@ fn the_messages_of_these_codes_may_quote_what_a_caller_sent_or_what_is_in_a_sand
         "INVALID_ARGUMENT",
         "INVALID_SANDBOX_ID",
         "INVALID_DIRECTORY",
+        "EXCLUDE_UNSUPPORTED",
         "INVALID_LABEL",
         "INVALID_REF",
         "FOREIGN_REF",

@@ -99,6 +99,17 @@ fn a_directory_is_at_or_under_one_that_the_sdk_backs_up() {
 }
 
 #[test]
+fn a_directory_has_a_parent_where_not_every_sandbox_has_that() {
+    let parent = |path: &str| Directory::parse(path).unwrap().parent().map(String::from);
+    for path in ["/workspace", "/workspace/", "/workspace/a", "/workspace//a/", "/home/me", "/var/tmp", "/var/tmp/x"] {
+        assert_eq!(parent(path), None, "{path}");
+    }
+    assert_eq!(parent("/workspace/a/b").as_deref(), Some("/workspace/a"));
+    assert_eq!(parent("/workspace/a//b//").as_deref(), Some("/workspace/a"));
+    assert_eq!(parent("/var/tmp/x/y").as_deref(), Some("/var/tmp/x"));
+}
+
+#[test]
 fn a_directory_is_absolute_and_never_goes_up() {
     let wrong = ["", ".", "workspace", "./workspace", "/workspace/..", "/workspace/../etc", "/workspace/a/../b"];
     all_refused(Directory::parse, Code::InvalidDirectory, &wrong);

@@ -12,6 +12,7 @@ mod crowd;
 mod delete;
 mod doubt;
 mod everywhere;
+mod exclude;
 mod failures;
 mod forgery;
 mod guard;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::record::{DerivationState, Parent};
-use sandbox_snapshotter::model::{Code, Failure, Lineage, SnapshotRef, SnapshotRequest};
+use sandbox_snapshotter::model::{Code, Directory, Failure, Lineage, SnapshotRef, SnapshotRequest};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
@@ -27,6 +27,50 @@ fn with_backup_for_an_hour() -> (Stage, SnapshotRef) {
     let snapshot = stage.snapshot().unwrap();
     stage.world.forget_calls();
     (stage, snapshot)
+}
+
+/// A snapshot of a directory of `agent-42`.
+fn snapshot_of(stage: &Stage, dir: &str) -> SnapshotRef {
+    stage.world.writes("agent-42", &format!("{dir}/file"), "deep");
+    let dir = Some(Directory::parse(dir).unwrap());
+    let snapshot =
+        stage.snapshot_as_asked(SnapshotRequest { dir, ..SnapshotRequest::of(sandbox("agent-42")) }).unwrap();
+    stage.world.forget_calls();
+    snapshot
+}
+
+#[test]
+fn the_parent_of_the_directory_is_made_where_the_archive_is_unpacked() {
+    let stage = Stage::with_sandbox();
+    let snapshot = snapshot_of(&stage, "/workspace/a/b");
+    let id = stage.restore(&snapshot).unwrap().sandbox_id().to_string();
+    assert_eq!(stage.world.files(&id).unwrap()["/workspace/a/b/file"], "deep");
+    let first: Vec<_> =
+        stage.world.calls_about(&id).into_iter().filter(|method| *method != Method::Claim).take(3).collect();
+    assert_eq!(
+        first,
+        [Method::Name, Method::MakeDirectory, Method::Name],
+        "before the restore, and told its name before"
+    );
+}
+
+#[test]
+fn no_parent_is_made_where_it_is_there_or_the_archive_is_mounted() {
+    for (local_bucket, dir) in [(true, "/workspace"), (true, "/workspace/a"), (false, "/workspace/a/b")] {
+        let stage = Stage::configured(local_bucket);
+        stage.runs("agent-42");
+        let snapshot = snapshot_of(&stage, dir);
+        stage.restore(&snapshot).unwrap();
+        assert_eq!(stage.world.count(Method::MakeDirectory), 0, "{local_bucket} {dir}");
+    }
+}
+
+#[test]
+fn a_parent_that_cannot_be_made_in_passing_is_made_again() {
+    let stage = Stage::with_sandbox();
+    let snapshot = snapshot_of(&stage, "/workspace/a/b");
+    stage.world.before(Method::MakeDirectory).nth(1).fails_in_passing();
+    stage.restore(&snapshot).unwrap();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The sweep of the bucket: what carries the product's mark and is no ledger's goes; nothing else is touched.
 
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::answer::MAX_UNOWNED;
 use sandbox_snapshotter::model::record::WorkspaceRecord;
 use sandbox_snapshotter::model::{Code, Failure};
 use sandbox_snapshotter::ports::Ledger;
@@ -11,10 +12,10 @@ use super::support::{Checked, DAY, HOUR, Method, Stage, by_label, foreign_mark};
 /// The mark that the first version gave its backups.
 const EARLIER: &str = "snapshotter/1 snap-0123456789abcdef agent-42";
 
-/// Sweeps, and answers the counts that are not zero.
+/// Sweeps, and answers the counts that are not zero, and what is listed.
 fn sweep(stage: &Stage, arguments: &Value) -> Value {
     let counts = stage.run(Operation::Sweep, arguments).unwrap();
-    let counted = counts.as_object().unwrap().iter().filter(|(_, count)| **count != json!(0));
+    let counted = counts.as_object().unwrap().iter().filter(|(_, count)| **count != json!(0) && **count != json!([]));
     Value::Object(counted.map(|(name, count)| (name.clone(), count.clone())).collect())
 }
 
@@ -110,7 +111,7 @@ fn the_whole_bucket_is_swept_page_by_page() {
     stage.world.lists_at_once(3);
     assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 10, "swept": 10, "dryRun": false }));
     stage.assert_nothing_stored();
-    assert_eq!(stage.world.count(Method::List), 4);
+    assert_eq!(stage.world.count(Method::List), 7, "20 objects");
 }
 
 #[test]
@@ -298,4 +299,97 @@ fn sweeping_again_finds_nothing_more() {
     let stage = with_orphans(2);
     sweep(&stage, &json!({}));
     assert_eq!(sweep(&stage, &json!({})), json!({ "dryRun": false }));
+}
+
+/// Everything in the bucket loses its metadata.
+fn lose_metadata(stage: &Stage) {
+    stage.world.spoil(|backup| backup.metadata = None);
+}
+
+#[test]
+fn an_archive_without_metadata_is_listed_as_unowned_and_stays() {
+    let stage = with_orphans(2);
+    stage.captures("agent-42", "whole");
+    let whole = stage.world.stored().pop().unwrap();
+    stage.world.spoil(|backup| {
+        if backup.id().as_str() != whole {
+            backup.metadata = None;
+        }
+    });
+    stage.world.pass(2 * DAY);
+    for arguments in [json!({}), json!({ "dryRun": true })] {
+        let swept = stage.run(Operation::Sweep, &arguments).unwrap();
+        assert_eq!((&swept["seen"], &swept["owned"], &swept["swept"]), (&json!(1), &json!(1), &json!(0)));
+        assert_eq!(swept["unowned"], 2);
+        let [first, second] = swept["unownedObjects"].as_array().unwrap().as_slice() else { panic!("{swept}") };
+        assert!(first["key"].as_str().unwrap() < second["key"].as_str().unwrap());
+        for object in [first, second] {
+            assert!(object["key"].as_str().unwrap().ends_with("/data.sqsh"), "{object}");
+            assert_eq!(object["sizeBytes"], 4096 + 25);
+            assert!(object["ageSeconds"].as_u64().unwrap() >= 4 * 24 * 3600, "{object}");
+        }
+    }
+    assert_eq!((stage.world.stored().len(), stage.world.count(Method::Delete)), (3, 0));
+}
+
+#[test]
+fn an_archive_whose_metadata_may_still_come_is_not_unowned() {
+    let stage = Stage::with_sandbox();
+    stage.orphans("agent-42");
+    lose_metadata(&stage);
+    stage.world.pass(DAY - HOUR);
+    assert_eq!(sweep(&stage, &json!({})), json!({ "dryRun": false }));
+    stage.world.pass(2 * HOUR);
+    assert_eq!(sweep(&stage, &json!({}))["unowned"], 1);
+}
+
+#[test]
+fn an_archive_whose_metadata_are_on_the_next_page_is_not_unowned() {
+    for page in 1..=4 {
+        let stage = with_orphans(3);
+        stage.world.lists_at_once(page);
+        assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 3, "swept": 3, "dryRun": false }), "{page}");
+        stage.orphans("agent-42");
+        stage.orphans("agent-42");
+        lose_metadata(&stage);
+        stage.world.pass(2 * DAY);
+        assert_eq!(sweep(&stage, &json!({}))["unowned"], 2, "{page}");
+    }
+}
+
+#[test]
+fn a_hundred_unowned_objects_are_listed_and_all_are_counted() {
+    let stage = Stage::with_sandbox();
+    for _ in 0..MAX_UNOWNED + 5 {
+        stage.world.backs_up("agent-42", None);
+    }
+    lose_metadata(&stage);
+    stage.world.pass(2 * DAY);
+    stage.world.lists_at_once(7);
+    let swept = stage.run(Operation::Sweep, &json!({})).unwrap();
+    assert_eq!(swept["unowned"], MAX_UNOWNED + 5);
+    assert_eq!(swept["unownedObjects"].as_array().unwrap().len(), MAX_UNOWNED);
+}
+
+#[test]
+fn metadata_without_an_archive_goes_where_it_carries_the_mark() {
+    let stage = with_orphans(1);
+    stage.world.backs_up("agent-42", Some("nightly"));
+    stage.world.pass(2 * DAY);
+    stage.world.spoil(|backup| backup.archive = None);
+    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 2, "swept": 1, "unmarked": 1, "dryRun": false }));
+    assert_eq!(stage.world.stored().len(), 1);
+}
+
+#[test]
+fn a_capture_that_died_between_the_two_objects_leaves_an_archive_that_is_listed() {
+    let stage = Stage::with_sandbox();
+    stage.world.after(Method::CreateBackup).nth(1).happens(|world| world.spoil(|backup| backup.metadata = None));
+    stage.world.after(Method::CreateBackup).nth(1).fails_in_passing();
+    stage.snapshot().fails_as(Code::BackupInterrupted);
+    stage.world.goes_well();
+    stage.passes(2 * DAY);
+    stage.assert_settled();
+    assert_eq!(sweep(&stage, &json!({}))["unowned"], 1);
+    assert_eq!(stage.world.stored().len(), 1);
 }

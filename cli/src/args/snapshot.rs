@@ -83,10 +83,10 @@ pub struct Create {
     /// How long after its last use it goes; 0 is never [default: what the policy says]
     #[arg(long, value_name = "TIME")]
     pub expires: Option<Span>,
-    /// Leave out paths of this pattern, relative to the directory; can be given several times
+    /// Leave out names of this pattern, at any depth; it has no slash, and can be given several times
     #[arg(long = "exclude", value_name = "PATTERN")]
     pub excludes: Vec<String>,
-    /// Leave out what git ignores
+    /// Leave out what git ignores, where all of that is at the top of the directory
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub gitignore: Option<bool>,
     /// How the archive is compressed

@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::policy::Decision;
 
 use super::Show;
 use super::table::{table, table_with_numbers};
-use super::words::{count, duration, when};
+use super::words::{count, duration, size, span, when};
 use super::workspaces::policy;
 
 impl Show for Retention {
@@ -94,6 +94,7 @@ impl Show for Sweep {
             (self.young, "too young"),
             (self.unmarked, "an application's own"),
             (self.failed, "could not be looked at or deleted"),
+            (self.unowned, "archives without metadata, owned by nobody"),
             (self.seen, "in the bucket"),
         ];
         let table =
@@ -102,8 +103,21 @@ impl Show for Sweep {
             (true, _) => "Nothing was done.".to_owned(),
             (false, swept) => format!("{} deleted.", count(swept, "backup was", "backups were")),
         };
-        format!("{table}{done}\n")
+        format!("{table}{}{done}\n", unowned(self))
     }
+}
+
+/// The archives without metadata, which are for the operator to look at.
+fn unowned(sweep: &Sweep) -> String {
+    if sweep.unowned == 0 {
+        return String::new();
+    }
+    let rows = sweep.unowned_objects.iter();
+    let rows = rows.map(|object| [object.key.clone(), size(object.size_bytes), span(object.age_seconds)]);
+    let table = table(["ARCHIVES WITHOUT METADATA", "SIZE", "AGE"], rows);
+    let more = sweep.unowned.saturating_sub(sweep.unowned_objects.len());
+    let more = if more > 0 { format!("{} not shown.\n", count(more, "more is", "more are")) } else { String::new() };
+    format!("\n{table}{more}These are never deleted: each may be an application's own.\n\n")
 }
 
 #[cfg(test)]

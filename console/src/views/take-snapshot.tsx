@@ -91,7 +91,7 @@ export function TakeSnapshot({
         />
         <LinesField
           label="Leave out"
-          hint="Patterns of paths, a line each: node_modules, *.log."
+          hint="Patterns of names without a slash, a line each: node_modules, *.log."
           value={excludes}
           onValue={setExcludes}
         />

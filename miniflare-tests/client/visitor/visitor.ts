@@ -46,7 +46,7 @@ async function perform(env: Env, step: Step, signal?: AbortSignal): Promise<unkn
     }
     case 'exec': {
       const sandbox = env.Sandbox.getByName(step.sandboxId) as unknown as Shell;
-      return (await sandbox.exec(step.command)).stdout;
+      return `${(await sandbox.exec(step.command)).stdout}\n`;
     }
     case 'abort':
       return undefined;

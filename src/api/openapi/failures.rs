@@ -117,7 +117,7 @@ const TOOLS: &[Code] = &[
 /// The codes that an operation can fail with, in the order of the codes.
 pub fn codes(operation: Operation) -> Vec<Code> {
     let parts: &[&[Code]] = match operation {
-        Operation::Snapshot => &[OBJECT, SANDBOX, LABEL, ONCE, REACHED, RUNNING, CAPTURED],
+        Operation::Snapshot => &[OBJECT, SANDBOX, LABEL, ONCE, REACHED, RUNNING, CAPTURED, &[Code::ExcludeUnsupported]],
         Operation::Restore | Operation::Branch => &[OBJECT, SELECTION, ONCE, STORED, REACHED, RESTORED],
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             &[OBJECT, SELECTION, STORAGE]

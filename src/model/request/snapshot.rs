@@ -34,9 +34,9 @@ pub struct SnapshotRequest {
     /// Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent.
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
-    /// Patterns of paths to leave out, relative to the directory: `node_modules`, `*.log`.
+    /// Patterns of names to leave out, at any depth: `node_modules`, `*.log`. Patterns with a slash are refused.
     pub excludes: Vec<String>,
-    /// Whether to leave out what git ignores.
+    /// Whether to leave out what git ignores. Refused where that is in a subdirectory.
     pub gitignore: Option<bool>,
     /// How to compress the archive.
     pub compression: Option<Compression>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sandbox_snapshotter::model::{BackupId, Timestamp};
+use sandbox_snapshotter::model::{BackupId, Listed, Part, Timestamp};
 use sandbox_snapshotter::ports::{BackupStore, Clock};
 
 use super::Case;
@@ -19,7 +19,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async the_head_of_an_archive_is_as_long_as_asked_or_as_there_is),
         case!(async the_two_objects_of_a_backup_are_told_apart),
         case!(async a_listing_has_each_backup_once),
-        case!(async a_backup_without_metadata_is_not_listed),
+        case!(async each_object_of_a_backup_is_listed_while_it_is_there),
         case!(async a_deleted_backup_is_gone_and_others_stay),
         case!(async deleting_again_is_fine),
         case!(async half_a_backup_is_deleted_too),
@@ -94,14 +94,13 @@ async fn a_listing_has_each_backup_once(world: &impl World) {
     }
 }
 
-async fn a_backup_without_metadata_is_not_listed(world: &impl World) {
+async fn each_object_of_a_backup_is_listed_while_it_is_there(world: &impl World) {
     let (bare, whole) = (backup(world, "agent", "1").await, backup(world, "agent", "2").await);
+    assert_eq!(parts(world, whole.id()).await, [Part::Archive, Part::Metadata], "in this order");
     world.loses(&metadata_key(world, bare.id())).await;
-    let listed = listed(world).await;
-    assert!(!listed.contains_key(bare.id()));
-    assert!(listed.contains_key(whole.id()));
+    assert_eq!(parts(world, bare.id()).await, [Part::Archive]);
     world.loses(&archive_key(world, whole.id())).await;
-    assert!(self::listed(world).await.contains_key(whole.id()), "without an archive it still is");
+    assert_eq!(parts(world, whole.id()).await, [Part::Metadata]);
 }
 
 async fn a_deleted_backup_is_gone_and_others_stay(world: &impl World) {
@@ -134,16 +133,33 @@ async fn half_a_backup_is_deleted_too(world: &impl World) {
     }
 }
 
-/// When each backup that is listed was uploaded, as often as it is listed.
+/// The objects of a backup that are listed, in that order. The size of its archive is what R2 says of it.
+async fn parts(world: &impl World, id: &BackupId) -> Vec<Part> {
+    let objects: Vec<Listed> = objects(world).await.into_iter().filter(|object| object.id == *id).collect();
+    for object in objects.iter().filter(|object| object.part == Part::Archive) {
+        let archive = world.backups().archive(id).await.unwrap().unwrap();
+        assert_eq!(object.size_bytes, archive.size_bytes);
+    }
+    objects.iter().map(|object| object.part).collect()
+}
+
+/// When the metadata of each backup that is listed was uploaded, as often as it is listed.
 async fn listed(world: &impl World) -> BTreeMap<BackupId, Vec<Timestamp>> {
-    let backups = world.backups();
     let mut listed: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for object in objects(world).await.into_iter().filter(|object| object.part == Part::Metadata) {
+        listed.entry(object.id).or_default().push(object.uploaded_at);
+    }
+    listed
+}
+
+/// Everything that is listed.
+async fn objects(world: &impl World) -> Vec<Listed> {
+    let backups = world.backups();
+    let mut listed = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
         let page = backups.list(cursor.as_deref()).await.unwrap();
-        for backup in page.backups {
-            listed.entry(backup.id).or_default().push(backup.uploaded_at);
-        }
+        listed.extend(page.objects);
         cursor = page.cursor;
         if cursor.is_none() {
             return listed;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
+use sandbox_snapshotter::model::exclude::MAX_NAMED;
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
@@ -31,6 +32,9 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async hashes_are_those_of_what_is_in_the_files),
         case!(async hashes_of_what_is_no_file_are_empty),
         case!(async files_with_odd_names_have_hashes),
+        case!(async without_a_repository_git_ignores_nothing),
+        case!(async ignored_paths_are_listed_where_they_contain_a_slash),
+        case!(async no_more_ignored_paths_are_listed_than_are_named),
         case!(async a_change_is_noticed_once),
         case!(async a_stamp_is_a_look_for_changes_too),
         case!(async no_change_is_missed_however_soon_it_comes),
@@ -198,6 +202,35 @@ async fn files_with_odd_names_have_hashes(world: &impl World) {
     let hashes = hashes(world, &id, &files).await;
     assert_eq!(hashes.len(), files.len());
     assert!(hashes.iter().all(|(_, hash)| hash == CONTENT), "{hashes:?}");
+}
+
+async fn without_a_repository_git_ignores_nothing(world: &impl World) {
+    let id = world.sandbox("agent");
+    world.writes(&id, "/workspace/build/out", "1").await;
+    assert_eq!(world.sandboxes().ignored_below(&id, &workspace()).await, Ok(Vec::new()));
+    let missing = Directory::parse("/workspace/missing").unwrap();
+    assert_eq!(world.sandboxes().ignored_below(&id, &missing).await, Ok(Vec::new()));
+}
+
+async fn ignored_paths_are_listed_where_they_contain_a_slash(world: &impl World) {
+    let id = world.sandbox("agent");
+    for path in ["top", "kept/file", "build/out", "build/deep/x y", "src/lib/old"] {
+        world.writes(&id, &format!("/workspace/{path}"), "1").await;
+    }
+    world.ignores(&id, &["top"]).await;
+    assert_eq!(world.sandboxes().ignored_below(&id, &workspace()).await, Ok(Vec::new()));
+    world.ignores(&id, &["top", "build", "src/lib/old"]).await;
+    let ignored = world.sandboxes().ignored_below(&id, &workspace()).await.unwrap();
+    assert_eq!(ignored, ["build/deep/x y", "build/out", "src/lib/old"]);
+}
+
+async fn no_more_ignored_paths_are_listed_than_are_named(world: &impl World) {
+    let id = world.sandbox("agent");
+    for n in 0..MAX_NAMED + 5 {
+        world.writes(&id, &format!("/workspace/build/{n}"), "1").await;
+    }
+    world.ignores(&id, &["build"]).await;
+    assert_eq!(world.sandboxes().ignored_below(&id, &workspace()).await.unwrap().len(), MAX_NAMED + 1);
 }
 
 async fn a_change_is_noticed_once(world: &impl World) {

@@ -17,6 +17,8 @@ pub trait World {
     async fn writes(&self, id: &SandboxId, path: &str, content: &str);
     /// An application puts a symbolic link into a sandbox, which is started.
     async fn links(&self, id: &SandboxId, path: &str);
+    /// An application has git ignore paths in the usual directory of a sandbox, which is started.
+    async fn ignores(&self, id: &SandboxId, paths: &[&str]);
     /// What is in a file of a sandbox that runs; `None` when it isn't there.
     async fn reads(&self, id: &SandboxId, path: &str) -> Option<String>;
     /// Somebody removes an object from the bucket.

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use sandbox_snapshotter::model::{
-    Archive, BackupId, BackupMetadata, BackupOptions, Failure, Listed, Listing, Timestamp,
+    Archive, BackupId, BackupMetadata, BackupOptions, Failure, Listed, Listing, Part, Timestamp,
 };
 use sandbox_snapshotter::ports::BackupStore;
 
@@ -51,6 +51,13 @@ impl Backup {
     pub fn resize(&mut self, size: usize) {
         self.archive.as_mut().unwrap().resize(size, 0);
         self.metadata.as_mut().unwrap().size_bytes = size as u64;
+    }
+
+    /// The objects that are there, in the order of their keys.
+    fn listed(&self) -> Vec<Listed> {
+        let listed = |part, size_bytes| Listed { id: self.id.clone(), part, size_bytes, uploaded_at: self.uploaded_at };
+        let archive = self.archive.as_ref().map(|archive| listed(Part::Archive, archive.len() as u64));
+        archive.into_iter().chain(self.metadata.as_ref().map(|_| listed(Part::Metadata, 200))).collect()
     }
 
     fn seen(&self) -> Option<Archive> {
@@ -115,7 +122,7 @@ impl World {
         self.bucket.borrow_mut().clear();
     }
 
-    /// From now on a listing of the bucket has so many backups on a page.
+    /// From now on a listing of the bucket has so many objects on a page.
     pub fn lists_at_once(&self, count: usize) {
         self.listed_at_once.set(count);
     }
@@ -165,13 +172,12 @@ impl BackupStore for World {
     async fn list(&self, cursor: Option<&str>) -> Result<Listing, Failure> {
         let list = || {
             let bucket = self.bucket.borrow();
-            let described = bucket.values().filter(|backup| backup.metadata.is_some());
-            let mut behind = described.filter(|backup| cursor.is_none_or(|cursor| backup.id.as_str() > cursor));
-            let page: Vec<&Backup> = behind.by_ref().take(self.listed_at_once.get()).collect();
-            let last = page.last().map(|backup| backup.id.to_string());
-            let listed = |backup: &&Backup| Listed { id: backup.id.clone(), uploaded_at: backup.uploaded_at };
-            let backups = page.iter().map(listed).collect();
-            Ok(Listing { backups, cursor: last.filter(|_| behind.next().is_some()) })
+            let key = |listed: &Listed| format!("{} {:?}", listed.id, listed.part);
+            let objects = bucket.values().flat_map(Backup::listed);
+            let mut behind = objects.filter(|listed| cursor.is_none_or(|cursor| key(listed).as_str() > cursor));
+            let objects: Vec<Listed> = behind.by_ref().take(self.listed_at_once.get()).collect();
+            let cursor = objects.last().map(key).filter(|_| behind.next().is_some());
+            Ok(Listing { objects, cursor })
         };
         self.call(Method::List, "", list).await
     }

@@ -45,6 +45,8 @@ pub struct Container {
     pub(super) started_at: i64,
     pub(super) files: Files,
     pub(super) links: BTreeSet<String>,
+    /// What git ignores, relative to the directory that is asked about.
+    pub(super) ignored: Vec<String>,
     /// Directories that were made.
     pub(super) made: BTreeSet<String>,
     pub(super) took_place: bool,
@@ -63,6 +65,7 @@ impl Container {
             started_at,
             files: image.files.clone(),
             links: BTreeSet::new(),
+            ignored: Vec::new(),
             made: BTreeSet::new(),
             took_place: false,
             stamp: None,

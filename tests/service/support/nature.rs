@@ -32,6 +32,11 @@ impl World {
         self.started(id, |container| _ = container.links.insert(path.into()));
     }
 
+    /// An application has git ignore a path in the directories that are captured, and all that is below it.
+    pub fn ignores(&self, id: &str, path: &str) {
+        self.started(id, |container| container.ignored.push(path.into()));
+    }
+
     /// The files of the container go away, and the container stays.
     pub fn loses_files(&self, id: &str) {
         self.started(id, |container| container.remove(|_| false));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
+use sandbox_snapshotter::model::exclude::MAX_NAMED;
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::Hook;
@@ -57,6 +58,15 @@ impl Visit for Visiting<'_> {
         self.world.arrive(self.id, backup, from, to, may_be_empty).await
     }
 
+    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
+        let id = self.id.as_str();
+        let make = || {
+            self.world.started(id, |container| container.made.insert(dir.to_string()));
+            Ok(())
+        };
+        self.world.call(Method::MakeDirectory, id, make).await
+    }
+
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
         let id = self.id.as_str();
         self.world.call(Method::CreateBackup, id, || Ok(self.world.stores(id, options))).await
@@ -67,6 +77,11 @@ impl Visit for Visiting<'_> {
         let apply = || {
             self.world.given.borrow_mut().push(serde_json::to_value(backup).unwrap());
             let files = self.world.unpack(backup.id())?;
+            let parent = backup.needed_parent();
+            let place = |dir: &Directory| self.world.started(id, |container| container.place(dir.as_str()));
+            if parent.is_some_and(|parent| place(&parent) == Place::Missing) {
+                return Err(Failure::new("BackupRestoreError", "unsquashfs").with_code("BACKUP_RESTORE_FAILED"));
+            }
             self.world.started(id, |container| container.write(files));
             self.world.pass(RESTORE);
             Ok(())
@@ -255,6 +270,18 @@ impl Sandboxes for World {
             Ok(())
         };
         self.call(Method::Watch, id.as_str(), watch).await
+    }
+
+    async fn ignored_below(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+        let list = || {
+            Ok(self.started(id.as_str(), |container| {
+                let in_dir = |path: &String| path.strip_prefix(&format!("{dir}/")).map(str::to_owned);
+                let is_ignored = |path: &String| container.ignored.iter().any(|own| path == own || is_under(path, own));
+                let paths = container.files.keys().filter_map(in_dir);
+                paths.filter(|path| path.contains('/') && is_ignored(path)).take(MAX_NAMED + 1).collect()
+            }))
+        };
+        self.call(Method::IgnoredBelow, id.as_str(), list).await
     }
 
     async fn stirred(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {

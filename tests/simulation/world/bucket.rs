@@ -5,7 +5,7 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::{
-    Archive, BackupHandle, BackupId, BackupMetadata, Failure, Listed, Listing, Mark, SandboxId, Timestamp,
+    Archive, BackupHandle, BackupId, BackupMetadata, Failure, Listed, Listing, Mark, Part, SandboxId, Timestamp,
 };
 use sandbox_snapshotter::ports::{BackupStore, Ledger};
 use serde_json::json;
@@ -147,13 +147,14 @@ impl BackupStore for Outside {
         let get = || {
             let bucket = self.bucket.borrow();
             let listed = bucket.iter().filter_map(|(id, backup)| {
-                let uploaded_at = backup.metadata.as_ref()?.created_at;
-                Some(Listed { id: id.clone(), uploaded_at })
+                let metadata = backup.metadata.as_ref()?;
+                let (size_bytes, uploaded_at) = (metadata.size_bytes, metadata.created_at);
+                Some(Listed { id: id.clone(), part: Part::Metadata, size_bytes, uploaded_at })
             });
             let mut behind = listed.filter(|listed| cursor.is_none_or(|cursor| listed.id.as_str() > cursor));
-            let backups: Vec<_> = behind.by_ref().take(self.weather.page).collect();
-            let cursor = behind.next().and(backups.last()).map(|last| last.id.to_string());
-            Ok(Listing { backups, cursor })
+            let objects: Vec<_> = behind.by_ref().take(self.weather.page).collect();
+            let cursor = behind.next().and(objects.last()).map(|last| last.id.to_string());
+            Ok(Listing { objects, cursor })
         };
         self.look(Service::Bucket, get).await
     }

@@ -96,6 +96,10 @@ impl Visit for Visiting<'_> {
         self.outside.arrive(self.id, backup, from, to, may_be_empty).await
     }
 
+    async fn make_directory(&self, _: &Directory) -> Result<(), Failure> {
+        self.outside.within(self.id, |_, _| Ok(())).await
+    }
+
     async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
         let (id, options) = (self.id.clone(), options.clone());
         let store = |world: Rc<World>| {
@@ -334,6 +338,10 @@ impl Sandboxes for Outside {
 
     async fn watch(&self, id: &SandboxId) -> Result<(), Failure> {
         self.stirred(id, &Directory::parse("/workspace").unwrap()).await.map(drop)
+    }
+
+    async fn ignored_below(&self, id: &SandboxId, _: &Directory) -> Result<Vec<String>, Failure> {
+        self.within(id, |_, _| Ok(Vec::new())).await
     }
 
     async fn stirred(&self, id: &SandboxId, _: &Directory) -> Result<bool, Failure> {
