@@ -58,6 +58,22 @@ describe('a list', () => {
     assert.deepEqual((await place.restore('theirs')).changed, ['a.txt']);
   });
 
+  test('has a checkpoint of any name that can be given, "missing" among them', async () => {
+    for (const name of ['missing', 'ambiguous', 'commit'])
+      assert.equal((await place.create(name)).name, name);
+    assert.deepEqual(await place.names(), ['commit', 'ambiguous', 'missing']);
+    await place.exec('echo v2 > a.txt');
+    assert.deepEqual((await place.restore('missing')).changed, ['a.txt']);
+  });
+
+  test('passes over refs whose names are not UTF-8, and refs to objects that are gone', async () => {
+    const { commit } = await place.create('s1');
+    await place.exec(String.raw`git update-ref $'refs/sandbox/snapshots/\xff\xfe' ${commit}
+      git update-ref refs/sandbox/snapshots/gone ${commit}
+      echo 1234567890123456789012345678901234567890 > .git/refs/sandbox/snapshots/gone`);
+    assert.deepEqual(await place.names(), ['s1']);
+  });
+
   test('has 200 checkpoints of 10 000 characters', async () => {
     const description = 'ä'.repeat(10_000);
     const { commit } = await place.create('s', { description });

@@ -118,23 +118,26 @@ fn commit(text: String) -> Option<String> {
     is_id.then_some(text)
 }
 
-/// Reads what `git cat-file` tells of commits, each with the microseconds at which it was made. What is no checkpoint of ours
-/// or of a tool with the same refs is passed over, and so is a commit that makes no sense.
+/// Reads what `git cat-file` prints of commits, each with the microseconds at which it was made. Skips objects that are
+/// missing, objects that are not commits, refs whose names no checkpoint can have, and commits without a committer.
 fn commits(mut told: &[u8]) -> Option<Vec<(Checkpoint, i64)>> {
     let mut commits = Vec::new();
     while !told.is_empty() {
         let (line, rest) = split(told, b"\n")?;
-        let line = std::str::from_utf8(line).ok()?;
-        if line.ends_with(" missing") {
-            told = rest;
-            continue;
-        }
-        let [id, kind, size, name] = <[_; 4]>::try_from(line.split(' ').collect::<Vec<_>>()).ok()?;
-        let (raw, rest) = rest.split_at_checked(size.parse().ok()?)?;
+        let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+        let [id, kind, size, name] = match fields.as_slice() {
+            [_, b"missing"] => {
+                told = rest;
+                continue;
+            }
+            fields => <[&[u8]; 4]>::try_from(fields).ok()?.map(std::str::from_utf8),
+        };
+        let (raw, rest) = rest.split_at_checked(size.ok()?.parse().ok()?)?;
         told = rest.strip_prefix(b"\n")?;
-        if let (Ok(name), "commit", Some((description, micros))) = (CheckpointName::parse(name), kind, describe(raw)) {
+        let (Ok(Ok(name)), Ok("commit")) = (name.map(CheckpointName::parse), kind) else { continue };
+        if let Some((description, micros)) = describe(raw) {
             let created_at = Timestamp::from_millis(micros / 1000);
-            commits.push((Checkpoint { name, commit: commit(id.to_owned())?, created_at, description }, micros));
+            commits.push((Checkpoint { name, commit: commit(id.ok()?.to_owned())?, created_at, description }, micros));
         }
     }
     Some(commits)
@@ -282,6 +285,26 @@ mod tests {
 
     #[test]
     fn commits_that_are_cut_off_are_not_read() {
+    #[test]
+    fn a_checkpoint_of_any_name_is_read() {
+        for name in ["missing", "ambiguous", "commit"] {
+            let commit = told(name, "A <a@b> 12 +0000", "x");
+            assert_eq!(listed(std::slice::from_ref(&commit))[0].name.as_str(), name);
+            let created = reads(format!("created\0\0{commit}"), &create());
+            assert!(matches!(created, Some(Ok(CheckpointDone::Created(_)))), "{created:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_not_utf_8_is_passed_over() {
+        let commits = [told("NAME", "A <a@b> 12 +0000", "x"), told("s1", "A <a@b> 12 +0000", "x")].concat();
+        let (before, after) = commits.split_once("NAME").unwrap();
+        let answer = [b"listed\0", before.as_bytes(), b"\xff\xfe", after.as_bytes()].concat();
+        let Some(Ok(CheckpointDone::Listed(read))) = reads(answer, &CheckpointCall::List) else { panic!() };
+        let names: Vec<_> = read.checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
+        assert_eq!(names, ["s1"]);
+    }
+
         let whole = told("s1", "A <a@b> 12 +0000", "message");
         for end in 1..whole.len() {
             assert_eq!(reads(format!("listed\0{}", &whole[..end]), &CheckpointCall::List), None, "{end}");
