@@ -69,6 +69,8 @@ pub enum CheckpointRefusal {
     NoDirectory(Place),
     /// The directory belongs to the git repository of another one that is above it.
     Inside(String),
+    /// A directory of the repository that holds refs is a symbolic link.
+    LinkedRefs(String),
     /// There is no git.
     NoGit,
     /// There is no checkpoint of that name.

@@ -65,10 +65,12 @@ fn refusal(word: &str, fields: &mut Fields) -> Option<CheckpointRefusal> {
         "woken" => CheckpointRefusal::NotHandedOut,
         "directory" => CheckpointRefusal::NoDirectory(match fields.text()?.as_str() {
             "missing" => Place::Missing,
+            "link" => Place::Link,
             "other" => Place::NotDirectory,
             _ => return None,
         }),
         "inside" => CheckpointRefusal::Inside(fields.text()?),
+        "linked" => CheckpointRefusal::LinkedRefs(fields.text()?),
         "git" => CheckpointRefusal::NoGit,
         "unknown" => CheckpointRefusal::Unknown,
         "gitlinks" => CheckpointRefusal::Gitlinks,
@@ -284,8 +286,6 @@ mod tests {
     }
 
     #[test]
-    fn commits_that_are_cut_off_are_not_read() {
-    #[test]
     fn a_checkpoint_of_any_name_is_read() {
         for name in ["missing", "ambiguous", "commit"] {
             let commit = told(name, "A <a@b> 12 +0000", "x");
@@ -305,6 +305,8 @@ mod tests {
         assert_eq!(names, ["s1"]);
     }
 
+    #[test]
+    fn commits_that_are_cut_off_are_not_read() {
         let whole = told("s1", "A <a@b> 12 +0000", "message");
         for end in 1..whole.len() {
             assert_eq!(reads(format!("listed\0{}", &whole[..end]), &CheckpointCall::List), None, "{end}");
@@ -370,6 +372,8 @@ mod tests {
             ("woken\0", CheckpointRefusal::NotHandedOut),
             ("directory\0missing\0", CheckpointRefusal::NoDirectory(Place::Missing)),
             ("directory\0other\0", CheckpointRefusal::NoDirectory(Place::NotDirectory)),
+            ("directory\0link\0", CheckpointRefusal::NoDirectory(Place::Link)),
+            ("linked\0/w/.git/refs\0", CheckpointRefusal::LinkedRefs("/w/.git/refs".into())),
             ("inside\0/home\0", CheckpointRefusal::Inside("/home".into())),
             ("git\0", CheckpointRefusal::NoGit),
             ("unknown\0", CheckpointRefusal::Unknown),

@@ -65,10 +65,11 @@ check_container() {
 }
 
 enter_directory() {
-  [ -e "$dir" ] || refuse directory missing
-  [ -d "$dir" ] || refuse directory other
-  cd -P -- "$dir" 2>/dev/null || refuse directory other
+  [ -e "$dir" ] || [ -L "$dir" ] || refuse directory missing
+  [ -d "$dir" ] && cd -L -- "$dir" 2>/dev/null || refuse directory other
   root=$PWD
+  cd -P .
+  [ "$root" = "$PWD" ] || refuse directory link
   type -P git >/dev/null || refuse git
 }
 
@@ -118,6 +119,10 @@ open_repository() {
   # Work trees that are linked share all refs but these.
   if [ -e "$repository/commondir" ]; then refs=refs/worktree refs_at=${paths[4]}; fi
   checkpoints=$refs/sandbox/snapshots/ before_restore=$refs/sandbox/before-restore
+  # Locks are removed in these.
+  for path in "$repository/refs" "$refs_at" "$refs_at/sandbox" "$refs_at/sandbox/snapshots"; do
+    [ ! -L "$path" ] || refuse linked "$path"
+  done
 }
 
 # Runs git in the user's repository.
@@ -140,7 +145,7 @@ commit() {
   who="sandbox-snapshotter <${now/./}@sandbox-snapshotter> ${now%.*} +0000"
   text="tree $2"$'\n'"author $who"$'\n'"committer $who"$'\n\n'$3$'\n'
   made=$(printf %s "$text" | must in_ours hash-object -t commit -w --stdin) || exit
-  must in_users update-ref "$1" "$made"
+  must in_users update-ref --no-deref "$1" "$made"
 }
 
 # Makes the repository that git works in. What those left who were cut off is removed.
