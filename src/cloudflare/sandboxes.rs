@@ -12,6 +12,7 @@ use worker::ObjectNamespace;
 use super::session::SdkSession;
 use super::thrown::failure;
 use super::value::from_js;
+use super::prelude::PRELUDE;
 use super::{checkpoints, scripts, stub};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
 use crate::model::named::Stamp;
@@ -61,6 +62,11 @@ impl Stubs {
 }
 
 /// What tells a sandbox its name.
+        self.run_as_it_is(id, &[PRELUDE, command].concat(), millis).await
+    }
+
+    /// The same, without the prelude.
+    async fn run_as_it_is(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
 pub(super) fn named(id: &SandboxId) -> Value {
     json!({ "sandboxName": { "name": id, "normalizeId": false } })
 }

@@ -185,7 +185,7 @@ mv -f "$new" "$looked" && if [ -n "$found" ]; then echo stirred; else echo still
 /// goes on to throw away what comes: none of those processes breaks, or waits. Variables have names that no hook looks for.
 pub(super) fn hook(stamp: &Stamp, dir: &Directory, hook: &Hook) -> String {
     format!(
-        r#"exec 2>/dev/null
+        r#"exec 2>/dev/null; unset EXECIGNORE
 if ! ({NAMES}{READ_STAMP}[ "$now" = {stamp} ]); then echo '{OUTCOME}other'; exit; fi
 our_dir=$(mktemp -d /run/sandbox-snapshotter.hook.XXXXXX) && cd "$our_dir" && mkfifo all kept end || exit
 set -m

@@ -14,6 +14,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::JsValue;
 use worker::ObjectNamespace;
 
+use super::prelude::PRELUDE;
 use super::sandboxes::{COMMAND_MILLIS, NO_SESSION, named, printed, unreadable};
 use super::thrown::failure;
 use super::value::from_js;
@@ -80,7 +81,7 @@ impl Visit for SdkSession<'_> {
     }
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
-        let command = scripts::probe(dir);
+        let command = [PRELUDE, &scripts::probe(dir)].concat();
         let options = json!({ "origin": "internal", "timeout": COMMAND_MILLIS });
         let stdout = printed(&command, self.call("exec", &[json!(command), options]).await)?;
         scripts::read_probe(&stdout).ok_or_else(|| unreadable("the probe"))

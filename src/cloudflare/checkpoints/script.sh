@@ -14,11 +14,8 @@
 #
 # Each program that is started takes longer than most of what it does, so few are, and one is asked for several things.
 
-set +efuvxCm +o posix
-shopt -u failglob nocasematch localvar_inherit 2>/dev/null
 export LC_ALL=C
-unset CDPATH POSIXLY_CORRECT "${!GIT_@}"
-unset -f git
+unset "${!GIT_@}"
 before= err= instead= tree= SECONDS=0
 
 say() { printf '%s\0' "$@" >&3; }
