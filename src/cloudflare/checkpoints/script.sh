@@ -48,7 +48,7 @@ expired() { refuse failed "$before" "it was still at work after $SECONDS s, and 
 check_container() {
   local up stat now=
   if [ -z "$oldest" ]; then
-    [ -e "$stamp" ] && IFS= read -r now <"$stamp"
+    [ -f "$stamp" ] && IFS= read -r now <"$stamp"
     [[ $now == 'ready '* ]] || refuse woken
     return
   fi
@@ -73,7 +73,7 @@ enter_directory() {
 # One at a time.
 take_turn() {
   local tries=0
-  exec 9>"$run.checkpoints.lock" || refuse failed '' "$run.checkpoints.lock can't be written"
+  exec 9<>"$run.checkpoints.lock" || refuse failed '' "$run.checkpoints.lock can't be written"
   until flock -n 9; do
     [ $((tries += 1)) -le 600 ] || refuse busy
     sleep 0.1
