@@ -14,6 +14,7 @@ pub mod health;
 pub mod ids;
 pub mod json;
 pub mod label;
+pub mod later;
 pub mod mark;
 pub mod mint;
 pub mod named;
