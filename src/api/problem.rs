@@ -61,6 +61,7 @@ pub fn status(code: Code) -> u16 {
         | Code::WorkspaceBindingMissing
         | Code::ConfigInvalid
         | Code::BackupConfigInvalid
+        | Code::LedgerCorrupt
         | Code::Internal => 500,
         Code::Later(later) => status_of_kind(later.kind()),
         Code::SandboxUnsupported | Code::LedgerTooNew | Code::Unsupported | Code::GitMissing => 501,

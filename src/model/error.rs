@@ -142,6 +142,8 @@ codes! {
     IdempotencyConflict = "IDEMPOTENCY_CONFLICT", Conflict;
     /// The workspace's storage did not take or give what it was asked for.
     LedgerUnavailable = "LEDGER_UNAVAILABLE", Transient;
+    /// A row of the workspace's storage can't be read.
+    LedgerCorrupt = "LEDGER_CORRUPT", Permanent;
     /// A later version of this Worker wrote the workspace's storage.
     LedgerTooNew = "LEDGER_TOO_NEW", Unsupported;
     /// The checkpoint's name is not one that a checkpoint can have.
