@@ -212,7 +212,7 @@ fn remedy(code: Code) -> &'static str {
         Code::BackupIncomplete => "Use another snapshot.",
         Code::SandboxUnsupported => {
             "The Durable Object behind the sandbox binding must be the Sandbox class of @cloudflare/sandbox 0.12.10, or one with its methods \
-             configure, getState, execWithSessionToken, createBackup, restoreBackup and destroy."
+             configure, getState, getSession, execWithSessionToken, createBackup, restoreBackup, setEnvVars and destroy."
         }
         Code::BackupFailed => {
             "Look at the cause: every file of the directory must be readable, and there must be room for the archive. Then try again."
