@@ -7,8 +7,6 @@
 //! - "Not found" is said only on a definite answer; doubt is [`Kind::Transient`].
 //! - No secret and no file content is ever in a message.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
@@ -241,27 +239,6 @@ impl Code {
     /// Whether the same call, made again, may succeed without anything being changed.
     pub fn retryable(self) -> bool {
         self.kind() == Kind::Transient
-    }
-}
-
-impl<'de> Deserialize<'de> for Code {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let known = Self::ALL.iter().find(|code| code.as_str() == text).copied();
-        let code = known.or_else(|| LaterCode::parse(&text).map(Self::Later));
-        code.ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not an error code")))
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -1,8 +1,11 @@
-//! What a later release wrote, and this one does not know.
+//! Codes as text, those of later releases among them.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use super::Kind;
+use serde::{Deserialize, Serialize};
+
+use super::{Code, Kind};
 
 /// A code of a later release, kept as it was read. It is `Copy`, as the codes that are known, so its text has a limit.
 #[derive(Clone, Copy, Debug, Eq)]
@@ -52,5 +55,26 @@ impl PartialEq for LaterCode {
 impl Hash for LaterCode {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_str().hash(state);
+    }
+}
+
+impl<'de> Deserialize<'de> for Code {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let known = Self::ALL.iter().find(|code| code.as_str() == text).copied();
+        let code = known.or_else(|| LaterCode::parse(&text).map(Self::Later));
+        code.ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not an error code")))
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
