@@ -243,7 +243,8 @@ pub trait BackupStore {
 /// It answers at once, and what is written without waiting for anything in between is kept together or not at all. So
 /// there is no call in which another one could have changed what was just read.
 ///
-/// Every method can fail with [`Code::LedgerUnavailable`](crate::model::Code::LedgerUnavailable).
+/// Every method can fail with [`Code::LedgerUnavailable`](crate::model::Code::LedgerUnavailable), and one that reads rows
+/// with [`Code::LedgerCorrupt`](crate::model::Code::LedgerCorrupt).
 pub trait Ledger {
     /// The workspace itself; `None` before anything was kept of it.
     fn workspace(&self) -> Result<Option<WorkspaceRecord>>;

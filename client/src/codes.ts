@@ -43,6 +43,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   BACKUP_CONFIG_INVALID: 'permanent',
   BACKUP_FAILED: 'permanent',
   BACKUP_INCOMPLETE: 'permanent',
+  LEDGER_CORRUPT: 'permanent',
   INTERNAL: 'permanent',
   SNAPSHOT_HELD: 'conflict',
   LABEL_TAKEN: 'conflict',

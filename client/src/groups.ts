@@ -2,7 +2,7 @@
 
 import type { Answer, CallOptions, OperationName } from './operations.ts';
 import { each } from './pages.ts';
-import type { WorkspaceEntry } from './types.ts';
+import type { Checkpoint, WorkspaceEntry } from './types.ts';
 
 interface Caller {
   call<O extends OperationName>(operation: O, options: CallOptions<O>): Promise<Answer<O>>;
@@ -81,9 +81,15 @@ export class CheckpointOperations {
     return this.#caller.call('checkpoints/create', options);
   }
 
-  /** The checkpoints of a sandbox, the newest first. */
+  /** A page of the checkpoints of a sandbox, the newest first. */
   list(options: CallOptions<'checkpoints/list'>): Promise<Answer<'checkpoints/list'>> {
     return this.#caller.call('checkpoints/list', options);
+  }
+
+  /** All checkpoints of a sandbox, the newest first, read in pages of `limit` as they are needed. */
+  all(options: CallOptions<'checkpoints/list'>): AsyncGenerator<Checkpoint, void, undefined> {
+    const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
+    return each(page, ({ checkpoints }) => checkpoints);
   }
 
   /** Puts the files back as they were, in place. */

@@ -59,7 +59,7 @@ export interface Operations {
   /** Keeps the files of a running sandbox as a checkpoint in it. */
   'checkpoints/create': { options: CreateCheckpointOptions; answer: CreatedCheckpoint };
   /** Lists the checkpoints in a running sandbox, the newest first. */
-  'checkpoints/list': { options: CheckpointsOptions; answer: Checkpoints };
+  'checkpoints/list': { options: ListCheckpointsOptions; answer: Checkpoints };
   /** Puts the files of a running sandbox back as they were at a checkpoint. */
   'checkpoints/restore': { options: RestoreCheckpointOptions; answer: RestoredCheckpoint };
   /** Compares the files of a running sandbox with a checkpoint. */
@@ -912,6 +912,7 @@ export type Code =
   | 'DIRECTORY_UNAVAILABLE'
   | 'IDEMPOTENCY_CONFLICT'
   | 'LEDGER_UNAVAILABLE'
+  | 'LEDGER_CORRUPT'
   | 'LEDGER_TOO_NEW'
   | 'INVALID_CHECKPOINT_NAME'
   | 'CHECKPOINT_NOT_FOUND'
@@ -1193,10 +1194,26 @@ export interface CheckpointsOptions extends Session {
   dir?: string;
 }
 
-/** What `checkpoints/list` answers. */
+/** A page of a list of checkpoints. */
 export interface Checkpoints {
-  /** The checkpoints, the newest first. */
+  /**
+   * The checkpoints, the newest first. Of a description that another tool wrote, these are the first
+   * 10,000 characters.
+   */
   checkpoints: Checkpoint[];
+  /** Where the next page begins, if there is one. */
+  cursor?: string;
+}
+
+/** A page of the checkpoints in a sandbox. */
+export interface ListCheckpointsOptions extends CheckpointsOptions {
+  /** Where the page begins; at the newest where absent. */
+  cursor?: string;
+  /**
+   * How many are on it at most. A page ends earlier where its checkpoints have more than 1 MiB.
+   * @default 100
+   */
+  limit?: number;
 }
 
 /** What `checkpoints/restore` answers. */

@@ -7,10 +7,10 @@ use sandbox_snapshotter::api::operations::{Operation, target_of};
 use sandbox_snapshotter::client::Options;
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-    LineageRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest,
-    StopRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    LineageRequest, ListCheckpointsRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest,
+    RestoreCheckpointRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
 use sandbox_snapshotter::model::{RestoreRequest, Result, Selection, SnapshotRequest, json};
 use serde_json::Value;
@@ -85,7 +85,7 @@ fn decode(operation: Operation, arguments: &Value) -> Result<()> {
         Operation::ForkWorkspace => again(ForkRequest::decode, arguments),
         Operation::UpdateWorkspace => again(UpdateRequest::decode, arguments),
         Operation::CreateCheckpoint => again(CreateCheckpointRequest::decode, arguments),
-        Operation::ListCheckpoints => again(CheckpointsRequest::decode, arguments),
+        Operation::ListCheckpoints => again(ListCheckpointsRequest::decode, arguments),
         Operation::RestoreCheckpoint => again(RestoreCheckpointRequest::decode, arguments),
         Operation::DiffCheckpoint => again(DiffCheckpointRequest::decode, arguments),
         Operation::ListTools => again(Toolset::decode, arguments),

@@ -19,13 +19,15 @@ pub fn read(data: &[u8]) {
             CheckpointCall::Create { description: CheckpointDescription::of(&name), name },
             Base64::encode_string(answer),
         ),
-        ("list", _) => (CheckpointCall::List, Base64::encode_string(answer)),
+        ("list", _) => (CheckpointCall::List { after: None, limit: 100 }, Base64::encode_string(answer)),
         ("restore", _) => (CheckpointCall::Restore { name }, Base64::encode_string(answer)),
         ("diff", max_bytes) => {
             let max_bytes = max_bytes.parse().unwrap_or(16);
             (CheckpointCall::Diff { name, max_bytes }, Base64::encode_string(answer))
         }
-        ("printed", _) => (CheckpointCall::List, String::from_utf8_lossy(answer).into_owned()),
+        ("printed", _) => {
+            (CheckpointCall::List { after: None, limit: 100 }, String::from_utf8_lossy(answer).into_owned())
+        }
         _ => return,
     };
     match checkpoint(&stdout, &call) {
@@ -45,7 +47,7 @@ fn told(done: &CheckpointDone, call: &CheckpointCall) {
             commit(&created.checkpoint.commit);
             kept(created);
         }
-        (CheckpointDone::Listed(listed), CheckpointCall::List) => {
+        (CheckpointDone::Listed(listed), CheckpointCall::List { .. }) => {
             listed.checkpoints.iter().for_each(|checkpoint| commit(&checkpoint.commit));
             assert!(listed.checkpoints.is_sorted_by(|one, next| one.created_at >= next.created_at));
             kept(listed);

@@ -48,8 +48,12 @@ export class Place {
     return this.call('create', { name, ...options });
   }
 
-  async list(): Promise<Checkpoint[]> {
-    return (await this.call('list')).checkpoints;
+  /** The checkpoints on all pages of a list. */
+  async list(options: object = {}): Promise<Checkpoint[]> {
+    const { checkpoints, cursor } = await this.call('list', options);
+    return cursor === undefined
+      ? checkpoints
+      : [...checkpoints, ...(await this.list({ ...options, cursor }))];
   }
 
   /** The names of the checkpoints, the newest first. */

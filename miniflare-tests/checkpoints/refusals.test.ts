@@ -28,6 +28,18 @@ describe('a directory', () => {
     assert.equal(await place.exec('ls -A'), 'file\n');
   });
 
+  test('that is reached through a symbolic link is refused, and its target stays as it is', async () => {
+    await place.exec(
+      'mkdir -p /srv/target/below; echo 1 > /srv/target/file; ln -s /srv/target link; ln -s link way',
+    );
+    for (const dir of ['link', 'way', 'link/below'])
+      await new Place(world, place.id, `/workspace/${dir}`).refused('INVALID_DIRECTORY');
+    assert.equal(
+      await place.exec('find /srv/target | sort'),
+      '/srv/target\n/srv/target/below\n/srv/target/file\n',
+    );
+  });
+
   test('in the repository of another one is refused, and that is named', async () => {
     await place.exec('mkdir -p a/b; git init -q');
     const inside = new Place(world, place.id, '/workspace/a/b');
@@ -67,6 +79,33 @@ test('a name that is not one is refused', async () => {
     }
   }
   assert.match((await world.failure(place.create(''))).message, /name is required/);
+});
+
+describe('a repository', () => {
+  for (const folder of ['refs', 'refs/sandbox', 'refs/sandbox/snapshots']) {
+    test(`whose ${folder} is a symbolic link is refused, and the target keeps its files`, async () => {
+      await place.create('s1');
+      await place.exec(`mkdir /srv; mv .git/${folder} /srv/target; ln -s /srv/target .git/${folder}; mkdir -p .git/refs/sandbox/snapshots
+        touch .git/refs/sandbox/a.lock .git/refs/sandbox/snapshots/b.lock; find /srv/target > /tmp/listing`);
+      await place.refused('CHECKPOINT_FAILED');
+      assert.match(
+        (await world.failure(place.create('s1'))).message,
+        new RegExp(`/workspace/.git/${folder}"`),
+      );
+      assert.equal(await place.exec('find /srv/target | diff /tmp/listing -'), '');
+    });
+  }
+
+  test('whose checkpoint is a symbolic ref keeps the branch that it points to', async () => {
+    await place.create('s1');
+    await place.exec(`git update-ref refs/heads/main refs/sandbox/snapshots/s1; git rev-parse main > /tmp/main
+      git symbolic-ref refs/sandbox/snapshots/s2 refs/heads/main; git symbolic-ref refs/sandbox/before-restore refs/heads/main
+      echo 2 > file`);
+    await place.create('s2');
+    await place.exec('echo 3 > file');
+    await place.restore('s2');
+    assert.equal(await place.exec('git rev-parse main | diff /tmp/main -; cat file'), '2\n');
+  });
 });
 
 test('an image without git is told what to install', async () => {

@@ -58,6 +58,79 @@ describe('a list', () => {
     assert.deepEqual((await place.restore('theirs')).changed, ['a.txt']);
   });
 
+  test('has a checkpoint of any name that can be given, "missing" among them', async () => {
+    for (const name of ['missing', 'ambiguous', 'commit'])
+      assert.equal((await place.create(name)).name, name);
+    assert.deepEqual(await place.names(), ['commit', 'ambiguous', 'missing']);
+    await place.exec('echo v2 > a.txt');
+    assert.deepEqual((await place.restore('missing')).changed, ['a.txt']);
+  });
+
+  test('passes over refs whose names are not UTF-8, and refs to objects that are gone', async () => {
+    const { commit } = await place.create('s1');
+    await place.exec(String.raw`git update-ref $'refs/sandbox/snapshots/\xff\xfe' ${commit}
+      git update-ref refs/sandbox/snapshots/gone ${commit}
+      echo 1234567890123456789012345678901234567890 > .git/refs/sandbox/snapshots/gone`);
+    assert.deepEqual(await place.names(), ['s1']);
+  });
+
+  test('has 5 000 checkpoints of 9 000 characters, in pages of 1 MiB at most', async () => {
+    await place.create('s1');
+    await place.exec(String.raw`tree=$(git rev-parse refs/sandbox/snapshots/s1^{tree}); text=$(printf 'x%.0s' {1..9000})
+      for i in {1..4999}; do printf 'commit refs/sandbox/snapshots/m%d
+committer a <a@b> %d +0000
+data 9000
+%s
+' $i $i "$text"
+      done | git fast-import --quiet`);
+    const first = await place.call('list');
+    assert.ok(first.cursor && first.checkpoints.length === 100 && first.checkpoints[0].name === 's1');
+    const most = await place.call('list', { limit: 1000 });
+    assert.ok(
+      most.cursor && JSON.stringify(most).length < 1.2 * 1024 * 1024,
+      JSON.stringify(most).length.toString(),
+    );
+    const after = most.checkpoints.at(-1);
+    const next = await place.call('list', { limit: 2, cursor: most.cursor });
+    assert.ok(next.checkpoints[0].createdAt < after.createdAt);
+    assert.equal(next.checkpoints.length, 2);
+  });
+
+  test('has each checkpoint on one page, whatever the size of the pages', async () => {
+    const { commit } = await place.create('oldest');
+    await place.create('newer');
+    await place.exec(`for i in {1..7}; do git update-ref refs/sandbox/snapshots/c$i ${commit}; done`);
+    const expected = ['newer', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'oldest'];
+    for (const limit of [1, 2, 3, 9, 10]) {
+      const names = (await place.list({ limit })).map(({ name }) => name);
+      assert.deepEqual(names, expected, `${limit}`);
+    }
+  });
+
+  test('has the beginning of a description that another tool wrote, and goes by its seconds', async () => {
+    await place.create('s1');
+    await place.exec(String.raw`tree=$(git rev-parse refs/sandbox/snapshots/s1^{tree})
+      git config i18n.logOutputEncoding UTF-16; git config log.showSignature true
+      commit() { printf 'tree %s
+author a <a@b> 1 +0000
+committer %s
+
+%s
+' $tree "$1" "$2" >/tmp/commit
+        git update-ref refs/sandbox/snapshots/$3 $(git hash-object -t commit --literally -w /tmp/commit); }
+      commit 'A <a@b> 12 +0100' "$(printf 'x%.0s' {1..200000})" long
+      commit 'A <13000000@b> 11 +0000' other other-micros; commit 'A <10000123@b> 10 +0000' ours same-micros`);
+    const told = (await place.list()).slice(1);
+    assert.deepEqual(
+      told.map(({ name, createdAt, description }) => [name, createdAt, description.length]),
+      [
+        ['long', '1970-01-01T00:00:12.000Z', 10_000],
+        ['other-micros', '1970-01-01T00:00:11.000Z', 5],
+        ['same-micros', '1970-01-01T00:00:10.000Z', 4],
+      ],
+    );
+  });
+
   test('has 200 checkpoints of 10 000 characters', async () => {
     const description = 'ä'.repeat(10_000);
     const { commit } = await place.create('s', { description });

@@ -78,7 +78,7 @@ fn a_record_that_cant_be_read_is_named_without_what_is_in_it(object: &Object) {
     home.put_named(&in_full()).unwrap();
     object.run("UPDATE home SET record = json_set(record, '$.state', 'secret')");
     let error = home.named().unwrap_err();
-    assert_eq!(error.code(), Code::LedgerUnavailable);
+    assert_eq!(error.code(), Code::LedgerCorrupt);
     assert!(error.message().contains("\"home\" of the table home"), "{}", error.message());
     assert!(!format!("{error:?}").contains("secret"), "{error:?}");
 }

@@ -139,6 +139,21 @@ describe('checkpoints', () => {
     assert.equal(await stage.world.exec(sandboxId, 'cat file'), 'one\ntwo\n');
   });
 
+  test('are shown 50 at a time', async () => {
+    await stage.world.rpc('checkpoints/create', { sandboxId, name: 'oldest' });
+    const { commit } = await stage.world.rpc('checkpoints/create', { sandboxId, name: 'newer' });
+    await stage.world.exec(
+      sandboxId,
+      `for i in {1..60}; do echo "create refs/sandbox/snapshots/c$i ${commit}"; done | git update-ref --stdin`,
+    );
+    await using tab = await at('Checkpoints');
+    const shown = tab.details.locator('.cards > li');
+    await tab.button('Show older checkpoints').click();
+    await tab.details.getByText('oldest', { exact: true }).waitFor();
+    assert.equal(await shown.count(), 62);
+    assert.equal(await tab.button('Show older checkpoints').count(), 0);
+  });
+
   test('of a name that can not be are refused, and the remedy is told', async () => {
     await using tab = await at('Checkpoints');
     await tab.button('Make a checkpoint…').click();

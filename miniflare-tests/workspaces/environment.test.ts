@@ -78,6 +78,31 @@ describe('variables', () => {
   });
 });
 
+describe('variables that change how shells work', () => {
+  const env = {
+    BASH_COMPAT: '3.1',
+    CDPATH: '/tmp',
+    EXECIGNORE: '*',
+    FUNCNEST: '1',
+    GLOBIGNORE: '*',
+    POSIXLY_CORRECT: '1',
+    TMOUT: '1',
+  };
+
+  test('are no obstacle to starts, stops and checkpoints, and are there for commands and hooks', async () => {
+    const hooks = { beforeStop: { command: 'echo "$FUNCNEST $POSIXLY_CORRECT" > hook' } };
+    const { sandboxId } = await workspace.create({ env, hooks });
+    await workspace.exec('echo x > file');
+    await world.rpc('checkpoints/create', { sandboxId, name: 's1' });
+    await workspace.exec('echo y > file');
+    await world.rpc('checkpoints/restore', { sandboxId, name: 's1' });
+    assert.deepEqual((await workspace.stop()).hookRuns[0]?.exitCode, 0);
+    assert.equal((await workspace.start()).how, 'restored');
+    const show = 'read -r file < file; read -r hook < hook; echo "$file $hook $TMOUT"';
+    assert.equal(await workspace.exec(show), 'x 1 1 1\n');
+  });
+});
+
 describe('memory', () => {
   /** All that a call could have changed. */
   const everything = async () => ({

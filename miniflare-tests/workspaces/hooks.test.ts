@@ -92,6 +92,27 @@ describe('beforeStop', () => {
     assert.deepEqual([hookRuns[0]?.ok, hookRuns[0]?.output, state], [true, 'started\n', 'stopped']);
   });
 
+  test('that removes the files of its own run is told all the same', async () => {
+    const command = 'rm -rf /run/sandbox-snapshotter.hook.*; echo out; exit 3';
+    await make({ command, onFailure: 'warn' });
+    for (const _ of [1, 2, 3]) {
+      const { hookRuns, state } = await workspace.stop();
+      assert.deepEqual([hookRuns[0]?.exitCode, hookRuns[0]?.output, state], [3, 'out\n', 'stopped']);
+      await workspace.start();
+    }
+  });
+
+  test('that never answers fails in the end, and leaves a workspace that can be stopped', async () => {
+    await make({ command: 'echo out', timeoutSeconds: 1 });
+    const held = calls.hold(({ command }) => command?.includes('sandbox-snapshotter.hook') ?? false);
+    const error = await world.failure(workspace.stop());
+    assert.equal(error.code, 'HOOK_FAILED');
+    assert.match(error.message, /the hook did not answer within 26 s/);
+    held.release();
+    calls.reset();
+    assert.equal((await workspace.stop()).state, 'stopped');
+  });
+
   test('does not run in a sandbox that woke by itself', async () => {
     await make({ command: 'echo hook > hook' });
     await workspace.wakeByItself('echo y > other');

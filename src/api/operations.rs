@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use crate::model::named::Address;
 use crate::model::request::{
-    ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-    LineageRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest,
-    StopRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    LineageRequest, ListCheckpointsRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest,
+    RestoreCheckpointRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
 use crate::model::{Code, Error, RestoreRequest, Result, SandboxId, Selection, SnapshotRequest, json};
 use crate::ports::{Names, Ports};
@@ -96,7 +96,7 @@ operations! {
     DeleteWorkspace = "workspaces/delete";
     /// `{sandboxId, name, description?, dir?, session?, allowCrossSession?}` → a checkpoint
     CreateCheckpoint = "checkpoints/create";
-    /// `{sandboxId, dir?, session?, allowCrossSession?}` → `{checkpoints}`
+    /// `{sandboxId, cursor?, limit?, dir?, session?, allowCrossSession?}` → `{checkpoints, cursor?}`
     ListCheckpoints = "checkpoints/list";
     /// `{sandboxId, name, dir?, session?, allowCrossSession?}` → `{name, commit, changed, changedCount, before?}`
     RestoreCheckpoint = "checkpoints/restore";
@@ -199,7 +199,7 @@ pub fn target_of(operation: Operation, arguments: &Value) -> Result<Target> {
         Operation::ForkWorkspace => Target::Named(ForkRequest::decode(arguments)?.address),
         Operation::UpdateWorkspace => Target::Named(UpdateRequest::decode(arguments)?.address),
         Operation::CreateCheckpoint => Target::Sandbox(CreateCheckpointRequest::decode(arguments)?.at.sandbox_id),
-        Operation::ListCheckpoints => Target::Sandbox(CheckpointsRequest::decode(arguments)?.sandbox_id),
+        Operation::ListCheckpoints => Target::Sandbox(ListCheckpointsRequest::decode(arguments)?.at.sandbox_id),
         Operation::RestoreCheckpoint => Target::Sandbox(RestoreCheckpointRequest::decode(arguments)?.at.sandbox_id),
         Operation::DiffCheckpoint => Target::Sandbox(DiffCheckpointRequest::decode(arguments)?.at.sandbox_id),
         Operation::ListTools => Target::Tools(Toolset::decode(arguments)?),
@@ -250,7 +250,7 @@ pub async fn run<P: Ports>(
             to_json(&snapshotter.create_checkpoint(CreateCheckpointRequest::decode(arguments)?, abort).await?)
         }
         Operation::ListCheckpoints => {
-            to_json(&snapshotter.list_checkpoints(CheckpointsRequest::decode(arguments)?, abort).await?)
+            to_json(&snapshotter.list_checkpoints(ListCheckpointsRequest::decode(arguments)?, abort).await?)
         }
         Operation::RestoreCheckpoint => {
             to_json(&snapshotter.restore_checkpoint(RestoreCheckpointRequest::decode(arguments)?, abort).await?)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Code, Error};
+use crate::model::{Code, Error, Kind};
 
 /// The media type of the body.
 pub(super) const MEDIA_TYPE: &str = "application/problem+json";
@@ -62,7 +62,9 @@ pub fn status(code: Code) -> u16 {
         | Code::WorkspaceBindingMissing
         | Code::ConfigInvalid
         | Code::BackupConfigInvalid
+        | Code::LedgerCorrupt
         | Code::Internal => 500,
+        Code::Later(later) => status_of_kind(later.kind()),
         Code::SandboxUnsupported
         | Code::LedgerTooNew
         | Code::Unsupported
@@ -81,6 +83,19 @@ pub fn status(code: Code) -> u16 {
         | Code::WorkspaceUnavailable
         | Code::OperationInterrupted
         | Code::StorageUnavailable => 503,
+    }
+}
+
+/// The status for a code that only a later release knows.
+const fn status_of_kind(kind: Kind) -> u16 {
+    match kind {
+        Kind::Transient => 503,
+        Kind::Permanent => 500,
+        Kind::Conflict => 409,
+        Kind::NotFound => 404,
+        Kind::ResourceExhausted => 413,
+        Kind::Unsupported => 501,
+        Kind::PolicyDenied => 403,
     }
 }
 

@@ -16,8 +16,8 @@ use crate::model::named::standing::Start;
 use crate::model::request::{
     ApplyRetentionRequest, CallToolRequest, Changes, CheckpointsRequest, CreateCheckpointRequest, CreateRequest,
     DeleteRequest, DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest,
-    LabelRequest, LineageRequest, ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, Session,
-    StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    LabelRequest, LineageRequest, ListCheckpointsRequest, ListRequest, NamesRequest, PolicyRequest,
+    RestoreCheckpointRequest, Session, StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
 use crate::model::tool::{Grant, ToolResult, Tools};
 use crate::model::{RestoreRequest, Selection, SnapshotRequest, Taken, WorkspaceRef};
@@ -104,7 +104,7 @@ fn contract(operation: Operation) -> Contract {
         Operation::CreateCheckpoint => Contract::of::<CreateCheckpointRequest, CreatedCheckpoint>(
             "Keeps the files of a running sandbox as a checkpoint in it.",
         ),
-        Operation::ListCheckpoints => Contract::of::<CheckpointsRequest, Checkpoints>(
+        Operation::ListCheckpoints => Contract::of::<ListCheckpointsRequest, Checkpoints>(
             "Lists the checkpoints in a running sandbox, the newest first.",
         ),
         Operation::RestoreCheckpoint => Contract::of::<RestoreCheckpointRequest, RestoredCheckpoint>(
@@ -181,6 +181,7 @@ pub fn document() -> Value {
 /// The types that others extend, as far as no operation takes them.
 fn bases(generator: &mut SchemaGenerator) {
     generator.subschema_for::<Session>();
+    generator.subschema_for::<CheckpointsRequest>();
     generator.subschema_for::<Changes>();
     generator.subschema_for::<Start>();
 }

@@ -1,9 +1,14 @@
 //! The operations on checkpoints.
 
+use futures_util::Stream;
+
+use super::pages::each;
 use super::{Client, Result, Transport};
-use crate::model::checkpoint::{self, CheckpointDiff, CreatedCheckpoint, RestoredCheckpoint};
+use crate::model::checkpoint::{
+    self, Checkpoint, CheckpointCursor, CheckpointDiff, CreatedCheckpoint, RestoredCheckpoint,
+};
 use crate::model::request::{
-    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, RestoreCheckpointRequest,
+    CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest, RestoreCheckpointRequest,
 };
 
 /// Named states inside of a sandbox: cheap, local, gone with the container.
@@ -16,9 +21,18 @@ impl<T: Transport> Checkpoints<'_, T> {
         self.0.ask("checkpoints/create", request).await
     }
 
-    /// The checkpoints in a running sandbox, the newest first.
-    pub async fn list(&self, request: &CheckpointsRequest) -> Result<checkpoint::Checkpoints> {
+    /// A page of the checkpoints in a running sandbox, the newest first.
+    pub async fn list(&self, request: &ListCheckpointsRequest) -> Result<checkpoint::Checkpoints> {
         self.0.ask("checkpoints/list", request).await
+    }
+
+    /// The checkpoints in a running sandbox, the newest first, read in pages of `limit` as they are needed.
+    pub fn all(&self, request: ListCheckpointsRequest) -> impl Stream<Item = Result<Checkpoint>> {
+        each(request.cursor.clone(), async move |cursor| {
+            let request = ListCheckpointsRequest { cursor, ..request.clone() };
+            let checkpoint::Checkpoints { checkpoints, cursor } = self.list(&request).await?;
+            Ok((checkpoints, cursor.as_deref().map(CheckpointCursor::parse).transpose()?))
+        })
     }
 
     /// Puts the files of a running sandbox back as they were at a checkpoint.

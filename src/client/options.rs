@@ -6,8 +6,8 @@ use crate::model::named::Address;
 use crate::model::request::{
     ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-    LineageRequest, ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest, SweepRequest,
-    Toolset, UpdateRequest, WorkspaceRequest,
+    LineageRequest, ListCheckpointsRequest, ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest,
+    StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
 use crate::model::{RestoreRequest, Selection, SnapshotRequest};
 
@@ -169,6 +169,13 @@ impl Options for UpdateRequest {
 impl Options for CheckpointsRequest {
     fn to_json(&self) -> Value {
         merged([json!({ "sandboxId": self.sandbox_id, "dir": self.dir }), json!(self.session)])
+    }
+}
+
+impl Options for ListCheckpointsRequest {
+    fn to_json(&self) -> Value {
+        let cursor = self.cursor.as_ref().map(ToString::to_string);
+        merged([self.at.to_json(), json!({ "cursor": cursor, "limit": self.limit })])
     }
 }
 

@@ -3,7 +3,7 @@
 //! - [`deployment`]: what the bindings and vars of this Worker say
 //! - [`sandboxes`]: Durable Object stubs of the sandboxes; [`session`]: several calls on one as one request; `scripts`: the
 //!   commands that are run inside of them; `checkpoints`: those that work on checkpoints; `ignored`: the one that lists what git
-//!   ignores
+//!   ignores; `prelude`: how all of them begin
 //! - [`backups`]: the R2 bucket
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
 //! - [`home`]: those of a named workspace's; [`index`]: those of a Directory; `sql`: what they have in common
@@ -27,6 +27,7 @@ pub mod ledger;
 pub mod log;
 pub mod metrics;
 pub mod names;
+mod prelude;
 pub mod runtime;
 pub mod sandboxes;
 pub(crate) mod scripts;

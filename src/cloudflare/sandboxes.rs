@@ -3,12 +3,16 @@
 //! What `getSandbox` of the SDK does for an id, done here: the stub by name, and `configure` with the name.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
+use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use worker::ObjectNamespace;
 
+use super::prelude::PRELUDE;
 use super::session::SdkSession;
 use super::thrown::failure;
 use super::value::from_js;
@@ -20,6 +24,7 @@ use crate::model::named::settings::Hook;
 use crate::model::named::standing::{Begun, Survey};
 use crate::model::{self, Arrival, BackupHandle, Directory, Failure, Probe, SandboxId, SandboxState, Stamping, Status};
 use crate::ports::Sandboxes;
+use crate::timer;
 
 /// The SDK's session id for commands outside of any session: they wait for no other command, and leave the
 /// sandbox's sessions as they are.
@@ -33,6 +38,9 @@ const WALK_MILLIS: u32 = 60_000;
 
 /// How much longer a hook may take than its time limit says, so that it is killed for that.
 const HOOK_MARGIN_MILLIS: u32 = 20_000;
+
+/// How much longer the Worker waits for the answer of a command than the command may take.
+const ANSWER_MARGIN_MILLIS: u32 = 5_000;
 
 /// The sandboxes of a Durable Object namespace.
 pub struct Stubs {
@@ -54,6 +62,11 @@ impl Stubs {
 
     /// Runs a command outside of any session, and answers what it printed. Variables that were set are set for it too.
     async fn run(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
+        self.run_as_it_is(id, &[PRELUDE, command].concat(), millis).await
+    }
+
+    /// The same, without the prelude.
+    async fn run_as_it_is(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
         let options = json!({ "origin": "internal", "timeout": millis });
         let arguments = [json!(command), json!(NO_SESSION), options];
         printed(command, self.call(id, "execWithSessionToken", &arguments).await)
@@ -87,6 +100,11 @@ pub(super) fn printed(command: &str, output: Result<Output, Failure>) -> Result<
 /// The failure of a command of ours that printed something else than it should: what that is may be anybody's content.
 pub(super) fn unreadable(what: &str) -> Failure {
     Failure::unexpected("the sandbox", format!("{what} can't be read"))
+}
+
+/// The failure of a command that did not answer in time.
+fn unanswered(what: &str, limit: Duration) -> Failure {
+    Failure::new("TimeoutError", &format!("{what} did not answer within {} s", limit.as_secs()))
 }
 
 /// A failure to set variables, without their values: the SDK sets them by commands, which it may quote.
@@ -248,7 +266,13 @@ impl Sandboxes for Stubs {
         hook: &Hook,
     ) -> Result<Option<HookRun>, Failure> {
         let millis = hook.timeout_seconds.saturating_mul(1000).saturating_add(HOOK_MARGIN_MILLIS);
-        let stdout = self.run(id, &scripts::hook(stamp, dir, hook), millis).await?;
+        let command = scripts::hook(stamp, dir, hook);
+        let run = self.run_as_it_is(id, &command, millis);
+        let limit = Duration::from_millis(millis.saturating_add(ANSWER_MARGIN_MILLIS).into());
+        let stdout = match select(pin!(run), pin!(timer::sleep(limit))).await {
+            Either::Left((stdout, _)) => stdout?,
+            Either::Right(((), _)) => return Err(unanswered("the hook", limit)),
+        };
         scripts::read_hook(&stdout, name)
     }
 

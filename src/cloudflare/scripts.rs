@@ -31,7 +31,7 @@ pub(super) const NAMES: &str =
     "run=/run/sandbox-snapshotter; took_place=$run.took-place stamp=$run.stamp looked=$run.looked\n";
 
 /// Reads the stamp; empty where there is none.
-const READ_STAMP: &str = "now=; [ -e \"$stamp\" ] && IFS= read -r now <\"$stamp\"\n";
+const READ_STAMP: &str = "now=; [ -f \"$stamp\" ] && IFS= read -r now <\"$stamp\"\n";
 
 /// Writes `$new`, which takes the place of `$looked` later. It waits for the next tick of the clock: a change that is still to
 /// come would else be as old, and not newer.
@@ -126,7 +126,7 @@ pub(super) fn note(note: bool) -> String {
 }
 
 /// Keeps two scripts apart that change the stamp.
-const LOCK: &str = "exec 8>\"$stamp.lock\"; flock 8\n";
+const LOCK: &str = "exec 8<>\"$stamp.lock\"; flock 8\n";
 
 /// Puts the stamp `to` in the place of `from`, in a container that is so old at least and carries no note, and prints the age as [`probe`] does
 /// and `done`; or else `young`, or `other` and the stamp that is there.
@@ -352,17 +352,23 @@ mv -f "$new" "$looked" && if [ -n "$found" ]; then echo stirred; else echo still
 /// What the hook prints goes through a relay to two readers: of the first 2048 bytes, and of the last ones, which are known
 /// at the end only. Processes that it left behind may never end their output. Then the relay ends what the readers get, and
 /// goes on to throw away what comes: none of those processes breaks, or waits. Variables have names that no hook looks for.
+///
+/// All files are opened and removed before the hook starts, so it can neither remove nor replace them. Every process in
+/// the background, each in a group of its own, gives up the output of the script before anything else: once the script is
+/// killed, nothing holds that open.
 pub(super) fn hook(stamp: &Stamp, dir: &Directory, hook: &Hook) -> String {
     format!(
-        r#"exec 2>/dev/null
+        r#"exec 2>/dev/null; unset EXECIGNORE
 if ! ({NAMES}{READ_STAMP}[ "$now" = {stamp} ]); then echo '{OUTCOME}other'; exit; fi
 our_dir=$(mktemp -d /run/sandbox-snapshotter.hook.XXXXXX) && cd "$our_dir" && mkfifo all kept end || exit
+exec 9<>end 8<>head 7<>tail 3<>all 4<all 5>all 3<>kept 6<kept || exit
+cd / && rm -rf "$our_dir"
 set -m
-exec 9<>end
-{{ trap : TERM; cat >kept; exec cat >/dev/null; }} <all >/dev/null 9>&- & our_relay=$!
-{{ dd bs=1 count=2048 of=head; tail -c 2049 >tail; echo >&9; }} <kept >/dev/null &
+{{ trap : TERM; cat >&3; exec cat >/dev/null 3>&-; }} >/dev/null <&4 4<&- 5>&- 6<&- 7<&- 8<&- 9<&- & our_relay=$!
+{{ dd bs=1 count=2048 >&8; tail -c 2049 >&7; echo >&9; }} >/dev/null <&6 3>&- 4<&- 5>&- 6<&- &
 read -r our_begin _ </proc/uptime
-{{ cd -- {dir} && exec timeout -k 5 {limit} sh -c -- {command}; }} </dev/null >all 2>&1 9>&- & hook=$!
+{{ cd -- {dir} && exec timeout -k 5 {limit} sh -c -- {command}; }} >&5 2>&1 </dev/null 3>&- 4<&- 5>&- 6<&- 7<&- 8<&- 9<&- & hook=$!
+exec 3>&- 4<&- 5>&- 6<&-
 wait "$hook"; code=$?
 read -r end _ </proc/uptime; over=0
 case $code in 124 | 137 | 143)
@@ -371,10 +377,9 @@ esac
 patience=2; if kill -0 -- "-$hook"; then patience=0.2; fi
 LC_ALL=C read -r -t "$patience" -u 9 _ || {{ kill -TERM -- "-$our_relay"; read -r -t 2 -u 9 _; }}
 echo "{OUTCOME}$code $over"
-cat head
-if [ "$(wc -c <tail)" -gt 2048 ]; then printf '\n…\n'; fi
-tail -c 2048 tail
-rm -rf "$our_dir""#,
+cat /proc/self/fd/8
+if [ "$(wc -c </proc/self/fd/7)" -gt 2048 ]; then printf '\n…\n'; fi
+tail -c 2048 /proc/self/fd/7"#,
         stamp = quoted(&stamp.to_string()),
         dir = quoted(dir.as_str()),
         limit = hook.timeout_seconds,

@@ -14,6 +14,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::JsValue;
 use worker::ObjectNamespace;
 
+use super::prelude::PRELUDE;
 use super::sandboxes::{COMMAND_MILLIS, NO_SESSION, named, printed, unreadable};
 use super::scripts::quoted;
 use super::thrown::failure;
@@ -58,7 +59,7 @@ impl SdkSession<'_> {
     /// Runs a command outside of the sandbox's own sessions, and answers what it printed.
     async fn run(&self, command: &str, millis: u32) -> Result<String, Failure> {
         let options = json!({ "origin": "internal", "timeout": millis });
-        printed(command, self.call("exec", &[json!(command), options]).await)
+        printed(command, self.call("exec", &[json!([PRELUDE, command].concat()), options]).await)
     }
 }
 

@@ -258,9 +258,9 @@ fn number(millis: i64) -> f64 {
 pub(super) fn decoded<T: DeserializeOwned>(table: &str, key: &str, text: &str) -> Result<T> {
     model::json::parse(text).map_err(|_| {
         Error::new(
-            Code::LedgerUnavailable,
+            Code::LedgerCorrupt,
             format!("The row {key:?} of the table {table} can't be read."),
-            "Report it, with the version of this Worker.",
+            "Deploy the release that wrote it, or a later one. If that does not help, mend the row as docs/operations.md says.",
         )
     })
 }

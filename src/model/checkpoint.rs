@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use base64ct::{Base64UrlUnpadded, Encoding};
 use serde::{Deserialize, Serialize};
 
 use super::ids::{checked_string, quoted};
@@ -113,12 +114,47 @@ pub struct CreatedCheckpoint {
     pub replaced: Option<String>,
 }
 
-/// What `checkpoints/list` answers.
+/// A page of a list of checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checkpoints {
-    /// The checkpoints, the newest first.
+    /// The checkpoints, the newest first. Of a description that another tool wrote, these are the first 10,000 characters.
     pub checkpoints: Vec<Checkpoint>,
+    /// Where the next page begins, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// A place in a list of checkpoints, the newest first: after the one of that time and name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointCursor {
+    /// When the checkpoint was made, in microseconds since 1970.
+    pub micros: i64,
+    /// The checkpoint.
+    pub name: CheckpointName,
+}
+
+impl CheckpointCursor {
+    /// Reads a cursor that a list answered ([`Code::InvalidArgument`]).
+    pub fn parse(text: &str) -> Result<Self> {
+        let read = || {
+            let text = String::from_utf8(Base64UrlUnpadded::decode_vec(text).ok()?).ok()?;
+            let (micros, name) = text.split_once(' ')?;
+            Some(Self { micros: micros.parse().ok()?, name: CheckpointName::parse(name).ok()? })
+        };
+        let refused = || {
+            let message = "`cursor` is not one that checkpoints/list answered";
+            Error::new(Code::InvalidArgument, message, "Begin again without a cursor.")
+        };
+        read().ok_or_else(refused)
+    }
+}
+
+impl fmt::Display for CheckpointCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{} {}", self.micros, self.name);
+        f.write_str(&Base64UrlUnpadded::encode_string(text.as_bytes()))
+    }
 }
 
 /// What `checkpoints/restore` answers.

@@ -1,7 +1,8 @@
 //! What a sandbox is asked to do about checkpoints, and what comes of it.
 
 use super::checkpoint::{
-    CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
+    CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint,
+    RestoredCheckpoint,
 };
 use super::sandbox::Place;
 
@@ -24,8 +25,13 @@ pub enum CheckpointCall {
         /// What it is of.
         description: CheckpointDescription,
     },
-    /// The checkpoints are listed.
-    List,
+    /// A page of the checkpoints is listed.
+    List {
+        /// Where the page begins; at the newest where absent.
+        after: Option<CheckpointCursor>,
+        /// How many are on it at most.
+        limit: u32,
+    },
     /// The files become again what they were.
     Restore {
         /// At which checkpoint.
@@ -45,7 +51,7 @@ pub enum CheckpointCall {
 pub enum CheckpointDone {
     /// A checkpoint was made.
     Created(CreatedCheckpoint),
-    /// The checkpoints were listed.
+    /// A page of the checkpoints was listed.
     Listed(Checkpoints),
     /// The files are again what they were.
     Restored(RestoredCheckpoint),
@@ -69,6 +75,8 @@ pub enum CheckpointRefusal {
     NoDirectory(Place),
     /// The directory belongs to the git repository of another one that is above it.
     Inside(String),
+    /// A directory of the repository that holds refs is a symbolic link.
+    LinkedRefs(String),
     /// There is no git.
     NoGit,
     /// There is no checkpoint of that name.

@@ -7,11 +7,10 @@
 //! - "Not found" is said only on a definite answer; doubt is [`Kind::Transient`].
 //! - No secret and no file content is ever in a message.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
+use super::later::LaterCode;
 
 /// The result of everything fallible in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -41,26 +40,40 @@ macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $kind:ident;)+) => {
         /// The stable code of a failure.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Code { $($(#[doc = $doc])+ $name,)+ }
+        pub enum Code {
+            $($(#[doc = $doc])+ $name,)+
+            /// A code that only a later release knows. Objects of both releases run during a rollout, and after a rollback
+            /// its rows are still there.
+            Later(LaterCode),
+        }
 
         impl Code {
-            /// Every code there is.
+            /// Every code that this release has.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// The code as it is written everywhere outside of Rust.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$name => $text,)+ }
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$name => $text,)+
+                    Self::Later(code) => code.as_str(),
+                }
             }
 
             /// The class of failure that the code belongs to.
             pub const fn kind(self) -> Kind {
-                match self { $(Self::$name => Kind::$kind,)+ }
+                match self {
+                    $(Self::$name => Kind::$kind,)+
+                    Self::Later(code) => code.kind(),
+                }
             }
 
             /// What it means, for the documents that are made of this.
             #[cfg(feature = "schema")]
             pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$name => concat!($($doc),+),)+ }
+                match self {
+                    $(Self::$name => concat!($($doc),+),)+
+                    Self::Later(_) => "A code of a later release.",
+                }
             }
         }
     };
@@ -129,6 +142,8 @@ codes! {
     IdempotencyConflict = "IDEMPOTENCY_CONFLICT", Conflict;
     /// The workspace's storage did not take or give what it was asked for.
     LedgerUnavailable = "LEDGER_UNAVAILABLE", Transient;
+    /// A row of the workspace's storage can't be read.
+    LedgerCorrupt = "LEDGER_CORRUPT", Permanent;
     /// A later version of this Worker wrote the workspace's storage.
     LedgerTooNew = "LEDGER_TOO_NEW", Unsupported;
     /// The checkpoint's name is not one that a checkpoint can have.
@@ -222,6 +237,7 @@ impl Code {
                 | Self::BackupNotFound
                 | Self::RestoreFailed
                 | Self::SandboxFailed
+                | Self::Later(_)
         )
     }
 
@@ -231,30 +247,11 @@ impl Code {
     }
 }
 
-impl<'de> Deserialize<'de> for Code {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let known = Self::ALL.iter().find(|code| code.as_str() == text);
-        known.copied().ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not an error code")))
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
 /// A failure, legible to people and programs.
 ///
-/// It is serialized as it passes between the objects of this Worker; [`body`](Self::body) is its form outside.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
+/// It is serialized as it passes between the objects of this Worker, with the kind of its code, which a release that does not
+/// know the code goes by; [`body`](Self::body) is its form outside.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Error {
     code: Code,
@@ -262,6 +259,40 @@ pub struct Error {
     remediation: String,
     #[source]
     cause: Option<Box<Failure>>,
+}
+
+/// An error as it passes between objects, perhaps of two releases.
+#[derive(Serialize, Deserialize)]
+struct Passed {
+    code: Code,
+    /// Absent where an earlier release wrote it, and nothing where a later one wrote a kind of its own.
+    #[serde(default, deserialize_with = "known_kind")]
+    kind: Option<Kind>,
+    message: String,
+    remediation: String,
+    cause: Option<Box<Failure>>,
+}
+
+fn known_kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Kind>, D::Error> {
+    serde_json::Value::deserialize(deserializer).map(|kind| Kind::deserialize(kind).ok())
+}
+
+impl Serialize for Error {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let Self { code, message, remediation, cause } = self.clone();
+        Passed { code, kind: Some(code.kind()), message, remediation, cause }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Error {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let Passed { code, kind, message, remediation, cause } = Passed::deserialize(deserializer)?;
+        let code = match (code, kind) {
+            (Code::Later(later), Some(kind)) => Code::Later(later.of_kind(kind)),
+            (code, _) => code,
+        };
+        Ok(Self { code, message, remediation, cause })
+    }
 }
 
 impl Error {

@@ -15,6 +15,7 @@ pub mod health;
 pub mod ids;
 pub mod json;
 pub mod label;
+pub mod later;
 pub mod mark;
 pub mod mint;
 pub mod named;

@@ -59,12 +59,15 @@ pub(crate) fn from_storage(failure: Failure, doing: &str) -> Error {
     .caused_by(failure)
 }
 
-/// The error for what another workspace threw. Nothing is lost by asking it again.
+/// The error for what another workspace threw. Nothing is lost by asking it again, unless its storage can't be read.
 pub(super) fn from_workspace(failure: Failure, id: &SandboxId) -> Error {
+    let lasting = [Code::LedgerCorrupt, Code::LedgerTooNew].into_iter().find(|code| code.as_str() == failure.name);
+    let remediation =
+        if lasting.is_some() { "Deploy the newest release that ever ran, or a later one." } else { "Try again." };
     Error::new(
-        Code::LedgerUnavailable,
+        lasting.unwrap_or(Code::LedgerUnavailable),
         format!("The workspace of {:?} could not be asked: {}", id.as_str(), failure.message),
-        "Try again.",
+        remediation,
     )
     .caused_by(failure)
 }
@@ -209,7 +212,7 @@ fn remedy(code: Code) -> &'static str {
         Code::BackupIncomplete => "Use another snapshot.",
         Code::SandboxUnsupported => {
             "The Durable Object behind the sandbox binding must be the Sandbox class of @cloudflare/sandbox 0.12.10, or one with its methods \
-             configure, getState, execWithSessionToken, createBackup, restoreBackup and destroy."
+             configure, getState, getSession, execWithSessionToken, createBackup, restoreBackup, setEnvVars and destroy."
         }
         Code::BackupFailed => {
             "Look at the cause: every file of the directory must be readable, and there must be room for the archive. Then try again."
@@ -278,6 +281,20 @@ mod tests {
             let failure = Failure::new("Error", &format!("Durable Object is overloaded. {why}"));
             let error = from_object(failure.clone(), "The workspace");
             assert_eq!((error.code(), error.retryable(), error.cause()), (Code::SandboxBusy, true, Some(&failure)));
+        }
+    }
+
+    #[test]
+    fn a_workspace_whose_storage_cant_be_read_is_not_asked_again() {
+        let id = SandboxId::parse("agent-42").unwrap();
+        for (name, code, retryable) in [
+            ("LEDGER_CORRUPT", Code::LedgerCorrupt, false),
+            ("LEDGER_TOO_NEW", Code::LedgerTooNew, false),
+            ("LEDGER_UNAVAILABLE", Code::LedgerUnavailable, true),
+            ("Error", Code::LedgerUnavailable, true),
+        ] {
+            let error = from_workspace(Failure::new(name, "boom"), &id);
+            assert_eq!((error.code(), error.retryable()), (code, retryable));
         }
     }
 

@@ -27,7 +27,7 @@ use super::retry::retry;
 use super::undo::{delete_marked, destroy};
 use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, sight, snapshot, trace};
 use crate::model::record::{Derivation, DerivationState, Look, LooseEnd, Sighting, SnapshotRecord, Stage};
-use crate::model::{BackupHandle, BackupId, Error, Mark, Part, Result, SandboxId, SnapshotId, Status, Timestamp};
+use crate::model::{BackupHandle, BackupId, Code, Error, Mark, Part, Result, SandboxId, SnapshotId, Status, Timestamp};
 use crate::ports::{BackupStore, Clock, Ledger, Ports, Sandboxes};
 
 /// How long after it was looked for in vain a backup is looked for again, in milliseconds. Whatever comes still later is
@@ -177,7 +177,8 @@ async fn adopt<P: Ports>(
             trace::adopted(&capture.snapshot_id);
             Ok(Adopted::Yes)
         }
-        Err(error) if error.retryable() => Err(error),
+        // Of a ledger that can't be read, nothing is known: no backup is deleted for that.
+        Err(error) if error.retryable() || error.code() == Code::LedgerCorrupt => Err(error),
         Err(_) => Ok(Adopted::No(backup.id().clone())),
     }
 }

@@ -90,12 +90,12 @@ fn a_snapshot_that_is_still_being_made_is_not_listed() {
 #[test]
 fn checkpoints_are_those_of_the_directory_that_is_declared() {
     let made = checkpoint("s1");
-    let listed = json!({ "checkpoints": [made] });
+    let listed = json!({ "checkpoints": [made], "more": false });
     let named = json!({ "name": "s1" });
     for (op, operation, arguments, answer) in [
         ("snapshot_create", "create", json!({ "name": "s1", "description": "why" }), made.clone()),
         ("snapshot_create", "create", named.clone(), made.clone()),
-        ("snapshot_list", "list", json!({}), listed),
+        ("snapshot_list", "list", json!({ "limit": 7 }), listed),
         ("snapshot_restore", "restore", named.clone(), restored()),
         ("snapshot_diff", "diff", json!({ "name": "s1", "maxBytes": 100 }), compared()),
         ("snapshot_diff", "diff", named, compared()),
@@ -107,12 +107,23 @@ fn checkpoints_are_those_of_the_directory_that_is_declared() {
 }
 
 #[test]
+fn a_list_of_checkpoints_says_whether_there_are_older_ones() {
+    for (arguments, limit) in [(json!({}), 20), (json!({ "limit": 3 }), 3)] {
+        let page = json!({ "checkpoints": [checkpoint("s1")], "cursor": "MSBzMQ" });
+        let (result, asked) = call("snapshot_list", arguments, page);
+        assert_eq!(asked, [("checkpoints/list", of_files(json!({ "limit": limit })))]);
+        let expected = json!({ "checkpoints": [checkpoint("s1")], "more": true });
+        assert_eq!(result.structured_content, Some(expected));
+    }
+}
+
+#[test]
 fn another_workspace_is_meant_by_its_ref() {
     for (op, arguments, answer) in [
         ("snapshot", json!({}), snapshot_ref()),
         ("list", json!({}), json!({ "snapshots": [] })),
         ("snapshot_create", json!({ "name": "s1" }), checkpoint("s1")),
-        ("snapshot_list", json!({}), json!({ "checkpoints": [] })),
+        ("snapshot_list", json!({}), json!({ "checkpoints": [], "more": false })),
         ("snapshot_restore", json!({ "name": "s1" }), restored()),
         ("snapshot_diff", json!({ "name": "s1" }), compared()),
     ] {

@@ -82,7 +82,7 @@ fn a_checkpoint_that_was_made_has_its_whole_commit() {
 
 #[test]
 fn checkpoints_are_rows_with_tabs() {
-    let listed = |checkpoints: Value| text("snapshot_list", json!({ "checkpoints": checkpoints }));
+    let listed = |checkpoints: Value| text("snapshot_list", json!({ "checkpoints": checkpoints, "more": false }));
     assert_eq!(
         listed(json!([checkpoint("s1"), checkpoint("s2")])),
         "s1\t9a3f0c6e4b2e\t2026-04-23T12:30:00+00:00\tbefore refactor\n\
@@ -95,9 +95,18 @@ fn checkpoints_are_rows_with_tabs() {
 fn a_row_is_one_line_whatever_the_description_holds() {
     let long = with(checkpoint("s1"), json!({ "description": "\tone\ntwo\r\n  three " }));
     assert_eq!(
-        text("snapshot_list", json!({ "checkpoints": [long] })),
+        text("snapshot_list", json!({ "checkpoints": [long], "more": false })),
         "s1\t9a3f0c6e4b2e\t2026-04-23T12:30:00+00:00\tone two three"
     );
+}
+
+#[test]
+fn a_list_of_checkpoints_is_short_and_says_that_there_are_older_ones() {
+    let long = with(checkpoint("s1"), json!({ "description": "ä".repeat(1_001) }));
+    let text = text("snapshot_list", json!({ "checkpoints": [long], "cursor": "MSBzMQ" }));
+    let (row, rest) = text.split_once('\n').unwrap();
+    assert!(row.ends_with(&format!("\t{}…", "ä".repeat(1_000))), "{row}");
+    assert_eq!(rest, "There are older ones; a list has 100 at most.");
 }
 
 #[test]

@@ -7,8 +7,9 @@ use sandbox_snapshotter::model::named::settings::Hooks;
 use sandbox_snapshotter::model::named::standing::{How, Start};
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, Changes, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, ListRequest, NamesRequest,
-    PolicyRequest, RestoreCheckpointRequest, Session, StartRequest, SweepRequest, UpdateRequest, WorkspaceRequest,
+    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, ListCheckpointsRequest,
+    ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, Session, StartRequest, SweepRequest,
+    UpdateRequest, WorkspaceRequest,
 };
 use sandbox_snapshotter::model::{
     Code, Label, Lineage, Policy, RestoreRequest, Selection, SnapshotRequest, lineage_of,
@@ -123,7 +124,10 @@ fn a_checkpoint_is_made_listed_compared_and_gone_back_to() {
     done(async {
         let create = CreateCheckpointRequest { at: at.clone(), name: name.clone(), description: None };
         let made = checkpoints.create(&create).await?.checkpoint;
-        assert_eq!(checkpoints.list(&at).await?.checkpoints, std::slice::from_ref(&made));
+        assert_eq!(
+            checkpoints.list(&ListCheckpointsRequest::of(at.clone())).await?.checkpoints,
+            std::slice::from_ref(&made)
+        );
         service.stage.world.writes("agent-42", FILE, "second");
         let diff =
             DiffCheckpointRequest { at: at.clone(), name: name.clone(), max_bytes: DiffCheckpointRequest::BYTES };

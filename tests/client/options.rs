@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::client::Options;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-    LineageRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, StartRequest,
-    SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    LineageRequest, ListCheckpointsRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest,
+    RestoreCheckpointRequest, StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
 use sandbox_snapshotter::model::{RestoreRequest, Result, Selection, SnapshotRequest};
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn every_option_of_every_operation_is_sent() {
             Operation::ForkWorkspace => sent(ForkRequest::decode, example),
             Operation::UpdateWorkspace => sent(UpdateRequest::decode, example),
             Operation::CreateCheckpoint => sent(CreateCheckpointRequest::decode, example),
-            Operation::ListCheckpoints => sent(CheckpointsRequest::decode, example),
+            Operation::ListCheckpoints => sent(ListCheckpointsRequest::decode, example),
             Operation::RestoreCheckpoint => sent(RestoreCheckpointRequest::decode, example),
             Operation::DiffCheckpoint => sent(DiffCheckpointRequest::decode, example),
             Operation::ListTools => sent(Toolset::decode, example),

@@ -2,12 +2,15 @@
 
 use futures_util::{StreamExt, TryStreamExt};
 use sandbox_snapshotter::client::{Client, Retry};
-use sandbox_snapshotter::model::request::{ListRequest, NamesRequest};
+use sandbox_snapshotter::model::CheckpointName;
+use sandbox_snapshotter::model::request::{
+    CheckpointsRequest, CreateCheckpointRequest, ListCheckpointsRequest, ListRequest, NamesRequest, Session,
+};
 use serde_json::json;
 
 use super::in_memory::{InMemory, done};
 use super::scripted::{Scripted, answer, error};
-use super::support::{Stage, WORK, address, for_ever, sandbox};
+use super::support::{FILE, Stage, WORK, address, for_ever, sandbox};
 
 fn three_snapshots() -> InMemory {
     let stage = Stage::with_sandbox();
@@ -40,6 +43,27 @@ fn all_workspaces_come() {
     let request = NamesRequest { limit: 2, ..NamesRequest::of(address(WORK).tenant) };
     let all = done(client.workspaces().all(request).map_ok(|entry| entry.name.to_string()).try_collect::<Vec<_>>());
     assert_eq!(all.unwrap(), ["other", "third", WORK]);
+}
+
+#[test]
+fn all_checkpoints_come_whatever_the_size_of_the_pages() {
+    let stage = Stage::with_sandbox();
+    stage.world.writes("agent-42", FILE, "first");
+    let service = InMemory::new(stage);
+    let client = Client::new(&service);
+    let checkpoints = client.checkpoints();
+    let at = CheckpointsRequest { sandbox_id: sandbox("agent-42"), dir: None, session: Session::NONE };
+    for name in ["a", "b", "c"] {
+        let name = CheckpointName::parse(name).unwrap();
+        done(checkpoints.create(&CreateCheckpointRequest { at: at.clone(), name, description: None })).unwrap();
+    }
+    for limit in [1, 2, 3, 100] {
+        let request = ListCheckpointsRequest { limit, ..ListCheckpointsRequest::of(at.clone()) };
+        let names = checkpoints.all(request).map_ok(|checkpoint| checkpoint.name.to_string());
+        let mut names = done(names.try_collect::<Vec<_>>()).unwrap();
+        names.sort();
+        assert_eq!(names, ["a", "b", "c"], "{limit}");
+    }
 }
 
 #[test]

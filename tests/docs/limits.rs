@@ -1,7 +1,9 @@
 //! The limits that are told are those of the code.
 
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
-use sandbox_snapshotter::model::request::{DiffCheckpointRequest, ForkRequest, ListRequest, NamesRequest};
+use sandbox_snapshotter::model::request::{
+    DiffCheckpointRequest, ForkRequest, ListCheckpointsRequest, ListRequest, NamesRequest,
+};
 use sandbox_snapshotter::model::{Label, SandboxId};
 
 use super::markdown::page;
@@ -27,6 +29,10 @@ fn each_limit_is_the_codes() {
         ("a label", format!(" {} characters", Label::MAX)),
         ("a page of `list`", format!(" {} snapshots, {} by default", ListRequest::MAX_LIMIT, ListRequest::LIMIT)),
         ("a page of `list`", format!(" {}, {} by default", NamesRequest::MAX_LIMIT, NamesRequest::LIMIT)),
+        (
+            "a page of `checkpoints/list`",
+            format!(" {}, {} by default", ListCheckpointsRequest::MAX_LIMIT, ListCheckpointsRequest::LIMIT),
+        ),
         ("forks of a call", format!(" {} ", ForkRequest::MOST)),
         ("an expiration", format!(" {years} years")),
         ("a diff of a checkpoint", format!(" {},", kib(DiffCheckpointRequest::BYTES))),

@@ -8,4 +8,5 @@ mod limits;
 mod links;
 mod markdown;
 mod messages;
+mod sdk;
 mod settings;

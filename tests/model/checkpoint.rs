@@ -1,8 +1,10 @@
 //! What checkpoints are called, and how they are asked for.
 
 use proptest::prelude::*;
+use sandbox_snapshotter::model::checkpoint::CheckpointCursor;
 use sandbox_snapshotter::model::request::{
-    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, RestoreCheckpointRequest,
+    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
+    RestoreCheckpointRequest,
 };
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName, Code};
 use serde_json::{Value, json};
@@ -85,6 +87,7 @@ fn what_is_wrong_with_the_place_is_told_first() {
         assert_eq!(refused(&arguments), [code; 3], "{field}");
         arguments.as_object_mut().unwrap().remove("name");
         assert_eq!(refusal(CheckpointsRequest::decode(&arguments)).code(), code, "{field}");
+        assert_eq!(refusal(ListCheckpointsRequest::decode(&arguments)).code(), code, "{field}");
     }
 }
 
@@ -100,8 +103,37 @@ fn a_diff_is_of_256_kib_where_nothing_else_is_asked_for_and_of_4_mib_at_most() {
     }
 }
 
+#[test]
+fn a_page_has_100_checkpoints_where_nothing_else_is_asked_for_and_1000_at_most() {
+    let decode = |limit| ListCheckpointsRequest::decode(&json!({ "sandboxId": "agent-42", "limit": limit }));
+    assert_eq!(decode(json!(null)).unwrap().limit, 100);
+    for limit in [1, 1000] {
+        assert_eq!(decode(json!(limit)).unwrap().limit, limit);
+    }
+    for odd in [json!(0), json!(1001), json!(-1), json!(1.5), json!("1"), json!(u64::MAX)] {
+        assert_eq!(refusal(decode(odd)).code(), Code::InvalidArgument);
+    }
+}
+
+#[test]
+fn a_page_begins_after_a_cursor_that_a_list_answered() {
+    let decode = |cursor: &str| ListCheckpointsRequest::decode(&json!({ "sandboxId": "agent-42", "cursor": cursor }));
+    let cursor = CheckpointCursor { micros: 1_795_150_800_123_456, name: CheckpointName::parse("s1").unwrap() };
+    let text = cursor.to_string();
+    assert_eq!(decode(&text).unwrap().cursor, Some(cursor));
+    for odd in ["", "s1", "0", &text[1..], &format!("{text}=")] {
+        assert_eq!(refusal(decode(odd)).code(), Code::InvalidArgument, "{odd}");
+    }
+}
+
 proptest! {
     #![proptest_config(cases(500))]
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written(micros: i64, name in "[A-Za-z0-9_][A-Za-z0-9_-]{0,99}") {
+        let cursor = CheckpointCursor { micros, name: CheckpointName::parse(&name).unwrap() };
+        prop_assert_eq!(CheckpointCursor::parse(&cursor.to_string()).unwrap(), cursor);
+    }
 
     #[test]
     fn a_name_is_accepted_when_the_rule_says_so(text in "[A-Za-z0-9_.-]{1,12}(\\.lock)?") {

@@ -207,3 +207,66 @@ fn a_message_is_whole_sentences_even_where_it_ends_in_somebody_elses_words() {
         assert_eq!(Error::new(Code::SandboxFailed, whole, "Look.").message(), whole);
     }
 }
+
+/// A code that a later release may have.
+const LATER: &str = "SANDBOX_ON_FIRE";
+
+#[test]
+fn a_code_of_a_later_release_survives() {
+    let code: Code = serde_json::from_value(json!(LATER)).unwrap();
+    assert_eq!((code.as_str(), code.to_string().as_str(), json!(code)), (LATER, LATER, json!(LATER)));
+    assert_eq!((code.kind(), code.retryable(), code.may_quote()), (Kind::Permanent, false, true));
+    assert!(!Code::ALL.contains(&code));
+}
+
+#[test]
+fn what_has_not_the_form_of_a_code_is_none() {
+    for odd in ["", "lower", "1A", "_A", "A-B", "A B", "Ä", &"A".repeat(49)] {
+        assert!(serde_json::from_value::<Code>(json!(odd)).is_err(), "{odd}");
+    }
+    assert!(serde_json::from_value::<Code>(json!("A".repeat(48))).is_ok());
+}
+
+#[test]
+fn an_error_of_a_later_release_keeps_its_code_and_kind_on_its_way() {
+    for (kind, expected) in [
+        (json!("transient"), Kind::Transient),
+        (json!("not_found"), Kind::NotFound),
+        (json!("of_a_later_release"), Kind::Permanent),
+        (json!(null), Kind::Permanent),
+    ] {
+        let passed =
+            json!({ "code": LATER, "kind": kind, "message": "It burns.", "remediation": "Run.", "further": 1 });
+        let error: Error = serde_json::from_value(passed).unwrap();
+        assert_eq!((error.code().as_str(), error.code().kind()), (LATER, expected));
+        assert_eq!(error.retryable(), expected == Kind::Transient);
+        let body = json!(error.body("c0ffee"));
+        assert_eq!((&body["code"], &body["kind"]), (&json!(LATER), &json!(expected)));
+        let again: Error = serde_json::from_value(json!(error)).unwrap();
+        assert_eq!((again.code().kind(), &again), (expected, &error));
+    }
+}
+
+#[test]
+fn an_error_of_an_earlier_release_is_read_and_reads_one_of_this() {
+    /// An error as the release before passed it.
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct Earlier {
+        code: String,
+        message: String,
+        remediation: String,
+        cause: Option<Failure>,
+    }
+    let earlier = |cause| Earlier {
+        code: "SANDBOX_BUSY".into(),
+        message: "Later.".into(),
+        remediation: "Try again.".into(),
+        cause,
+    };
+    let cause = || Failure::new("Error", "boom");
+    let plain = Error::new(Code::SandboxBusy, "Later.", "Try again.");
+    for (error, earlier) in [(plain.clone(), earlier(None)), (plain.caused_by(cause()), earlier(Some(cause())))] {
+        assert_eq!(serde_json::from_value::<Error>(json!(earlier)).unwrap(), error);
+        assert_eq!(serde_json::from_value::<Earlier>(json!(error)).unwrap(), earlier);
+    }
+}

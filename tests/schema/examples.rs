@@ -1,8 +1,9 @@
 //! Options of every operation, as full as they can be.
 
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::checkpoint::CheckpointCursor;
 use sandbox_snapshotter::model::request::Cursor;
-use sandbox_snapshotter::model::{SnapshotId, Timestamp};
+use sandbox_snapshotter::model::{CheckpointName, SnapshotId, Timestamp};
 use serde_json::{Value, json};
 
 /// Each operation with its options, once for each form that they can have.
@@ -65,7 +66,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             &json!({ "currentSnapshotId": "snap-abcdefghij012345", "acceptStale": true }),
         ])],
         Operation::CreateCheckpoint => vec![with(&[&place, &json!({ "name": "s1", "description": "before" })])],
-        Operation::ListCheckpoints => vec![place],
+        Operation::ListCheckpoints => vec![with(&[&place, &json!({ "cursor": checkpoint_cursor(), "limit": 7 })])],
         Operation::RestoreCheckpoint => vec![with(&[&place, &json!({ "name": "s1" })])],
         Operation::DiffCheckpoint => vec![with(&[&place, &json!({ "name": "s1", "maxBytes": 1000 })])],
         Operation::ListTools => vec![toolset()],
@@ -141,6 +142,10 @@ fn toolset() -> Value {
 fn cursor() -> String {
     let snapshot_id = SnapshotId::parse("snap-abcdefghij012345").unwrap();
     Cursor { created_at: Timestamp::from_millis(1), snapshot_id }.to_string()
+}
+
+fn checkpoint_cursor() -> String {
+    CheckpointCursor { micros: 1, name: CheckpointName::parse("s1").unwrap() }.to_string()
 }
 
 /// One object of several.

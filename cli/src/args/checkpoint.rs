@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::common::{Consent, Session};
+use super::common::{Consent, Paging, Session};
 
 /// The commands about checkpoints.
 #[derive(Subcommand)]
@@ -64,6 +64,9 @@ pub struct List {
     /// Where.
     #[command(flatten)]
     pub spot: Spot,
+    /// Which page.
+    #[command(flatten)]
+    pub paging: Paging,
 }
 
 /// `checkpoint restore`

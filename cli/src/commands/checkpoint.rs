@@ -2,17 +2,21 @@
 
 use sandbox_snapshotter::model::Directory;
 use sandbox_snapshotter::model::checkpoint::{
-    CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
+    CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint,
+    RestoredCheckpoint,
 };
 use sandbox_snapshotter::model::request::{
-    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, RestoreCheckpointRequest,
+    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
+    RestoreCheckpointRequest,
 };
 
 use super::confirm::confirm;
 use super::context::Context;
+use super::lists;
 use crate::args::checkpoint::{Checkpoint, Spot};
 use crate::exit::Exit;
 use crate::failure::Result;
+use crate::output::answer::Answer;
 
 /// Does what was typed.
 pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
@@ -25,7 +29,12 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
             context.show::<CreatedCheckpoint>(&context.act("checkpoints/create", &request)?)
         }
         Checkpoint::List(command) => {
-            context.show::<Checkpoints>(&context.look("checkpoints/list", &spot(context, &command.spot)?)?)
+            let paging = &command.paging;
+            let limit = if paging.is_all() { ListCheckpointsRequest::MAX_LIMIT } else { ListCheckpointsRequest::LIMIT };
+            let cursor = paging.cursor.as_deref().map(CheckpointCursor::parse).transpose()?;
+            let (at, limit) = (spot(context, &command.spot)?, paging.limit.unwrap_or(limit));
+            let request = ListCheckpointsRequest { at, cursor, limit };
+            lists::show(context, paging, None, |cursor| page(context, &request, cursor))
         }
         Checkpoint::Restore(command) => {
             let request = RestoreCheckpointRequest { at: spot(context, &command.spot)?, name: name(&command.name)? };
@@ -40,6 +49,24 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
             let request = DiffCheckpointRequest { at: spot(context, &command.spot)?, name, max_bytes };
             context.show::<CheckpointDiff>(&context.look("checkpoints/diff", &request)?)
         }
+    }
+}
+
+/// The page of a list after a cursor.
+fn page(context: &Context, request: &ListCheckpointsRequest, cursor: Option<&str>) -> Result<Answer<Checkpoints>> {
+    let cursor = cursor.map(CheckpointCursor::parse).transpose().map_err(|_| lists::bad_cursor())?;
+    context.look("checkpoints/list", &ListCheckpointsRequest { cursor, ..request.clone() })
+}
+
+impl lists::Page for Checkpoints {
+    const ROWS: &str = "checkpoints";
+
+    fn len(&self) -> usize {
+        self.checkpoints.len()
+    }
+
+    fn cursor(&mut self) -> &mut Option<String> {
+        &mut self.cursor
     }
 }
 

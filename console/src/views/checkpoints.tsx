@@ -12,9 +12,13 @@ import { Name } from '../ui/name.tsx';
 import { GoBack, MakeCheckpoint } from './checkpoint-dialogs.tsx';
 import { Diff } from './diff.tsx';
 
+/** How many are read at a time. */
+const LIMIT = 50;
+
 /** Lists, makes and compares checkpoints, and goes back to one. */
 export function Checkpoints({ sandboxId, running }: { sandboxId: string; running: boolean | undefined }) {
   const [checkpoints, setCheckpoints] = useState<Checkpoint[]>();
+  const [cursor, setCursor] = useState<string>();
   const [diff, setDiff] = useState<CheckpointDiff>();
   const [chosen, setChosen] = useState<string>();
   const [isMaking, setMaking] = useState(false);
@@ -27,8 +31,18 @@ export function Checkpoints({ sandboxId, running }: { sandboxId: string; running
 
   // They are not read again and again: each reading runs a command in the sandbox, which would never fall asleep.
   const reading = useAction({ verb: 'list', subject, title: of('Reading the checkpoints') }, async () => {
-    setCheckpoints((await client.checkpoints.list({ sandboxId })).checkpoints);
+    const page = await client.checkpoints.list({ sandboxId, limit: LIMIT });
+    setCheckpoints(page.checkpoints);
+    setCursor(page.cursor);
   });
+  const readingOn = useAction(
+    { verb: 'list', subject, title: of('Reading older checkpoints') },
+    async (after: string) => {
+      const page = await client.checkpoints.list({ sandboxId, limit: LIMIT, cursor: after });
+      setCheckpoints((read) => [...(read ?? []), ...page.checkpoints]);
+      setCursor(page.cursor);
+    },
+  );
   useEffect(() => {
     if (running !== false) void reading.run();
   }, [sandboxId, running]);
@@ -87,6 +101,14 @@ export function Checkpoints({ sandboxId, running }: { sandboxId: string; running
           </li>
         ))}
       </ul>
+      {cursor !== undefined && (
+        <div class="buttons">
+          <Button busy={readingOn.busy} onClick={() => void readingOn.run(cursor)}>
+            Show older checkpoints
+          </Button>
+        </div>
+      )}
+      <Failure of={readingOn.failure} />
       <Failure of={comparing.failure} />
       {diff && <Diff of={diff} />}
       {isMaking && (

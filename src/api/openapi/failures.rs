@@ -24,6 +24,7 @@ const OBJECT: &[Code] = &[
     Code::WorkspaceBindingMissing,
     Code::WorkspaceUnavailable,
     Code::LedgerUnavailable,
+    Code::LedgerCorrupt,
     Code::LedgerTooNew,
     Code::OperationInterrupted,
     Code::SandboxBusy,

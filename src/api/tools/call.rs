@@ -120,7 +120,10 @@ async fn perform(
             let given = json!({ "name": name, "description": arguments.description });
             operations.carry_out(Operation::CreateCheckpoint, inside(given)).await
         }
-        Tool::SnapshotList => operations.carry_out(Operation::ListCheckpoints, inside(json!({}))).await,
+        Tool::SnapshotList => {
+            let given = inside(json!({ "limit": checked_limit(&arguments)? }));
+            Ok(with_more(operations.carry_out(Operation::ListCheckpoints, given).await?))
+        }
         Tool::SnapshotRestore => {
             operations.carry_out(Operation::RestoreCheckpoint, inside(json!({ "name": name }))).await
         }
@@ -131,7 +134,7 @@ async fn perform(
     }
 }
 
-/// How many snapshots are listed, where the model does not say.
+/// How many snapshots or checkpoints are listed, where the model does not say.
 const LIMIT: u64 = 20;
 
 /// How many are listed at most.
@@ -144,7 +147,7 @@ const fn takes(tool: Tool) -> &'static [&'static str] {
         Tool::Restore | Tool::Branch | Tool::Delete => &["ref"],
         Tool::List => &["limit", "workspace"],
         Tool::SnapshotCreate => &["name", "description", "workspace"],
-        Tool::SnapshotList => &["workspace"],
+        Tool::SnapshotList => &["limit", "workspace"],
         Tool::SnapshotRestore => &["name", "workspace"],
         Tool::SnapshotDiff => &["name", "maxBytes", "workspace"],
     }
@@ -205,10 +208,7 @@ const fn works_inside(tool: Tool) -> bool {
 /// The snapshots of the sandbox; where it is the workspace's present one, also of those that it was before. The newest are
 /// first, as each sandbox is older than the next.
 async fn list(operations: &impl Operations, meant: &Meant, arguments: &ToolArguments) -> Result<Value> {
-    let limit = arguments.limit.unwrap_or(LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(invalid(&format!("`limit` is {limit}"), &format!("Give 1 to {MAX_LIMIT}.")));
-    }
+    let limit = checked_limit(arguments)?;
     let own = &meant.reach.own;
     let former = own.get(1..).filter(|_| own.first() == Some(&meant.sandbox_id)).unwrap_or_default();
     let mut snapshots = Vec::new();
@@ -230,6 +230,25 @@ async fn list(operations: &impl Operations, meant: &Meant, arguments: &ToolArgum
         }
     }
     Ok(json!({ "snapshots": snapshots, "more": more }))
+}
+
+/// How many are to be listed.
+fn checked_limit(arguments: &ToolArguments) -> Result<u64> {
+    let limit = arguments.limit.unwrap_or(LIMIT);
+    if (1..=MAX_LIMIT).contains(&limit) {
+        Ok(limit)
+    } else {
+        Err(invalid(&format!("`limit` is {limit}"), &format!("Give 1 to {MAX_LIMIT}.")))
+    }
+}
+
+/// A page with `more` in the place of its cursor, with which a model could do nothing.
+fn with_more(mut page: Value) -> Value {
+    if let Value::Object(members) = &mut page {
+        let more = members.remove("cursor").is_some();
+        members.insert("more".to_owned(), json!(more));
+    }
+    page
 }
 
 /// What a model needs to know of a snapshot; nothing of one that is still being made.

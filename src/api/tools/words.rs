@@ -11,6 +11,9 @@ use super::catalog::Tool;
 /// How much of a commit's name is enough in a list.
 const SHORT: usize = 12;
 
+/// How many characters of a description are enough in a list.
+const DESCRIPTION: usize = 1_000;
+
 /// How much of a time is without the parts of a second.
 const SECONDS: usize = 19;
 
@@ -44,9 +47,13 @@ fn snapshots(answer: &Value) -> String {
     let mut lines = vec![format!("{} snapshot(s), the newest first:", snapshots.len())];
     lines.extend(snapshots.iter().map(Value::to_string));
     if flag(answer, "more") {
-        lines.push(format!("There are older ones; a list has {MAX_LIMIT} at most."));
+        lines.push(older());
     }
     lines.join("\n")
+}
+
+fn older() -> String {
+    format!("There are older ones; a list has {MAX_LIMIT} at most.")
 }
 
 fn deleted(answer: &Value) -> String {
@@ -58,16 +65,21 @@ fn deleted(answer: &Value) -> String {
     }
 }
 
-/// A row for each: name, short commit, time and description, with tabs between them.
+/// A row for each: name, short commit, time and the beginning of the description, with tabs between them.
 fn checkpoints(answer: &Value) -> String {
     let row = |checkpoint: &Value| {
         let commit: String = text(checkpoint, "commit").chars().take(SHORT).collect();
         let time: String = text(checkpoint, "createdAt").chars().take(SECONDS).collect();
         // A row is one line, whatever the description holds.
         let description = text(checkpoint, "description").split_whitespace().collect::<Vec<_>>().join(" ");
+        let cut = description.char_indices().nth(DESCRIPTION).and_then(|(end, _)| description.get(..end));
+        let description = cut.map_or(description.clone(), |cut| format!("{cut}…"));
         format!("{}\t{commit}\t{time}+00:00\t{description}", text(checkpoint, "name"))
     };
-    let rows: Vec<String> = list(answer, "checkpoints").iter().map(row).collect();
+    let mut rows: Vec<String> = list(answer, "checkpoints").iter().map(row).collect();
+    if flag(answer, "more") {
+        rows.push(older());
+    }
     if rows.is_empty() { "no snapshots".to_owned() } else { rows.join("\n") }
 }
 

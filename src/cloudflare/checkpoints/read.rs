@@ -2,11 +2,10 @@
 
 use base64ct::{Base64, Encoding};
 
-use crate::model::checkpoint::{
-    Checkpoint, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
-};
+use super::commits::{commit, commits};
+use crate::model::checkpoint::{CheckpointCursor, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal};
-use crate::model::{Failure, Place, Timestamp};
+use crate::model::{Failure, Place};
 
 /// What came of a call, from what was printed.
 pub(crate) fn read(stdout: &str, call: &CheckpointCall) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
@@ -25,13 +24,17 @@ fn outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<Checkpoi
             let [(checkpoint, _)] = <[_; 1]>::try_from(commits(fields.0)?).ok()?;
             CheckpointDone::Created(CreatedCheckpoint { checkpoint, replaced })
         }
-        ("listed", List) => {
+        ("listed", List { .. }) => {
+            let is_more = optional(fields.text()?).is_some();
             let mut commits = commits(fields.0)?;
             commits.sort_by(|(one, at), (other, other_at)| {
                 other_at.cmp(at).then_with(|| one.name.as_str().cmp(other.name.as_str()))
             });
+            let last = commits.last().filter(|_| is_more);
+            let cursor = last.map(|(last, micros)| CheckpointCursor { micros: *micros, name: last.name.clone() });
             CheckpointDone::Listed(Checkpoints {
                 checkpoints: commits.into_iter().map(|(checkpoint, _)| checkpoint).collect(),
+                cursor: cursor.as_ref().map(ToString::to_string),
             })
         }
         ("restored", Restore { name }) => CheckpointDone::Restored(RestoredCheckpoint {
@@ -65,10 +68,12 @@ fn refusal(word: &str, fields: &mut Fields) -> Option<CheckpointRefusal> {
         "woken" => CheckpointRefusal::NotHandedOut,
         "directory" => CheckpointRefusal::NoDirectory(match fields.text()?.as_str() {
             "missing" => Place::Missing,
+            "link" => Place::Link,
             "other" => Place::NotDirectory,
             _ => return None,
         }),
         "inside" => CheckpointRefusal::Inside(fields.text()?),
+        "linked" => CheckpointRefusal::LinkedRefs(fields.text()?),
         "git" => CheckpointRefusal::NoGit,
         "unknown" => CheckpointRefusal::Unknown,
         "gitlinks" => CheckpointRefusal::Gitlinks,
@@ -111,54 +116,6 @@ impl<'a> Fields<'a> {
 
 fn optional(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
-}
-
-fn commit(text: String) -> Option<String> {
-    let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_id.then_some(text)
-}
-
-/// Reads what `git cat-file` tells of commits, each with the microseconds at which it was made. What is no checkpoint of ours
-/// or of a tool with the same refs is passed over, and so is a commit that makes no sense.
-fn commits(mut told: &[u8]) -> Option<Vec<(Checkpoint, i64)>> {
-    let mut commits = Vec::new();
-    while !told.is_empty() {
-        let (line, rest) = split(told, b"\n")?;
-        let line = std::str::from_utf8(line).ok()?;
-        if line.ends_with(" missing") {
-            told = rest;
-            continue;
-        }
-        let [id, kind, size, name] = <[_; 4]>::try_from(line.split(' ').collect::<Vec<_>>()).ok()?;
-        let (raw, rest) = rest.split_at_checked(size.parse().ok()?)?;
-        told = rest.strip_prefix(b"\n")?;
-        if let (Ok(name), "commit", Some((description, micros))) = (CheckpointName::parse(name), kind, describe(raw)) {
-            let created_at = Timestamp::from_millis(micros / 1000);
-            commits.push((Checkpoint { name, commit: commit(id.to_owned())?, created_at, description }, micros));
-        }
-    }
-    Some(commits)
-}
-
-/// The message of a commit, and when it was made, in microseconds. The seconds of git are too coarse for an order: ours say
-/// more in the address of the committer.
-fn describe(raw: &[u8]) -> Option<(String, i64)> {
-    let (head, message) = split(raw, b"\n\n").unwrap_or((raw, b""));
-    let head = String::from_utf8_lossy(head);
-    let committer = head.lines().find_map(|line| line.strip_prefix("committer "))?;
-    let (person, time) = committer.rsplit_once("> ")?;
-    let seconds: i64 = time.split(' ').next()?.parse().ok()?;
-    let address = person.rsplit_once('<').map_or("", |(_, address)| address);
-    let exact = address.split_once('@').and_then(|(micros, _)| micros.parse::<i64>().ok());
-    let micros = exact.filter(|micros| micros / 1_000_000 == seconds).or_else(|| seconds.checked_mul(1_000_000))?;
-    let message = String::from_utf8_lossy(message);
-    Some((message.strip_suffix('\n').unwrap_or(&message).to_owned(), micros))
-}
-
-/// What is before the first of those bytes, and behind.
-fn split<'a>(bytes: &'a [u8], at: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
-    let start = bytes.windows(at.len()).position(|window| window == at)?;
-    Some((bytes.get(..start)?, bytes.get(start + at.len()..)?))
 }
 
 /// A text that is not longer than `max` bytes, and whether it is whole. It is cut behind a line, or at least behind a
@@ -210,7 +167,8 @@ fn octal(text: &mut String, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::CheckpointDescription;
+    use crate::model::checkpoint::Checkpoint;
+    use crate::model::{CheckpointDescription, CheckpointName, Timestamp};
 
     const ID: &str = "9a3f0c6e4b2e0a7a88f1de20b36d2b4c1e5a9b77";
 
@@ -230,22 +188,24 @@ mod tests {
         read(&format!("{}\n", Base64::encode_string(answer.as_ref())), call).ok()
     }
 
-    /// A commit as `git cat-file --batch` tells it.
-    fn told(name: &str, committer: &str, message: &str) -> String {
-        let raw = format!("tree {ID}\nauthor a <a@b> 1 +0000\ncommitter {committer}\n\n{message}");
-        format!("{ID} commit {} {name}\n{raw}\n", raw.len())
+    /// A commit as the script prints it.
+    fn told(name: &str, micros: i64, message: &str) -> String {
+        let raw = format!("tree {ID}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\n{message}");
+        format!("{ID} commit {} {micros} {name}\n{raw}\n", raw.len())
     }
 
+    const LIST: CheckpointCall = CheckpointCall::List { after: None, limit: 100 };
+
     fn listed(commits: &[String]) -> Vec<Checkpoint> {
-        match reads(format!("listed\0{}", commits.concat()), &CheckpointCall::List) {
-            Some(Ok(CheckpointDone::Listed(Checkpoints { checkpoints }))) => checkpoints,
+        match reads(format!("listed\0\0{}", commits.concat()), &LIST) {
+            Some(Ok(CheckpointDone::Listed(Checkpoints { checkpoints, cursor: None }))) => checkpoints,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_checkpoint_has_the_microseconds_that_its_committer_tells() {
-        let commit = told("s1", "us <1795150800123456@sandbox-snapshotter> 1795150800 +0000", "two\n\nlines\n\n");
+    fn a_checkpoint_has_the_microseconds_that_the_script_tells() {
+        let commit = told("s1", 1_795_150_800_123_456, "two\n\nlines\n\n");
         let checkpoint = Checkpoint {
             name: name(),
             commit: ID.into(),
@@ -259,32 +219,64 @@ mod tests {
 
     #[test]
     fn checkpoints_come_in_the_order_of_their_microseconds() {
-        let at = |name, micros| told(name, &format!("us <{micros}@us> {} +0000", micros / 1_000_000), "x");
-        let commits = [at("a", 5_000_001_i64), at("b", 5_000_003), at("c", 5_000_002), at("e", 5_000_003)];
+        let commits = [("a", 1), ("b", 3), ("c", 2), ("e", 3)].map(|(name, micros)| told(name, micros, "x"));
         let names: Vec<_> = listed(&commits).into_iter().map(|checkpoint| checkpoint.name.to_string()).collect();
         assert_eq!(names, ["b", "e", "c", "a"]);
     }
 
     #[test]
-    fn what_another_tool_made_has_the_seconds_of_its_commit() {
-        for committer in ["A <a@b> 12 +0100", "<> 12 +0000", "A <13000000@b> 12 +0000", "A > <b> 12 +0000"] {
-            assert_eq!(listed(&[told("s1", committer, "x")])[0].created_at, Timestamp::from_millis(12_000));
+    fn a_page_that_is_not_the_last_tells_where_the_next_begins() {
+        let answer = format!("listed\x001\0{}{}", told("a", 5, "x"), told("b", 9, "x"));
+        let Some(Ok(CheckpointDone::Listed(page))) = reads(answer, &LIST) else { panic!() };
+        assert_eq!(
+            page.cursor,
+            Some(CheckpointCursor { micros: 5, name: CheckpointName::parse("a").unwrap() }.to_string())
+        );
+    }
+
+    #[test]
+    fn a_description_is_cut_where_it_is_longer_than_ours_can_be() {
+        let max = CheckpointDescription::MAX;
+        for (length, expected) in [(max, max), (max + 1, max)] {
+            let description = listed(&[told("s1", 1, &"ä".repeat(length))]).remove(0).description;
+            assert_eq!(description.chars().count(), expected);
         }
+        assert_eq!(listed(&[format!("{ID} commit 4 1 s1\ntree\n")])[0].description, "");
     }
 
     #[test]
     fn what_is_no_checkpoint_is_passed_over() {
-        let blob = format!("{ID} blob 3 blob\n1\n2\n");
-        let others = [blob, format!("{ID} missing\n"), told("a/b", "A <a@b> 12 +0000", "x"), told("s1", "nobody", "x")];
+        let blob = format!("{ID} blob 3 1 blob\n1\n2\n");
+        let others = [blob, format!("{ID} missing\n"), told("a/b", 1, "x")];
         assert_eq!(listed(&others), []);
         assert_eq!(listed(&[]), []);
     }
 
     #[test]
+    fn a_checkpoint_of_any_name_is_read() {
+        for name in ["missing", "ambiguous", "commit"] {
+            let commit = told(name, 1, "x");
+            assert_eq!(listed(std::slice::from_ref(&commit))[0].name.as_str(), name);
+            let created = reads(format!("created\0\0{commit}"), &create());
+            assert!(matches!(created, Some(Ok(CheckpointDone::Created(_)))), "{created:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_not_utf_8_is_passed_over() {
+        let commits = [told("NAME", 1, "x"), told("s1", 1, "x")].concat();
+        let (before, after) = commits.split_once("NAME").unwrap();
+        let answer = [b"listed\0\0", before.as_bytes(), b"\xff\xfe", after.as_bytes()].concat();
+        let Some(Ok(CheckpointDone::Listed(read))) = reads(answer, &LIST) else { panic!() };
+        let names: Vec<_> = read.checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
+        assert_eq!(names, ["s1"]);
+    }
+
+    #[test]
     fn commits_that_are_cut_off_are_not_read() {
-        let whole = told("s1", "A <a@b> 12 +0000", "message");
+        let whole = told("s1", 1, "message");
         for end in 1..whole.len() {
-            assert_eq!(reads(format!("listed\0{}", &whole[..end]), &CheckpointCall::List), None, "{end}");
+            assert_eq!(reads(format!("listed\0\0{}", &whole[..end]), &LIST), None, "{end}");
         }
     }
 
@@ -347,6 +339,8 @@ mod tests {
             ("woken\0", CheckpointRefusal::NotHandedOut),
             ("directory\0missing\0", CheckpointRefusal::NoDirectory(Place::Missing)),
             ("directory\0other\0", CheckpointRefusal::NoDirectory(Place::NotDirectory)),
+            ("directory\0link\0", CheckpointRefusal::NoDirectory(Place::Link)),
+            ("linked\0/w/.git/refs\0", CheckpointRefusal::LinkedRefs("/w/.git/refs".into())),
             ("inside\0/home\0", CheckpointRefusal::Inside("/home".into())),
             ("git\0", CheckpointRefusal::NoGit),
             ("unknown\0", CheckpointRefusal::Unknown),

@@ -1,7 +1,7 @@
 # How the files of a directory become again what they were at a checkpoint.
 
 restore() {
-  local present wanted made text
+  local present wanted made text micros
   open_checkpoint
   stage "$target"
   [ -z "$references" ] || refuse gitlinks

@@ -4,7 +4,8 @@
 #   dir      the directory
 #   name     of the checkpoint
 #   message  of its commit
-#   limit    how much is told at most, in bytes: of a diff, or of the paths that a restore has changed
+#   after    where the page of a list begins: the time and the name of the checkpoint before it; empty at the newest
+#   limit    how much is told at most, in bytes: of a diff, or of the paths that a restore has changed; of a list, in checkpoints
 #   oldest   how old the container has to be, in 1/100 s; empty where it has to carry a stamp instead
 #
 # It answers one line of base64: fields that end in a null byte. The first of them says what came of it.
@@ -14,11 +15,8 @@
 #
 # Each program that is started takes longer than most of what it does, so few are, and one is asked for several things.
 
-set +efuvxCm +o posix
-shopt -u failglob nocasematch localvar_inherit 2>/dev/null
 export LC_ALL=C
-unset CDPATH POSIXLY_CORRECT "${!GIT_@}"
-unset -f git
+unset "${!GIT_@}"
 before= err= instead= tree= SECONDS=0
 
 say() { printf '%s\0' "$@" >&3; }
@@ -51,7 +49,7 @@ expired() { refuse failed "$before" "it was still at work after $SECONDS s, and 
 check_container() {
   local up stat now=
   if [ -z "$oldest" ]; then
-    [ -e "$stamp" ] && IFS= read -r now <"$stamp"
+    [ -f "$stamp" ] && IFS= read -r now <"$stamp"
     [[ $now == 'ready '* ]] || refuse woken
     return
   fi
@@ -65,17 +63,18 @@ check_container() {
 }
 
 enter_directory() {
-  [ -e "$dir" ] || refuse directory missing
-  [ -d "$dir" ] || refuse directory other
-  cd -P -- "$dir" 2>/dev/null || refuse directory other
+  [ -e "$dir" ] || [ -L "$dir" ] || refuse directory missing
+  [ -d "$dir" ] && cd -L -- "$dir" 2>/dev/null || refuse directory other
   root=$PWD
+  cd -P .
+  [ "$root" = "$PWD" ] || refuse directory link
   type -P git >/dev/null || refuse git
 }
 
 # One at a time.
 take_turn() {
   local tries=0
-  exec 9>"$run.checkpoints.lock" || refuse failed '' "$run.checkpoints.lock can't be written"
+  exec 9<>"$run.checkpoints.lock" || refuse failed '' "$run.checkpoints.lock can't be written"
   until flock -n 9; do
     [ $((tries += 1)) -le 600 ] || refuse busy
     sleep 0.1
@@ -118,6 +117,10 @@ open_repository() {
   # Work trees that are linked share all refs but these.
   if [ -e "$repository/commondir" ]; then refs=refs/worktree refs_at=${paths[4]}; fi
   checkpoints=$refs/sandbox/snapshots/ before_restore=$refs/sandbox/before-restore
+  # Locks are removed in these.
+  for path in "$repository/refs" "$refs_at" "$refs_at/sandbox" "$refs_at/sandbox/snapshots"; do
+    [ ! -L "$path" ] || refuse linked "$path"
+  done
 }
 
 # Runs git in the user's repository.
@@ -134,13 +137,15 @@ in_ours() {
 # Prints the commit of a ref, or nothing.
 resolve() { in_users rev-parse --verify --quiet "$1^{commit}" 2>/dev/null; }
 
-# Makes a commit of a tree with what is said of it, and names it. It is in $made then, and its text in $text.
+# Makes a commit of a tree with what is said of it, and names it. It is in $made then, its text in $text, and when it was made
+# in $micros.
 commit() {
   local now=${EPOCHREALTIME:-$(date +%s).000000} who
-  who="sandbox-snapshotter <${now/./}@sandbox-snapshotter> ${now%.*} +0000"
+  micros=${now/./}
+  who="sandbox-snapshotter <$micros@sandbox-snapshotter> ${now%.*} +0000"
   text="tree $2"$'\n'"author $who"$'\n'"committer $who"$'\n\n'$3$'\n'
   made=$(printf %s "$text" | must in_ours hash-object -t commit -w --stdin) || exit
-  must in_users update-ref "$1" "$made"
+  must in_users update-ref --no-deref "$1" "$made"
 }
 
 # Makes the repository that git works in. What those left who were cut off is removed.
@@ -293,7 +298,7 @@ note_differences() {
 }
 
 create() {
-  local replaced made text present
+  local replaced made text micros present
   if [ -z "$repository" ]; then
     # Before 2.28, init can't be told the name of the branch.
     (must git init -q && GIT_DIR=.git must git symbolic-ref HEAD refs/heads/main) || exit
@@ -306,20 +311,8 @@ create() {
   read -r replaced <&5
   commit "$checkpoints$name" "$present" "$message"
   say created "$replaced"
-  printf '%s commit %s %s\n%s\n' "$made" ${#text} "$name" "$text" >&3
+  printf '%s commit %s %s %s\n%s\n' "$made" ${#text} "$micros" "$name" "$text" >&3
 }
-
-list() {
-  local slashes
-  say listed
-  if [ -n "$repository" ]; then
-    slashes=${checkpoints//[!\/]/}
-    in_users for-each-ref --format="%(objectname) %(refname:lstrip=${#slashes})" "$checkpoints" | tell_commits
-  fi
-}
-
-# Tells commits with what is known of them, by lines of their ids and their names.
-tell_commits() { in_users cat-file --batch='%(objectname) %(objecttype) %(objectsize) %(rest)' >&3; }
 
 # Finds the checkpoint.
 open_checkpoint() {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::invalid;
 use super::workspace::Session;
-use crate::model::checkpoint::{CheckpointDescription, CheckpointName};
+use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription, CheckpointName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
 use crate::model::{Directory, Result, SandboxId};
@@ -35,6 +35,54 @@ impl CheckpointsRequest {
         let place = Place::take(&mut fields)?;
         fields.end()?;
         place.check()
+    }
+}
+
+/// A page of the checkpoints in a sandbox.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ListCheckpointsOptions", rename_all = "camelCase"),
+    schemars(transform = needs(&[]), transform = extends("CheckpointsOptions"))
+)]
+pub struct ListCheckpointsRequest {
+    /// Where.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub at: CheckpointsRequest,
+    /// Where the page begins; at the newest where absent.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub cursor: Option<CheckpointCursor>,
+    /// How many are on it at most. A page ends earlier where its checkpoints have more than 1 MiB.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::LIMIT)))]
+    pub limit: u32,
+}
+
+impl ListCheckpointsRequest {
+    /// How many checkpoints a page has, where the caller does not say.
+    pub const LIMIT: u32 = 100;
+    /// The most that a page can have.
+    pub const MAX_LIMIT: u32 = 1000;
+
+    /// The newest checkpoints of a place.
+    pub const fn of(at: CheckpointsRequest) -> Self {
+        Self { at, cursor: None, limit: Self::LIMIT }
+    }
+
+    /// Decodes `{sandboxId, cursor?, limit?, dir?, session?, allowCrossSession?}`.
+    pub fn decode(value: &Value) -> Result<Self> {
+        let mut fields = Fields::of(value)?;
+        let place = Place::take(&mut fields)?;
+        let (cursor, limit) = (fields.text("cursor")?, fields.number("limit")?.unwrap_or(Self::LIMIT.into()));
+        fields.end()?;
+        let at = place.check()?;
+        let cursor = cursor.as_deref().map(CheckpointCursor::parse).transpose()?;
+        let allowed = u32::try_from(limit).ok().filter(|limit| (1..=Self::MAX_LIMIT).contains(limit));
+        let limit = allowed.ok_or_else(|| {
+            let remediation = format!("Pass 1 to {}, and continue with the cursor of the answer.", Self::MAX_LIMIT);
+            invalid(&format!("`limit` must be 1–{}, got {limit}", Self::MAX_LIMIT), &remediation)
+        })?;
+        Ok(Self { at, cursor, limit })
     }
 }
 

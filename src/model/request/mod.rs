@@ -22,7 +22,10 @@ mod tools;
 mod workspace;
 
 pub use changes::Changes;
-pub use checkpoint::{CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, RestoreCheckpointRequest};
+pub use checkpoint::{
+    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
+    RestoreCheckpointRequest,
+};
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
 #[cfg(feature = "schema")]
 pub use fields::asked;

@@ -17,7 +17,8 @@ use crate::model::checkpoint::{
 };
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone};
 use crate::model::request::{
-    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, RestoreCheckpointRequest,
+    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
+    RestoreCheckpointRequest,
 };
 use crate::model::{Error, Result};
 use crate::ports::Ports;
@@ -39,9 +40,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    /// The checkpoints of a directory, the newest first.
-    pub async fn list_checkpoints(&self, request: CheckpointsRequest, abort: Abort) -> Result<Checkpoints> {
-        match carry_out(self, request, CheckpointCall::List, abort).await? {
+    /// A page of the checkpoints of a directory, the newest first.
+    pub async fn list_checkpoints(&self, request: ListCheckpointsRequest, abort: Abort) -> Result<Checkpoints> {
+        let ListCheckpointsRequest { at, cursor, limit } = request;
+        match carry_out(self, at, CheckpointCall::List { after: cursor, limit }, abort).await? {
             CheckpointDone::Listed(checkpoints) => Ok(checkpoints),
             _ => Err(Error::defect()),
         }

@@ -1,7 +1,7 @@
 //! Why nothing was done.
 
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointRefusal};
-use crate::model::{Code, Directory, Error, SandboxId};
+use crate::model::{Code, Directory, Error, Place, SandboxId};
 use crate::ports::Ports;
 use crate::service::{CloudflareSandboxSnapshotter, container};
 
@@ -13,6 +13,13 @@ pub(super) fn refused<P: Ports>(
     refusal: CheckpointRefusal,
 ) -> Error {
     let id = this.id.as_str();
+    if refusal == CheckpointRefusal::NoDirectory(Place::Link) {
+        return Error::new(
+            Code::InvalidDirectory,
+            format!("In the sandbox {id:?}, {:?} is reached through a symbolic link.", dir.as_str()),
+            "Give the path of a directory that is there, without symbolic links in it.",
+        );
+    }
     if let CheckpointRefusal::NoDirectory(place) = refusal {
         return container::can_be_captured(dir, place).err().unwrap_or_else(Error::defect);
     }
@@ -28,6 +35,10 @@ pub(super) fn refused<P: Ports>(
             Code::InvalidDirectory,
             format!("In the sandbox {id:?}, {dir:?} is part of the git repository of {repository:?}."),
             format!("Use checkpoints of {repository:?}: they hold {dir:?} too."),
+        ),
+        CheckpointRefusal::LinkedRefs(path) => failed(
+            format!("In the sandbox {id:?}, {path:?} is a symbolic link; checkpoints are kept in directories only."),
+            "Replace the symbolic link with the directory that it points to. Nothing was changed.",
         ),
         CheckpointRefusal::NoGit => Error::new(
             Code::GitMissing,

@@ -103,7 +103,8 @@ pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, 
         Err(error) => {
             let is_new = record.state == State::Provisioning;
             let is_unknown = error.code() == Code::WorkspaceUnavailable;
-            let can_be_tried_again = error.retryable() || error.code() == Code::SnapshotStale || is_unknown;
+            let can_be_mended = matches!(error.code(), Code::SnapshotStale | Code::LedgerCorrupt);
+            let can_be_tried_again = error.retryable() || can_be_mended || is_unknown;
             fail(this, if can_be_tried_again && !is_new { State::Stopped } else { State::Failed }, &error)?;
             if is_unknown {
                 // It may have come up all the same.

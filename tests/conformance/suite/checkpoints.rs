@@ -1,5 +1,6 @@
 //! Checkpoints in a sandbox's container.
 
+use sandbox_snapshotter::model::checkpoint::CheckpointCursor;
 use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
 use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName, Directory, Place, SandboxId};
@@ -16,6 +17,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
     vec![
         case!(async a_checkpoint_is_made_listed_compared_and_gone_back_to),
         case!(async a_name_that_is_used_again_moves),
+        case!(async a_list_has_pages),
         case!(async a_checkpoint_that_is_not_there_is_unknown),
         case!(async checkpoints_of_what_is_no_directory_are_refused),
         case!(async nothing_is_done_in_a_container_that_is_too_young),
@@ -27,6 +29,9 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
 fn name() -> CheckpointName {
     CheckpointName::parse("s1").unwrap()
 }
+
+/// The first page.
+const LIST: CheckpointCall = CheckpointCall::List { after: None, limit: 100 };
 
 fn create() -> CheckpointCall {
     CheckpointCall::Create { name: name(), description: CheckpointDescription::parse("it's \"odd\"\n$(x)\n").unwrap() }
@@ -51,7 +56,7 @@ async fn calls(
 
 /// Every call is refused, and nothing was done.
 async fn refused(world: &impl World, id: &SandboxId, meant: Meant, expected: impl Fn(&CheckpointRefusal) -> bool) {
-    for call in [create(), CheckpointCall::List, restore(), diff()] {
+    for call in [create(), LIST, restore(), diff()] {
         let refusal = calls(world, id, meant, &call).await.unwrap_err();
         assert!(expected(&refusal), "{call:?}: {refusal:?}");
     }
@@ -63,7 +68,7 @@ async fn a_checkpoint_is_made_listed_compared_and_gone_back_to(world: &impl Worl
     world.writes(&id, "/workspace/file", "first").await;
     let Ok(CheckpointDone::Created(made)) = calls(world, &id, ANY, &create()).await else { panic!() };
     assert_eq!((made.replaced, made.checkpoint.description.as_str()), (None, "it's \"odd\"\n$(x)\n"));
-    let Ok(CheckpointDone::Listed(listed)) = calls(world, &id, ANY, &CheckpointCall::List).await else { panic!() };
+    let Ok(CheckpointDone::Listed(listed)) = calls(world, &id, ANY, &LIST).await else { panic!() };
     assert_eq!(listed.checkpoints, std::slice::from_ref(&made.checkpoint));
 
     world.writes(&id, "/workspace/file", "second").await;
@@ -90,8 +95,30 @@ async fn a_name_that_is_used_again_moves(world: &impl World) {
     world.writes(&id, "/workspace/file", "second").await;
     let Ok(CheckpointDone::Created(second)) = calls(world, &id, ANY, &create()).await else { panic!() };
     assert_eq!(second.replaced, Some(first.checkpoint.commit));
-    let Ok(CheckpointDone::Listed(listed)) = calls(world, &id, ANY, &CheckpointCall::List).await else { panic!() };
+    let Ok(CheckpointDone::Listed(listed)) = calls(world, &id, ANY, &LIST).await else { panic!() };
     assert_eq!(listed.checkpoints, [second.checkpoint]);
+}
+
+async fn a_list_has_pages(world: &impl World) {
+    let id = world.sandbox("agent");
+    world.writes(&id, "/workspace/file", "first").await;
+    for name in ["a", "b", "c"] {
+        let name = CheckpointName::parse(name).unwrap();
+        let create = CheckpointCall::Create { description: CheckpointDescription::of(&name), name };
+        calls(world, &id, ANY, &create).await.unwrap();
+    }
+    let Ok(CheckpointDone::Listed(whole)) = calls(world, &id, ANY, &LIST).await else { panic!() };
+    let (mut read, mut after, mut sizes) = (Vec::new(), None, Vec::new());
+    loop {
+        let call = CheckpointCall::List { after, limit: 2 };
+        let Ok(CheckpointDone::Listed(page)) = calls(world, &id, ANY, &call).await else { panic!() };
+        sizes.push(page.checkpoints.len());
+        read.extend(page.checkpoints);
+        let Some(cursor) = page.cursor else { break };
+        after = Some(CheckpointCursor::parse(&cursor).unwrap());
+    }
+    assert_eq!((sizes, whole.cursor), (vec![2, 1], None));
+    assert_eq!(read, whole.checkpoints);
 }
 
 async fn a_checkpoint_that_is_not_there_is_unknown(world: &impl World) {

@@ -175,3 +175,11 @@ fn an_entry_tells_when_it_was_last_heard_of_and_how_large_it_was() {
     assert_eq!(serde_json::to_value(&entry).unwrap(), told);
     assert_eq!(serde_json::from_value::<Entry>(told).unwrap(), entry);
 }
+
+#[test]
+fn a_problem_with_a_code_of_a_later_release_is_read_and_kept() {
+    let mut row = whole();
+    row["problem"] = json!({ "code": "SANDBOX_ON_FIRE", "message": "It burns.", "remediation": "Run.", "at": TIME });
+    let record: NamedRecord = serde_json::from_value(row.clone()).unwrap();
+    assert_eq!(json!(record)["problem"], row["problem"]);
+}

@@ -101,7 +101,9 @@ fn every_refusal_has_a_code_and_says_what_to_do() {
     for (refusal, code, names) in [
         (CheckpointRefusal::NoDirectory(Place::Missing), Code::InvalidDirectory, "/workspace"),
         (CheckpointRefusal::NoDirectory(Place::NotDirectory), Code::InvalidDirectory, "/workspace"),
+        (CheckpointRefusal::NoDirectory(Place::Link), Code::InvalidDirectory, "/workspace"),
         (CheckpointRefusal::Inside("/home/user".into()), Code::InvalidDirectory, "/home/user"),
+        (CheckpointRefusal::LinkedRefs("/w/.git/refs".into()), Code::CheckpointFailed, "/w/.git/refs"),
         (CheckpointRefusal::NoGit, Code::GitMissing, "agent-42"),
         (CheckpointRefusal::Gitlinks, Code::Unsupported, "/workspace"),
         (CheckpointRefusal::Unreadable(odd()), Code::CheckpointFailed, "odd file, another"),

@@ -1,9 +1,10 @@
 //! The checkpoints in a container, as the script keeps them with git.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::model::checkpoint::{
-    Checkpoint, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
+    Checkpoint, CheckpointCursor, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
 };
 use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
 use sandbox_snapshotter::model::named::Stamp;
@@ -84,10 +85,21 @@ impl Container {
                 self.checkpoints.push(Kept { dir: dir.into(), checkpoint: checkpoint.clone(), files: present });
                 CheckpointDone::Created(CreatedCheckpoint { checkpoint, replaced })
             }
-            CheckpointCall::List => {
-                let of_dir = self.checkpoints.iter().rev().filter(|kept| kept.dir == dir);
-                let checkpoints = of_dir.map(|kept| kept.checkpoint.clone()).collect();
-                CheckpointDone::Listed(Checkpoints { checkpoints })
+            CheckpointCall::List { after, limit } => {
+                let of_dir = self.checkpoints.iter().filter(|kept| kept.dir == dir).map(|kept| kept.checkpoint.clone());
+                let place = |checkpoint: &Checkpoint| (Reverse(micros(checkpoint)), checkpoint.name.to_string());
+                let after = after.as_ref().map(|after| (Reverse(after.micros), after.name.to_string()));
+                let mut rest: Vec<_> =
+                    of_dir.filter(|kept| after.as_ref().is_none_or(|after| place(kept) > *after)).collect();
+                rest.sort_by_key(place);
+                let is_more = rest.len() > *limit as usize;
+                rest.truncate(*limit as usize);
+                let last = rest.last().filter(|_| is_more);
+                let cursor = last.map(|last| CheckpointCursor { micros: micros(last), name: last.name.clone() });
+                CheckpointDone::Listed(Checkpoints {
+                    checkpoints: rest.clone(),
+                    cursor: cursor.as_ref().map(ToString::to_string),
+                })
             }
             CheckpointCall::Restore { name } => {
                 let (commit_of, files) = self.kept(dir, name)?;
@@ -112,6 +124,10 @@ impl Container {
             }
         })
     }
+}
+
+fn micros(checkpoint: &Checkpoint) -> i64 {
+    checkpoint.created_at.as_millis() * 1000
 }
 
 /// What differs, relative to the directory.

@@ -1,0 +1,82 @@
+# How the checkpoints of a directory are listed, a page at a time.
+
+# Prints a page of the checkpoints, the newest first: those after $after, at most $limit, of at most 1 MiB, one at least.
+list() {
+  local line id name size micros since=${after%% *} behind=${after#* } count=0 bytes=0 cut more= listed ordered
+  local -A times=()
+  local -a lines=() page=() large=()
+  if [ -n "$repository" ]; then
+    listed=$(must list_refs) || exit
+    find_checkpoints
+    [ ${#lines[@]} = 0 ] || find_times
+  fi
+  ordered=$(print_known | sort -k1,1nr -k2,2)
+  while read -r micros name id size; do
+    [[ -z $after || $micros -lt $since || ($micros -eq $since && $name > $behind) ]] || continue
+    # What is longer is cut off: no description of ours needs so much.
+    cut=
+    if [ "$size" -gt 65536 ]; then cut=1 size=65536; fi
+    if ((++count > limit || ((bytes += size) > 1048576 && count > 1))); then
+      more=1
+      break
+    fi
+    if [ "$cut" ]; then large+=("$id $micros $name"); else page+=("$id $micros $name"); fi
+  done < <([ -z "$ordered" ] || printf '%s\n' "$ordered")
+  say listed "$more"
+  print_page
+}
+
+# Prints all refs among checkpoints, with what they name. What is missing has two fields only.
+list_refs() {
+  local slashes=${checkpoints//[!\/]/}
+  set -o pipefail
+  in_users for-each-ref --format="%(objectname) %(refname:lstrip=${#slashes})" "$checkpoints" |
+    in_users cat-file --batch-check='%(objectname) %(objecttype) %(objectsize) %(rest)'
+}
+
+# Notes in $lines the commits among $listed whose names a checkpoint can have.
+find_checkpoints() {
+  local kind
+  while read -r id kind size name; do
+    if [[ $kind = commit && $name = [A-Za-z0-9_]* && $name != *[!A-Za-z0-9_.-]* && ${#name} -le 100 &&
+      ${name,,} != *.lock ]]; then lines+=("$id $size $name"); fi
+  done < <([ -z "$listed" ] || printf '%s\n' "$listed")
+}
+
+# Notes in $times when the commits were made, in microseconds. The seconds of git are too coarse for an order: ours say more in
+# the address of the committer. Commits that make no sense have no time.
+find_times() {
+  local told seconds address exact
+  told=$(printf '%s\n' "${lines[@]%% *}" | must in_users rev-list --no-walk=unsorted --ignore-missing --encoding=none \
+    --format='%H %ct %ce' --stdin) || exit
+  while read -r id seconds address; do
+    [[ $id != commit && -n $seconds && $seconds != *[!0-9]* && ${#seconds} -le 11 ]] || continue
+    exact=${address%%@*} seconds=$((10#$seconds))
+    if [[ -n $exact && $exact != *[!0-9]* && ${#exact} -le 17 ]] && [ "$((10#$exact / 1000000))" = "$seconds" ]; then
+      times[$id]=$((10#$exact))
+    else
+      times[$id]=${seconds}000000
+    fi
+  done < <(printf '%s\n' "$told")
+}
+
+# Prints the checkpoints that have a time.
+print_known() {
+  for line in "${lines[@]}"; do
+    id=${line%% *} name=${line##* } size=${line#* }
+    [ -z "${times[$id]-}" ] || printf '%s %s %s %s\n' "${times[$id]}" "$name" "$id" "${size%% *}"
+  done
+}
+
+# Prints the commits of the page, in any order.
+print_page() {
+  if [ ${#page[@]} -gt 0 ]; then
+    printf '%s\n' "${page[@]}" | in_users cat-file --batch='%(objectname) %(objecttype) %(objectsize) %(rest)' >&3
+  fi
+  for line in "${large[@]}"; do
+    printf '%s commit 65536 %s\n' "${line%% *}" "${line#* }"
+    in_users cat-file commit "${line%% *}" | head -c 65536
+    echo
+  done >&3
+}
+
