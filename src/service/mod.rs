@@ -260,8 +260,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Signs refs with a new key from now on. The one before is still accepted.
-    pub async fn rotate_key(&self) -> Result<KeyRotation> {
+    pub async fn rotate_key(&self, request: WorkspaceRequest) -> Result<KeyRotation> {
         self.begin().await?;
+        session::check_workspace(self, &request.session).await?;
         keys::rotate(self)
     }
 
