@@ -281,6 +281,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn derive(&self, request: RestoreRequest, lineage: Lineage, abort: Abort) -> Result<WorkspaceRef> {
         self.begin().await?;
+        // Before the idempotency key is looked up: a caller of another lineage is not told that it was used.
+        if request.selection.session.sandbox_id.is_some() {
+            session::check_workspace(self, &request.selection.session).await?;
+        }
         let (this, asked) = (self.clone(), abort.clone());
         let work = async move {
             let restore = async {

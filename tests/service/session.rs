@@ -177,6 +177,8 @@ fn an_altered_ref_is_no_way_around() {
     let (stage, snapshot) = Stage::with_snapshot();
     let mut arguments = within(Operation::Restore, &snapshot, "agent-7");
     arguments["ref"]["ref"]["rootId"] = json!("agent-7");
+    stage.run(Operation::Restore, &arguments).fails_as(Code::CrossSession);
+    arguments["session"] = json!("agent-42");
     stage.run(Operation::Restore, &arguments).fails_as(Code::RefMismatch);
 }
 
