@@ -14,6 +14,8 @@ after(() => world[Symbol.asyncDispose]());
 const JSON_TYPE = { 'content-type': 'application/json' };
 const AUTHORIZED = { ...JSON_TYPE, authorization: `Bearer ${TOKEN}` };
 
+const MCP = { ...AUTHORIZED, accept: 'application/json, text/event-stream' };
+
 /** The snapshotter's lines: the SDK writes its own. */
 const ours = ({ log }: World) =>
   log.filter((line) => line.startsWith('{"') && line.includes('correlationId'));
@@ -75,6 +77,38 @@ describe('a failure', () => {
       { event: 'snapshot', outcome: 'failure', code: 'SANDBOX_NOT_RUNNING' },
     );
   });
+});
+
+test('no answer can be taken for another type than its own', async () => {
+  const requests: [path: string, init: { method?: string; headers?: Record<string, string>; body?: string }][] = [
+    ['/v1/health', { body: '{}' }],
+    ['/v1/get', { body: '{}' }],
+    ['/v1/get', { body: '{}', headers: {} }],
+    ['/v1/get', { method: 'DELETE' }],
+    ['/nothing', {}],
+    ['/docs', {}],
+    ['/healthz', { method: 'GET' }],
+    ['/healthz', {}],
+    ['/mcp', { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }), headers: MCP }],
+    ['/mcp', { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }), headers: JSON_TYPE }],
+    ['/mcp', { body: '{' }],
+  ];
+  for (const [path, init] of requests) {
+    const { status, headers } = await world.fetch(path, init);
+    assert.deepEqual([path, status, headers['x-content-type-options']], [path, status, 'nosniff']);
+  }
+  // What has no body, too.
+  await using open = await World.start({ snapshotter: { port: 0 } });
+  for (const [path, method] of [
+    ['/healthz', 'HEAD'],
+    ['/mcp', 'GET'],
+    ['/mcp', 'OPTIONS'],
+    ['/docs', 'HEAD'],
+  ] as const) {
+    const headers = { origin: (await open.url('')).origin };
+    const response = await fetch(await open.url(path), { method, headers });
+    assert.deepEqual([path, method, response.headers.get('x-content-type-options')], [path, method, 'nosniff']);
+  }
 });
 
 describe('the log', () => {

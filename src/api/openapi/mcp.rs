@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::headers::NOSNIFF;
 use super::{headers, problems};
 
 /// The statuses of refusals, and when each is answered.
@@ -24,12 +25,12 @@ const REFUSALS: [(u16, &str); 9] = [
 pub fn paths() -> Map<String, Value> {
     let mut responses = Map::from_iter([
         ("200".to_owned(), answer(200, "The result of the request, or its error.", &answered())),
-        ("202".to_owned(), json!({ "description": "It was a notification, and is taken." })),
+        ("202".to_owned(), json!({ "description": "It was a notification, and is taken.", "headers": headers::named([NOSNIFF]) })),
         (
             "405".to_owned(),
             json!({
                 "description": "Only POST is taken: no stream is kept open.",
-                "headers": headers::named(["X-Correlation-Id"].into_iter().chain(headers::by_status(405))),
+                "headers": headers::named(["X-Correlation-Id", NOSNIFF].into_iter().chain(headers::by_status(405))),
             }),
         ),
     ]);
@@ -121,7 +122,7 @@ fn answer(status: u16, description: &str, example: &Value) -> Value {
     let schema = json!({ "$ref": "#/components/schemas/JsonRpcAnswer" });
     json!({
         "description": description,
-        "headers": headers::named(["Cache-Control"].into_iter().chain(found).chain(headers::by_status(status))),
+        "headers": headers::named(["Cache-Control", NOSNIFF].into_iter().chain(found).chain(headers::by_status(status))),
         "content": { "application/json": { "schema": schema, "example": example } },
     })
 }
