@@ -80,7 +80,10 @@ describe('a failure', () => {
 });
 
 test('no answer can be taken for another type than its own', async () => {
-  const requests: [path: string, init: { method?: string; headers?: Record<string, string>; body?: string }][] = [
+  const requests: [
+    path: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string },
+  ][] = [
     ['/v1/health', { body: '{}' }],
     ['/v1/get', { body: '{}' }],
     ['/v1/get', { body: '{}', headers: {} }],
@@ -107,7 +110,10 @@ test('no answer can be taken for another type than its own', async () => {
   ] as const) {
     const headers = { origin: (await open.url('')).origin };
     const response = await fetch(await open.url(path), { method, headers });
-    assert.deepEqual([path, method, response.headers.get('x-content-type-options')], [path, method, 'nosniff']);
+    assert.deepEqual(
+      [path, method, response.headers.get('x-content-type-options')],
+      [path, method, 'nosniff'],
+    );
   }
 });
 
@@ -116,6 +122,14 @@ describe('the log', () => {
     const { body } = await world.fetch('/v1/snapshot', { headers: JSON_TYPE, body: '{}' });
     const line = world.log.find((line) => line.includes(body.correlationId));
     assert.equal(JSON.parse(line ?? '{}').code, 'UNAUTHORIZED');
+  });
+
+  test('has one line for a call, whatever the id of the sandbox holds', async () => {
+    const sandboxId = 'one\u2028two\u2029gpj.\u202eexe\u2066\u200b';
+    const error = await world.failure(world.rpc('snapshot', { sandboxId }));
+    const line = world.log.find((line) => line.includes(error.correlationId ?? 'none')) ?? '{}';
+    assert.doesNotMatch(line, /[\u2028-\u202e\u2066\u200b]/);
+    assert.equal(JSON.parse(line).originId, sandboxId);
   });
 
   test('has neither labels nor tokens', async () => {

@@ -5,6 +5,7 @@
 mod backup;
 mod checkpoint;
 mod errors;
+mod escape;
 mod handles;
 mod health;
 mod ids;
