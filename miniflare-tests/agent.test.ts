@@ -6,19 +6,91 @@ import { after, before, test } from 'node:test';
 import { AGENT, SNAPSHOTTER, startLocal, type Local } from '../scripts/local.ts';
 import type { Attempt, Change, Output } from '../examples/agent/src/answers.ts';
 
+const TOKEN = 'the token of the agent';
+const HEADERS = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+
 let local: Local;
 before(async () => {
   local = await startLocal({
-    workers: [{ config: AGENT }, { config: SNAPSHOTTER }],
+    workers: [{ config: AGENT, vars: { AGENT_TOKEN: TOKEN } }, { config: SNAPSHOTTER }],
   });
 });
 after(() => local.close());
 
 async function ask<T>(agent: string, method: string, ...list: unknown[]): Promise<T> {
-  const init = { method: 'POST', body: JSON.stringify(list) };
+  const init = { method: 'POST', headers: HEADERS, body: JSON.stringify(list) };
   const response = await local.miniflare.dispatchFetch(`http://agent/${agent}/${method}`, init);
   return (await response.json()) as T;
 }
+
+/** The status of the answer to a request, which must start no sandbox. */
+async function refused(
+  url: string,
+  init: { method?: string; headers?: Record<string, string>; body?: string },
+) {
+  const running = local.engine.running();
+  const response = await local.miniflare.dispatchFetch(url, init);
+  await response.text();
+  assert.deepEqual(local.engine.running(), running, 'no sandbox starts');
+  return response.status;
+}
+
+const body = '["touch /workspace/was-here"]';
+
+test('a web page of another origin runs no command', async () => {
+  const run = 'http://127.0.0.1:8788/victim/run';
+  // What a page can send without asking first: it carries no `Authorization`.
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    const headers = { origin: 'https://attacker.example', 'content-type': type };
+    assert.equal(await refused(run, { method: 'POST', headers, body }), 401, type);
+  }
+  // For more it has to ask, and is not allowed.
+  const headers = {
+    origin: 'https://attacker.example',
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization, content-type',
+  };
+  assert.equal(await refused(run, { method: 'OPTIONS', headers }), 401);
+});
+
+test('a web page whose name is resolved to this machine runs no command, and learns no sandbox', async () => {
+  const host = 'http://attacker.example:8788';
+  const headers = { origin: host, 'content-type': 'application/json' };
+  assert.equal(await refused(`${host}/victim/run`, { method: 'POST', headers, body }), 401);
+  assert.equal(await refused(`${host}/victim`, {}), 401);
+});
+
+test('a wrong token opens nothing', async () => {
+  for (const authorization of [`Bearer ${TOKEN}x`, 'Bearer ', `Basic ${TOKEN}`, TOKEN]) {
+    const headers = { ...HEADERS, authorization };
+    assert.equal(
+      await refused('http://agent/victim/run', { method: 'POST', headers, body }),
+      401,
+      authorization,
+    );
+  }
+});
+
+test('what is no list in JSON, for no method or by another one, is refused', async () => {
+  const run = 'http://agent/victim/run';
+  const text = { ...HEADERS, 'content-type': 'text/plain' };
+  assert.equal(await refused(run, { method: 'POST', headers: text, body }), 415);
+  for (const body of ['', '{', '"ls"', '{"command": "ls"}'])
+    assert.equal(await refused(run, { method: 'POST', headers: HEADERS, body }), 400, body);
+  assert.equal(await refused(run, { headers: HEADERS }), 405);
+  assert.equal(await refused('http://agent/victim/stroll', { method: 'POST', headers: HEADERS, body }), 404);
+});
+
+test('an agent without a token is closed', async () => {
+  await using closed = await startLocal({ workers: [{ config: AGENT }, { config: SNAPSHOTTER }] });
+  for (const headers of [HEADERS, { ...HEADERS, authorization: 'Bearer ' }]) {
+    const init = { method: 'POST', headers, body };
+    const response = await closed.miniflare.dispatchFetch('http://agent/victim/run', init);
+    assert.equal(response.status, 503);
+    assert.match(await response.text(), /AGENT_TOKEN/);
+  }
+  assert.deepEqual(closed.engine.running(), []);
+});
 
 test('an agent whose risky command fails goes on in a new sandbox with the files from before', async () => {
   await ask('risky', 'run', 'echo good > file');

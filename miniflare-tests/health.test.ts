@@ -108,9 +108,13 @@ describe('/healthz', () => {
   it('answers HEAD without a body, and nothing that would change something', async () => {
     const head = await healthz({}, { method: 'HEAD' });
     assert.deepEqual([head.status, head.text], [200, '']);
-    const post = await healthz({}, { method: 'POST' });
-    assert.deepEqual([post.status, post.headers.get('allow')], [405, 'GET, HEAD']);
-    assert.equal(JSON.parse(post.text).code, 'METHOD_NOT_ALLOWED');
+    await using world = await World.start({ snapshotter: { port: 0 } });
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND', 'REPORT']) {
+      const response = await fetch(await world.url('/healthz'), { method });
+      assert.deepEqual([method, response.status, response.headers.get('allow')], [method, 405, 'GET, HEAD']);
+      const { code, message } = (await response.json()) as { code: string; message: string };
+      assert.deepEqual([code, message], ['METHOD_NOT_ALLOWED', `/healthz does not take ${method}.`]);
+    }
   });
 
   it('judges nothing that hangs on what it can’t read', async () => {

@@ -14,6 +14,8 @@ after(() => world[Symbol.asyncDispose]());
 const JSON_TYPE = { 'content-type': 'application/json' };
 const AUTHORIZED = { ...JSON_TYPE, authorization: `Bearer ${TOKEN}` };
 
+const MCP = { ...AUTHORIZED, accept: 'application/json, text/event-stream' };
+
 /** The snapshotter's lines: the SDK writes its own. */
 const ours = ({ log }: World) =>
   log.filter((line) => line.startsWith('{"') && line.includes('correlationId'));
@@ -77,11 +79,57 @@ describe('a failure', () => {
   });
 });
 
+test('no answer can be taken for another type than its own', async () => {
+  const requests: [
+    path: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string },
+  ][] = [
+    ['/v1/health', { body: '{}' }],
+    ['/v1/get', { body: '{}' }],
+    ['/v1/get', { body: '{}', headers: {} }],
+    ['/v1/get', { method: 'DELETE' }],
+    ['/nothing', {}],
+    ['/docs', {}],
+    ['/healthz', { method: 'GET' }],
+    ['/healthz', {}],
+    ['/mcp', { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }), headers: MCP }],
+    ['/mcp', { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }), headers: JSON_TYPE }],
+    ['/mcp', { body: '{' }],
+  ];
+  for (const [path, init] of requests) {
+    const { status, headers } = await world.fetch(path, init);
+    assert.deepEqual([path, status, headers['x-content-type-options']], [path, status, 'nosniff']);
+  }
+  // What has no body, too.
+  await using open = await World.start({ snapshotter: { port: 0 } });
+  for (const [path, method] of [
+    ['/healthz', 'HEAD'],
+    ['/mcp', 'GET'],
+    ['/mcp', 'OPTIONS'],
+    ['/docs', 'HEAD'],
+  ] as const) {
+    const headers = { origin: (await open.url('')).origin };
+    const response = await fetch(await open.url(path), { method, headers });
+    assert.deepEqual(
+      [path, method, response.headers.get('x-content-type-options')],
+      [path, method, 'nosniff'],
+    );
+  }
+});
+
 describe('the log', () => {
   test('has a line for a request that is refused at the door', async () => {
     const { body } = await world.fetch('/v1/snapshot', { headers: JSON_TYPE, body: '{}' });
     const line = world.log.find((line) => line.includes(body.correlationId));
     assert.equal(JSON.parse(line ?? '{}').code, 'UNAUTHORIZED');
+  });
+
+  test('has one line for a call, whatever the id of the sandbox holds', async () => {
+    const sandboxId = 'one\u2028two\u2029gpj.\u202eexe\u2066\u200b';
+    const error = await world.failure(world.rpc('snapshot', { sandboxId }));
+    const line = world.log.find((line) => line.includes(error.correlationId ?? 'none')) ?? '{}';
+    assert.doesNotMatch(line, /[\u2028-\u202e\u2066\u200b]/);
+    assert.equal(JSON.parse(line).originId, sandboxId);
   });
 
   test('has neither labels nor tokens', async () => {

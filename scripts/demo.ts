@@ -1,14 +1,17 @@
 // `npm run demo`: an agent tries something risky in its sandbox, goes back, and explores two ways from there. It undoes a small
 // change in place. Then it leaves a workspace that has a name, and comes back to it.
 
+import { randomUUID } from 'node:crypto';
+
 import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
 import type { Attempt, Change, Output } from '../examples/agent/src/answers.ts';
 import type { StoppedWorkspace } from '../client/src/index.ts';
 
+const TOKEN = randomUUID();
 const SHOW = 'for f in *; do echo "$f: $(cat "$f")"; done';
 
 await using local = await startLocal({
-  workers: [{ config: AGENT }, { config: SNAPSHOTTER }],
+  workers: [{ config: AGENT, vars: { AGENT_TOKEN: TOKEN } }, { config: SNAPSHOTTER }],
   onLog: report,
 });
 
@@ -50,7 +53,8 @@ show(await ask('work', 'notebook', SHOW));
 
 /** Asks the agent's Durable Object. */
 async function ask<T = Output>(method: string, ...list: unknown[]): Promise<T> {
-  const init = { method: 'POST', body: JSON.stringify(list) };
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify(list) };
   const response = await local.miniflare.dispatchFetch(`http://agent/demo/${method}`, init);
   if (!response.ok) throw new Error(`${method}: ${await response.text()}`);
   return (await response.json()) as T;

@@ -16,7 +16,7 @@ const token = developmentToken();
 await using _workers = await startLocal({
   workers: [
     { config: SNAPSHOTTER, vars: { API_TOKEN: token } },
-    { config: AGENT, port: port + 1 },
+    { config: AGENT, vars: { AGENT_TOKEN: token }, port: port + 1 },
   ],
   port,
   persist: at('.local/state'),
@@ -24,7 +24,8 @@ await using _workers = await startLocal({
 });
 
 console.log(`The snapshotter is at http://127.0.0.1:${port}, with the token ${token}.
-The example agent is at http://127.0.0.1:${port + 1}: POST a command, in JSON, to /<name>/run, and it has a sandbox.
+The example agent is at http://127.0.0.1:${port + 1}, with the same token: POST a command, in JSON, to /<name>/run, and it has
+a sandbox. A caller with the token runs commands on this machine.
 Ctrl-C ends both.`);
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 

@@ -90,8 +90,10 @@ async function declaration(/** @type {string} */ name, /** @type {Schema} */ sch
 function legible(/** @type {any} */ schema) {
   if (Array.isArray(schema)) return schema.map(legible);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const { $ref, default: preset, properties, required = [], ...rest } = schema;
-  if ($ref) rest.tsType = named(schema);
+  const { $ref, default: preset, properties: all, required = [], ...rest } = plain(schema);
+  const fields = Object.entries(all ?? {}).filter(([, field]) => /** @type {any} */ (field).type !== 'null');
+  const properties = all && Object.fromEntries(fields);
+  if ($ref) rest.tsType = named({ $ref });
   for (const [keyword, value] of Object.entries(rest)) rest[keyword] = legible(value);
   if (preset !== undefined) rest.description = `${rest.description}\n@default ${JSON.stringify(preset)}`;
   if (rest.description) rest.description = wrapped(rest.description);
@@ -100,6 +102,35 @@ function legible(/** @type {any} */ schema) {
   const optional = Object.keys(properties).filter((name) => !required.includes(name));
   const ordered = [...required, ...optional].map((name) => [name, legible(properties[name])]);
   return { ...rest, properties: Object.fromEntries(ordered), required };
+}
+
+/**
+ * A schema without what TypeScript does not say: rules of values and of what goes together, and that an option may be `null`.
+ *
+ * @returns {any}
+ */
+function plain(/** @type {any} */ schema) {
+  const {
+    if: _if,
+    then: _then,
+    else: _else,
+    not: _not,
+    contains: _contains,
+    propertyNames: _names,
+    ...rest
+  } = schema;
+  const forms = (rest.anyOf ?? []).filter((/** @type {any} */ form) => form.type !== 'null');
+  if (rest.type || rest.properties || rest.allOf) delete rest.anyOf;
+  else if (forms.length === 1) {
+    delete rest.anyOf;
+    return { ...forms[0], ...rest };
+  }
+  if (Array.isArray(rest.type)) {
+    const types = rest.type.filter((/** @type {string} */ name) => name !== 'null');
+    rest.type = types.length === 1 ? types[0] : types;
+  }
+  if (rest.enum) rest.enum = rest.enum.filter((/** @type {unknown} */ value) => value !== null);
+  return rest;
 }
 
 /** What the values of an object are that has no fields of its own. */

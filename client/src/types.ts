@@ -1305,7 +1305,12 @@ export interface ToolAnnotations {
 
 /** Which tools there are: those for some workspaces. */
 export interface Toolset {
-  /** The workspaces; at least one of them has tools. */
+  /**
+   * The workspaces; at least one of them has tools.
+   *
+   * @minItems 1
+   * @maxItems 16
+   */
   workspaces: ToolWorkspace[];
   /**
    * Whether there are only tools that change nothing.
@@ -1375,7 +1380,9 @@ export interface CallToolOptions extends Toolset {
   /** The name of the tool. */
   name: string;
   /** The arguments, as the model gave them. */
-  arguments?: Record<string, unknown>;
+  arguments?: {
+    [k: string]: unknown;
+  };
   /**
    * A key by which the same call can be made again, and takes the same snapshot, or answers the same new
    * workspace.

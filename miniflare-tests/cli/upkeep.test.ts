@@ -1,6 +1,9 @@
 // The commands that look after a sandbox, its lineage and the bucket, in both forms.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { start, type Cli } from './cli.ts';
@@ -26,6 +29,15 @@ beforeEach(async () => {
 /** Takes snapshots with these tags. */
 async function take(...tags: string[]) {
   for (const tag of tags) await cli.print('snapshot', 'create', origin, '--fresh', '--tag', tag);
+}
+
+/** What `printf` makes of a format without directives. */
+function unescaped(format: string): string {
+  const named: Record<string, string> = { n: '\n', r: '\r', t: '\t' };
+  const bytes = format.replace(/\\(\d{3}|[nrt])/g, (_, code: string) => {
+    return named[code] ?? String.fromCharCode(parseInt(code, 8));
+  });
+  return Buffer.from(bytes, 'latin1').toString();
 }
 
 describe('retention', () => {
@@ -108,8 +120,29 @@ describe('a checkpoint', () => {
   test('is compared as far as was asked for', async () => {
     await cli.print('checkpoint', 'create', origin, 'first');
     await world.exec(origin, 'seq 1000 > file');
-    const diff = await cli.print('checkpoint', 'diff', origin, 'first', '--max-bytes', '200');
-    assert.match(diff, /The diff is cut off; the whole one has \d\.\d kB: --max-bytes \d+\n$/);
+    const compare = ['checkpoint', 'diff', origin, 'first', '--max-bytes', '200'];
+    const { status, stdout, stderr } = await cli.run(compare);
+    const { diff } = await cli.json(...compare);
+    assert.deepEqual([status, stdout], [0, diff]);
+    assert.match(stderr, /^warning: The diff is cut off; the whole one has \d\.\d kB: --max-bytes \d+\n$/);
+  });
+
+  test('is compared in a patch that applies, where no terminal shows it', async () => {
+    const before = String.raw`first\033[1m\n\tsecond\r\nthird\342\200\250\nfourth \342\200\256\n\033[2Jfifth`;
+    const after = before.replace('second', 'another').replace('fifth', 'last');
+    await world.exec(origin, `printf '${before}' > file`);
+    await cli.print('checkpoint', 'create', origin, 'first');
+    await world.exec(origin, `printf '${after}' > file`);
+    const patch = await cli.file('changes.patch', await cli.print('checkpoint', 'diff', origin, 'first'));
+    const folder = dirname(await cli.file('file', unescaped(before)));
+    execFileSync('git', ['apply', patch], { cwd: folder });
+    assert.equal(await readFile(join(folder, 'file'), 'utf8'), unescaped(after));
+
+    const { child, ended } = cli.beginOnTerminal(['checkpoint', 'diff', origin, 'first']);
+    child.stdin?.end();
+    const { stdout } = await ended;
+    assert.match(stdout, /\\u\{1b\}\[2Jlast/);
+    assert.doesNotMatch(stdout, /\x1b\[2J|\u2028|\u202e/);
   });
 
   test('that is not there is not found', async () => {

@@ -1,7 +1,7 @@
 //! `/healthz`: what the configuration says of the deployment's health, for monitors. It needs no token and calls nothing.
 
 use serde_json::json;
-use worker::{Env, Method, Request, Response, ResponseBuilder};
+use worker::{Env, Request, Response, ResponseBuilder};
 
 use super::http::not_read;
 use crate::cloudflare::health::configuration;
@@ -11,9 +11,10 @@ use crate::ports::Clock;
 
 /// Answers a request to `/healthz`: 200 where nothing is wrong, else 503.
 pub(super) fn handle(request: &Request, env: &Env) -> worker::Result<Response> {
-    let is_head = match request.method() {
-        Method::Get => false,
-        Method::Head => true,
+    // `Request::method` takes a method that it does not know, such as QUERY, for GET.
+    let is_head = match request.inner().method().as_str() {
+        "GET" => false,
+        "HEAD" => true,
         _ => return not_read(request),
     };
     let health = Health::of(WorkerClock.now(), configuration(env));

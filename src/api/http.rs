@@ -25,7 +25,7 @@ const POST: &str = "POST";
 #[wasm_bindgen]
 pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let response = handle(request.into(), &env, ctx).await.map_err(JsValue::from)?;
+        let response = handle(request.into(), &env, ctx).await.and_then(as_typed).map_err(JsValue::from)?;
         Ok(web_sys::Response::from(response).into())
     }))
 }
@@ -33,7 +33,13 @@ pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
 /// `refuse(request)`: the answer to a request for a page by a method that it does not take.
 #[wasm_bindgen]
 pub fn refuse(request: web_sys::Request) -> std::result::Result<web_sys::Response, JsValue> {
-    Ok(not_read(&request.into()).map_err(JsValue::from)?.into())
+    Ok(not_read(&request.into()).and_then(as_typed).map_err(JsValue::from)?.into())
+}
+
+/// An answer that no browser takes for another type than it has.
+fn as_typed(mut response: Response) -> worker::Result<Response> {
+    response.headers_mut().set("X-Content-Type-Options", "nosniff")?;
+    Ok(response)
 }
 
 /// The answer to a request by another method than those by which something is read.

@@ -72,7 +72,7 @@ operations! {
     SetRetention = "setRetention";
     /// `{sandboxId, dryRun?}` → `{policy, decisions, letGo, dryRun}`
     ApplyRetention = "applyRetention";
-    /// `{sandboxId}` → `{key, previous?}`
+    /// `{sandboxId, session?, allowCrossSession?}` → `{key, previous?}`
     RotateKey = "rotateKey";
     /// `{dryRun?, graceSeconds?}` → counts
     Sweep = "sweep";
@@ -242,10 +242,7 @@ pub async fn run<P: Ports>(
         Operation::ApplyRetention => {
             to_json(&snapshotter.apply_retention(ApplyRetentionRequest::decode(arguments)?).await?)
         }
-        Operation::RotateKey => {
-            WorkspaceRequest::decode(arguments)?;
-            to_json(&snapshotter.rotate_key().await?)
-        }
+        Operation::RotateKey => to_json(&snapshotter.rotate_key(WorkspaceRequest::decode(arguments)?).await?),
         Operation::CreateCheckpoint => {
             to_json(&snapshotter.create_checkpoint(CreateCheckpointRequest::decode(arguments)?, abort).await?)
         }

@@ -19,6 +19,7 @@ use crate::model::request::{
     LabelRequest, LineageRequest, ListCheckpointsRequest, ListRequest, NamesRequest, PolicyRequest,
     RestoreCheckpointRequest, Session, StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
 };
+use crate::model::schema::NULLABLE;
 use crate::model::tool::{Grant, ToolResult, Tools};
 use crate::model::{RestoreRequest, Selection, SnapshotRequest, Taken, WorkspaceRef};
 
@@ -158,8 +159,10 @@ impl Schemas {
         bases(&mut takes);
         // What is both given and answered is described as it is given: with what may be left out.
         let mut types = gives.take_definitions(true);
-        types.extend(takes.take_definitions(true));
-        types.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(tidy);
+        let mut taken = takes.take_definitions(true);
+        types.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| tidy(schema, false));
+        taken.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| tidy(schema, true));
+        types.extend(taken);
         Self { operations, error, types }
     }
 }
@@ -186,10 +189,10 @@ fn bases(generator: &mut SchemaGenerator) {
     generator.subschema_for::<Start>();
 }
 
-/// Writes a schema as people would.
-fn tidy(schema: &mut Schema) {
+/// Writes a schema as people would. An option that may be left out may also be `null`; a part of an answer is there or not.
+fn tidy(schema: &mut Schema, is_taken: bool) {
     RecursiveTransform(|schema: &mut Schema| {
-        without_null(schema);
+        let is_nullable = without_null(schema);
         // That a number is not below zero is said by its minimum.
         if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
             schema.remove("format");
@@ -198,14 +201,38 @@ fn tidy(schema: &mut Schema) {
             *text = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
         }
         as_enum(schema);
+        if is_taken && is_nullable {
+            with_null(schema);
+        }
     })
     .transform(schema);
 }
 
-/// An option may be left out. That `null` means the same is a leniency that nobody has to know.
-fn without_null(schema: &mut Schema) {
+/// Adds `null` to what a schema admits.
+fn with_null(schema: &mut Schema) {
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.push(Value::Null);
+    }
+    match schema.get_mut("type") {
+        Some(Value::Array(types)) => types.push(json!("null")),
+        Some(name) => *name = json!([name.take(), "null"]),
+        None => {
+            let names = ["$ref", "properties", "unevaluatedProperties"];
+            let form: Map<_, _> =
+                names.iter().filter_map(|name| Some(((*name).to_owned(), schema.remove(*name)?))).collect();
+            if !form.is_empty() {
+                schema.insert("anyOf".into(), json!([form, { "type": "null" }]));
+            }
+        }
+    }
+}
+
+/// Takes `null` out of what a schema admits. Answers whether it was there.
+fn without_null(schema: &mut Schema) -> bool {
     let null = json!("null");
+    let mut was_there = schema.remove(NULLABLE).is_some();
     if let Some(Value::Array(types)) = schema.get_mut("type") {
+        was_there |= types.contains(&null);
         types.retain(|name| *name != null);
         if let [name] = types.as_slice() {
             let name = name.clone();
@@ -223,11 +250,13 @@ fn without_null(schema: &mut Schema) {
         && other.get("type") == Some(&null)
     {
         let form = form.clone();
+        was_there = true;
         schema.remove("anyOf");
         for (keyword, value) in form {
             schema.ensure_object().entry(keyword).or_insert(value);
         }
     }
+    was_there
 }
 
 /// One of some words is an `enum`, with what each means in the description.

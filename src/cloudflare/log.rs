@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::model::escape::escaped;
 use crate::model::json::text;
 use crate::service::trace::{Deeds, Trace};
 
@@ -59,8 +60,8 @@ impl Line {
         self
     }
 
-    /// Writes it.
+    /// Writes it. An id that an application chose can't break the line, or change the order in which it is shown.
     pub fn write(self) {
-        web_sys::console::log_1(&text(&Value::Object(self.0)).into());
+        web_sys::console::log_1(&escaped(&text(&Value::Object(self.0))).as_ref().into());
     }
 }

@@ -158,6 +158,7 @@ pub struct Compression {
     pub format: Option<CompressionFormat>,
     /// How many threads work on it; at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = u32::MAX)))]
     pub threads: Option<std::num::NonZeroU32>,
 }
 

@@ -14,6 +14,9 @@ use super::ids::quoted;
 /// The longest reason that is told, in characters: it quotes what was read.
 const MAX_REASON: usize = 200;
 
+/// The largest number up to which every whole one is told from its neighbours: 2^53.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// Reads a value.
 pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(value).map_err(why)
@@ -124,8 +127,11 @@ impl<'de> Visitor<'de> for Builder {
         Ok(value.into())
     }
 
+    /// JSON has one kind of number: `5.0` is the whole number 5.
+    #[allow(clippy::cast_possible_truncation)] // It is whole, and small enough.
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
+        let is_whole = value.fract() == 0.0 && value.abs() <= MAX_EXACT;
+        Ok(if is_whole { (value as i64).into() } else { value.into() })
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {

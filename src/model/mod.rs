@@ -9,6 +9,7 @@ pub mod checkpoint;
 pub mod checkpoint_call;
 pub mod directory;
 pub mod error;
+pub mod escape;
 pub mod exclude;
 pub mod failure;
 pub mod health;

@@ -1,16 +1,53 @@
 //! What the JSON Schemas of these types say beyond their fields. On the build machine only: feature `schema`.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use super::directory::ROOTS;
+use super::named::settings::{MAX_VARIABLES, RESERVED};
 use super::named::{Tenant, WorkspaceName};
 use super::{
     BackupHandle, BackupId, CheckpointDescription, CheckpointName, Code, Directory, Label, SandboxId, SnapshotId,
     Timestamp,
 };
+
+/// The pattern of a part of a path, which is not `..`, and has no null byte and none of `$no`.
+macro_rules! path_part {
+    ($no:literal) => {
+        concat!(
+            "(?:[^/.\\u0000",
+            $no,
+            "][^/\\u0000",
+            $no,
+            "]*",
+            "|\\.(?:[^/.\\u0000",
+            $no,
+            "][^/\\u0000",
+            $no,
+            "]*|\\.[^/\\u0000",
+            $no,
+            "]+)?)?"
+        )
+    };
+}
+
+/// Control characters, in a class of a pattern.
+macro_rules! controls {
+    () => {
+        "\\u0000-\\u001f\\u007f-\\u009f"
+    };
+}
+
+/// Blanks that are no control characters, in a class of a pattern.
+macro_rules! blanks {
+    () => {
+        " \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
+    };
+}
 
 /// That these fields must be there, and no others. A yes or no that may be left out is a no, unless it says otherwise.
 pub(crate) fn needs(fields: &'static [&'static str]) -> impl Transform {
@@ -25,6 +62,56 @@ pub(crate) fn needs(fields: &'static [&'static str]) -> impl Transform {
         if !fields.is_empty() {
             schema.insert("required".into(), json!(fields));
         }
+        nullable(schema);
+    }
+}
+
+/// The mark of an option that may be `null`, which means the same as to leave it out. The document says it in JSON Schema.
+pub(crate) const NULLABLE: &str = "x-nullable";
+
+/// That every field which may be left out may be `null` too.
+pub(crate) fn nullable(schema: &mut Schema) {
+    let required = schema.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| required.as_array().is_some_and(|names| names.iter().any(|other| other == name));
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    for (_, property) in properties.iter_mut().filter(|(name, _)| !is_required(name)) {
+        if let Value::Object(property) = property {
+            property.insert(NULLABLE.into(), json!(true));
+        }
+    }
+}
+
+/// That `replace` goes with a label.
+pub(crate) fn replaces_label(schema: &mut Schema) {
+    let replaces = json!({ "properties": { "replace": { "const": true } }, "required": ["replace"] });
+    let labelled = json!({ "properties": { "label": { "type": "string" } }, "required": ["label"] });
+    schema.insert("if".into(), replaces);
+    schema.insert("then".into(), labelled);
+}
+
+/// That at least one of these fields is given, and not `null`.
+pub(crate) fn some_of(fields: &'static [&'static str]) -> impl Transform {
+    move |schema: &mut Schema| {
+        let is_given =
+            |name: &&str| json!({ "properties": { *name: { "not": { "type": "null" } } }, "required": [name] });
+        schema.insert("anyOf".into(), fields.iter().map(is_given).collect());
+    }
+}
+
+/// That two fields are not given together.
+pub(crate) fn not_both(one: &'static str, other: &'static str) -> impl Transform {
+    move |schema: &mut Schema| {
+        let given = json!({ "not": { "type": "null" } });
+        let both = json!({ "properties": { one: given, other: given }, "required": [one, other] });
+        schema.insert("not".into(), both);
+    }
+}
+
+/// A number that is 0 or within these bounds.
+pub(crate) fn zero_or(least: u64, most: u64) -> impl Transform {
+    move |schema: &mut Schema| {
+        schema.insert("anyOf".into(), json!([{ "const": 0 }, { "type": "null" }, { "minimum": least }]));
+        schema.insert("maximum".into(), json!(most));
     }
 }
 
@@ -43,11 +130,47 @@ pub(crate) fn closed(schema: &mut Schema) {
     schema.insert("unevaluatedProperties".into(), json!(false));
 }
 
-/// That exactly one of its forms is given.
+/// That exactly one of its forms is given. The fields of the others may be `null`.
 pub(crate) fn exclusive(schema: &mut Schema) {
-    if let Some(forms) = schema.remove("anyOf") {
-        schema.insert("oneOf".into(), forms);
+    let Some(Value::Array(mut forms)) = schema.remove("anyOf") else { return };
+    let fields = |form: &Value| form.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let names: BTreeSet<String> =
+        forms.iter().flat_map(|form| fields(form).into_iter().map(|(name, _)| name)).collect();
+    for form in &mut forms {
+        if let Some(Value::Object(own)) = form.get_mut("properties") {
+            for name in &names {
+                own.entry(name.clone()).or_insert(json!({ "type": "null" }));
+            }
+        }
     }
+    schema.insert("oneOf".into(), Value::Array(forms));
+}
+
+/// That it is a snapshot's ref, as it was answered: what a snapshot call says beside it may be there.
+pub(crate) fn whole_ref(schema: &mut Schema) {
+    let capture = json!({ "description": "What the snapshot call said beside the ref. It is not read." });
+    schema.insert("properties".into(), json!({ "capture": capture }));
+    closed(schema);
+}
+
+/// The pattern of a text without null bytes.
+pub(crate) const NO_NULL: &str = "^[^\\u0000]*$";
+
+/// The pattern of a text without control characters.
+pub(crate) const NO_CONTROL: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
+
+/// The pattern of a command: it is not blank, and has no null byte.
+pub(crate) const A_COMMAND: &str = concat!("^[^\\u0000]*[^\\u0000\\u0009-\\u000d\\u0085", blanks!(), "][^\\u0000]*$");
+
+/// The pattern of a path: no part of it is `..`.
+pub(crate) const PATH: &str = concat!("^", path_part!("\\u000a"), "(?:/", path_part!("\\u000a"), ")*$");
+
+/// That these are variables which a workspace can have.
+pub(crate) fn variables(schema: &mut Schema) {
+    schema.insert("maxProperties".into(), json!(MAX_VARIABLES));
+    let names = json!({ "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": { "enum": RESERVED } });
+    schema.insert("propertyNames".into(), names);
+    schema.insert("additionalProperties".into(), json!({ "type": "string", "pattern": NO_NULL }));
 }
 
 /// Declares how texts of a form of their own are written.
@@ -72,16 +195,42 @@ macro_rules! texts {
 }
 
 texts! {
-    SandboxId { "minLength": 1, "maxLength": 63 }
+    SandboxId {
+        "minLength": 1,
+        "maxLength": 63,
+        "pattern": concat!("^[^\\-", controls!(), "](?:[^", controls!(), "]*[^\\-", controls!(), "])?$"),
+        "not": { "type": "string", "pattern": "^(?:[wW]{3}|[aA][pP][iI]|[aA][dD][mM][iI][nN]|[rR][oO]{2}[tT]|[sS][yY][sS][tT][eE][mM]|[cC][lL][oO][uU][dD][fF][lL][aA][rR][eE]|[wW][oO][rR][kK][eE][rR][sS])$" },
+    }
     SnapshotId { "pattern": "^snap-[a-z0-9]{16}$" }
     BackupId { "pattern": "^[A-Za-z0-9_-]{1,128}$" }
-    Directory { "pattern": "^/" }
-    Label { "minLength": 1, "maxLength": 128 }
-    Timestamp { "format": "date-time" }
+    Label {
+        "minLength": 1,
+        "maxLength": 128,
+        "pattern": concat!("^[^", controls!(), blanks!(), "](?:[^", controls!(), "]*[^", controls!(), blanks!(), "])?$"),
+    }
+    Timestamp { "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$" }
     WorkspaceName { "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$" }
     Tenant { "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$" }
-    CheckpointName { "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$" }
-    CheckpointDescription { "maxLength": 10_000 }
+    CheckpointName {
+        "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$",
+        "not": { "type": "string", "pattern": "\\.\\.|\\.$|\\.[lL][oO][cC][kK]$" },
+    }
+    CheckpointDescription { "maxLength": 10_000, "pattern": NO_NULL }
+}
+
+impl JsonSchema for Directory {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Directory".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let pattern = format!("^(?:{})(?:/{})*$", ROOTS.join("|"), path_part!(""));
+        json_schema!({ "type": "string", "maxLength": 4096, "pattern": pattern })
+    }
 }
 
 impl JsonSchema for BackupHandle {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Timestamp;
+use super::escape::escaped;
 
 /// What `tools/list` answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,8 +102,8 @@ pub struct Grant {
 pub const ERROR_META: &str = "sandbox-snapshotter/error";
 
 impl ToolText {
-    /// A text.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { r#type: TextType::Text, text: text.into() }
+    /// A text, in which no character hides, and none changes the order of others.
+    pub fn new(text: &str) -> Self {
+        Self { r#type: TextType::Text, text: escaped(text).into_owned() }
     }
 }

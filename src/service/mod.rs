@@ -265,8 +265,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Signs refs with a new key from now on. The one before is still accepted.
-    pub async fn rotate_key(&self) -> Result<KeyRotation> {
+    pub async fn rotate_key(&self, request: WorkspaceRequest) -> Result<KeyRotation> {
         self.begin().await?;
+        session::check_workspace(self, &request.session).await?;
         keys::rotate(self)
     }
 
@@ -285,6 +286,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn derive(&self, request: RestoreRequest, lineage: Lineage, abort: Abort) -> Result<WorkspaceRef> {
         self.begin().await?;
+        // Before the idempotency key is looked up: a caller of another lineage is not told that it was used.
+        if request.selection.session.sandbox_id.is_some() {
+            session::check_workspace(self, &request.selection.session).await?;
+        }
         let (this, asked) = (self.clone(), abort.clone());
         let work = async move {
             let restore = async {

@@ -17,16 +17,16 @@ pub(super) struct Selected {
 /// Finds the snapshot that is meant, for a caller who may mean it.
 ///
 /// # Errors
-/// [`Code::RefMismatch`] for a ref that was not signed here, [`Code::CrossSession`], [`Code::SnapshotNotFound`].
+/// [`Code::CrossSession`], [`Code::RefMismatch`] for a ref that was not signed here, [`Code::SnapshotNotFound`].
 pub(super) async fn select<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     selection: &Selection,
 ) -> Result<Selected> {
     let workspace = this.workspace()?;
+    session::check(this, &selection.session, &workspace.root_id).await?;
     if let Selector::Ref { r#ref } = &selection.selector {
         check_signature(r#ref, &workspace)?;
     }
-    session::check(this, &selection.session, &workspace.root_id).await?;
     let ledger = this.ports.ledger()?;
     let found = match &selection.selector {
         Selector::Ref { r#ref } => ledger.snapshot(r#ref.snapshot_id())?,

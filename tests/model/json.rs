@@ -65,3 +65,10 @@ fn what_is_no_json_is_refused() {
     assert!(receive(b"\xff").is_err());
     refused(&"[".repeat(1000));
 }
+
+#[test]
+fn a_whole_number_is_one_however_it_is_written() {
+    let read = |text: &str| receive(text.as_bytes()).unwrap();
+    assert_eq!(read(r#"{"a": [5.0, 1e3, -2.0, 0.0]}"#), json!({ "a": [5, 1000, -2, 0] }));
+    assert_eq!(read("[0.5, 1e300, 5]"), json!([0.5, 1e300, 5]));
+}

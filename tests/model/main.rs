@@ -5,6 +5,7 @@
 mod backup;
 mod checkpoint;
 mod errors;
+mod escape;
 mod exclude;
 mod handles;
 mod health;

@@ -16,8 +16,8 @@ const REFUSED: [&str; 1] = ["memory"];
 #[track_caller]
 fn agree(schemas: &mut Schemas, operation: Operation, options: &Value, expected: bool) {
     let (by_schema, taken) = (schemas.options(operation, options), target_of(operation, options));
-    let about = format!("{} with {options}: {by_schema:?}, {taken:?}", operation.name());
-    assert_eq!((by_schema.is_ok(), taken.is_ok()), (expected, expected), "{about}");
+    let agreed = (by_schema.is_ok(), taken.is_ok());
+    assert_eq!(agreed, (expected, expected), "{} with {options}: {by_schema:?}, {taken:?}", operation.name());
 }
 
 #[test]
@@ -128,6 +128,160 @@ fn a_number_that_is_too_small_or_too_large_is_so_at_any_depth() {
             }
         }
     }
+}
+
+/// Texts that some field takes and others don't.
+fn texts() -> Vec<String> {
+    let odd = [
+        "",
+        " ",
+        " x",
+        "x ",
+        "\u{a0}x",
+        "x\u{3000}",
+        "-x",
+        "x-",
+        "-",
+        "www",
+        "WwW",
+        "roots",
+        "a\nb",
+        "a\u{0}b",
+        "a\u{85}b",
+        "\u{9f}",
+        "a\u{2028}b",
+        "\u{2028}a",
+        "\u{feff}a",
+        "\u{200b}",
+        "é",
+        "..",
+        "a..b",
+        "a.",
+        "a.lock",
+        "a.LoCk",
+        ".a",
+        "a.b",
+        "_",
+        "~",
+        "1",
+        "9A",
+        "A_1",
+        "/",
+        "/workspace",
+        "/workspace/",
+        "/workspace//a",
+        "/workspace/../x",
+        "/workspace/..",
+        "/workspace/..x/...",
+        "/workspacex",
+        "/home/.",
+        "/home/.a",
+        "/var",
+        "/var/tmp/a",
+        "a/b",
+        "../a",
+        "a/..",
+        "a/../b",
+        "a/..b",
+        "/..",
+        "fail",
+        "flat",
+        "2026-11-20T05:00:00Z",
+        "2026-11-20T05:00:00.000Z",
+        "snap-abcdefghij012345",
+        "snap-abcdefghij01234A",
+        "cloudflare-sandbox",
+    ];
+    let long = [35, 36, 63, 64, 100, 101, 128, 129, 256, 257, 1024, 1025, 8192, 8193, 10_000, 10_001];
+    let of_two_bytes = [63, 64, 128, 129, 256, 1024];
+    let long = long.map(|length| "x".repeat(length)).into_iter().chain(of_two_bytes.map(|length| "é".repeat(length)));
+    odd.map(str::to_owned).into_iter().chain(long).collect()
+}
+
+#[test]
+fn null_is_taken_where_the_schema_offers_it_at_any_depth() {
+    let mut schemas = Schemas::new();
+    for (operation, options) in examples() {
+        for pointer in pointers(&options).into_iter().filter(|pointer| is_read(pointer)) {
+            let mut other = options.clone();
+            *other.pointer_mut(&pointer).unwrap() = Value::Null;
+            let by_schema = schemas.options(operation, &other).is_ok();
+            agree(&mut schemas, operation, &other, by_schema);
+        }
+        for name in schemas.names(operation) {
+            let other = with(&[&options, &json!({ name: null })]);
+            let by_schema = schemas.options(operation, &other).is_ok();
+            agree(&mut schemas, operation, &other, by_schema);
+        }
+    }
+}
+
+#[test]
+fn a_text_is_taken_where_its_pattern_and_length_say_so_at_any_depth() {
+    let (mut schemas, texts) = (Schemas::new(), texts());
+    for (operation, options) in examples() {
+        let is_text = |pointer: &String| is_read(pointer) && options.pointer(pointer).is_some_and(Value::is_string);
+        for pointer in pointers(&options).into_iter().filter(is_text) {
+            // A whole ref has 16 kB at most.
+            let longest = if pointer.ends_with("/signature") { 8_192 } else { usize::MAX };
+            for text in texts.iter().filter(|text| text.len() <= longest) {
+                let mut other = options.clone();
+                *other.pointer_mut(&pointer).unwrap() = json!(text);
+                let by_schema = schemas.options(operation, &other).is_ok();
+                agree(&mut schemas, operation, &other, by_schema);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_variable_is_taken_where_its_name_may_be_one() {
+    let mut schemas = Schemas::new();
+    for name in ["", "A", "a_1", "_", "1A", "A-B", "A B", "Ä", "PATH", "path", "BASH_ENV", "A\n"] {
+        let options = json!({ "name": "work", "env": { name: "x" } });
+        let by_schema = schemas.options(Operation::CreateWorkspace, &options).is_ok();
+        agree(&mut schemas, Operation::CreateWorkspace, &options, by_schema);
+        assert_eq!(by_schema, ["A", "a_1", "_", "path"].contains(&name), "{name:?}");
+    }
+}
+
+#[test]
+fn what_goes_together_is_described() {
+    let mut schemas = Schemas::new();
+    let workspace = |members: Value| json!({ "workspaces": [with(&[&json!({ "name": "a" }), &members])] });
+    let flat = |name: &str| json!({ "style": "flat", "workspaces": [{ "name": name, "snapshot": true }] });
+    for (operation, options, is_taken) in [
+        (Operation::Snapshot, json!({ "sandboxId": "a", "replace": true }), false),
+        (Operation::Snapshot, json!({ "sandboxId": "a", "replace": true, "label": null }), false),
+        (Operation::Snapshot, json!({ "sandboxId": "a", "replace": false }), true),
+        (Operation::Snapshot, json!({ "sandboxId": "a", "expirationSeconds": 0 }), true),
+        (Operation::Snapshot, json!({ "sandboxId": "a", "expirationSeconds": 59 }), false),
+        (Operation::Snapshot, json!({ "sandboxId": "a", "expirationSeconds": 60 }), true),
+        (Operation::UpdateWorkspace, json!({ "name": "a" }), false),
+        (Operation::UpdateWorkspace, json!({ "name": "a", "hooks": null }), false),
+        (Operation::UpdateWorkspace, json!({ "name": "a", "hooks": {} }), true),
+        (Operation::Get, json!({ "sandboxId": "a", "label": "b", "snapshotId": null, "ref": null }), true),
+        (Operation::Get, json!({ "sandboxId": "a", "label": null }), false),
+        (Operation::ListTools, workspace(json!({ "snapshot": true })), true),
+        (Operation::ListTools, workspace(json!({ "checkpoint": true })), true),
+        (Operation::ListTools, workspace(json!({ "snapshot": false })), false),
+        (Operation::ListTools, workspace(json!({ "snapshot": true, "sandboxId": "b", "dir": "/app" })), true),
+        (Operation::ListTools, workspace(json!({ "snapshot": true, "dir": "/app" })), false),
+        (Operation::ListTools, workspace(json!({ "snapshot": true, "sandboxId": "b", "tenant": "c" })), false),
+        (Operation::ListTools, workspace(json!({ "snapshot": true, "workspace": "b", "tenant": "c" })), true),
+        (Operation::ListTools, json!({ "workspaces": [] }), false),
+        (Operation::ListTools, flat(&"a".repeat(36)), true),
+        (Operation::ListTools, with(&[&flat(&"a".repeat(36)), &json!({ "style": null })]), false),
+        (Operation::ListTools, flat("-a"), false),
+    ] {
+        agree(&mut schemas, operation, &options, is_taken);
+    }
+}
+
+/// Whether a place is read: a cursor is a text that only a list answers, a backup's handle is opaque, and what a model gives to a
+/// tool is for the tool to judge.
+fn is_read(pointer: &str) -> bool {
+    !["/cursor", "/backup/localBucket", "/arguments"].iter().any(|other| pointer.starts_with(other))
 }
 
 /// Where every value is that is part of another one.

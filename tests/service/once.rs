@@ -104,6 +104,22 @@ fn the_answer_is_the_same_when_what_it_is_about_has_changed() {
 }
 
 #[test]
+fn another_lineage_is_not_told_that_a_key_was_used() {
+    for call in CALLS {
+        let (stage, operation, arguments) = call.prepared();
+        stage.run(operation, &arguments).unwrap();
+        let made_once = made(&stage);
+        for further in [json!({}), json!({ "idempotencyKey": "unused" })] {
+            let mut foreign = arguments.clone();
+            foreign["session"] = json!("agent-7");
+            foreign.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+            stage.run(operation, &foreign).fails_as(Code::CrossSession);
+        }
+        assert_eq!(made(&stage), made_once, "{call:?}");
+    }
+}
+
+#[test]
 fn the_same_key_with_other_arguments_is_refused_and_nothing_is_done() {
     let (stage, snapshot) = Stage::with_snapshot();
     let taken = json!({ "sandboxId": "agent-42", "label": "one", "idempotencyKey": "k" });

@@ -1,49 +1,102 @@
 //! A caller who names its session stays within the lineage of that.
 
-use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::api::operations::{Operation, target_of};
 use sandbox_snapshotter::model::{Code, SnapshotRef};
 use serde_json::{Value, json};
 
-use super::support::{Checked, Method, Stage, by_id, by_label, by_ref};
+use super::support::{Checked, Method, Stage, backup_id, by_id, by_label, by_ref};
 
-/// The operations on one snapshot that take a session.
-const ON_A_SNAPSHOT: [Operation; 9] = [
-    Operation::Get,
-    Operation::Manifest,
-    Operation::Verify,
-    Operation::Label,
-    Operation::Pin,
-    Operation::Unpin,
-    Operation::Restore,
-    Operation::Branch,
-    Operation::Delete,
-];
+/// Valid arguments of every operation.
+fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
+    let sandbox = |further: Value| merged(json!({ "sandboxId": "agent-42" }), further);
+    let tools = |further: Value| {
+        let workspace = json!({ "name": "work", "snapshot": true, "sandboxId": "agent-42" });
+        merged(json!({ "workspaces": [workspace] }), further)
+    };
+    match operation {
+        Operation::Get
+        | Operation::Manifest
+        | Operation::Verify
+        | Operation::Pin
+        | Operation::Unpin
+        | Operation::Restore
+        | Operation::Branch => by_ref(snapshot),
+        Operation::Label => merged(by_ref(snapshot), json!({ "newLabel": "another" })),
+        Operation::Delete => merged(by_ref(snapshot), json!({ "force": true })),
+        Operation::Snapshot
+        | Operation::List
+        | Operation::Lineage
+        | Operation::Retention
+        | Operation::ApplyRetention
+        | Operation::RotateKey
+        | Operation::ListCheckpoints => sandbox(json!({})),
+        Operation::CreateCheckpoint | Operation::RestoreCheckpoint | Operation::DiffCheckpoint => {
+            sandbox(json!({ "name": "before" }))
+        }
+        Operation::SetRetention => sandbox(json!({ "policy": {} })),
+        Operation::Import => sandbox(json!({ "backup": { "id": backup_id(1), "dir": "/workspace" } })),
+        Operation::CreateWorkspace
+        | Operation::GetOrCreateWorkspace
+        | Operation::GetWorkspaceByName
+        | Operation::StartWorkspace
+        | Operation::StopWorkspace
+        | Operation::ForkWorkspace
+        | Operation::DeleteWorkspace => json!({ "name": "project" }),
+        Operation::UpdateWorkspace => json!({ "name": "project", "persistent": true }),
+        Operation::CallTool => tools(json!({ "name": "workspace__work__list" })),
+        Operation::ListTools | Operation::GrantTools => tools(json!({})),
+        Operation::ListWorkspaces | Operation::Sweep | Operation::Health => json!({}),
+    }
+}
 
-/// The operations on a whole workspace that do.
-const ON_A_WORKSPACE: [Operation; 3] = [Operation::List, Operation::Lineage, Operation::Retention];
+fn merged(mut base: Value, further: Value) -> Value {
+    base.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+    base
+}
 
 /// The arguments of an operation, in the session of a sandbox.
 fn within(operation: Operation, snapshot: &SnapshotRef, session: &str) -> Value {
-    let mut arguments =
-        if ON_A_WORKSPACE.contains(&operation) { json!({ "sandboxId": "agent-42" }) } else { by_ref(snapshot) };
-    if operation == Operation::Label {
-        arguments["newLabel"] = json!("another");
-    }
-    if operation == Operation::Delete {
-        arguments["force"] = json!(true);
-    }
-    arguments["session"] = json!(session);
-    arguments
+    merged(arguments(operation, snapshot), json!({ "session": session }))
 }
 
+/// The operations that take a session.
 fn every() -> impl Iterator<Item = Operation> {
-    ON_A_SNAPSHOT.into_iter().chain(ON_A_WORKSPACE)
+    let (_, snapshot) = Stage::with_snapshot();
+    let takes = move |operation: &Operation| target_of(*operation, &within(*operation, &snapshot, "agent-42")).is_ok();
+    Operation::ALL.iter().copied().filter(takes)
+}
+
+/// A sandbox with a snapshot, and with the checkpoint `before`.
+fn with_snapshot_and_checkpoint() -> (Stage, SnapshotRef) {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.run(Operation::CreateCheckpoint, &json!({ "sandboxId": "agent-42", "name": "before" })).unwrap();
+    stage.world.forget_calls();
+    (stage, snapshot)
+}
+
+#[test]
+fn every_operation_enforces_the_session_or_refuses_the_argument() {
+    for operation in Operation::ALL.iter().copied() {
+        let (stage, snapshot) = with_snapshot_and_checkpoint();
+        target_of(operation, &arguments(operation, &snapshot)).unwrap();
+        let foreign = within(operation, &snapshot, "agent-7");
+        match target_of(operation, &foreign) {
+            Err(refused) => {
+                assert_eq!(refused.code(), Code::InvalidArgument, "{operation:?}");
+                assert!(refused.message().contains("session"), "{operation:?}: {refused}");
+            }
+            Ok(_) => match stage.run(operation, &foreign) {
+                Err(error) => assert_eq!(error.code(), Code::CrossSession, "{operation:?}"),
+                Ok(answer) => panic!("{operation:?} ignores the session: {answer}"),
+            },
+        }
+    }
 }
 
 #[test]
 fn another_lineage_is_refused_and_nothing_is_touched() {
     for operation in every() {
-        let (stage, snapshot) = Stage::with_snapshot();
+        let (stage, snapshot) = with_snapshot_and_checkpoint();
         let error = stage.run(operation, &within(operation, &snapshot, "agent-7")).fails_as(Code::CrossSession);
         assert!(error.message().contains("agent-7") && error.message().contains("agent-42"), "{error}");
         assert!(stage.world.calls().iter().all(|(method, _)| *method == Method::Root), "{operation:?}");
@@ -54,7 +107,7 @@ fn another_lineage_is_refused_and_nothing_is_touched() {
 #[test]
 fn another_lineage_is_allowed_where_the_caller_says_so() {
     for operation in every() {
-        let (stage, snapshot) = Stage::with_snapshot();
+        let (stage, snapshot) = with_snapshot_and_checkpoint();
         let mut arguments = within(operation, &snapshot, "agent-7");
         arguments["allowCrossSession"] = json!(true);
         stage.run(operation, &arguments).unwrap();
@@ -72,17 +125,21 @@ fn saying_that_it_is_not_allowed_is_the_same_as_saying_nothing() {
 
 #[test]
 fn its_own_lineage_is_allowed_from_every_sandbox_of_it() {
-    let (stage, snapshot) = Stage::with_snapshot();
+    let (stage, snapshot) = with_snapshot_and_checkpoint();
     let restored = stage.restore(&snapshot).unwrap().sandbox_id().to_string();
     let own = stage.captures(&restored, "own");
     let grandchild = stage.branch(&own).unwrap().sandbox_id().to_string();
     for session in ["agent-42", &restored, &grandchild] {
         for operation in every() {
-            if operation != Operation::Delete {
+            // Neither the snapshot nor the key of its ref is there afterwards.
+            if operation != Operation::Delete && operation != Operation::RotateKey {
                 stage.run(operation, &within(operation, &snapshot, session)).unwrap();
             }
         }
         stage.run(Operation::Get, &within(Operation::Get, &own, session)).unwrap();
+    }
+    for session in ["agent-42", &restored, &grandchild] {
+        stage.run(Operation::RotateKey, &within(Operation::RotateKey, &snapshot, session)).unwrap();
     }
 }
 
@@ -120,6 +177,8 @@ fn an_altered_ref_is_no_way_around() {
     let (stage, snapshot) = Stage::with_snapshot();
     let mut arguments = within(Operation::Restore, &snapshot, "agent-7");
     arguments["ref"]["ref"]["rootId"] = json!("agent-7");
+    stage.run(Operation::Restore, &arguments).fails_as(Code::CrossSession);
+    arguments["session"] = json!("agent-42");
     stage.run(Operation::Restore, &arguments).fails_as(Code::RefMismatch);
 }
 

@@ -26,7 +26,8 @@ Example:
     #[command(after_help = "\
 Examples:
   snapshotter checkpoint diff agent-42 before-refactoring
-  snapshotter checkpoint diff agent-42 before-refactoring | less -R")]
+  snapshotter checkpoint diff agent-42 before-refactoring > changes.patch
+  CLICOLOR_FORCE=1 snapshotter checkpoint diff agent-42 before-refactoring | less -R")]
     Diff(Diff),
 }
 

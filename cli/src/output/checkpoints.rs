@@ -8,7 +8,6 @@ use sandbox_snapshotter::model::checkpoint::{
 use super::Show;
 use super::diff::coloured;
 use super::harmless::safe;
-use super::style::{WARNING, styled};
 use super::table::{details, table};
 use super::words::{lines, moment, size, when};
 
@@ -76,15 +75,15 @@ impl Show for CheckpointDiff {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let mut text = coloured(&self.diff);
-        if self.truncated {
-            let whole = format!(
-                "The diff is cut off; the whole one has {}: --max-bytes {}",
-                size(self.size_bytes),
-                self.size_bytes
-            );
-            text += &(styled(WARNING, &whole) + "\n");
-        }
-        text
+        coloured(&self.diff)
+    }
+
+    fn raw(&self) -> Option<&str> {
+        Some(&self.diff)
+    }
+
+    fn warning(&self) -> Option<String> {
+        let (whole, bytes) = (size(self.size_bytes), self.size_bytes);
+        self.truncated.then(|| format!("The diff is cut off; the whole one has {whole}: --max-bytes {bytes}"))
     }
 }

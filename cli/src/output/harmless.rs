@@ -1,7 +1,8 @@
 //! Texts from outside, made harmless: nothing in them steers the terminal, hides, or changes places with what is beside it.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+
+use sandbox_snapshotter::model::escape::is_harmful;
 
 /// A text on one line, whose parts that are not what they seem are written as what they are.
 pub fn plain(text: &str) -> Cow<'_, str> {
@@ -16,39 +17,6 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 pub fn safe(text: &str) -> Cow<'_, str> {
     let plain = plain(text);
     if plain.contains(is_right_to_left) { Cow::Owned(format!("\u{2068}{plain}\u{2069}")) } else { plain }
-}
-
-/// A JSON document that means the same, with those characters escaped that a terminal would obey or not show.
-pub fn escaped(json: &str) -> String {
-    json.chars().fold(String::with_capacity(json.len()), |mut text, c| {
-        if is_harmful(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing to a text can't fail.
-                let _ = write!(text, "\\u{unit:04x}");
-            }
-        } else {
-            text.push(c);
-        }
-        text
-    })
-}
-
-/// Whether a terminal does something else with a character than to show it.
-fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}'
-                | '\u{61c}'
-                | '\u{200b}'
-                | '\u{200e}'
-                | '\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 /// Whether a character is of a script that is written from right to left.
@@ -89,13 +57,5 @@ mod tests {
     #[test]
     fn what_is_written_from_right_to_left_keeps_to_its_place_for_people() {
         assert_eq!((safe("שלום"), plain("שלום")), ("\u{2068}שלום\u{2069}".into(), "שלום".into()));
-    }
-
-    #[test]
-    fn json_is_escaped_and_means_the_same() {
-        let value = serde_json::json!({ "a": "\u{9b}2J\u{202e}\u{e0041}\u{7f}é\n" });
-        let text = escaped(&value.to_string());
-        assert_eq!(text, r#"{"a":"\u009b2J\u202e\udb40\udc41\u007fé\n"}"#);
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

@@ -30,7 +30,7 @@ use serde::de::DeserializeOwned;
 use crate::failure::{Failure, Result};
 use answer::Answer;
 use harmless::{plain, safe};
-pub use stream::{document, last_words, print, print_plain};
+pub use stream::{document, is_for_people, last_words, print, print_plain};
 use words::{as_flags, lines};
 
 /// An answer, as people are shown it.
@@ -40,6 +40,16 @@ pub trait Show: DeserializeOwned {
 
     /// All of it, for people, in lines that end.
     fn text(&self, now: Timestamp) -> String;
+
+    /// What a file or another program gets in place of the text, byte for byte.
+    fn raw(&self) -> Option<&str> {
+        None
+    }
+
+    /// What people should know of it that is no part of it.
+    fn warning(&self) -> Option<String> {
+        None
+    }
 }
 
 /// How things are printed.
@@ -57,7 +67,15 @@ impl Output {
         let printed = match self {
             Self { json: true, .. } => document(&answer.raw),
             Self { quiet: true, .. } => print(&ids(&answer.read)),
-            Self { .. } => print(&answer.read.text(now())),
+            Self { .. } => {
+                if let Some(warning) = answer.read.warning() {
+                    warn(&warning);
+                }
+                match answer.read.raw() {
+                    Some(raw) if !is_for_people() => print_plain(raw),
+                    _ => print(&answer.read.text(now())),
+                }
+            }
         };
         printed.map_err(|failure| failure.about(&answer.read.ids()).keyed(answer.key.as_deref()))
     }

@@ -1,11 +1,12 @@
 //! The way out: the standard output, which an interrupt may want while something is being printed.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, TryLockError};
 
+use anstream::ColorChoice;
+use sandbox_snapshotter::model::escape::escaped;
 use serde_json::Value;
 
-use super::harmless::escaped;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 
@@ -20,6 +21,12 @@ pub fn document(document: &Value) -> Result<()> {
 /// Prints to the standard output. Colours are left out where they are not wanted.
 pub fn print(text: &str) -> Result<()> {
     write_to(anstream::stdout(), text)
+}
+
+/// Whether the standard output goes to a terminal, or is meant for one.
+pub fn is_for_people() -> bool {
+    let is_coloured = anstream::stdout().current_choice() != ColorChoice::Never;
+    is_coloured || std::io::stdout().is_terminal()
 }
 
 /// Prints to the standard output, byte for byte.
@@ -43,7 +50,7 @@ pub fn last_words(document: &Value, end: impl FnOnce()) {
 }
 
 fn line(document: &Value) -> String {
-    escaped(&document.to_string()) + "\n"
+    escaped(&document.to_string()).into_owned() + "\n"
 }
 
 fn write_to(mut out: impl Write, text: &str) -> Result<()> {

@@ -5,8 +5,11 @@ import { DurableObject } from 'cloudflare:workers';
 import { service, SnapshotterClient, type StoppedWorkspace } from 'sandbox-snapshotter-client';
 
 import type { Attempt, Change, Output } from './answers.ts';
+import { argumentsOf, refusal } from './request.ts';
 
 interface Env {
+  /** The token of the callers, a secret. Without it the agent is closed. */
+  AGENT_TOKEN?: string;
   Agent: DurableObjectNamespace<Agent>;
   Sandbox: DurableObjectNamespace<Sandbox>;
   SNAPSHOTTER: Fetcher;
@@ -85,26 +88,38 @@ export class Agent extends DurableObject<Env> {
   }
 }
 
-/** `POST /<agent>/<method>`, with the arguments as a list in JSON; `GET /<agent>` is its sandbox. */
+/**
+ * `POST /<agent>/<method>`, with the token, and the arguments as a list in JSON; `GET /<agent>` answers its sandbox.
+ *
+ * A caller with the token runs any command in the sandbox of any agent. An application adds what it knows of its users:
+ * docs/add-to-an-agent.md lists that, under "Who may call your agent".
+ */
 export default {
   async fetch(request, env): Promise<Response> {
+    const refused = await refusal(request, env.AGENT_TOKEN);
+    if (refused) return refused;
+
     const [name = '', method] = new URL(request.url).pathname.slice(1).split('/');
     const agent = env.Agent.getByName(name);
+    if (method === undefined) return Response.json(await agent.sandboxId());
+
+    const list = await argumentsOf(request);
+    if (list instanceof Response) return list;
     switch (method) {
       case 'run':
-        return Response.json(await agent.run(...(await request.json<[string]>())));
+        return Response.json(await agent.run(...(list as [string])));
       case 'attempt':
-        return Response.json(await agent.attempt(...(await request.json<[string]>())));
+        return Response.json(await agent.attempt(...(list as [string])));
       case 'change':
-        return Response.json(await agent.change(...(await request.json<[string]>())));
+        return Response.json(await agent.change(...(list as [string])));
       case 'explore':
-        return Response.json(await agent.explore(...(await request.json<[string[]]>())));
+        return Response.json(await agent.explore(...(list as [string[]])));
       case 'work':
-        return Response.json(await agent.work(...(await request.json<[string, string]>())));
+        return Response.json(await agent.work(...(list as [string, string])));
       case 'leave':
-        return Response.json(await agent.leave(...(await request.json<[string]>())));
+        return Response.json(await agent.leave(...(list as [string])));
       default:
-        return Response.json(await agent.sandboxId());
+        return new Response(`The agent has no method ${method}.`, { status: 404 });
     }
   },
 } satisfies ExportedHandler<Env>;

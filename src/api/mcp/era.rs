@@ -150,8 +150,13 @@ impl Era {
     }
 }
 
+/// The versions of the protocol that are spoken here, the newest first.
+pub fn versions() -> Vec<&'static str> {
+    std::iter::once(NOW).chain(BEFORE).collect()
+}
+
 fn unsupported(version: &str) -> Fault {
-    let supported: Vec<&str> = std::iter::once(NOW).chain(BEFORE).collect();
+    let supported = versions();
     let mut fault = Fault::new(
         400,
         UNSUPPORTED_VERSION,

@@ -25,7 +25,7 @@ use serde_json::Value;
 use wasm_bindgen::JsValue;
 use worker::{Env, Method, Request, Response, ResponseBuilder};
 
-pub use era::{Era, Headers};
+pub use era::{Era, Headers, versions};
 pub use frame::{Fault, Frame, Message};
 pub use methods::{Asked, asked};
 pub use origin::Origins;

@@ -2,9 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+/// The header of every answer.
+pub const NOSNIFF: &str = "X-Content-Type-Options";
+
 /// Those of an answer of an operation, with this status.
 pub fn of(status: u16) -> Value {
-    named(["X-Correlation-Id", "Cache-Control"].into_iter().chain(by_status(status)))
+    named(["X-Correlation-Id", "Cache-Control", NOSNIFF].into_iter().chain(by_status(status)))
 }
 
 /// The one that a status brings with it.
@@ -34,6 +37,7 @@ pub fn components() -> Value {
             json!({ "type": "string", "pattern": "^[0-9a-f]{16}$" }),
         ),
         header("Cache-Control", "No answer is kept.", json!({ "const": "no-store" })),
+        header(NOSNIFF, "The type of an answer is the one that it has.", json!({ "const": "nosniff" })),
         header("WWW-Authenticate", "What the route wants.", json!({ "type": "string", "pattern": "^Bearer" })),
         header("Allow", "The methods that the route takes.", json!({ "type": "string" })),
         header("ETag", "Changes with the page.", json!({ "type": "string" })),

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::headers::NOSNIFF;
 use super::{headers, problems};
+use crate::api::mcp::versions;
 
 /// The statuses of refusals, and when each is answered.
 const REFUSALS: [(u16, &str); 9] = [
@@ -24,12 +26,15 @@ const REFUSALS: [(u16, &str); 9] = [
 pub fn paths() -> Map<String, Value> {
     let mut responses = Map::from_iter([
         ("200".to_owned(), answer(200, "The result of the request, or its error.", &answered())),
-        ("202".to_owned(), json!({ "description": "It was a notification, and is taken." })),
+        (
+            "202".to_owned(),
+            json!({ "description": "It was a notification, and is taken.", "headers": headers::named([NOSNIFF]) }),
+        ),
         (
             "405".to_owned(),
             json!({
                 "description": "Only POST is taken: no stream is kept open.",
-                "headers": headers::named(["X-Correlation-Id"].into_iter().chain(headers::by_status(405))),
+                "headers": headers::named(["X-Correlation-Id", NOSNIFF].into_iter().chain(headers::by_status(405))),
             }),
         ),
     ]);
@@ -66,7 +71,7 @@ pub fn schemas() -> Map<String, Value> {
             "method": { "type": "string", "description": "What is asked for, such as `tools/call`." },
             "params": { "type": "object", "description": "With what." },
         },
-        "required": ["jsonrpc"],
+        "required": ["jsonrpc", "method"],
     });
     let answer = json!({
         "description": "The answer to a request: a result or an error.",
@@ -108,7 +113,12 @@ fn parameters() -> Value {
         query("dir", "The directory of these sandboxes.", text()),
         query("style", "How the tools are called.", json!({ "type": "string", "enum": ["namespaced", "flat"] })),
         query("readOnly", "Whether there are only tools that change nothing.", json!({ "type": "boolean" })),
-        header("MCP-Protocol-Version", "The version of the protocol."),
+        json!({
+            "name": "MCP-Protocol-Version",
+            "in": "header",
+            "description": "The version of the protocol.",
+            "schema": { "type": "string", "enum": versions() },
+        }),
         header("Mcp-Method", "The message's `method`, as version 2026-07-28 wants it."),
         header("Mcp-Name", "The tool's name, as version 2026-07-28 wants it."),
         header("Origin", "Which web page asks, where one does."),
@@ -121,7 +131,7 @@ fn answer(status: u16, description: &str, example: &Value) -> Value {
     let schema = json!({ "$ref": "#/components/schemas/JsonRpcAnswer" });
     json!({
         "description": description,
-        "headers": headers::named(["Cache-Control"].into_iter().chain(found).chain(headers::by_status(status))),
+        "headers": headers::named(["Cache-Control", NOSNIFF].into_iter().chain(found).chain(headers::by_status(status))),
         "content": { "application/json": { "schema": schema, "example": example } },
     })
 }

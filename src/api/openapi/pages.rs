@@ -46,7 +46,7 @@ fn not_allowed() -> Value {
 }
 
 fn etag() -> Value {
-    headers::named(["ETag"])
+    headers::named(["ETag", headers::NOSNIFF])
 }
 
 /// An answer to GET; that to HEAD has no content.
@@ -62,7 +62,7 @@ fn health(examples: &[Example]) -> Value {
     let found = |method: &str, description: &str, example: Value| {
         let schema = json!({ "$ref": "#/components/schemas/Health" });
         let content = json!({ "application/json": { "schema": schema, "example": example } });
-        answer(method, description, &headers::named(["Cache-Control"]), &content)
+        answer(method, description, &headers::named(["Cache-Control", headers::NOSNIFF]), &content)
     };
     let route = |method: &str| {
         json!({

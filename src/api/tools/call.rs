@@ -30,7 +30,7 @@ pub async fn call(operations: &impl Operations, request: &CallToolRequest) -> Re
     let (tool, those) = find(&request.toolset, &request.name)?;
     let answer = perform(operations, tool, &those, request).await?;
     Ok(ToolResult {
-        content: vec![ToolText::new(words::of(tool, &answer))],
+        content: vec![ToolText::new(&words::of(tool, &answer))],
         structured_content: Some(answer),
         is_error: false,
         meta: None,
@@ -42,7 +42,7 @@ pub fn failed(error: &Error, correlation_id: &str) -> ToolResult {
     let error = &for_models(error);
     let text = format!("{}: {} {}", error.code(), error.message(), error.remediation());
     ToolResult {
-        content: vec![ToolText::new(text)],
+        content: vec![ToolText::new(&text)],
         structured_content: None,
         is_error: true,
         meta: Some(Map::from_iter([(ERROR_META.to_owned(), json!(error.body(correlation_id)))])),

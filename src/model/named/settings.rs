@@ -4,16 +4,24 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schema")]
+use crate::model::schema::{A_COMMAND, PATH};
 use crate::model::{Code, Directory, Error, Policy, Result};
 
 /// The most variables, files or characters of a command that somebody can mean.
-const MAX_VARIABLES: usize = 100;
+pub(crate) const MAX_VARIABLES: usize = 100;
 const MAX_FILES: usize = 32;
 const MAX_COMMAND: usize = 8192;
 
+/// The longest path of a file, in characters.
+const MAX_PATH: usize = 1024;
+
+/// The longest fingerprint, in characters.
+pub(crate) const MAX_FINGERPRINT: usize = 256;
+
 /// Variables that a workspace can't have: the shell's own, and those by which the programs would not be found any more that
 /// snapshots are made with.
-const RESERVED: [&str; 11] =
+pub(crate) const RESERVED: [&str; 11] =
     ["PATH", "IFS", "ENV", "BASH_ENV", "LD_PRELOAD", "BASHOPTS", "BASH_VERSINFO", "SHELLOPTS", "PPID", "UID", "EUID"];
 
 /// The longest time that a hook may take, in seconds.
@@ -69,7 +77,7 @@ pub struct Hooks {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hook {
     /// The command.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_COMMAND)))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_COMMAND), regex(pattern = A_COMMAND)))]
     pub command: String,
     /// How long it may take, in seconds; then it is killed.
     #[serde(default = "a_minute")]
@@ -119,11 +127,14 @@ impl Default for Expiry {
 pub struct DependsOn {
     /// Files whose hashes are taken with each snapshot: absolute, or in the workspace's directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "schema", schemars(length(max = MAX_FILES)))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(length(max = MAX_FILES), inner(length(min = 1, max = MAX_PATH), regex(pattern = PATH)))
+    )]
     pub files: Vec<String>,
     /// Anything that says what the world is like: a commit, a version.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 256)))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_FINGERPRINT)))]
     pub fingerprint: Option<String>,
     /// What it means when a file or the fingerprint is another one at a start.
     pub on_mismatch: OnMismatch,
@@ -200,7 +211,7 @@ impl Hook {
     fn check(&self, name: &str) -> Result<()> {
         let what = if self.command.trim().is_empty() {
             "has no command"
-        } else if self.command.len() > MAX_COMMAND || self.command.contains('\0') {
+        } else if self.command.chars().count() > MAX_COMMAND || self.command.contains('\0') {
             "has a command that is too long, or holds a null byte"
         } else if !(1..=MAX_HOOK_SECONDS).contains(&self.timeout_seconds) {
             "has a time limit that it can't have"
@@ -209,7 +220,7 @@ impl Hook {
         };
         Err(invalid(
             &format!("The hook `{name}` {what}"),
-            &format!("Give a command of up to {MAX_COMMAND} bytes, and 1 to {MAX_HOOK_SECONDS} `timeoutSeconds`."),
+            &format!("Give a command of up to {MAX_COMMAND} characters, and 1 to {MAX_HOOK_SECONDS} `timeoutSeconds`."),
         ))
     }
 }
@@ -218,7 +229,7 @@ impl DependsOn {
     fn check(&self) -> Result<()> {
         let is_path = |path: &String| {
             let goes_up = path.split('/').any(|part| part == "..");
-            !path.is_empty() && path.len() <= 1024 && !path.contains(['\0', '\n']) && !goes_up
+            !path.is_empty() && path.chars().count() <= MAX_PATH && !path.contains(['\0', '\n']) && !goes_up
         };
         if self.files.len() > MAX_FILES || !self.files.iter().all(is_path) {
             return Err(invalid(
@@ -226,7 +237,7 @@ impl DependsOn {
                 &format!("Give up to {MAX_FILES} paths, absolute or in the workspace's directory, without \"..\"."),
             ));
         }
-        if self.fingerprint.as_ref().is_some_and(|text| text.is_empty() || text.len() > 256) {
+        if self.fingerprint.as_ref().is_some_and(|text| text.is_empty() || text.chars().count() > MAX_FINGERPRINT) {
             return Err(invalid("`dependsOn.fingerprint` is empty or too long", "Give 1 to 256 characters."));
         }
         Ok(())

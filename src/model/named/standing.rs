@@ -12,6 +12,8 @@ use super::Address;
 use super::answer::HookRun;
 use super::settings::{Hook, OnImageChange, OnMismatch, Settings};
 use crate::model::record::LooseEnd;
+#[cfg(feature = "schema")]
+use crate::model::schema::nullable;
 use crate::model::{Directory, Lineage, SandboxId, SnapshotId, Timestamp};
 
 /// How far a container is that is being made somebody's place of work.
@@ -159,7 +161,7 @@ pub struct ResumeRequest {
 /// How a caller wants a workspace to be started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StartSettings"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StartSettings", transform = nullable))]
 pub struct Start {
     /// What becomes of files that were written since the sandbox woke by itself.
     #[serde(default)]

@@ -7,6 +7,8 @@ use serde::Serialize;
 use super::fields::Fields;
 use crate::model::named::settings::{DependsOn, Expiry, Hooks, Settings};
 use crate::model::policy::Policy;
+#[cfg(feature = "schema")]
+use crate::model::schema::variables;
 use crate::model::{Directory, Result};
 
 /// How a workspace is kept. Each is taken as a whole, and what is absent stays as it is.
@@ -25,6 +27,7 @@ pub struct Changes {
     /// What its snapshots depend on.
     pub depends_on: Option<DependsOn>,
     /// Environment variables of its sandbox, which are set again at every start. They may be secrets, and are never told.
+    #[cfg_attr(feature = "schema", schemars(transform = variables))]
     pub env: Option<BTreeMap<String, String>>,
 }
 

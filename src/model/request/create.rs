@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+#[cfg(feature = "schema")]
+use super::MAX_KEY;
 use super::changes::Changes;
 use super::fields::Fields;
 use super::named::{Named, take_start};
@@ -9,7 +11,7 @@ use super::{idempotency_key, invalid, no_memory};
 use crate::model::named::standing::Start;
 use crate::model::named::{Address, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{closed, extends};
+use crate::model::schema::{NO_CONTROL, closed, extends, not_both};
 use crate::model::{Directory, Result, Selection, json};
 
 /// A workspace to be made.
@@ -18,6 +20,7 @@ use crate::model::{Directory, Result, Selection, json};
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "CreateWorkspaceOptions", rename_all = "camelCase"),
+    schemars(transform = not_both("sourceWorkspace", "sourceSnapshot")),
     schemars(transform = extends("WorkspaceAddress"), transform = extends("WorkspaceSettings"))
 )]
 pub struct CreateRequest {
@@ -33,6 +36,7 @@ pub struct CreateRequest {
     #[cfg_attr(feature = "schema", schemars(flatten, with = "SourceFields"))]
     pub source: Option<Source>,
     /// A key by which the same call can be made again, and gets the same workspace.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL)))]
     pub idempotency_key: Option<String>,
 }
 

@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 
+#[cfg(feature = "schema")]
+use super::MIN_EXPIRATION;
 use super::fields::Fields;
 use super::{expiration, invalid, wanted_label};
 #[cfg(feature = "schema")]
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
-use crate::model::schema::needs;
+use crate::model::schema::{needs, replaces_label, zero_or};
 use crate::model::{BackupHandle, Label, Result, SandboxId};
 
 /// A backup that the ledger does not know, made by the SDK directly or by an earlier version of this product.
@@ -16,7 +18,7 @@ use crate::model::{BackupHandle, Label, Result, SandboxId};
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "ImportOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["sandboxId", "backup"]))
+    schemars(transform = needs(&["sandboxId", "backup"]), transform = replaces_label)
 )]
 pub struct ImportRequest {
     /// The sandbox that it was made of.
@@ -28,7 +30,7 @@ pub struct ImportRequest {
     /// Whether the label is taken from another snapshot that has it.
     pub replace: bool,
     /// Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent.
-    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
+    #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
 }
 

@@ -3,14 +3,18 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+#[cfg(feature = "schema")]
+use super::MAX_KEY;
 use super::changes::Changes;
 use super::fields::Fields;
 use super::{idempotency_key, invalid, no_memory};
 use crate::model::named::settings::DependsOn;
+#[cfg(feature = "schema")]
+use crate::model::named::settings::MAX_FINGERPRINT;
 use crate::model::named::standing::{OnDiverged, Start};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{extends, needs};
+use crate::model::schema::{NO_CONTROL, extends, needs, some_of};
 use crate::model::{Result, SnapshotId, json};
 
 /// A workspace by its name.
@@ -43,6 +47,7 @@ pub struct StartRequest {
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub address: Address,
     /// What the world is like now; unchanged where absent.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_FINGERPRINT)))]
     pub fingerprint: Option<String>,
     /// How.
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -103,6 +108,7 @@ pub struct ForkRequest {
     /// Whether they get the environment variables, which may be secrets.
     pub copy_env: bool,
     /// A key by which the same call can be made again, and gets the same workspaces.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL)))]
     pub idempotency_key: Option<String>,
 }
 
@@ -142,7 +148,7 @@ impl ForkRequest {
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "UpdateWorkspaceOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&[]), transform = extends("WorkspaceAddress"), transform = extends("WorkspaceSettings"))
+    schemars(transform = needs(&[]), transform = some_of(&["persistent", "retention", "hooks", "expiry", "dependsOn", "env", "currentSnapshotId"]), transform = extends("WorkspaceAddress"), transform = extends("WorkspaceSettings"))
 )]
 pub struct UpdateRequest {
     /// Which.

@@ -3,11 +3,13 @@
 use serde::Serialize;
 use serde_json::Value;
 
+#[cfg(feature = "schema")]
+use super::MAX_KEY;
 use super::fields::Fields;
 use super::workspace::Session;
 use super::{idempotency_key, invalid};
 #[cfg(feature = "schema")]
-use crate::model::schema::{exclusive, extends, needs};
+use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
 use crate::model::{Label, Result, SandboxId, SnapshotId, SnapshotRef};
 
 /// Which snapshot is meant.
@@ -18,6 +20,7 @@ pub enum Selector {
     /// By its ref.
     Ref {
         /// The ref.
+        #[cfg_attr(feature = "schema", schemars(transform = whole_ref))]
         r#ref: SnapshotRef,
     },
     /// By its id.
@@ -154,7 +157,10 @@ pub struct RestoreRequest {
     pub selection: Selection,
     /// A key by which the same call can be made again, and gets the same answer.
     #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(!skip, length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL))
+    )]
     pub idempotency_key: Option<String>,
 }
 

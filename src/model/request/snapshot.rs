@@ -5,11 +5,13 @@ use serde_json::Value;
 
 use super::fields::Fields;
 use super::workspace::Session;
+#[cfg(feature = "schema")]
+use super::{MAX_KEY, MIN_EXPIRATION};
 use super::{expiration, idempotency_key, invalid, no_memory, wanted_label};
 #[cfg(feature = "schema")]
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
-use crate::model::schema::{extends, needs};
+use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
 use crate::model::{Compression, Directory, Label, Result, SandboxId};
 
 /// A snapshot to take.
@@ -20,7 +22,7 @@ use crate::model::{Compression, Directory, Label, Result, SandboxId};
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "SnapshotOptions"),
-    schemars(transform = needs(&["sandboxId"]), transform = extends("Session"))
+    schemars(transform = needs(&["sandboxId"]), transform = replaces_label, transform = extends("Session"))
 )]
 pub struct SnapshotRequest {
     /// The sandbox to capture.
@@ -32,9 +34,10 @@ pub struct SnapshotRequest {
     /// Whether the label is taken from another snapshot that has it.
     pub replace: bool,
     /// Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent.
-    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
+    #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
     /// Patterns of names to leave out, at any depth: `node_modules`, `*.log`. Patterns with a slash are refused.
+    #[cfg_attr(feature = "schema", schemars(inner(length(min = 1), regex(pattern = r"^[^\u0000\u000a]*$"))))]
     pub excludes: Vec<String>,
     /// Whether to leave out what git ignores. Refused where that is in a subdirectory.
     pub gitignore: Option<bool>,
@@ -50,7 +53,10 @@ pub struct SnapshotRequest {
     pub fresh: bool,
     /// A key by which the same call can be made again, and gets the same answer.
     #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(!skip, length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL))
+    )]
     pub idempotency_key: Option<String>,
     /// Who asks.
     #[serde(skip)]

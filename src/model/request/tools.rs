@@ -1,14 +1,18 @@
 //! Requests about tools for language models.
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "schema")]
+use serde_json::json;
 use serde_json::{Map, Value};
 
+#[cfg(feature = "schema")]
+use super::MAX_KEY;
 use super::fields::Fields;
 use super::{idempotency_key, invalid};
 use crate::model::ids::quoted;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{extends, needs};
+use crate::model::schema::{NO_CONTROL, extends, needs, nullable};
 use crate::model::{Code, Directory, Error, Result, SandboxId, WorkspaceRef};
 
 /// The longest name of a tool that models take.
@@ -23,9 +27,10 @@ const MAX_WORKSPACES: usize = 16;
 /// Which tools there are: those for some workspaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(!deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(!deny_unknown_fields, transform = nullable, transform = short_names))]
 pub struct Toolset {
     /// The workspaces; at least one of them has tools.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_WORKSPACES), transform = has_tools))]
     pub workspaces: Vec<Declared>,
     /// How the tools are called.
     #[serde(default)]
@@ -51,9 +56,10 @@ pub enum Style {
 /// A workspace that tools are for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolWorkspace"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolWorkspace", transform = one_ground))]
 pub struct Declared {
     /// What the model knows it by: 1–35 letters, digits, `_` and `-`; up to 64 in the flat style.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$")))]
     pub name: String,
     /// Whether there are tools for snapshots.
     #[serde(default)]
@@ -77,6 +83,35 @@ pub struct Declared {
     /// from it.
     #[serde(default)]
     pub allow_cross_session: bool,
+}
+
+/// That at least one of the workspaces has tools.
+#[cfg(feature = "schema")]
+fn has_tools(schema: &mut schemars::Schema) {
+    let has = |kind: &str| json!({ "properties": { kind: { "const": true } }, "required": [kind] });
+    schema.insert("contains".into(), json!({ "anyOf": [has("snapshot"), has("checkpoint")] }));
+}
+
+/// That names are short where the name of a tool has the operation beside them.
+#[cfg(feature = "schema")]
+fn short_names(schema: &mut schemars::Schema) {
+    let name = json!({ "properties": { "name": { "maxLength": MAX_TOOL_NAME - AROUND_NAME } } });
+    schema.insert("if".into(), json!({ "properties": { "style": { "const": "flat" } }, "required": ["style"] }));
+    schema.insert("else".into(), json!({ "properties": { "workspaces": { "items": name } } }));
+}
+
+/// That it is either a sandbox or a workspace that persists by name, which may be its own.
+#[cfg(feature = "schema")]
+fn one_ground(schema: &mut schemars::Schema) {
+    let none = || json!({ "type": "null" });
+    let text = || json!({ "type": "string" });
+    let own_name = json!({ "pattern": "^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$" });
+    let grounds = json!([
+        { "properties": { "sandboxId": text(), "workspace": none(), "tenant": none() }, "required": ["sandboxId"] },
+        { "properties": { "sandboxId": none(), "dir": none(), "workspace": text() }, "required": ["workspace"] },
+        { "properties": { "sandboxId": none(), "dir": none(), "workspace": none(), "name": own_name } },
+    ]);
+    schema.insert("anyOf".into(), grounds);
 }
 
 /// What a declared workspace is.
@@ -215,9 +250,10 @@ pub struct CallToolRequest {
     /// The name of the tool.
     pub name: String,
     /// The arguments, as the model gave them.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Value"))]
     pub arguments: Value,
     /// A key by which the same call can be made again, and takes the same snapshot, or answers the same new workspace.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL)))]
     pub idempotency_key: Option<String>,
 }
 

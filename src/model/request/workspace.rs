@@ -121,6 +121,7 @@ pub struct ListRequest {
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::LIMIT)))]
     pub limit: u32,
     /// How their labels begin.
+    #[cfg_attr(feature = "schema", schemars(length(max = Label::MAX)))]
     pub label_prefix: Option<String>,
     /// Whether R2 is looked into, for what can be restored now; otherwise it is what was last found there.
     #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]

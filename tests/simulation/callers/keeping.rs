@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::policy::{KeepLast, Policy};
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, PolicyRequest,
-    SweepRequest,
+    SweepRequest, WorkspaceRequest,
 };
 use sandbox_snapshotter::model::{Result, SandboxId, Selection, Selector};
 use sandbox_snapshotter::ports::Ledger;
@@ -172,7 +172,9 @@ pub async fn apply_retention(world: Rc<World>) {
 /// Signs with another key.
 pub async fn rotate_key(world: Rc<World>) {
     let id = sandbox(&world);
-    about(&world, "another key", &id, async |workspace: Snapshotter| workspace.rotate_key().await.map(drop)).await;
+    let request = WorkspaceRequest::of(id.clone());
+    let rotate = async move |workspace: Snapshotter| workspace.rotate_key(request).await.map(drop);
+    about(&world, "another key", &id, rotate).await;
 }
 
 /// Takes in a backup that the application made itself, or one of the product's own.
