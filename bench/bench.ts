@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
+import { modeOfRun, type Mode } from '../scripts/local.ts';
 import type { Extent, Measure } from './measure.ts';
 import { archives } from './measures/archives.ts';
 import { billing } from './measures/billing.ts';
@@ -31,6 +32,8 @@ export const MEASURES: Record<string, Measure> = {
 /** What is written to results.json. */
 export interface Results {
   machine: { cpu: string; cpus: number; memoryGB: number; system: string };
+  /** How archives travelled. */
+  mode?: Mode;
   versions: Record<string, string>;
   /** When the measures were begun. With `--only`, those that were not chosen are of an earlier time. */
   date: string;
@@ -49,6 +52,7 @@ export async function bench(
 ): Promise<Results> {
   const results: Results = {
     machine: machine(),
+    mode: modeOfRun(),
     versions: versions(),
     date: new Date().toISOString(),
     quick: extent.quick,

@@ -5,11 +5,13 @@
 //   npm run bench -- --quick                small and few, to see that everything works; nothing is written
 //   npm run bench -- --out file.json        writes there alone
 //   npm run bench -- --plot                 draws what was written before
+//   npm run bench -- --mode production      in production mode; writes bench/results-production.json alone
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
+import { modeOfRun } from '../scripts/local.ts';
 import { bench, MEASURES, type Results } from './bench.ts';
 import { file, page } from './page.ts';
 import { plots } from './plots.ts';
@@ -24,6 +26,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     out: { type: 'string' },
     plot: { type: 'boolean', default: false },
+    mode: { type: 'string', default: modeOfRun() },
   },
 });
 
@@ -35,8 +38,11 @@ if (unknown !== undefined || !(Number.isInteger(runs) && runs > 0)) {
   process.exit(2);
 }
 
+process.env['SANDBOX_MODE'] = values.mode;
+const isLocal = modeOfRun() === 'local';
 const kept = at('results.json');
-const out = values.out ?? (values.quick ? undefined : kept);
+const written = isLocal ? kept : at('results-production.json');
+const out = values.out ?? (values.quick ? undefined : written);
 const before = read(out);
 
 if (!values.plot)

@@ -66,6 +66,17 @@ test('new files of a restored tree have inode numbers of their own', async () =>
   assert.deepEqual([stdout, stderr], ['', '']);
 });
 
+test('an archive that is none is an error of the SDK', async () => {
+  await from.call('exec', 'mkdir -p /workspace/none');
+  const { id } = await from.call('createBackup', { dir: '/workspace/none' });
+  const to = world.sandbox('none');
+  // An archive that has the size of the one in the bucket is not downloaded.
+  await to.call('exec', `head -c 4096 /dev/zero | tr '\\0' x >/var/backups/${id}.sqsh`);
+  await assert.rejects(to.call('restoreBackup', { id, dir: '/workspace/none' }), {
+    code: 'BACKUP_RESTORE_FAILED',
+  });
+});
+
 test('the end of a sandbox ends its mounts', async () => {
   await from.call('exec', 'mkdir -p /workspace/ends && touch /workspace/ends/f');
   const backup = await from.call('createBackup', { dir: '/workspace/ends' });

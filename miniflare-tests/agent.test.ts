@@ -97,7 +97,7 @@ test('an agent whose risky command fails goes on in a new sandbox with the files
   const { wentBackTo } = await ask<Attempt>('risky', 'attempt', 'echo bad > file; false');
   const { sandboxId, stdout } = await ask<Output>('risky', 'run', 'cat file');
   assert.match(sandboxId, /^agent-risky-restored-[a-z0-9]{8}$/);
-  assert.deepEqual([sandboxId, stdout], [wentBackTo, 'good\n']);
+  assert.deepEqual([sandboxId, stdout], [wentBackTo, 'good']);
   assert.equal(local.engine.running().length, 1, 'the sandbox that it left is ended');
 });
 
@@ -113,7 +113,7 @@ test('an agent goes back as often as it has to', async () => {
     const { wentBackTo } = await ask<Attempt>('persistent', 'attempt', 'echo bad > file; false');
     assert.ok(wentBackTo, attempt);
   }
-  assert.equal((await ask<Output>('persistent', 'run', 'cat file')).stdout, 'good\n');
+  assert.equal((await ask<Output>('persistent', 'run', 'cat file')).stdout, 'good');
   assert.equal((await ask<Attempt>('persistent', 'attempt', 'echo better > file')).wentBackTo, undefined);
   assert.equal((await ask<Attempt>('persistent', 'attempt', 'echo best > file')).wentBackTo, undefined);
 });
@@ -121,7 +121,7 @@ test('an agent goes back as often as it has to', async () => {
 test('an agent whose risky command succeeds stays where it is', async () => {
   await ask('lucky', 'run', 'echo good > file');
   assert.equal((await ask<Attempt>('lucky', 'attempt', 'echo better > file')).wentBackTo, undefined);
-  assert.equal((await ask<Output>('lucky', 'run', 'cat file')).stdout, 'better\n');
+  assert.equal((await ask<Output>('lucky', 'run', 'cat file')).stdout, 'better');
 });
 
 test('an agent whose small change fails undoes it where it is', async () => {
@@ -129,13 +129,13 @@ test('an agent whose small change fails undoes it where it is', async () => {
   const { undone } = await ask<Change>('tidy', 'change', 'echo bad > file; echo more > another; false');
   assert.match(undone ?? '', /^-good$/m);
   const { sandboxId, stdout } = await ask<Output>('tidy', 'run', 'cat *');
-  assert.deepEqual([sandboxId, stdout], ['agent-tidy', 'good\n']);
+  assert.deepEqual([sandboxId, stdout], ['agent-tidy', 'good']);
 });
 
 test('an agent whose small change succeeds keeps it', async () => {
   await ask('proud', 'run', 'echo good > file');
   assert.equal((await ask<Change>('proud', 'change', 'echo better > file')).undone, undefined);
-  assert.equal((await ask<Output>('proud', 'run', 'cat file')).stdout, 'better\n');
+  assert.equal((await ask<Output>('proud', 'run', 'cat file')).stdout, 'better');
 });
 
 test('an agent explores several ways from one state, each in a sandbox of its own', async () => {
@@ -146,7 +146,7 @@ test('an agent explores several ways from one state, each in a sandbox of its ow
   ]);
   assert.deepEqual(
     ways.map(({ stdout }) => stdout),
-    ['start\none\n', 'start\ntwo\n'],
+    ['start\none', 'start\ntwo'],
   );
-  assert.equal((await ask<Output>('curious', 'run', 'cat file')).stdout, 'start\n');
+  assert.equal((await ask<Output>('curious', 'run', 'cat file')).stdout, 'start');
 });

@@ -253,6 +253,7 @@ describe('an error of the SDK', () => {
     for (const [snapshotters, ours] of Object.entries(DATES)) {
       test(`means the same where the sandboxes' Worker is ${sandboxes} and the snapshotter ${snapshotters}`, async () => {
         await using apart = await World.start({
+          mode: 'local', // without credentials
           sandboxesOf: 'application',
           caller: { compatibilityDate: theirs },
           snapshotter: { compatibilityDate: ours, vars: { LOCAL_BUCKET: 'false' } },

@@ -195,7 +195,10 @@ describe('a deployment that lacks something', () => {
   });
 
   test('without credentials for production, says which ones the sandbox needs', async () => {
-    await using world = await World.start({ snapshotter: { vars: { LOCAL_BUCKET: 'false' } } });
+    await using world = await World.start({
+      mode: 'local',
+      snapshotter: { vars: { LOCAL_BUCKET: 'false' } },
+    });
     await world.exec('origin', 'echo x > file');
     const error = await world.failure(world.snapshot('origin'));
     assert.equal(error.code, 'BACKUP_CONFIG_INVALID');

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { SNAPSHOTTER, startLocal, type Local } from '../scripts/local.ts';
 import { at } from '../scripts/setup.mjs';
 import { buildTestWorker } from '../scripts/test-workers.mjs';
+import { lines } from './world.ts';
 
 const TOKEN = 'a token for tests';
 
@@ -48,7 +49,7 @@ const play = (what: string) => post('play', what);
 
 /** Runs a command in a sandbox, and answers what it printed. */
 async function exec(id: string, command: string): Promise<string> {
-  return (await post(`exec/${id}`, command)).stdout;
+  return lines((await post(`exec/${id}`, command)).stdout);
 }
 
 test('a snapshot is taken and restored; when it is deleted, that is an error with its code', async () => {

@@ -12,6 +12,7 @@ export interface Env {
   Caller: DurableObjectNamespace<Caller>;
   Sandbox: DurableObjectNamespace<Sandbox>;
   BUCKET: R2Bucket;
+  LOCAL_BUCKET?: string;
   SANDBOXES: Methods;
   SNAPSHOTTER: Service & Methods;
   TYPESCRIPT: Service & Methods;
@@ -25,7 +26,8 @@ export class Caller extends DurableObject<Env> {
   }
 
   #side(name: SideName): Side {
-    if (name === 'direct') return new Direct(this.env.Sandbox, this.env.BUCKET);
+    const { Sandbox, BUCKET, LOCAL_BUCKET } = this.env;
+    if (name === 'direct') return new Direct(Sandbox, BUCKET, LOCAL_BUCKET === 'true');
     return new Snapshotter(name === 'ours' ? this.env.SNAPSHOTTER : this.env.TYPESCRIPT);
   }
 

@@ -24,14 +24,16 @@ export type Service = Record<'snapshot' | 'restore' | 'delete' | 'list', (option
 export class Direct implements Side {
   #sandboxes: DurableObjectNamespace<Sandbox>;
   #bucket: R2Bucket;
+  #options: { dir: string; localBucket?: true };
 
-  constructor(sandboxes: DurableObjectNamespace<Sandbox>, bucket: R2Bucket) {
+  constructor(sandboxes: DurableObjectNamespace<Sandbox>, bucket: R2Bucket, isLocal: boolean) {
     this.#sandboxes = sandboxes;
     this.#bucket = bucket;
+    this.#options = { dir: '/workspace', ...(isLocal && { localBucket: true }) };
   }
 
   snapshot(sandboxId: string): Promise<Snapshot> {
-    return getSandbox(this.#sandboxes, sandboxId).createBackup({ dir: '/workspace', localBucket: true });
+    return getSandbox(this.#sandboxes, sandboxId).createBackup(this.#options);
   }
 
   async restore(snapshot: Snapshot): Promise<string> {

@@ -118,7 +118,8 @@ async function uploadParts({ archivePath, parts }: { archivePath: string; parts:
 async function passNumbers(archivePath: string): Promise<void> {
   const archive = await open(archivePath);
   const { buffer } = await archive.read(Buffer.alloc(8), 0, 8, 0).finally(() => archive.close());
-  const count = buffer.readUInt32LE(4); // After the magic number of squashfs.
+  if (buffer.toString('latin1', 0, 4) !== 'hsqs') return; // It is no archive, which squashfuse will say.
+  const count = buffer.readUInt32LE(4);
   const used = mkdtempSync(`${BACKUPS}/used-`);
   while (statSync(mkdtempSync(`${used}/`)).ino <= count);
   rmSync(used, { recursive: true });

@@ -21,8 +21,8 @@ beforeEach(() => {
 
 describe('variables', () => {
   const env = { KEY: 'sesame', ODD: `a b'c"d$e\nf`, EMPTY: '' };
-  const show = 'printf "%s|" "$KEY" "$ODD" "$EMPTY" "${EMPTY-unset}"';
-  const shown = `sesame|a b'c"d$e\nf|||`;
+  const show = 'printf "%s|" "$KEY" "$ODD" "$EMPTY" "${EMPTY-unset}"; echo';
+  const shown = `sesame|a b'c"d$e\nf|||\n`;
 
   test('are set in its sandbox, and are set again by every start', async () => {
     await workspace.create({ env });
@@ -60,7 +60,7 @@ describe('variables', () => {
     await world.crash();
     await workspace.stop();
     await workspace.start();
-    assert.equal(await workspace.exec('cat hook'), 'sesame');
+    assert.equal(await workspace.exec('cat hook'), 'sesame\n');
   });
 
   test('that are changed are others from then on, and those that are left out are gone with the next start', async () => {

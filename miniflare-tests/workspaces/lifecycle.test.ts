@@ -96,8 +96,10 @@ describe('a workspace that is started again', () => {
     assert.deepEqual([started.how, started.restoredFrom], ['restored', lastSnapshot?.id]);
     assert.equal(started.sandboxId, sandboxId);
     assert.equal(await world.exec(sandboxId, show), shown);
+    // A mount makes files of their own of the links to one file.
+    const linked = world.mode === 'local' ? 'hard -ef random' : '! hard -ef random';
     assert.equal(
-      await world.exec(sandboxId, './script; cat -- -n; [ hard -ef random ] && echo one'),
+      await world.exec(sandboxId, `./script; cat -- -n; [ ${linked} ] && echo one`),
       'ran\nx\none\n',
     );
   });
