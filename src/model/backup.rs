@@ -44,6 +44,13 @@ impl BackupHandle {
         &self.dir
     }
 
+    /// Refuses a backup whose restore would not end: one that is mounted over a directory which is in use. What goes through
+    /// the R2 binding is unpacked, and not mounted.
+    pub fn check_restorable(&self) -> Result<()> {
+        let is_unpacked = self.whole.get("localBucket").and_then(Value::as_bool) == Some(true);
+        if is_unpacked { Ok(()) } else { self.dir.check_restorable() }
+    }
+
     /// Whether it comes back from JavaScript as it was. What the SDK answers does; what was written elsewhere need not.
     pub fn is_of_javascript(&self) -> bool {
         self.whole.values().all(is_of_javascript)
