@@ -82,17 +82,17 @@ impl Visit for SdkSession<'_> {
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
         let command = scripts::probe(dir);
         let options = json!({ "origin": "internal", "timeout": COMMAND_MILLIS });
-        let stdout = printed(&command, self.call("exec", &[json!(command), options]).await)?;
+        let stdout = printed(&command, COMMAND_MILLIS, self.call("exec", &[json!(command), options]).await)?;
         scripts::read_probe(&stdout).ok_or_else(|| unreadable("the probe"))
     }
 
-    async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
+    async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
         let options = model::json::write(options).map_err(|error| Failure::unexpected("createBackup", error))?;
         let handle: Map<String, Value> = self.call("createBackup", &[options]).await?;
         BackupHandle::try_from(handle).map_err(|error| Failure::unexpected("createBackup", error))
     }
 
-    async fn restore_backup(&self, backup: &BackupHandle) -> Result<(), Failure> {
+    async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
         #[derive(Deserialize)]
         struct Outcome {
             success: bool,

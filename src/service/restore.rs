@@ -33,6 +33,7 @@ pub(super) async fn restore<P: Ports>(
     abort.check()?;
     let Selected { workspace, snapshot } = select(this, &request.selection).await?;
     let stored = ready(&snapshot)?;
+    stored.backup.check_restorable()?;
     let looked = inspect(this, stored, &snapshot.mark(&this.id)).await;
     verify::note(this, &snapshot.snapshot_id, &looked)?;
     looked?;
@@ -172,7 +173,7 @@ async fn apply<P: Ports>(
     let failed = |failure| from_sandbox(failure, minted, During::Restore);
     retry(&*this.ports, abort, async || {
         let visit = sandboxes.visit(minted);
-        let (named, restored) = join(visit.name(), visit.restore_backup(&stored.backup)).await;
+        let (named, restored) = join(visit.name(), visit.restore_backup(&stored.backup, stored.size_bytes)).await;
         named.and(restored).map_err(failed)?;
         let restored_at = this.ports.clock().now();
         let arrived = match container::age(&*this.ports, Some(&visit), minted, dir, restored_at).await? {
