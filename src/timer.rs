@@ -1,5 +1,6 @@
 //! The timer of the Workers runtime.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use js_sys::futures::JsFuture;
@@ -28,8 +29,8 @@ impl Drop for Timer {
 /// Waits. Not by `worker::Delay`: that wakes the task that polled it first, and never another one that goes on with the work.
 pub(crate) async fn sleep(duration: Duration) {
     let millis = u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
-    let mut timer = None;
-    let passes = Promise::new(&mut |passed, _| timer = Some(Timer(set_timeout(&passed, millis))));
+    let timer = OnceLock::new();
+    let passes = Promise::new(&mut |passed, _| _ = timer.get_or_init(|| Timer(set_timeout(&passed, millis))));
     // A timer does not fail.
     let _ = JsFuture::from(passes).await;
     drop(timer);

@@ -115,7 +115,7 @@ pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, 
                     Err(unmoved) => error = error.and(unmoved.message()),
                 }
             }
-            let is_unknown = error.code() == Code::WorkspaceUnavailable;
+            let is_unknown = matches!(error.code(), Code::WorkspaceUnavailable | Code::SandboxTimeout);
             let can_be_tried_again = error.retryable() || error.code() == Code::SnapshotStale || is_unknown;
             fail(this, if can_be_tried_again && !is_new { State::Stopped } else { State::Failed }, &error)?;
             if is_unknown {
