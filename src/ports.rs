@@ -83,14 +83,19 @@ pub trait Visit {
     /// Makes a directory, and those above it, in the container, which is started where it isn't running. Opens no session.
     fn make_directory(&self, dir: &Directory) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Stores a backup in R2. **A sandbox that isn't running is started, and an empty backup stored.**
-    fn create_backup(&self, options: &BackupOptions) -> impl Future<Output = Result<BackupHandle, Failure>>;
+    /// Stores a backup in R2, of about so many bytes, as far as that can be told: it may take the longer for that. **A sandbox
+    /// that isn't running is started, and an empty backup stored.**
+    fn create_backup(
+        &self,
+        options: &BackupOptions,
+        bytes: Option<u64>,
+    ) -> impl Future<Output = Result<BackupHandle, Failure>>;
 
     /// As [`Sandboxes::stamp`], of a container of any age.
     fn stamp(&self, from: Option<&Stamp>, to: &Stamp) -> impl Future<Output = Result<Stamping, Failure>>;
 
-    /// Applies a backup to the sandbox, which is started.
-    fn restore_backup(&self, backup: &BackupHandle) -> impl Future<Output = Result<(), Failure>>;
+    /// Applies a backup of so many bytes to the sandbox, which is started.
+    fn restore_backup(&self, backup: &BackupHandle, bytes: u64) -> impl Future<Output = Result<(), Failure>>;
 
     /// As [`Sandboxes::arrive`].
     fn arrive(
@@ -440,6 +445,11 @@ pub trait Clock {
 
     /// Waits.
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()>;
+
+    /// Waits until a time limit has passed, beside what the limit is for.
+    fn deadline(&self, limit: Duration) -> impl Future<Output = ()> {
+        self.sleep(limit)
+    }
 }
 
 /// Random bytes that nobody can guess.

@@ -20,6 +20,8 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   LEDGER_UNAVAILABLE: 'transient',
   SANDBOX_STARTING: 'transient',
   SANDBOX_UNAVAILABLE: 'transient',
+  SANDBOX_TIMEOUT: 'transient',
+  SANDBOX_UNRESPONSIVE: 'transient',
   SANDBOX_BUSY: 'transient',
   RESTORE_FAILED: 'transient',
   OPERATION_INTERRUPTED: 'transient',

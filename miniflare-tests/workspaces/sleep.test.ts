@@ -70,9 +70,9 @@ describe('a workspace whose sandbox has ended', () => {
   test('is not started from a snapshot of another directory, or of a part of it', async () => {
     const workspace = world.workspace('partly');
     await workspace.create();
-    await workspace.exec('mkdir part; echo x > part/file; echo y > /tmp/file');
+    await workspace.exec('mkdir part /tmp/other; echo x > part/file; echo y > /tmp/other/file');
     await world.snapshot(await workspace.sandboxId(), { dir: '/workspace/part' });
-    await world.snapshot(await workspace.sandboxId(), { dir: '/tmp' });
+    await world.snapshot(await workspace.sandboxId(), { dir: '/tmp/other' });
     await world.snapshot(await workspace.sandboxId(), { excludes: ['part'] });
     await workspace.fallAsleep();
     assert.equal((await world.failure(workspace.start())).code, 'NOTHING_RESTORABLE');

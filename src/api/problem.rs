@@ -76,6 +76,8 @@ pub fn status(code: Code) -> u16 {
         Code::ApiTokenMissing
         | Code::SandboxStarting
         | Code::SandboxUnavailable
+        | Code::SandboxTimeout
+        | Code::SandboxUnresponsive
         | Code::SandboxBusy
         | Code::SnapshotBusy
         | Code::LedgerUnavailable

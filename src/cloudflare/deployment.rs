@@ -17,6 +17,7 @@ use crate::model::named::Address;
 use crate::model::origin::is_origin;
 use crate::model::{Code, Directory, Error, Result, SandboxId};
 use crate::ports::Ports;
+use crate::service::limits::TimeLimited;
 use crate::service::named::NamedWorkspace;
 use crate::service::{CloudflareSandboxSnapshotter, Config};
 
@@ -134,7 +135,7 @@ pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
 
 /// The ports over this Worker's bindings.
 pub struct Platform {
-    sandboxes: Result<Stubs>,
+    sandboxes: Result<TimeLimited<Stubs, WorkerClock>>,
     backups: Result<R2Backups>,
     ledger: Result<SqlLedger>,
     workspaces: Result<WorkspaceObjects>,
@@ -161,7 +162,10 @@ impl Platform {
         let sandbox_binding = sandbox_binding(env)?;
         let r2_binding = var(env, BACKUP_R2_BINDING)?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         Ok(Self {
-            sandboxes: env.durable_object(&sandbox_binding).map(Stubs::new).map_err(|_| no_sandboxes(&sandbox_binding)),
+            sandboxes: env
+                .durable_object(&sandbox_binding)
+                .map(|namespace| TimeLimited::new(Rc::new(Stubs::new(namespace)), Rc::new(WorkerClock)))
+                .map_err(|_| no_sandboxes(&sandbox_binding)),
             backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| no_bucket(&r2_binding)),
             ledger: ledger(&ctx),
             workspaces: WorkspaceObjects::open(env),
@@ -173,7 +177,7 @@ impl Platform {
 }
 
 impl Ports for Platform {
-    type Sandboxes = Stubs;
+    type Sandboxes = TimeLimited<Stubs, WorkerClock>;
     type Backups = R2Backups;
     type Ledger = SqlLedger;
     type Workspaces = WorkspaceObjects;
@@ -183,7 +187,7 @@ impl Ports for Platform {
     type Entropy = WorkerEntropy;
     type Background = WaitUntil;
 
-    fn sandboxes(&self) -> Result<&Stubs> {
+    fn sandboxes(&self) -> Result<&Self::Sandboxes> {
         self.sandboxes.as_ref().map_err(Clone::clone)
     }
 
@@ -254,7 +258,8 @@ fn sandbox_binding(env: &Env) -> Result<String> {
 
 fn default_dir(env: &Env) -> Result<Directory> {
     let dir = var(env, DEFAULT_DIR)?.unwrap_or_else(|| "/workspace".into());
-    Directory::parse(&dir).map_err(|error| {
+    let dir = Directory::parse(&dir).and_then(|dir| dir.check_restorable().map(|()| dir));
+    dir.map_err(|error| {
         let message = format!("The var DEFAULT_DIR can't be used. {}", error.message());
         Error::new(Code::ConfigInvalid, message, error.remediation())
     })

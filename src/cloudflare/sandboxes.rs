@@ -69,7 +69,7 @@ impl Stubs {
     async fn run_as_it_is(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
         let options = json!({ "origin": "internal", "timeout": millis });
         let arguments = [json!(command), json!(NO_SESSION), options];
-        printed(command, self.call(id, "execWithSessionToken", &arguments).await)
+        printed(command, millis, self.call(id, "execWithSessionToken", &arguments).await)
     }
 }
 
@@ -86,15 +86,28 @@ pub(super) fn named(id: &SandboxId) -> Value {
     json!({ "sandboxName": { "name": id, "normalizeId": false } })
 }
 
+/// The exit code that the SDK's server answers for a command outside of any session that ran out of time and was killed. What
+/// it had printed until then is answered as well, and is not to be read. No command of ours ends with it.
+const RAN_OUT_OF_TIME: i64 = 124;
+
 /// What the SDK answers to a command.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Output {
     stdout: String,
+    #[serde(default)]
+    exit_code: Option<i64>,
 }
 
-/// What a command of ours printed.
-pub(super) fn printed(command: &str, output: Result<Output, Failure>) -> Result<String, Failure> {
-    output.map(|output| output.stdout).map_err(|failure| without(command, failure))
+/// What a command of ours printed, which had so many milliseconds.
+pub(super) fn printed(command: &str, millis: u32, output: Result<Output, Failure>) -> Result<String, Failure> {
+    match output {
+        Ok(Output { exit_code: Some(RAN_OUT_OF_TIME), .. }) => {
+            Err(Failure::timed_out("a command in the sandbox", Duration::from_millis(millis.into())))
+        }
+        Ok(output) => Ok(output.stdout),
+        Err(failure) => Err(without(command, failure)),
+    }
 }
 
 /// The failure of a command of ours that printed something else than it should: what that is may be anybody's content.
@@ -297,6 +310,28 @@ mod tests {
         let told = |message: &str| without("run=/run/x\nrm -rf", Failure::new("CommandError", message)).message;
         assert_eq!(told("It timed out after 1000 ms: run=/run/x\nrm…"), "It timed out after 1000 ms");
         assert_eq!(told("The container went away"), "The container went away");
+    }
+
+    fn printed_of(answer: Value) -> Result<String, Failure> {
+        printed("read -r up", 10_000, Ok(serde_json::from_value(answer).unwrap()))
+    }
+
+    #[test]
+    fn a_command_that_ran_out_of_time_is_a_timeout_whatever_it_had_printed() {
+        for stdout in ["", "1000.50 90000 full 0\n\n"] {
+            let failure = printed_of(json!({ "success": false, "exitCode": 124, "stdout": stdout })).unwrap_err();
+            assert!(failure.is_timed_out() && !failure.is_unexpected(), "{failure}");
+            assert!(failure.message.contains("10 seconds"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_ended_is_read_whatever_its_exit_code_is() {
+        for answer in
+            [json!({ "stdout": "x" }), json!({ "stdout": "x", "exitCode": 0 }), json!({ "stdout": "x", "exitCode": 1 })]
+        {
+            assert_eq!(printed_of(answer).as_deref(), Ok("x"));
+        }
     }
 
     #[test]

@@ -432,20 +432,20 @@ mod tests {
 
     #[test]
     fn a_probe_tells_the_age_of_the_container_from_its_first_process() {
-        let probe = Probe { age_millis: 100_500, place: Place::Full, took_place: false, stamp: None };
-        assert_eq!(read_probe("1000.50 90000 full 0\n\n"), Some(probe));
+        let probe = Probe { age_millis: 100_500, took_millis: 20, place: Place::Full, took_place: false, stamp: None };
+        assert_eq!(read_probe("1000.50 90000 full 0 1000.52\n\n"), Some(probe));
     }
 
     #[test]
     fn a_probe_tells_the_stamp() {
         let stamp = |stdout: &str| read_probe(stdout).unwrap().stamp;
-        assert_eq!(stamp("1000.50 90000 full 1\nready nonce\n"), Some(ready()));
-        assert_eq!(stamp("1000.50 90000 full 1\nfilling a b\n"), Some(Stamp::Filling("a b".into())));
+        assert_eq!(stamp("1000.50 90000 full 1 1000.50\nready nonce\n"), Some(ready()));
+        assert_eq!(stamp("1000.50 90000 full 1 1000.50\nfilling a b\n"), Some(Stamp::Filling("a b".into())));
     }
 
     #[test]
     fn a_probe_that_prints_something_else_tells_nothing() {
-        let odd_stamp = "1000.50 90000 full 0\nodd nonce\n";
+        let odd_stamp = "1000.50 90000 full 0 1000.50\nodd nonce\n";
         for stdout in ["", "1000.50\n", "1000.50 x full 0\n", "1000.50 90000 odd 0\n", "sh: not found\n", odd_stamp] {
             assert_eq!(read_probe(stdout), None, "{stdout:?}");
         }
@@ -467,8 +467,52 @@ mod tests {
 
     #[test]
     fn no_stamp_is_an_empty_one() {
-        assert!(stamp(None, &ready()).contains(r#"[ "$now" != '' ]"#));
-        assert!(stamp(Some(&ready()), &ready()).contains(r#"[ "$now" != 'ready nonce' ]"#));
+        assert!(stamp(None, &ready(), None).contains(r#"[ "$now" != '' ]"#));
+        assert!(stamp(Some(&ready()), &ready(), Some(5)).contains(r#"[ "$now" != 'ready nonce' ]"#));
+    }
+
+    #[test]
+    fn a_stamp_tells_the_age_of_its_container_and_what_came_of_it() {
+        let told = |outcome| Some(Stamping { age_millis: 100_500, took_millis: 1500, outcome });
+        let read = |outcome: &str| read_stamp(&format!("1000.50 90000 1002.00 {outcome}\n"));
+        assert_eq!(read("done"), told(StampOutcome::Done));
+        assert_eq!(read("young"), told(StampOutcome::TooYoung));
+        assert_eq!(read("other "), told(StampOutcome::Other(None)));
+        assert_eq!(read("other ready nonce"), told(StampOutcome::Other(Some(ready()))));
+        for odd in ["", "other odd nonce", "x"] {
+            assert_eq!(read(odd), None, "{odd:?}");
+        }
+        assert_eq!(read_stamp("done\n"), None);
+    }
+
+    #[test]
+    fn the_beginning_tells_what_is_in_the_container() {
+        let files = ["/etc/x".to_owned()];
+        let begun = Begun {
+            survey: Survey { image: "0.12.10 0123".into(), listing: None },
+            hashes: BTreeMap::from([("/etc/x".to_owned(), String::new())]),
+        };
+        assert_eq!(read_begin("image 0.12.10 0123\nlisting none\nend\nnone\nend\n", &files), Some(Some(begun)));
+        assert_eq!(read_begin("other\n", &files), Some(None));
+        for odd in ["", "image 0.12.10 0123\nlisting none\nend\n", "listing none\nend\nnone\nend\n"] {
+            assert_eq!(read_begin(odd, &files), None, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn an_arrival_tells_what_is_missing() {
+        assert_eq!(read_arrive("done\n"), Some(Arrival::Done));
+        assert_eq!(read_arrive("other\n"), Some(Arrival::OtherContainer));
+        assert_eq!(read_arrive("place empty\n"), Some(Arrival::NotThere(Place::Empty)));
+        assert_eq!(read_arrive("below 9 bash\n"), Some(Arrival::Below("9 bash".into())));
+        for odd in ["", "place\n", "place odd\n", "sh: not found\n"] {
+            assert_eq!(read_arrive(odd), None, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn a_directory_is_compared_as_the_kernel_spells_it() {
+        assert_eq!(at(&dir("/workspace//a/./b/")), "raw='/workspace//a/./b/' d='/workspace/a/b'");
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl SdkSession<'_> {
     /// Runs a command outside of the sandbox's own sessions, and answers what it printed.
     async fn run(&self, command: &str, millis: u32) -> Result<String, Failure> {
         let options = json!({ "origin": "internal", "timeout": millis });
-        printed(command, self.call("exec", &[json!([PRELUDE, command].concat()), options]).await)
+        printed(command, millis, self.call("exec", &[json!([PRELUDE, command].concat()), options]).await)
     }
 }
 
@@ -119,13 +119,13 @@ impl Visit for SdkSession<'_> {
         }
     }
 
-    async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
+    async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
         let options = model::json::write(options).map_err(|error| Failure::unexpected("createBackup", error))?;
         let handle: Map<String, Value> = self.call("createBackup", &[options]).await?;
         BackupHandle::try_from(handle).map_err(|error| Failure::unexpected("createBackup", error))
     }
 
-    async fn restore_backup(&self, backup: &BackupHandle) -> Result<(), Failure> {
+    async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
         #[derive(Deserialize)]
         struct Outcome {
             success: bool,

@@ -56,6 +56,12 @@ impl BackupHandle {
         if self.is_local() { self.dir.parent() } else { None }
     }
 
+    /// Refuses a backup whose restore would not end: one that is mounted over a directory which is in use. What goes through
+    /// the R2 binding is unpacked, and not mounted.
+    pub fn check_restorable(&self) -> Result<()> {
+        if self.is_local() { Ok(()) } else { self.dir.check_restorable() }
+    }
+
     /// Whether it comes back from JavaScript as it was. What the SDK answers does; what was written elsewhere need not.
     pub fn is_of_javascript(&self) -> bool {
         self.whole.values().all(is_of_javascript)

@@ -10,6 +10,16 @@ use super::{Code, Error, Result};
 /// The roots that the SDK backs up (`BACKUP_ALLOWED_PREFIXES` of 0.12.10).
 pub const ROOTS: [&str; 5] = ["/workspace", "/home", "/tmp", "/var/tmp", "/app"];
 
+/// Directories that hold files which the SDK, or a program of the image, has open while it restores: mounted over, they hide
+/// these files, and `restoreBackup` never answers.
+const IN_USE: [(&str, &str); 2] = [
+    ("/tmp", "the SDK keeps the files of its own shell sessions there"),
+    ("/var/tmp", "programs that are running keep their temporary files there"),
+];
+
+/// The folders of the SDK's container server under `/tmp`, by the beginnings of their names (0.12.10).
+const OF_THE_SDK: [&str; 2] = ["session-", "sandbox-internal"];
+
 checked_string! {
     /// A directory that the SDK can back up: absolute, without `..`, at or under one of [`ROOTS`].
     Directory
@@ -51,5 +61,25 @@ impl Directory {
             return refuse("is not under a directory that sandboxes can back up");
         }
         Ok(Self(text.to_owned()))
+    }
+
+    /// Refuses a directory that the SDK can back up but not restore ([`Code::InvalidDirectory`]). It is no part of
+    /// [`parse`](Self::parse): what was stored of such a directory stays readable.
+    pub fn check_restorable(&self) -> Result<()> {
+        let parts: Vec<&str> = self.0.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        let path = format!("/{}", parts.join("/"));
+        let in_use = IN_USE.iter().find(|(dir, _)| *dir == path).map(|(_, why)| *why);
+        let of_the_sdk = match parts.as_slice() {
+            ["tmp", name, ..] if OF_THE_SDK.iter().any(|begin| name.starts_with(begin)) => {
+                Some("the SDK keeps its own files there")
+            }
+            _ => None,
+        };
+        let Some(why) = in_use.or(of_the_sdk) else { return Ok(()) };
+        Err(Error::new(
+            Code::InvalidDirectory,
+            format!("The directory {} can't be restored: {why}, and a restore would not end.", quoted(&self.0)),
+            "Give a directory of your own, such as /workspace or /tmp/work.",
+        ))
     }
 }

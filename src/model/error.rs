@@ -166,6 +166,10 @@ codes! {
     SandboxEmpty = "SANDBOX_EMPTY", Conflict;
     /// The sandbox can't be reached now, or has no container to run on.
     SandboxUnavailable = "SANDBOX_UNAVAILABLE", Transient;
+    /// A call to the sandbox was not answered within its time limit: what became of it is not known.
+    SandboxTimeout = "SANDBOX_TIMEOUT", Transient;
+    /// The sandbox of a workspace does not answer since its files were being restored: the workspace goes on in another one.
+    SandboxUnresponsive = "SANDBOX_UNRESPONSIVE", Transient;
     /// So much is asked of the sandbox or the workspace at this time that the call was not taken on: nothing was done.
     SandboxBusy = "SANDBOX_BUSY", Transient;
     /// The class behind the binding does not answer a method that is needed.

@@ -1,11 +1,15 @@
 //! What the platform or the SDK threw, before it is given a code of ours.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// The longest message that is kept, in characters.
 const MAX_MESSAGE: usize = 500;
 
 const UNEXPECTED: &str = "UnexpectedAnswer";
+
+const TIMED_OUT: &str = "CallTimedOut";
 
 /// A failure of the world outside: what the platform or the SDK threw.
 ///
@@ -44,6 +48,16 @@ impl Failure {
     /// Whether there was an answer, and it could not be understood: trying again will not help.
     pub fn is_unexpected(&self) -> bool {
         self.name == UNEXPECTED
+    }
+
+    /// A call that was not answered within its time limit: of `what`. It may still have its effect.
+    pub fn timed_out(what: &str, limit: Duration) -> Self {
+        Self::new(TIMED_OUT, &format!("{what} was not done within {} seconds", limit.as_secs()))
+    }
+
+    /// Whether a time limit passed without an answer: what became of the call is not known, and it may go on.
+    pub fn is_timed_out(&self) -> bool {
+        self.name == TIMED_OUT
     }
 
     /// Adds the SDK's code for it.

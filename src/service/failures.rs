@@ -97,6 +97,9 @@ pub(super) fn is_definite(failure: &Failure) -> bool {
 }
 
 fn code_of(failure: &Failure, during: During) -> Code {
+    if failure.is_timed_out() {
+        return Code::SandboxTimeout;
+    }
     let otherwise = match during {
         During::Backup => Code::BackupFailed,
         During::Restore => Code::RestoreFailed,
@@ -193,6 +196,7 @@ fn what(code: Code) -> &'static str {
         Code::StorageUnavailable => "R2 failed",
         Code::OperationInterrupted => "The sandbox was interrupted",
         Code::SandboxUnavailable => "The sandbox could not be reached",
+        Code::SandboxTimeout => "The sandbox did not answer in time",
         Code::SandboxUnsupported => "The class of the sandbox lacks a method",
         _ => "The sandbox failed",
     }
@@ -207,6 +211,10 @@ fn remedy(code: Code) -> &'static str {
         }
         Code::BackupNotFound => {
             "It was deleted, or the sandbox's Worker is bound to another bucket than this one. If it was deleted, use another snapshot."
+        }
+        Code::SandboxTimeout => {
+            "Whether the call had its effect is not known, and it may still have it. Try again later; look at the logs of the sandbox's \
+             Worker if it stays."
         }
         Code::BackupExpired => "Use another snapshot; take snapshots with a longer ttl, or without one.",
         Code::BackupIncomplete => "Use another snapshot.",
@@ -312,6 +320,15 @@ mod tests {
         let mut failure = Failure::new("SandboxError", "Container is starting.").with_code("INTERNAL_ERROR");
         failure.http_status = Some(503);
         assert_eq!(code(failure, During::Look), Code::SandboxUnavailable);
+    }
+
+    #[test]
+    fn a_call_that_was_not_answered_in_time_is_a_timeout_whatever_was_done() {
+        let failure = || Failure::timed_out("the backup", std::time::Duration::from_secs(600));
+        for during in [During::Look, During::Backup, During::Restore, During::Destroy, During::Start, During::Hook] {
+            assert_eq!(code(failure(), during), Code::SandboxTimeout);
+        }
+        assert!(!is_definite(&failure()));
     }
 
     #[test]

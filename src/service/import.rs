@@ -14,6 +14,7 @@ use crate::ports::{Clock, Ledger, Ports};
 /// Takes the backup in. One that is known already is answered as it is.
 pub(super) async fn import<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: ImportRequest) -> Result<Taken> {
     let backup = &request.backup;
+    backup.dir().check_restorable()?;
     let found = look_up(this, backup.id()).await?;
     let now = this.ports.clock().now();
     if found.metadata.is_expired(now) {

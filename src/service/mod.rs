@@ -38,6 +38,7 @@
 //! - `undo`: takes back what a failed operation left
 //! - `failures`: gives what the SDK threw a code of ours
 //! - `retry`: repeats what failed in passing
+//! - [`limits`]: how long each call to a sandbox may take
 //! - [`trace`]: what is told of a piece of work beside its answer
 //! - `planted`: bugs for the simulation to find; not in the product
 
@@ -58,6 +59,7 @@ mod import;
 mod keys;
 mod label;
 mod lifecycle;
+pub mod limits;
 mod line;
 mod lineage;
 mod list;

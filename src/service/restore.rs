@@ -34,6 +34,7 @@ pub(super) async fn restore<P: Ports>(
     abort.check()?;
     let Selected { workspace, snapshot } = select(this, &request.selection).await?;
     let stored = ready(&snapshot)?;
+    stored.backup.check_restorable()?;
     let looked = inspect(this, stored, &snapshot.mark(&this.id)).await;
     verify::note(this, &snapshot.snapshot_id, &looked)?;
     looked?;
@@ -201,6 +202,6 @@ async fn fill<P: Ports>(
     if let Some(parent) = stored.backup.needed_parent() {
         visit.make_directory(&parent).await.map_err(failed)?;
     }
-    visit.restore_backup(&stored.backup).await.map_err(failed)?;
+    visit.restore_backup(&stored.backup, stored.size_bytes).await.map_err(failed)?;
     arrived(this, &visit, minted, stored, &filling, &ready).await
 }

@@ -141,7 +141,7 @@ fn newest_good<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Optio
         let page = this.ports.ledger()?.page(cursor.as_ref(), None, FEW)?;
         let is_last = page.len() < FEW as usize;
         cursor = page.last().map(|row| Cursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
-        let good = page.into_iter().find(|row| row.candidate(&workspace, Vec::new(), now).good);
+        let good = page.into_iter().find(|row| workspace.candidate(row, Vec::new(), now).good);
         if good.is_some() || is_last {
             return Ok(good);
         }
@@ -156,7 +156,7 @@ fn decide<P: Ports>(
     let now = this.ports.clock().now();
     let workspace = this.workspace()?;
     let candidate =
-        |snapshot: &SnapshotRecord| Ok(snapshot.candidate(&workspace, this.holders(&snapshot.snapshot_id)?, now));
+        |snapshot: &SnapshotRecord| Ok(workspace.candidate(snapshot, this.holders(&snapshot.snapshot_id)?, now));
     let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<Candidate>>>()?;
     #[cfg(feature = "planted")]
     let (policy, candidates) = super::planted::spoiled(policy, candidates);

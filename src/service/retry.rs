@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Abort, trace};
-use crate::model::Result;
+use crate::model::{Code, Error, Result};
 use crate::ports::{Clock, Entropy, Ports};
 
 /// How often something is tried before its failure counts.
@@ -12,7 +12,7 @@ pub(super) const ATTEMPTS: u32 = 3;
 /// The wait before the second attempt, in milliseconds; it doubles with each further one.
 const FIRST_WAIT_MILLIS: u64 = 200;
 
-/// Does `work` up to three times, while it fails with a retryable error and nobody wishes to stop. The waits
+/// Does `work` up to three times, while it fails with an error that passes and nobody wishes to stop. The waits
 /// between are random within a factor of two, so that callers which failed together do not come back together.
 pub(super) async fn retry<P: Ports, T>(
     ports: &P,
@@ -24,7 +24,7 @@ pub(super) async fn retry<P: Ports, T>(
         abort.check()?;
         trace::tried(attempt);
         match work().await {
-            Err(error) if error.retryable() && attempt < ATTEMPTS => {
+            Err(error) if passes_soon(&error) && attempt < ATTEMPTS => {
                 let [jitter, ..] = ports.entropy().bytes().unwrap_or_default();
                 let wait = FIRST_WAIT_MILLIS << (attempt - 1);
                 ports.clock().sleep(Duration::from_millis(wait + wait * u64::from(jitter) / 255)).await;
@@ -33,4 +33,10 @@ pub(super) async fn retry<P: Ports, T>(
             outcome => return outcome,
         }
     }
+}
+
+/// Whether it is worth while to try again at once. Where a time limit has passed, the call may still be under way: another one
+/// would wait for it, and its own limit pass as well.
+fn passes_soon(error: &Error) -> bool {
+    error.retryable() && !matches!(error.code(), Code::SandboxTimeout | Code::SandboxUnresponsive)
 }

@@ -12,6 +12,7 @@ use futures_util::future::join;
 use super::container::{self, Check};
 use super::doubt::Looking;
 use super::failures::{During, from_sandbox, is_definite};
+use super::limits::expected_bytes;
 use super::memory::{Underway, Work};
 use super::planted::{Bug, planted};
 use super::sight::{self, Seen};
@@ -50,6 +51,7 @@ pub(super) async fn snapshot<P: Ports>(
     let origin = request.sandbox_id.clone();
     let dir = request.dir.clone().unwrap_or_else(|| this.config.default_dir.clone());
     check_patterns(&request.excludes)?;
+    dir.check_restorable()?;
     abort.check()?;
     if request.label.is_some() {
         label::choose(&this, request.label.as_ref(), request.replace, this.ports.clock().now())?;
@@ -351,7 +353,7 @@ async fn back_up<P: Ports>(
     options: &BackupOptions,
     check: &Check,
 ) -> Result<BackupHandle, Failed> {
-    let failure = match visit.create_backup(options).await {
+    let failure = match visit.create_backup(options, expected_bytes(this)).await {
         Ok(backup) => return Ok(backup),
         Err(failure) => failure,
     };

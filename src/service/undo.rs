@@ -5,7 +5,7 @@ use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::stored::mark_of;
 use super::{Abort, CloudflareSandboxSnapshotter, trace};
-use crate::model::{BackupId, Error, Mark, Result, SandboxId};
+use crate::model::{BackupId, Code, Error, Mark, Result, SandboxId};
 use crate::ports::{BackupStore, Ports, Sandboxes};
 
 /// Deletes a backup that must not be used, if it carries `mark`: anything else in the bucket is not ours to delete. The
@@ -62,12 +62,17 @@ pub(super) async fn destroy_minted<P: Ports>(
     }
 }
 
-/// Ends a sandbox's container.
+/// Ends a sandbox's container. That of a workspace of which the end is not answered in time is noted: it may come late.
 pub(super) async fn destroy<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Result<()> {
-    retry(&*this.ports, &Abort::never(), async || {
+    let ended = retry(&*this.ports, &Abort::never(), async || {
         this.ports.sandboxes()?.destroy(id).await.map_err(|failure| from_sandbox(failure, id, During::Destroy))?;
         trace::ended(id);
         Ok(())
     })
-    .await
+    .await;
+    let is_unanswered = ended.as_ref().is_err_and(|error| error.code() == Code::SandboxTimeout);
+    if *id == *this.id && (is_unanswered || ended.is_ok()) && this.workspace()?.standing.is_some() {
+        this.stand(|standing| standing.end_unanswered = is_unanswered)?;
+    }
+    ended
 }

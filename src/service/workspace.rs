@@ -57,7 +57,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Works out when a snapshot expires, keeps it, and sees to it that somebody looks then.
     pub(super) fn keep(&self, workspace: &WorkspaceRecord, mut snapshot: SnapshotRecord) -> Result<SnapshotRecord> {
         let ledger = self.ports.ledger()?;
-        let candidate = snapshot.candidate(workspace, self.holders(&snapshot.snapshot_id)?, self.ports.clock().now());
+        let candidate = workspace.candidate(&snapshot, self.holders(&snapshot.snapshot_id)?, self.ports.clock().now());
         let stays = candidate.pinned || !candidate.holders.is_empty() || candidate.spared_until.is_some();
         snapshot.expires_at = workspace.policy.expires_at(&candidate).filter(|_| !stays);
         ledger.put_snapshot(&snapshot)?;

@@ -5,6 +5,7 @@ use sandbox_snapshotter::model::request::{
     DiffCheckpointRequest, ForkRequest, ListCheckpointsRequest, ListRequest, NamesRequest,
 };
 use sandbox_snapshotter::model::{Label, SandboxId};
+use sandbox_snapshotter::service::limits::CallKind;
 
 use super::markdown::page;
 
@@ -41,4 +42,29 @@ fn each_limit_is_the_codes() {
     for (of, limit) in limits {
         assert!(told(of).contains(&limit), "{}: {limit:?}", told(of));
     }
+}
+
+#[test]
+fn each_time_limit_is_the_codes() {
+    const MIB: u64 = 1024 * 1024;
+    let section = page("docs/operations.md").section("Time limits");
+    let seconds = |kind: CallKind| format!("{} ", kind.limit().as_secs());
+    let limits = [
+        ("the state", seconds(CallKind::Status)),
+        ("the state", seconds(CallKind::Configure)),
+        ("the end", seconds(CallKind::Destroy)),
+        ("a short command", seconds(CallKind::Command)),
+        ("a command that looks", seconds(CallKind::Walk)),
+        ("a command of a checkpoint", seconds(CallKind::Checkpoint)),
+        ("a hook", format!("and {}", seconds(CallKind::Hook(0)))),
+        ("a backup", seconds(CallKind::Backup(Some(0)))),
+        ("a restore", seconds(CallKind::Restore(0))),
+    ];
+    for (of, limit) in limits {
+        let row = section.lines().find(|line| line.starts_with(&format!("| {of}")));
+        assert!(row.is_some_and(|row| row.contains(&format!(" {limit}"))), "{of}: {limit}");
+    }
+    let longest = CallKind::LONGEST.as_secs();
+    assert!(section.contains(&format!("at most {longest} seconds")), "{longest}");
+    assert_eq!(CallKind::Backup(None).limit(), CallKind::Backup(Some(1024 * MIB)).limit());
 }

@@ -55,6 +55,8 @@ fn these_codes_may_pass_and_no_others() {
         "LEDGER_UNAVAILABLE",
         "SANDBOX_STARTING",
         "SANDBOX_UNAVAILABLE",
+        "SANDBOX_TIMEOUT",
+        "SANDBOX_UNRESPONSIVE",
         "SANDBOX_BUSY",
         "RESTORE_FAILED",
         "OPERATION_INTERRUPTED",

@@ -110,6 +110,24 @@ fn a_directory_has_a_parent_where_not_every_sandbox_has_that() {
 }
 
 #[test]
+fn a_directory_in_which_the_sdk_keeps_its_files_is_read_and_not_captured() {
+    let in_use =
+        ["/tmp", "/tmp/", "/tmp//.", "/var/tmp", "/var//tmp/", "/tmp/session-default-1", "/tmp/sandbox-internal/a"];
+    for dir in in_use {
+        let error = Directory::parse(dir).unwrap().check_restorable().unwrap_err();
+        assert_eq!(error.code(), Code::InvalidDirectory, "{dir}");
+        assert!(error.message().contains(&format!("{dir:?}")) && error.message().contains("keep"), "{error}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_the_callers_own_can_be_restored() {
+    for dir in ["/workspace", "/home", "/home/x", "/app", "/tmp/work", "/tmp/work/session-1", "/var/tmp/work"] {
+        Directory::parse(dir).unwrap().check_restorable().unwrap();
+    }
+}
+
+#[test]
 fn a_directory_is_absolute_and_never_goes_up() {
     let wrong = ["", ".", "workspace", "./workspace", "/workspace/..", "/workspace/../etc", "/workspace/a/../b"];
     all_refused(Directory::parse, Code::InvalidDirectory, &wrong);

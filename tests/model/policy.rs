@@ -31,6 +31,7 @@ fn taken(label: &str, millis_ago: i64) -> Candidate {
         last_used_at: now().plus_millis(-millis_ago),
         expiration_seconds: None,
         pinned: false,
+        spared_until: None,
         good: true,
         holders: Vec::new(),
     }

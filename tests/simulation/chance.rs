@@ -56,6 +56,8 @@ pub struct Weather {
     pub lost: u32,
     /// A call takes long.
     pub slow: u32,
+    /// A call to a sandbox is not answered within its time limit, or never.
+    pub hangs: u32,
     /// An object in memory dies where its tasks could go on.
     pub crash: u32,
     /// A call is delivered twice.
@@ -93,6 +95,7 @@ impl Weather {
             fails: draw([0, 0, 50, 300, 1200]),
             lost: draw([0, 0, 50, 300, 1200]),
             slow: draw([0, 100, 500, 1000, 3000]),
+            hangs: draw([0, 0, 0, 50, 400]),
             crash: draw([0, 0, 50, 200, 600]),
             twice: draw([0, 0, 200, 500, 1000]),
             dies: draw([0, 0, 0, 100, 500]),

@@ -12,7 +12,7 @@ use sandbox_snapshotter::service::sweep;
 
 use crate::callers;
 use crate::rules::{aftermath, rest};
-use crate::world::{Desk, Truth, World};
+use crate::world::{Desk, LATEST, Truth, World};
 
 const HOUR: i64 = 3600 * 1000;
 
@@ -94,6 +94,10 @@ fn to_the_end(world: &Rc<World>, work: Vec<LocalBoxFuture<'static, ()>>) -> bool
 fn come_to_rest(world: &Rc<World>) {
     world.calm_down();
     world.trace(&format_args!("calm"));
+    if world.weather.hangs > 0 {
+        // What hangs comes to its end.
+        world.run_for(i64::from(LATEST));
+    }
     let done = to_the_end(world, vec![callers::ask_again(Rc::clone(world)).boxed_local()]);
     world.run_for(36 * HOUR);
     aftermath::bucket(world);

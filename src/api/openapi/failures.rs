@@ -63,6 +63,7 @@ const STORED: &[Code] = &[Code::BackupNotFound, Code::BackupExpired, Code::Backu
 const REACHED: &[Code] = &[
     Code::SandboxStarting,
     Code::SandboxUnavailable,
+    Code::SandboxTimeout,
     Code::SandboxUnsupported,
     Code::SandboxFailed,
     Code::OperationInterrupted,
@@ -99,6 +100,7 @@ const STARTED: &[Code] = &[
     Code::SnapshotStale,
     Code::WorkspaceDiverged,
     Code::NothingRestorable,
+    Code::SandboxUnresponsive,
     Code::HookFailed,
 ];
 

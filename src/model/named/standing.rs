@@ -83,6 +83,10 @@ pub struct Standing {
     /// A backup was being applied to it, and nobody saw the end of that: it may go on in another container.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restoring: bool,
+    /// The end of its container was asked for and not answered in time: it may come whenever it will, also to a container that is
+    /// started after that. So none is handed out any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub end_unanswered: bool,
     /// When it was first handed out. What was handed out once is never begun anew unasked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_at: Option<Timestamp>,
@@ -274,6 +278,9 @@ pub struct Halted {
     /// Whether it had ended before, with whatever was not in a snapshot.
     #[serde(default)]
     pub was_asleep: bool,
+    /// Whether the end of its container was not answered in time: it may still come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub end_unanswered: bool,
     /// Whether files were still being changed while the last snapshot was taken: they may be in it as they were before.
     #[serde(default)]
     pub unsettled: bool,
@@ -346,6 +353,7 @@ impl Standing {
             dir,
             filling: None,
             restoring: false,
+            end_unanswered: false,
             opened_at: None,
             image: None,
             baseline: None,

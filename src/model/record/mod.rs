@@ -9,7 +9,7 @@ use serde_json::Value;
 
 pub use self::snapshot::{End, Look, Making, Marker, Sighting, SnapshotRecord, SnapshotState, Stage, Stored};
 use super::named::standing::Standing;
-use super::policy::Policy;
+use super::policy::{Candidate, Policy};
 use super::{Lineage, SandboxId, SigningKey, SnapshotId, Timestamp};
 
 /// The workspace itself.
@@ -48,6 +48,15 @@ pub struct WorkspaceRecord {
     /// Since when its snapshots are kept for others only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired_at: Option<Timestamp>,
+}
+
+impl WorkspaceRecord {
+    /// What retention looks at of one of its snapshots.
+    pub fn candidate(&self, snapshot: &SnapshotRecord, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
+        let spared = self.spared.as_ref().filter(|spared| spared.snapshot_id == snapshot.snapshot_id);
+        let spared_until = spared.map(|spared| spared.until).filter(|until| *until > now);
+        Candidate { spared_until, ..snapshot.candidate(self.standing.as_ref(), holders, now) }
+    }
 }
 
 /// The snapshot before one that is so much smaller that files may be missing from it by mistake.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LooseEnd, WorkspaceRecord};
 use crate::model::named::Stamp;
-use crate::model::named::standing::Dependencies;
+use crate::model::named::standing::{Dependencies, Standing};
 use crate::model::policy::Candidate;
 use crate::model::refs::Suspect;
 use crate::model::{
@@ -316,9 +316,8 @@ impl SnapshotRecord {
 
     /// What retention looks at. Rescue snapshots are not good; of a sandbox that stands for a name, only those are that it can
     /// be started from.
-    pub fn candidate(&self, workspace: &WorkspaceRecord, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
-        let is_whole = !self.rescue && workspace.standing.as_ref().is_none_or(|standing| self.is_whole(&standing.dir));
-        let spared = workspace.spared.as_ref().filter(|spared| spared.snapshot_id == self.snapshot_id);
+    pub fn candidate(&self, standing: Option<&Standing>, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
+        let is_whole = !self.rescue && standing.is_none_or(|standing| self.is_whole(&standing.dir));
         let usable = |stored: &Stored| is_whole && stored.known_damage().is_none() && stored.usable_until > now;
         Candidate {
             snapshot_id: self.snapshot_id.clone(),
@@ -327,7 +326,7 @@ impl SnapshotRecord {
             last_used_at: self.last_used_at,
             expiration_seconds: self.expiration_seconds,
             pinned: self.pinned,
-            spared_until: spared.map(|spared| spared.until).filter(|until| *until > now),
+            spared_until: None,
             good: matches!(&self.stage, Stage::Ready { stored } if usable(stored)),
             holders,
         }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use super::capture::{capture, save};
 use super::resume::MARGIN;
 use super::{Sight, hooks, settled_look};
-use crate::model::Result;
 use crate::model::named::standing::{HaltRequest, Halted};
+use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::failures::{During, from_sandbox};
 use crate::service::planted::{Bug, planted};
@@ -50,11 +50,17 @@ pub(in crate::service) async fn halt<P: Ports>(
             }
         }
     }
-    destroy(&this, &this.id).await.map_err(|error| match &halted.snapshot {
-        Some(snapshot) => error.and(&format!("The snapshot {} was taken.", snapshot.id)),
-        None => error,
-    })?;
-    sleeps(&this).await?;
+    match destroy(&this, &this.id).await {
+        Ok(()) => sleeps(&this).await?,
+        // It may come late, and its files are saved: the workspace does without it.
+        Err(error) if error.code() == Code::SandboxTimeout => halted.end_unanswered = true,
+        Err(error) => {
+            return Err(match &halted.snapshot {
+                Some(snapshot) => error.and(&format!("The snapshot {} was taken.", snapshot.id)),
+                None => error,
+            });
+        }
+    }
     if halted.saved.is_some() {
         // That capture has come to its end.
         this.stand(|standing| standing.filling = left)?;

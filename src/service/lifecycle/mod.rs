@@ -11,6 +11,7 @@
 //! - [`capture`]: that snapshot
 //! - [`reserve`]: another one is going to be made from a snapshot of it
 //! - [`retire`]: it is not needed any more
+//! - [`unresponsive`]: it does not answer any more
 //! - [`settle`]: what is left of one that was being started when somebody died
 //!
 //! Only one at a time starts or ends it. The container carries a [`Stamp`](crate::model::named::Stamp) from the moment on in
@@ -27,6 +28,7 @@ pub(super) mod settle;
 pub(super) mod source;
 mod stale;
 mod stamp;
+mod unresponsive;
 
 pub(super) use look::{Sight, look};
 use look::{settled_look, sparing_look};

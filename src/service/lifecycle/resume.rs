@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::capture::save;
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
-use super::{Sight, is_not_retired, look, look_after, settled_look, stale, stamp};
+use super::{Sight, is_not_retired, look, look_after, settled_look, stale, stamp, unresponsive};
 use crate::model::named::standing::{Begun, How, OnDiverged, ResumeRequest, Resumed};
 use crate::model::named::{Settings, Stamp};
 use crate::model::{Code, Error, Result};
@@ -29,7 +29,14 @@ pub(in crate::service) async fn resume<P: Ports>(
     request: ResumeRequest,
 ) -> Result<Resumed> {
     let _turn = this.memory.lifecycle.lock().await;
-    is_not_retired(&this)?;
+    unresponsive::check(&this)?;
+    let was_restoring = this.standing()?.restoring;
+    let resumed = give_files(&this, &request).await;
+    unresponsive::judge(&this, resumed, was_restoring)
+}
+
+async fn give_files<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<Resumed> {
+    is_not_retired(this)?;
     if this.standing()?.address != request.address {
         return Err(Error::defect());
     }
@@ -43,37 +50,37 @@ pub(in crate::service) async fn resume<P: Ports>(
     let left = this.standing()?.filling;
     let is_sparing = left.is_some() && request.start.on_diverged != OnDiverged::Discard;
     // A look may start a container, which nobody would end.
-    look_after(&this)?;
-    match if planted(Bug::FilledUnseen) { Sight::Asleep } else { settled_look(&this, is_sparing).await? } {
+    look_after(this)?;
+    match if planted(Bug::FilledUnseen) { Sight::Asleep } else { settled_look(this, is_sparing).await? } {
         Sight::Alive(_) => {
-            configure(&this, &request).await?;
-            set_env(&this, &request).await?;
-            opened(&this)?;
+            configure(this, request).await?;
+            set_env(this, request).await?;
+            opened(this)?;
             return Ok(resumed(How::Alive));
         }
         Sight::Asleep => {}
-        Sight::Diverged { .. } if planted(Bug::DivergedOverwritten) => destroy(&this, &this.id).await?,
-        Sight::Unfinished | Sight::Woken => destroy(&this, &this.id).await?,
+        Sight::Diverged { .. } if planted(Bug::DivergedOverwritten) => destroy(this, &this.id).await?,
+        Sight::Unfinished | Sight::Woken => destroy(this, &this.id).await?,
         Sight::Diverged { kept } => match request.start.on_diverged {
             OnDiverged::Fail => {
                 this.stand(|standing| standing.filling = left)?;
-                return Err(diverged(&this));
+                return Err(diverged(this));
             }
-            OnDiverged::Keep => return keep(&this, &request, kept.as_ref()).await,
+            OnDiverged::Keep => return keep(this, request, kept.as_ref()).await,
             OnDiverged::Save => {
-                saved = Some(save(&this).await?);
-                destroy(&this, &this.id).await?;
+                saved = Some(save(this).await?);
+                destroy(this, &this.id).await?;
             }
-            OnDiverged::Discard => destroy(&this, &this.id).await?,
+            OnDiverged::Discard => destroy(this, &this.id).await?,
         },
     }
     // A capture of what was there before may be about to be the newest.
     this.memory.guard.is_still().await;
     drop(this.memory.adopting.lock().await);
-    let source = source(&this, &request.settings.dir, request.start.allow_empty).await?;
-    let filled = retry(&*this.ports, &Abort::never(), async || match fill(&this, &request, &source).await {
+    let source = source(this, &request.settings.dir, request.start.allow_empty).await?;
+    let filled = retry(&*this.ports, &Abort::never(), async || match fill(this, request, &source).await {
         Ok(filled) => Ok(filled),
-        Err(error) => Err(match destroy(&this, &this.id).await {
+        Err(error) => Err(match destroy(this, &this.id).await {
             Ok(()) => error,
             Err(undo) => error.and(undo.message()),
         }),
@@ -145,7 +152,7 @@ async fn fill<P: Ports>(
             let now = stale::now(hashes, &request.settings, &survey.image);
             let stale = stale::check(snapshot_id, dependencies, &now, &request.settings, &request.start)?;
             let visit = this.ports.sandboxes()?.visit(&this.id);
-            let restored = visit.restore_backup(&stored.backup).await;
+            let restored = visit.restore_backup(&stored.backup, stored.size_bytes).await;
             restored.map_err(|failure| from_sandbox(failure, &this.id, During::Restore))?;
             set_env(this, request).await?;
             arrival::arrived(this, &visit, &this.id, stored, &filling, &filled).await?;

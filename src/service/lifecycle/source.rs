@@ -42,6 +42,7 @@ pub(in crate::service) async fn source<P: Ports>(
     let workspace = this.workspace()?;
     if let Some(snapshot) = newest_whole(this, dir)? {
         let stored = ready(&snapshot)?.clone();
+        stored.backup.check_restorable()?;
         let looked = inspect(this, &stored, &snapshot.mark(&this.id)).await;
         verify::note(this, &snapshot.snapshot_id, &looked)?;
         looked.map_err(|error| {
@@ -115,6 +116,7 @@ pub(in crate::service) async fn lend<P: Ports>(
         return Err(gone());
     }
     let stored = ready(&snapshot)?.clone();
+    stored.backup.check_restorable()?;
     let looked = inspect(this, &stored, &snapshot.mark(&this.id)).await;
     verify::note(this, snapshot_id, &looked)?;
     looked?;

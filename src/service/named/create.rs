@@ -149,6 +149,7 @@ async fn make<P: Ports>(
     start: &Start,
 ) -> Result<Started> {
     let dir = directory(this, request.dir, origin.as_ref())?;
+    dir.check_restorable()?;
     let settings = request.changes.apply(Settings::of(dir));
     let source = origin.map(|snapshot| Origin { origin_id: snapshot.origin_id, snapshot_id: snapshot.id });
     begin(this, settings, source, creation)?;
@@ -281,7 +282,7 @@ pub(super) async fn set_policy<P: Ports>(this: &NamedWorkspace<P>, id: &SandboxI
     this.ports.workspaces()?.set_policy(id, policy).await
 }
 
-fn draw_id<P: Ports>(this: &NamedWorkspace<P>, source: Option<&Origin>) -> Result<SandboxId> {
+pub(super) fn draw_id<P: Ports>(this: &NamedWorkspace<P>, source: Option<&Origin>) -> Result<SandboxId> {
     match source {
         None => draw(&*this.ports, |random| this.address.name.draw_sandbox_id(random)),
         Some(origin) => mint(&origin.origin_id, Lineage::Branch, &draw(&*this.ports, ShortId::draw)?),

@@ -2,7 +2,7 @@
 //! back starts them again.
 
 use super::NamedWorkspace;
-use super::chores::work_off;
+use super::chores::{work_off_former, work_off_present};
 use super::step::{AGAIN_MILLIS, tell_now};
 use super::stop::stop_now;
 use crate::model::named::standing::Condition;
@@ -22,8 +22,9 @@ pub(super) async fn alarm<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
     let outcome = {
         let _turn = this.turn(&Abort::never()).await?;
         let expired = expire(this).await;
-        expired.and(work_off(this).await)
+        expired.and(work_off_present(this).await)
     };
+    let outcome = outcome.and(work_off_former(this).await);
     let outcome = outcome.and(tell_now(this).await);
     match home.named()? {
         Some(record) => this.schedule(&record)?,

@@ -1,6 +1,7 @@
 //! What is done with one named workspace, in an object of its own, over the workspaces of the sandboxes that it has had.
 //!
 //! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`delete`]: what callers ask for
+//! - [`relocate`]: from a sandbox that does not answer any more to another one
 //! - [`expire`]: what time asks for
 //! - [`step`]: from one state to another; the record, and its alarm
 //! - [`chores`]: what is left to be done
@@ -14,6 +15,7 @@ mod create;
 mod delete;
 mod expire;
 mod fork;
+mod relocate;
 mod start;
 mod step;
 mod stop;

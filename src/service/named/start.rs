@@ -1,6 +1,7 @@
 //! A workspace is started: looked at first, and given its files where they are not in place.
 
 use super::create::provision;
+use super::relocate::{relocate, renew};
 use super::{LastStart, NamedWorkspace};
 use crate::model::named::answer::{Described, Started};
 use crate::model::named::record::Chore;
@@ -52,7 +53,13 @@ async fn begin<P: Ports>(this: &NamedWorkspace<P>, request: &StartRequest) -> Re
         // It was never made.
         this.step(State::Provisioning, "it was started before it was made", |_| ())?;
         let made = match provision(this).await {
-            Ok(()) => return bring_up(this, start, "it was made").await,
+            Ok(()) => {
+                let started = bring_up(this, start, "it was made").await;
+                if started.as_ref().is_err_and(|error| error.code() == Code::SandboxUnresponsive) {
+                    renew(this)?;
+                }
+                return started;
+            }
             Err(error) => error,
         };
         fail(this, State::Failed, &made)?;
@@ -100,9 +107,15 @@ pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, 
             let record = this.step(State::Active, cause, is_up)?;
             Ok(started(&record, resumed))
         }
-        Err(error) => {
+        Err(mut error) => {
             let is_new = record.state == State::Provisioning;
-            let is_unknown = error.code() == Code::WorkspaceUnavailable;
+            if error.code() == Code::SandboxUnresponsive && !is_new {
+                match relocate(this, Some(&error)).await {
+                    Ok(_) => return Err(error),
+                    Err(unmoved) => error = error.and(unmoved.message()),
+                }
+            }
+            let is_unknown = matches!(error.code(), Code::WorkspaceUnavailable | Code::SandboxTimeout);
             let can_be_mended = matches!(error.code(), Code::SnapshotStale | Code::LedgerCorrupt);
             let can_be_tried_again = error.retryable() || can_be_mended || is_unknown;
             fail(this, if can_be_tried_again && !is_new { State::Stopped } else { State::Failed }, &error)?;

@@ -1,6 +1,7 @@
 //! A workspace is stopped: with a snapshot, if it persists. What can't be captured goes on running.
 
 use super::NamedWorkspace;
+use super::relocate::relocate;
 use crate::model::Result;
 use crate::model::named::answer::{Described, Stopped};
 use crate::model::named::record::Chore;
@@ -37,7 +38,7 @@ pub(super) async fn stop_now<P: Ports>(this: &NamedWorkspace<P>, cause: &str, ti
     };
     match this.ports.workspaces()?.halt(&record.sandbox_id, &request).await {
         // It was stopped, and is.
-        Ok(halted) if record.state == State::Stopped && halted.saved.is_none() => {
+        Ok(halted) if record.state == State::Stopped && halted.saved.is_none() && !halted.end_unanswered => {
             Ok(stopped(&record, Halted::default()))
         }
         Ok(halted) => {
@@ -58,6 +59,7 @@ pub(super) async fn stop_now<P: Ports>(this: &NamedWorkspace<P>, cause: &str, ti
                 record.problem = None;
                 record.again_at = None;
             })?;
+            let record = if halted.end_unanswered { leave(this).await? } else { record };
             Ok(stopped(&record, halted))
         }
         Err(error) => {
@@ -74,6 +76,15 @@ pub(super) async fn stop_now<P: Ports>(this: &NamedWorkspace<P>, cause: &str, ti
             }
             Err(error)
         }
+    }
+}
+
+/// Leaves a sandbox of which the end of the container was not answered, for another one: it may come late.
+async fn leave<P: Ports>(this: &NamedWorkspace<P>) -> Result<NamedRecord> {
+    match relocate(this, None).await {
+        Ok(record) => Ok(record),
+        // The next start does that, and until then its end is asked for again.
+        Err(_) => this.change(|record| record.add_chore(Chore::Quiet(record.sandbox_id.clone()))),
     }
 }
 

@@ -29,8 +29,13 @@ pub(super) async fn update<P: Ports>(
     this.memory.next();
     let record = this.existing()?;
     let changed = request.changes.clone().apply(record.settings.clone());
-    let is_up =
-        record.state == State::Active && this.ports.workspaces()?.look(&record.sandbox_id).await? == Condition::Alive;
+    let is_up = record.state == State::Active
+        && match this.ports.workspaces()?.look(&record.sandbox_id).await {
+            Ok(condition) => condition == Condition::Alive,
+            // The way out of a sandbox that does not answer: it is stopped, with what is in it, as soon as it does.
+            Err(error) if error.code() == Code::SandboxTimeout && request.current_snapshot_id.is_some() => false,
+            Err(error) => return Err(error),
+        };
     let resume =
         ResumeRequest { address: (*this.address).clone(), settings: changed.clone(), start: request.start.clone() };
     let resume = Some(resume).filter(|_| is_up);
@@ -123,7 +128,12 @@ async fn find<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord, snapshot
     ))
 }
 
-async fn claim<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord, source: &Origin) -> Result<SandboxId> {
+/// Claims an id for a sandbox that is going to be made from a snapshot. Until the name points to it, it is to be retired.
+pub(super) async fn claim<P: Ports>(
+    this: &NamedWorkspace<P>,
+    record: &NamedRecord,
+    source: &Origin,
+) -> Result<SandboxId> {
     for _ in 0..DRAWS {
         let id = mint(&source.origin_id, Lineage::Restored, &draw(&*this.ports, ShortId::draw)?)?;
         if record.sandboxes().any(|own| *own == id) {

@@ -274,9 +274,9 @@ async fn a_restore_is_a_change(world: &impl World) {
     let copy = world.sandbox("copy");
     let handle = backup(world, "agent", "content").await;
     stamped(world, &copy).await;
-    world.sandboxes().visit(&copy).restore_backup(&handle).await.unwrap();
+    world.sandboxes().visit(&copy).restore_backup(&handle, 0).await.unwrap();
     assert!(stirred(world, &copy).await);
-    world.sandboxes().visit(&copy).create_backup(&options("copy")).await.unwrap();
+    world.sandboxes().visit(&copy).create_backup(&options("copy"), None).await.unwrap();
     assert!(!stirred(world, &copy).await, "a backup is none");
 }
 

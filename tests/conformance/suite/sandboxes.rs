@@ -95,9 +95,9 @@ async fn the_note_stays_until_it_is_taken_away_or_the_container_ends(world: &imp
 async fn a_backup_of_one_that_does_not_run_starts_it_and_is_empty(world: &impl World) {
     let (id, copy) = (world.sandbox("agent"), world.sandbox("copy"));
     let sandboxes = world.sandboxes();
-    let handle = sandboxes.visit(&id).create_backup(&options("empty")).await.unwrap();
+    let handle = sandboxes.visit(&id).create_backup(&options("empty"), None).await.unwrap();
     assert_eq!(state(world, &id).await.status, Status::Healthy);
-    sandboxes.visit(&copy).restore_backup(&handle).await.unwrap();
+    sandboxes.visit(&copy).restore_backup(&handle, 0).await.unwrap();
     assert_eq!(probe(world, &copy, "/workspace").await.place, Place::Empty);
 }
 
@@ -105,7 +105,7 @@ async fn a_backup_leaves_the_sandbox_as_it_is(world: &impl World) {
     let id = world.sandbox("agent");
     let first = backup(world, "agent", "content").await;
     let before = state(world, &id).await;
-    let second = world.sandboxes().visit(&id).create_backup(&options("again")).await.unwrap();
+    let second = world.sandboxes().visit(&id).create_backup(&options("again"), None).await.unwrap();
     assert_ne!(first.id(), second.id(), "each has an id of its own");
     assert_eq!((first.dir(), second.dir()), (&workspace(), &workspace()));
     assert_eq!(state(world, &id).await, before);
@@ -117,7 +117,7 @@ async fn a_restored_sandbox_has_what_was_backed_up(world: &impl World) {
     let handle = backup(world, "agent", "it's \"quoted\" 文件 🗂\n").await;
     world.writes(&id, "/workspace/file", "changed").await;
     world.writes(&id, "/workspace/later", "later").await;
-    world.sandboxes().visit(&copy).restore_backup(&handle).await.unwrap();
+    world.sandboxes().visit(&copy).restore_backup(&handle, 0).await.unwrap();
     assert_eq!(state(world, &copy).await.status, Status::Healthy);
     assert_eq!(world.reads(&copy, "/workspace/file").await.as_deref(), Some("it's \"quoted\" 文件 🗂\n"));
     assert_eq!(world.reads(&copy, "/workspace/later").await, None);
@@ -128,7 +128,7 @@ async fn a_backup_that_is_not_there_is_not_restored(world: &impl World) {
     let (id, copy) = (world.sandbox("agent"), world.sandbox("copy"));
     let handle = backup(world, "agent", "content").await;
     world.backups().delete(handle.id()).await.unwrap();
-    let failure = world.sandboxes().visit(&copy).restore_backup(&handle).await.unwrap_err();
+    let failure = world.sandboxes().visit(&copy).restore_backup(&handle, 0).await.unwrap_err();
     assert_eq!(failure.code.as_deref(), Some("BACKUP_NOT_FOUND"), "{failure:?}");
     assert_eq!(world.reads(&id, "/workspace/file").await.as_deref(), Some("content"));
 }

@@ -116,7 +116,7 @@ async fn a_backup_with_another_mark_is_not_swept(world: &impl World) {
     let minted = world.minted(&id).await;
     let mark = Mark { snapshot_id: minted.clone(), origin_id: other };
     for name in [mark.to_string().as_str(), "the application's own"] {
-        let handle = world.sandboxes().visit(&id).create_backup(&options(name)).await.unwrap();
+        let handle = world.sandboxes().visit(&id).create_backup(&options(name), None).await.unwrap();
         let backups = [(handle.id().clone(), minted.clone())];
         assert_eq!(world.workspaces().sweep(&id, &backups, false).await, Ok(0), "{name}");
         assert!(world.backups().archive(handle.id()).await.unwrap().is_some(), "{name}");
@@ -126,7 +126,7 @@ async fn a_backup_with_another_mark_is_not_swept(world: &impl World) {
 /// A backup of a sandbox with the mark of a snapshot of it.
 async fn marked(world: &impl World, id: &SandboxId, snapshot_id: &SnapshotId) -> (BackupId, SnapshotId) {
     let mark = Mark { snapshot_id: snapshot_id.clone(), origin_id: id.clone() };
-    let handle = world.sandboxes().visit(id).create_backup(&options(&mark.to_string())).await.unwrap();
+    let handle = world.sandboxes().visit(id).create_backup(&options(&mark.to_string()), None).await.unwrap();
     (handle.id().clone(), snapshot_id.clone())
 }
 

@@ -49,5 +49,5 @@ pub fn options(name: &str) -> BackupOptions {
 pub async fn backup(world: &impl World, sandbox: &str, content: &str) -> BackupHandle {
     let id = world.sandbox(sandbox);
     world.writes(&id, "/workspace/file", content).await;
-    world.sandboxes().visit(&id).create_backup(&options(sandbox)).await.unwrap()
+    world.sandboxes().visit(&id).create_backup(&options(sandbox), None).await.unwrap()
 }

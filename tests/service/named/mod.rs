@@ -9,6 +9,8 @@ mod list;
 mod meanwhile;
 mod plays;
 mod recover;
+mod relocate;
 mod start;
 mod stop;
+mod unanswered;
 mod update;

@@ -27,7 +27,7 @@ fn asked(further: &Value) -> Value {
 }
 
 /// `work` is active with `second`, and there is a snapshot with `first`.
-fn active() -> Stage {
+pub fn active() -> Stage {
     let stage = Stage::with_stopped_work_as(&settings());
     stage.starts(WORK, &json!({})).unwrap();
     stage.world.pass(MINUTE);
@@ -37,7 +37,7 @@ fn active() -> Stage {
 }
 
 /// Its sandbox slept, and woke by itself, and somebody wrote `second` into it.
-fn diverged() -> Stage {
+pub fn diverged() -> Stage {
     let stage = active();
     let id = stage.sandbox_of(WORK);
     stage.world.stops(&id);
@@ -134,7 +134,7 @@ pub fn dies(play: &Play) -> bool {
 }
 
 /// Whether that content is in a container, or in a backup.
-fn is_somewhere(stage: &Stage, content: &str) -> bool {
+pub fn is_somewhere(stage: &Stage, content: &str) -> bool {
     let found = Cell::new(false);
     stage.world.spoil(|backup| {
         let archive = String::from_utf8_lossy(backup.archive.as_ref().unwrap()).into_owned();

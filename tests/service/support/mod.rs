@@ -12,6 +12,7 @@
 //! - `reach`: how they reach each other
 //! - `script`: what goes wrong, when
 //! - `stage`: the snapshotters over a world, and the usual calls
+//! - `deadlines`: time limits
 //! - `time`: alarms, and what must be left when they have rung
 //! - `plays`: operations that can be disturbed at each of their calls
 //! - `names`: named workspaces: the usual calls
@@ -22,6 +23,7 @@ mod bucket;
 mod checkpoints;
 mod commands;
 mod containers;
+mod deadlines;
 #[path = "../../support/home.rs"]
 mod home;
 #[path = "../../support/index.rs"]

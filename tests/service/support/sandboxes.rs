@@ -67,12 +67,12 @@ impl Visit for Visiting<'_> {
         self.world.call(Method::MakeDirectory, id, make).await
     }
 
-    async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
+    async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
         let id = self.id.as_str();
         self.world.call(Method::CreateBackup, id, || Ok(self.world.stores(id, options))).await
     }
 
-    async fn restore_backup(&self, backup: &BackupHandle) -> Result<(), Failure> {
+    async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
         let id = self.id.as_str();
         let apply = || {
             self.world.given.borrow_mut().push(serde_json::to_value(backup).unwrap());

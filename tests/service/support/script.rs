@@ -1,9 +1,12 @@
 //! What goes wrong, when: faults and events at the calls of the ports.
 
 use std::cell::{Cell, RefCell};
+use std::future::pending;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
+use futures_util::FutureExt;
 use sandbox_snapshotter::model::Failure;
 
 use super::World;
@@ -61,6 +64,13 @@ pub enum Method {
     Sleep,
 }
 
+impl Method {
+    /// Whether it is a call to a sandbox, which has a time limit.
+    pub const fn is_of_sandboxes(self) -> bool {
+        (self as u8) <= (Self::Checkpoint as u8)
+    }
+}
+
 /// When something happens to a call: before it has its effect, or after, when its answer is still out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -71,6 +81,11 @@ pub enum Moment {
 impl Moment {
     /// Both of them.
     pub const BOTH: [Self; 2] = [Self::Before, Self::After];
+
+    /// Whether the call has had its effect.
+    pub fn is_after(self) -> bool {
+        self == Self::After
+    }
 }
 
 /// Which calls of a method are meant; the first is number 1.
@@ -86,6 +101,17 @@ enum Effect {
     Fail(Failure),
     Do(Rc<dyn Fn(&World)>),
     Hold(Rc<Gate>),
+    /// The call is never answered.
+    Hang,
+    /// The call has its effect when its caller has given it up, and is not answered.
+    Late,
+}
+
+/// What becomes of a call.
+#[derive(PartialEq)]
+enum Fate {
+    GoesOn,
+    IsLate,
 }
 
 struct Line {
@@ -93,12 +119,15 @@ struct Line {
     method: Option<Method>,
     moment: Moment,
     which: Which,
+    /// `None` for every sandbox.
+    about: Option<String>,
     effect: Effect,
 }
 
 /// A call of a port.
-struct Call {
+struct Call<'a> {
     method: Method,
+    target: &'a str,
     number: u32,
     number_of_all: u32,
 }
@@ -109,13 +138,14 @@ pub struct Script(RefCell<Vec<Line>>);
 
 impl Script {
     /// Lets everything happen that is planned for this moment.
-    async fn play(&self, world: &World, call: &Call, moment: Moment) -> Result<(), Failure> {
+    async fn play(&self, world: &World, call: &Call<'_>, moment: Moment) -> Result<Fate, Failure> {
         let planned: Vec<Effect> = {
             let lines = self.0.borrow();
             let due = lines.iter().filter(|line| {
                 let number = if line.method.is_some() { call.number } else { call.number_of_all };
                 line.method.is_none_or(|method| method == call.method)
                     && line.moment == moment
+                    && line.about.as_ref().is_none_or(|about| about == call.target)
                     && match line.which {
                         Which::Nth(nth) => number == nth,
                         Which::First(count) => number <= count,
@@ -129,9 +159,13 @@ impl Script {
                 Effect::Fail(failure) => return Err(failure),
                 Effect::Do(event) => event(world),
                 Effect::Hold(gate) => gate.pass().await,
+                // Those of other ports have no limits.
+                Effect::Hang | Effect::Late if !call.method.is_of_sandboxes() => {}
+                Effect::Hang => pending().await,
+                Effect::Late => return Ok(Fate::IsLate),
             }
         }
-        Ok(())
+        Ok(Fate::GoesOn)
     }
 }
 
@@ -154,6 +188,18 @@ impl World {
     /// Plans something for calls of any method; they are numbered together.
     pub fn at_any_call(&self, moment: Moment) -> Plan<'_> {
         Plan { world: self, method: None, moment, which: Which::Every }
+    }
+
+    /// From now on no call to this sandbox is answered.
+    pub fn falls_silent(&self, id: &str) {
+        let (about, effect) = (Some(id.to_owned()), Effect::Hang);
+        self.script.0.borrow_mut().push(Line {
+            method: None,
+            moment: Moment::Before,
+            which: Which::Every,
+            about,
+            effect,
+        });
     }
 
     /// Forgets what was planned.
@@ -180,9 +226,13 @@ impl World {
         effect: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let (number, number_of_all) = self.log(method, target);
-        let call = Call { method, number, number_of_all };
+        let call = Call { method, target, number, number_of_all };
         self.pass(1);
-        self.script.play(self, &call, Moment::Before).await?;
+        if self.script.play(self, &call, Moment::Before).await? == Fate::IsLate {
+            let _late = Late(Box::pin(effect));
+            pending::<()>().await;
+            unreachable!("nothing ends that wait");
+        }
         let answer = effect.await?;
         self.script.play(self, &call, Moment::After).await?;
         self.pass(1);
@@ -230,6 +280,16 @@ impl Plan<'_> {
         self.happens(move |world| world.pass(millis));
     }
 
+    /// The call is never answered.
+    pub fn is_never_answered(self) {
+        self.add(Effect::Hang);
+    }
+
+    /// The call has its effect as soon as its caller has given it up; for those planned before their effect.
+    pub fn comes_late(self) {
+        self.add(Effect::Late);
+    }
+
     /// The call is held open until the gate is opened.
     pub fn held(self) -> Rc<Gate> {
         let gate = Rc::new(Gate::new());
@@ -239,7 +299,17 @@ impl Plan<'_> {
 
     fn add(self, effect: Effect) {
         let Self { method, moment, which, .. } = self;
-        self.world.script.0.borrow_mut().push(Line { method, moment, which, effect });
+        self.world.script.0.borrow_mut().push(Line { method, moment, which, about: None, effect });
+    }
+}
+
+/// An effect that comes when nobody waits for it any more.
+struct Late<F: Future>(Pin<Box<F>>);
+
+impl<F: Future> Drop for Late<F> {
+    fn drop(&mut self) {
+        // Nobody hears what it answers.
+        drop(self.0.as_mut().now_or_never());
     }
 }
 

@@ -158,7 +158,7 @@ impl Stage {
                 _ => run(&workers.of(&sandbox("agent-42")), operation, &arguments, abort).await,
             }
         };
-        if in_background { Running::start_in(&self.world, work) } else { Running::start(work) }
+        if in_background { Running::start_in(&self.world, work) } else { Running::start_by(&self.world, work) }
     }
 
     /// The one sandbox beside `agent-42` that any call was about.

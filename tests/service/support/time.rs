@@ -36,7 +36,7 @@ impl Stage {
         self.world.pass(due.millis_since(self.world.moment()).max(0));
         self.ledger(id).set_alarm(None).unwrap();
         let snapshotter = self.of(id);
-        let outcome = Running::start(async move { snapshotter.alarm().await }).answer();
+        let outcome = Running::start_by(&self.world, async move { snapshotter.alarm().await }).answer();
         self.world.go_on_in_background();
         outcome
     }

@@ -7,6 +7,7 @@ use std::rc::{Rc, Weak};
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::{Code, Error, Result, SandboxId};
 use sandbox_snapshotter::ports::Ports;
+use sandbox_snapshotter::service::limits::TimeLimited;
 use sandbox_snapshotter::service::named::NamedWorkspace;
 use sandbox_snapshotter::service::{CloudflareSandboxSnapshotter, Config};
 
@@ -51,7 +52,9 @@ impl Workers {
 
     /// What the entrypoint sees of the world: every port but a ledger and a home.
     pub fn entrypoint(self: &Rc<Self>) -> Workspace {
-        Workspace { world: Rc::clone(&self.world), ledger: None, home: None, workers: Rc::downgrade(self) }
+        let world = Rc::clone(&self.world);
+        let sandboxes = TimeLimited::new(Rc::clone(&world), Rc::clone(&world));
+        Workspace { world, sandboxes, ledger: None, home: None, workers: Rc::downgrade(self) }
     }
 
     /// Forgets all of them, as when the Worker dies.
@@ -64,6 +67,7 @@ impl Workers {
 /// The world as one object of the Worker sees it.
 pub struct Workspace {
     pub(super) world: Rc<World>,
+    sandboxes: TimeLimited<World, World>,
     ledger: Option<Rc<MemoryLedger>>,
     home: Option<Rc<MemoryHome>>,
     workers: Weak<Workers>,
@@ -91,7 +95,7 @@ impl Workspace {
 }
 
 impl Ports for Workspace {
-    type Sandboxes = World;
+    type Sandboxes = TimeLimited<World, World>;
     type Backups = World;
     type Ledger = MemoryLedger;
     type Workspaces = Self;
@@ -101,8 +105,8 @@ impl Ports for Workspace {
     type Entropy = World;
     type Background = World;
 
-    fn sandboxes(&self) -> Result<&World> {
-        self.unless_lacking(Code::SandboxBindingMissing, &*self.world)
+    fn sandboxes(&self) -> Result<&Self::Sandboxes> {
+        self.unless_lacking(Code::SandboxBindingMissing, &self.sandboxes)
     }
 
     fn backups(&self) -> Result<&World> {

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::bucket::Backup;
 use super::commands::{Commands, HookCall};
 use super::containers::{Image, Sandbox};
+use super::deadlines::Deadlines;
 use super::script::Script;
 use super::{MemoryHome, MemoryIndex, MemoryLedger, Method, Running};
 
@@ -40,6 +41,7 @@ pub struct World {
     directories: RefCell<BTreeMap<Tenant, Rc<MemoryIndex>>>,
     calls: RefCell<Vec<(Method, String)>>,
     now: Cell<i64>,
+    pub(super) deadlines: Deadlines,
     waits: RefCell<Vec<u64>>,
     seed: Cell<u64>,
     random: RefCell<VecDeque<Option<[u8; 32]>>>,
@@ -69,6 +71,7 @@ impl Default for World {
             directories: RefCell::default(),
             calls: RefCell::default(),
             now: Cell::new(START),
+            deadlines: Deadlines::default(),
             waits: RefCell::default(),
             seed: Cell::new(1),
             random: RefCell::default(),
@@ -123,6 +126,7 @@ impl World {
     /// Lets time pass.
     pub fn pass(&self, millis: i64) {
         self.now.set(self.now.get() + millis);
+        self.deadlines.wake(self.now.get());
     }
 
     /// The next random bytes; `None` is a failure of the platform to give any.
@@ -183,9 +187,13 @@ impl World {
         (self.ended.get(), self.calls.borrow().len())
     }
 
-    /// Runs what was left to the background, and what comes of it, to its end.
+    /// Runs what was left to the background, and what comes of it, to its end. Time limits pass where it waits for nothing
+    /// else.
     pub fn finish_background(&self) {
         self.go_on_in_background();
+        while !self.begun.borrow().is_empty() && self.next_limit_passes() {
+            self.go_on_in_background();
+        }
         assert!(self.begun.borrow().is_empty(), "the background waits for something that does not come");
     }
 
@@ -213,6 +221,10 @@ impl Clock for World {
         self.pass(i64::try_from(millis).unwrap());
         // A clock does not fail, whatever is planned for any call.
         self.call(Method::Sleep, "", || Ok(())).await.ok();
+    }
+
+    async fn deadline(&self, limit: Duration) {
+        self.deadline_after(i64::try_from(limit.as_millis()).unwrap()).await;
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::{Code, Error, Result, Timestamp};
 use sandbox_snapshotter::ports::{Background, Clock, Entropy, Ports};
+use sandbox_snapshotter::service::limits::TimeLimited;
 
 use super::workspaces::Others;
 use super::{Watched, WatchedHome, World};
@@ -27,6 +28,7 @@ impl Deref for Outside {
 /// The ports of one object in memory.
 pub struct Desk {
     outside: Outside,
+    sandboxes: TimeLimited<Outside, Outside>,
     others: Others,
     /// Absent at the entrypoint.
     ledger: Option<Rc<Watched>>,
@@ -46,6 +48,7 @@ impl Desk {
     pub fn new(world: &Rc<World>, ledger: Option<Rc<Watched>>, home: Option<Rc<WatchedHome>>, group: Group) -> Self {
         Self {
             outside: Outside(Rc::clone(world)),
+            sandboxes: TimeLimited::new(Rc::new(Outside(Rc::clone(world))), Rc::new(Outside(Rc::clone(world)))),
             others: Others(Rc::clone(world)),
             ledger,
             home,
@@ -55,7 +58,7 @@ impl Desk {
 }
 
 impl Ports for Desk {
-    type Sandboxes = Outside;
+    type Sandboxes = TimeLimited<Outside, Outside>;
     type Backups = Outside;
     type Ledger = Watched;
     type Workspaces = Others;
@@ -65,8 +68,8 @@ impl Ports for Desk {
     type Entropy = Outside;
     type Background = Life;
 
-    fn sandboxes(&self) -> Result<&Outside> {
-        Ok(&self.outside)
+    fn sandboxes(&self) -> Result<&Self::Sandboxes> {
+        Ok(&self.sandboxes)
     }
 
     fn backups(&self) -> Result<&Outside> {

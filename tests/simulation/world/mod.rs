@@ -19,10 +19,11 @@ mod sandboxes;
 mod sdk;
 mod workspaces;
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::rc::Rc;
 
 use futures_channel::oneshot;
@@ -43,6 +44,9 @@ pub use sandboxes::{Container, Files, OF_IMAGE, Sandbox, Source};
 
 /// How long the slowest step of a call takes, in milliseconds.
 const SLOWEST: u32 = 3000;
+
+/// How late a call comes at most that is not answered, in milliseconds.
+pub const LATEST: u32 = 2 * 3600 * 1000;
 
 /// The services that can be down for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +95,8 @@ pub struct World {
     serial: Cell<u64>,
     groups: Cell<u32>,
     calm: Cell<bool>,
+    /// What would answer calls that are never answered.
+    withheld: RefCell<Vec<Box<dyn Any>>>,
     down: [Cell<i64>; SERVICES],
     traced: bool,
 }
@@ -119,6 +125,7 @@ impl World {
             serial: Cell::default(),
             groups: Cell::default(),
             calm: Cell::new(false),
+            withheld: RefCell::default(),
             down: Default::default(),
             traced,
         })
@@ -202,6 +209,7 @@ impl World {
         self.sandboxes.take();
         self.bucket.take();
         self.truths.take();
+        self.withheld.take();
         self.book.take();
     }
 
@@ -239,6 +247,9 @@ impl World {
     /// Something that only looks.
     async fn look<T>(&self, service: Service, look: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         self.reach(service).await?;
+        if self.hangs(service) {
+            return pending().await;
+        }
         let seen = look();
         self.moment().await;
         if self.strikes(self.weather.lost) {
@@ -246,6 +257,15 @@ impl World {
             return Err(passing(service));
         }
         seen
+    }
+
+    /// Whether a call is not answered within its time limit.
+    fn hangs(&self, service: Service) -> bool {
+        let hangs = service == Service::Sandboxes && self.strikes(self.weather.hangs);
+        if hangs {
+            self.count("calls without an answer");
+        }
+        hangs
     }
 
     /// Something that changes the world. Once begun, it goes on whether or not anybody waits for it.
@@ -259,10 +279,17 @@ impl World {
         let (sender, answer) = oneshot::channel();
         let world = Rc::clone(self);
         let is_lost = self.strikes(self.weather.lost);
+        let hangs = self.hangs(service);
         self.executor.spawn(0, async move {
+            if hangs && world.chance.one_in(2) {
+                // Whatever stands behind it in line waits as well.
+                world.sleep(world.chance.millis(LATEST)).await;
+            }
             let answer = change.await;
             world.moment().await;
-            if !is_lost {
+            if hangs {
+                world.withheld.borrow_mut().push(Box::new(sender));
+            } else if !is_lost {
                 sender.send(answer).ok();
             }
         });

@@ -100,7 +100,7 @@ impl Visit for Visiting<'_> {
         self.outside.within(self.id, |_, _| Ok(())).await
     }
 
-    async fn create_backup(&self, options: &BackupOptions) -> Result<BackupHandle, Failure> {
+    async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
         let (id, options) = (self.id.clone(), options.clone());
         let store = |world: Rc<World>| {
             let (before, done) = world.stand_in_line(&id);
@@ -140,7 +140,7 @@ impl Visit for Visiting<'_> {
         self.outside.change(Service::Sandboxes, store).await
     }
 
-    async fn restore_backup(&self, backup: &BackupHandle) -> Result<(), Failure> {
+    async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
         let (id, backup) = (self.id.clone(), backup.id().clone());
         let apply = |world: Rc<World>| {
             let (before, done) = world.stand_in_line(&id);

@@ -7,12 +7,12 @@ use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::named::standing::{Dependencies, Standing};
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
-    Derivation, DerivationState, Doubt, End, Look, LooseEnd, Making, Parent, Release, RequestRecord, Sighting,
-    SnapshotRecord, Stage, Stored, WorkspaceRecord,
+    Derivation, DerivationState, Doubt, End, Look, LooseEnd, Making, Marker, Parent, Release, RequestRecord, Sighting,
+    SnapshotRecord, Spared, Stage, Stored, WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
     BackupHandle, Compression, CompressionFormat, Directory, Label, Lineage, Policy, SandboxId, SigningKey, SnapshotId,
-    Timestamp,
+    Suspect, Timestamp,
 };
 use serde_json::json;
 
@@ -58,6 +58,8 @@ pub fn workspace() -> WorkspaceRecord {
         },
         keys: vec![SigningKey::new(2, [0xfe; 32]), SigningKey::new(1, [0; 32])],
         seal: Some(SigningKey::new(0, [0x7f; 32])),
+        marker: Some("k3f9x2ab".into()),
+        spared: Some(Spared { snapshot_id: snapshot_id(8), until: minute(9) }),
         doubt: Some(Doubt {
             since: Timestamp::from_millis(1_795_150_800_002),
             due: Timestamp::from_millis(1_795_150_860_002),
@@ -93,6 +95,8 @@ pub fn making(number: i64) -> SnapshotRecord {
     let stage = Stage::Making(Making {
         sighting: Sighting { since: minute(number), last_change: 1_795_150_800_000.25 },
         look: Look::DueInDoubt,
+        marker: Some(Marker::Own("k3f9x2ab".into())),
+        adopts: true,
         takes_label: None,
         backup: None,
         discarded: false,
@@ -127,6 +131,8 @@ fn at_stage(number: i64, stage: Stage) -> SnapshotRecord {
         expires_at: None,
         pinned: false,
         aside: false,
+        rescue: false,
+        suspect: None,
         dependencies: None,
         stage,
     }
@@ -145,6 +151,8 @@ pub fn in_full(snapshot: SnapshotRecord) -> SnapshotRecord {
         expires_at: Some(Timestamp::LAST),
         pinned: true,
         aside: true,
+        rescue: true,
+        suspect: Suspect::of(100_000_000, 4096),
         dependencies: Some(Dependencies {
             files: BTreeMap::from([("it's".into(), "ab".repeat(32)), ("none".into(), String::new())]),
             fingerprint: Some("commit 文件 🗂".into()),
@@ -159,6 +167,8 @@ pub fn making_in_full(number: i64) -> SnapshotRecord {
     let stage = Stage::Making(Making {
         sighting: Sighting { since: minute(number), last_change: 0.0 },
         look: Look::Due,
+        marker: Some(Marker::Foreign("kept k3f9x2ab".into())),
+        adopts: false,
         takes_label: Some(label("the next one")),
         backup: Some(handle(number)),
         discarded: true,
