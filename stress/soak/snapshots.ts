@@ -98,10 +98,7 @@ export async function take(actor: Actor) {
 /** Takes in a backup that was made without the snapshotter. */
 export async function takeIn(actor: Actor) {
   const { id: sandboxId } = actor.home;
-  const backup = await actor.stage.world.sandbox(sandboxId, 'createBackup', {
-    dir: '/workspace',
-    localBucket: true,
-  });
+  const backup = await actor.stage.world.backUp(sandboxId);
   actor.backups.push(backup.id);
   const snapshot = await taken(actor, actor.home, await actor.call('import', { sandboxId, backup }));
   snapshot.imported = true;
