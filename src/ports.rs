@@ -8,7 +8,6 @@ use std::future::Future;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::answer::Description;
@@ -17,16 +16,18 @@ use crate::model::named::answer::{Entry, HookRun};
 use crate::model::named::record::Origin;
 use crate::model::named::settings::Hook;
 use crate::model::named::standing::{
-    Begun, Condition, Dependencies, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
-    Standing, Survey,
+    Begun, Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+    Survey,
 };
 use crate::model::named::{Address, NamedRecord, Stamp, Tenant, Transition, WorkspaceName};
-use crate::model::record::{Derivation, Parent, Release, RequestRecord, SnapshotRecord, Stored, WorkspaceRecord};
+use crate::model::record::{Derivation, Parent, Release, RequestRecord, SnapshotRecord, WorkspaceRecord};
 use crate::model::request::{CreateRequest, Cursor, NamesRequest};
 use crate::model::{
     Archive, Arrival, BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Failure, Label, Listing,
     Policy, Probe, Result, SandboxId, SandboxState, Selection, SnapshotId, SnapshotRequest, Stamping, Taken, Timestamp,
 };
+
+pub use crate::model::named::standing::Loan;
 
 /// All that the service needs, in one place.
 pub trait Ports: 'static {
@@ -382,17 +383,6 @@ pub trait Workspaces {
     /// Notes that the sandbox `id` is nobody's any more: it is ended, and its snapshots go as soon as nobody needs them. One
     /// that does not stand for `address` is left as it is.
     fn retire(&self, id: &SandboxId, address: &Address) -> impl Future<Output = Result<Retired>>;
-}
-
-/// A snapshot that another workspace may restore.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Loan {
-    /// What is in R2.
-    pub stored: Stored,
-    /// What it depends on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dependencies: Option<Dependencies>,
 }
 
 /// The durable storage of one named workspace, and its alarm. As [`Ledger`], it answers at once.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Address;
 use super::answer::HookRun;
 use super::settings::{Hook, OnImageChange, OnMismatch, Settings};
-use crate::model::record::LooseEnd;
+use crate::model::record::{LooseEnd, Stored};
 #[cfg(feature = "schema")]
 use crate::model::schema::nullable;
 use crate::model::{Directory, Lineage, SandboxId, SnapshotId, Timestamp};
@@ -304,6 +304,17 @@ pub struct LastSnapshot {
     pub size_bytes: u64,
     /// When it was taken.
     pub created_at: Timestamp,
+}
+
+/// A snapshot that another workspace may restore.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Loan {
+    /// What is in R2.
+    pub stored: Stored,
+    /// What it depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Dependencies>,
 }
 
 /// A sandbox that is going to be made from a snapshot.
