@@ -56,6 +56,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   IDEMPOTENCY_CONFLICT: 'conflict',
   SANDBOX_NOT_RUNNING: 'conflict',
   SANDBOX_REPLACED: 'conflict',
+  SANDBOX_EMPTY: 'conflict',
   WORKSPACE_UNAVAILABLE: 'conflict',
   BACKUP_INTERRUPTED: 'conflict',
   SNAPSHOT_NOT_FOUND: 'not_found',

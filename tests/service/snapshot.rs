@@ -13,7 +13,7 @@ use serde_json::json;
 use super::support::{Checked, FILE, HOUR, Method, Stage, archive_of, sandbox};
 
 /// What a sandbox is asked for.
-const CALLS: [Method; 3] = [Method::State, Method::Stamp, Method::CreateBackup, Method::Probe];
+const CALLS: [Method; 4] = [Method::State, Method::Stamp, Method::CreateBackup, Method::Probe];
 
 fn json_of(snapshot: &SnapshotRef) -> serde_json::Value {
     serde_json::to_value(snapshot).unwrap()

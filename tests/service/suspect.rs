@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{SnapshotRef, SnapshotRequest, Suspect, Taken};
 use serde_json::json;
 
-use super::support::{Checked, DAY, MINUTE, Method, Stage, by_ref, sandbox};
+use super::support::{DAY, MINUTE, Method, Stage, by_ref, sandbox};
 
 const LARGE: usize = 2_000_000;
 

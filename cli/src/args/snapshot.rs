@@ -98,6 +98,9 @@ pub struct Create {
     /// Start the sandbox where it is not running: it has none of its files then
     #[arg(long)]
     pub wake: bool,
+    /// Go on with the files that are there now, where the container was replaced
+    #[arg(long)]
+    pub adopt: bool,
     /// Begin a capture of its own, though one is under way
     #[arg(long)]
     pub fresh: bool,

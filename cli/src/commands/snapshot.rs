@@ -64,6 +64,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         gitignore: command.gitignore,
         compression: (format.is_some() || threads.is_some()).then_some(Compressed { format, threads }),
         wake: command.wake,
+        adopt: command.adopt,
         fresh: command.fresh,
         session: context.session(&command.session)?,
         idempotency_key: key(command.key)?,

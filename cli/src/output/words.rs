@@ -90,6 +90,7 @@ pub fn as_flags(text: &str) -> String {
 fn flag(argument: &str) -> Option<&'static str> {
     Some(match argument {
         "acceptStale" => "--accept-stale",
+        "adopt" => "--adopt",
         "allowCrossSession" => "--allow-cross-session",
         "allowEmpty" => "--allow-empty",
         "count" => "--count",

@@ -7,6 +7,7 @@ use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName, Director
 use sandbox_snapshotter::ports::Sandboxes;
 
 use super::Case;
+use super::inside::puts;
 use super::sandboxes::probe;
 use super::world::{World, workspace};
 
@@ -159,8 +160,8 @@ async fn nothing_is_done_in_a_container_that_was_not_handed_out(world: &impl Wor
     let is_not_handed_out = |refusal: &CheckpointRefusal| *refusal == CheckpointRefusal::NotHandedOut;
     refused(world, &id, Meant::HandedOut, is_not_handed_out).await;
     let [filling, ready] = [Stamp::Filling("a".into()), Stamp::Ready("a".into())];
-    assert_eq!(world.sandboxes().stamp(&id, None, &filling).await, Ok(true));
+    assert!(puts(world, &id, None, &filling).await);
     refused(world, &id, Meant::HandedOut, is_not_handed_out).await;
-    assert_eq!(world.sandboxes().stamp(&id, Some(&filling), &ready).await, Ok(true));
+    assert!(puts(world, &id, Some(&filling), &ready).await);
     calls(world, &id, Meant::HandedOut, &create()).await.unwrap();
 }

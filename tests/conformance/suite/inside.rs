@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter::model::named::standing::Survey;
-use sandbox_snapshotter::model::{Directory, Place, SandboxId, Status};
+use sandbox_snapshotter::model::{Arrival, Directory, Place, SandboxId, StampOutcome, Status};
 use sandbox_snapshotter::ports::{Sandboxes, Visit};
 
 use super::Case;
@@ -26,6 +26,10 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async a_stamp_starts_the_container_and_goes_with_it),
         case!(async a_stamp_is_told_as_it_was_put),
         case!(async of_two_who_put_a_stamp_at_once_one_does),
+        case!(async a_stamp_for_an_older_container_is_not_put_on_a_younger_one),
+        case!(async a_container_that_is_begun_is_stamped_and_tells_what_is_in_it),
+        case!(async what_has_arrived_gets_the_next_stamp_in_its_container),
+        case!(async changes_count_from_the_time_on_at_which_they_are_watched),
         case!(async a_survey_finds_nothing_where_nothing_is),
         case!(async a_survey_makes_a_directory_that_is_not_there),
         case!(async a_survey_tells_what_is_in_the_directory),
@@ -79,7 +83,7 @@ async fn a_stamp_is_put_in_the_place_of_the_one_that_is_meant_and_of_no_other(wo
         (Some(&another), &filling, false, Some(&ready)),
         (Some(&ready), &ready, true, Some(&ready)),
     ] {
-        assert_eq!(world.sandboxes().stamp(&id, from, to).await, Ok(is_put), "{from:?} to {to:?}");
+        assert_eq!(puts(world, &id, from, to).await, is_put, "{from:?} to {to:?}");
         assert_eq!(probe(world, &id, "/workspace").await.stamp.as_ref(), after, "{from:?} to {to:?}");
     }
 }
@@ -92,7 +96,7 @@ async fn a_stamp_starts_the_container_and_goes_with_it(world: &impl World) {
     assert_eq!((first.stamp, first.place), (Some(ready.clone()), Place::Empty), "it is nowhere near the files");
     world.sandboxes().destroy(&id).await.unwrap();
     assert_eq!(probe(world, &id, "/workspace").await.stamp, None);
-    assert_eq!(world.sandboxes().stamp(&id, Some(&ready), &ready).await, Ok(false));
+    assert!(!puts(world, &id, Some(&ready), &ready).await);
 }
 
 async fn a_stamp_is_told_as_it_was_put(world: &impl World) {
@@ -100,7 +104,7 @@ async fn a_stamp_is_told_as_it_was_put(world: &impl World) {
     let mut last = None;
     for nonce in ["k3f9x2ab", "it's \"quoted\" $(here) \\ %s", "-n", "文件 🗂"] {
         let next = Stamp::Ready(nonce.into());
-        assert_eq!(world.sandboxes().stamp(&id, last.as_ref(), &next).await, Ok(true));
+        assert!(puts(world, &id, last.as_ref(), &next).await);
         let seen = probe(world, &id, "/workspace").await;
         assert_eq!((seen.stamp.as_ref(), seen.took_place), (Some(&next), false));
         last = Some(next);
@@ -116,13 +120,66 @@ async fn of_two_who_put_a_stamp_at_once_one_does(world: &impl World) {
     let nonces: Vec<String> = (0..10).map(|number| number.to_string()).collect();
     let put = |nonce: &String| {
         let stamp = Stamp::Filling(nonce.clone());
-        let (sandboxes, id) = (world.sandboxes(), &id);
-        async move { sandboxes.stamp(id, None, &stamp).await.unwrap() }
+        let id = &id;
+        async move { puts(world, id, None, &stamp).await }
     };
     let is_put = join_all(nonces.iter().map(put)).await;
     let winners: Vec<_> = nonces.iter().zip(is_put).filter(|(_, is_put)| *is_put).map(|(nonce, _)| nonce).collect();
     assert_eq!(winners.len(), 1, "{winners:?}");
     assert_eq!(probe(world, &id, "/workspace").await.stamp, Some(Stamp::Filling(winners[0].clone())));
+}
+
+async fn a_stamp_for_an_older_container_is_not_put_on_a_younger_one(world: &impl World) {
+    let id = world.sandbox("agent");
+    let ready = Stamp::Ready("a".into());
+    let outcome = async |millis| world.sandboxes().stamp(&id, None, &ready, Some(millis)).await.unwrap().outcome;
+    assert_eq!(outcome(3_600_000).await, StampOutcome::TooYoung);
+    assert_eq!(probe(world, &id, "/workspace").await.stamp, None);
+    world.sandboxes().note_took_place(&id, true).await.unwrap();
+    assert_eq!(outcome(0).await, StampOutcome::TooYoung, "it took the place of another one");
+    world.sandboxes().note_took_place(&id, false).await.unwrap();
+    assert_eq!(outcome(0).await, StampOutcome::Done);
+}
+
+async fn a_container_that_is_begun_is_stamped_and_tells_what_is_in_it(world: &impl World) {
+    let id = world.sandbox("agent");
+    world.writes(&id, "/home/file", "content").await;
+    let dir = Directory::parse("/workspace").unwrap();
+    let (filling, files) = (Stamp::Filling("a".into()), ["/home/file".to_owned()]);
+    let begun = world.sandboxes().begin(&id, None, &filling, &dir, &files).await.unwrap().unwrap();
+    assert_eq!((begun.survey.listing, begun.hashes), (None, BTreeMap::from([("/home/file".into(), CONTENT.into())])));
+    assert_eq!(probe(world, &id, "/workspace").await.stamp, Some(filling.clone()));
+    let again = world.sandboxes().begin(&id, None, &Stamp::Filling("b".into()), &dir, &files).await;
+    assert_eq!(again, Ok(None));
+    assert_eq!(probe(world, &id, "/workspace").await.stamp, Some(filling));
+}
+
+async fn what_has_arrived_gets_the_next_stamp_in_its_container(world: &impl World) {
+    let (from, id) = (world.sandbox("from"), world.sandbox("agent"));
+    world.writes(&from, "/workspace/file", "content").await;
+    let handle = world.sandboxes().visit(&from).create_backup(&options("/workspace"), None).await.unwrap();
+    let [filling, ready, other] = ["a", "b", "c"].map(|nonce| Stamp::Ready(nonce.into()));
+    let arrive = async |from: &Stamp, may_be_empty| {
+        world.sandboxes().arrive(&id, &handle, from, &ready, may_be_empty).await.unwrap()
+    };
+    assert_eq!(arrive(&filling, false).await, Arrival::OtherContainer, "it carries no stamp");
+    assert!(puts(world, &id, None, &filling).await);
+    assert_eq!(arrive(&filling, false).await, Arrival::NotThere(Place::Empty));
+    world.sandboxes().visit(&id).restore_backup(&handle, 4096).await.unwrap();
+    assert_eq!(arrive(&other, false).await, Arrival::OtherContainer);
+    assert_eq!(probe(world, &id, "/workspace").await.stamp, Some(filling.clone()));
+    assert_eq!(arrive(&filling, false).await, Arrival::Done);
+    assert_eq!(arrive(&filling, false).await, Arrival::Done, "it has arrived already");
+    assert_eq!(probe(world, &id, "/workspace").await.stamp, Some(ready.clone()));
+}
+
+async fn changes_count_from_the_time_on_at_which_they_are_watched(world: &impl World) {
+    let id = world.sandbox("agent");
+    world.writes(&id, "/workspace/file", "before").await;
+    world.sandboxes().watch(&id).await.unwrap();
+    assert!(!stirred(world, &id).await);
+    world.writes(&id, "/workspace/file", "after").await;
+    assert!(stirred(world, &id).await);
 }
 
 async fn a_survey_finds_nothing_where_nothing_is(world: &impl World) {
@@ -253,11 +310,11 @@ async fn a_stamp_is_a_look_for_changes_too(world: &impl World) {
         world.writes(&id, "/workspace/file", "before").await;
         let stamp = probe(world, &id, "/workspace").await.stamp;
         let next = Stamp::Ready("k3f9x2ab".into());
-        assert_eq!(world.sandboxes().stamp(&id, stamp.as_ref(), &next).await, Ok(true));
+        assert!(puts(world, &id, stamp.as_ref(), &next).await);
         assert!(!stirred(world, &id).await);
     }
     world.writes(&id, "/workspace/file", "after").await;
-    assert_eq!(world.sandboxes().stamp(&id, None, &Stamp::Ready("other".into())).await, Ok(false));
+    assert!(!puts(world, &id, None, &Stamp::Ready("other".into())).await);
     assert!(stirred(world, &id).await, "one that was not put changes nothing");
 }
 
@@ -325,10 +382,24 @@ async fn a_hook_runs_in_the_container_that_is_meant_and_in_no_other(world: &impl
     assert!(!run(&stamp).await, "it is another container");
 }
 
+/// Puts a stamp on the container of a sandbox; says whether that carried the one to be replaced.
+pub async fn puts(world: &impl World, id: &SandboxId, from: Option<&Stamp>, to: &Stamp) -> bool {
+    let stamping = world.sandboxes().stamp(id, from, to, None).await.unwrap();
+    assert!(stamping.age_millis >= 0 && stamping.took_millis >= 0, "{stamping:?}");
+    match stamping.outcome {
+        StampOutcome::Done => true,
+        StampOutcome::Other(stamp) => {
+            assert_ne!(stamp.as_ref(), from);
+            false
+        }
+        StampOutcome::TooYoung => panic!("no age was asked for"),
+    }
+}
+
 /// Puts a stamp on the container of a sandbox that has none.
 pub async fn stamped(world: &impl World, id: &SandboxId) -> Stamp {
     let stamp = Stamp::Ready("k3f9x2ab".into());
-    assert_eq!(world.sandboxes().stamp(id, None, &stamp).await, Ok(true));
+    assert!(puts(world, id, None, &stamp).await);
     stamp
 }
 

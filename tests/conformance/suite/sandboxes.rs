@@ -36,7 +36,7 @@ async fn one_that_never_ran_is_down_and_stays_so_when_it_is_asked(world: &impl W
 async fn being_told_its_name_starts_nothing(world: &impl World) {
     let id = world.sandbox("agent");
     for _ in 0..2 {
-        world.sandboxes().name(&id).await.unwrap();
+        world.sandboxes().configure(&id, Some(600)).await.unwrap();
         assert_eq!(state(world, &id).await.status, Status::Down);
     }
 }

@@ -91,6 +91,7 @@ impl Workspaces for Others {
             world.is_taken(id);
         }
         let (root_id, parent, standing) = (root_id.clone(), parent.cloned(), standing.cloned());
+        let marker = marker.map(str::to_owned);
         let claim = move |workspace: Snapshotter| {
             let claimed = workspace.claim(&root_id, parent.as_ref(), standing.as_ref(), marker.as_deref());
             async move { claimed }
