@@ -67,6 +67,7 @@ pub fn workspace() -> WorkspaceRecord {
             dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
             filling: Some(LOOSE),
             restoring: true,
+            end_unanswered: true,
             opened_at: Some(minute(1)),
             image: Some("0.12.10 0123456789abcdef".into()),
             baseline: Some("ab".repeat(32)),
