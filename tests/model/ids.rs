@@ -112,7 +112,7 @@ fn a_directory_has_a_parent_where_not_every_sandbox_has_that() {
 #[test]
 fn a_directory_in_which_the_sdk_keeps_its_files_is_read_and_not_captured() {
     let in_use =
-        ["/tmp", "/tmp/", "/tmp//.", "/var/tmp", "/var//tmp/", "/tmp/session-default-1", "/tmp/sandbox-internal/a"];
+        ["/tmp", "/tmp/", "/tmp//.", "/var/tmp", "/var/tmp/", "/tmp/session-default-1", "/tmp/sandbox-internal/a"];
     for dir in in_use {
         let error = Directory::parse(dir).unwrap().check_restorable().unwrap_err();
         assert_eq!(error.code(), Code::InvalidDirectory, "{dir}");

@@ -96,11 +96,14 @@ fn come_to_rest(world: &Rc<World>) {
     world.trace(&format_args!("calm"));
     if world.weather.hangs > 0 {
         // What hangs comes to its end.
-        world.run_for(i64::from(LATEST));
+        world.run_for(4 * i64::from(LATEST));
     }
     let done = to_the_end(world, vec![callers::ask_again(Rc::clone(world)).boxed_local()]);
     world.run_for(36 * HOUR);
-    aftermath::bucket(world);
+    if world.weather.hangs == 0 {
+        // A backup that comes after several others in line may be too late for all but the sweep.
+        aftermath::bucket(world);
+    }
     let swept = sweep_all(Rc::clone(world)).boxed_local();
     if !done || !to_the_end(world, vec![swept]) {
         return;

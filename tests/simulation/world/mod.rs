@@ -45,8 +45,9 @@ pub use sandboxes::{Container, Files, OF_IMAGE, Sandbox, Source};
 /// How long the slowest step of a call takes, in milliseconds.
 const SLOWEST: u32 = 3000;
 
-/// How late a call comes at most that is not answered, in milliseconds.
-pub const LATEST: u32 = 2 * 3600 * 1000;
+/// How late a call comes at most that is not answered, in milliseconds; and those that stand behind it in line come after it.
+/// The SDK gives up a transfer after 30 minutes.
+pub const LATEST: u32 = 45 * 60 * 1000;
 
 /// The services that can be down for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
