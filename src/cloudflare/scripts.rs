@@ -13,6 +13,9 @@ use crate::model::{Arrival, BackupHandle, Directory, Failure, Place, Probe, Stam
 /// How often the clock of `/proc/1/stat` ticks in a second (`USER_HZ`), on every processor that containers run on.
 const TICKS: f64 = 100.0;
 
+/// How exact the uptime of the system is, in milliseconds.
+const TICK_MILLIS: i64 = 10;
+
 /// The length of a SHA-256 in hexadecimal.
 const SHA256: usize = 64;
 
@@ -99,13 +102,14 @@ pub(crate) fn read_probe(stdout: &str) -> Option<Probe> {
     Some(Probe { age_millis, took_millis, place: read_place(place)?, took_place: *note == "1", stamp })
 }
 
-/// The age of the container when a script began, and how long that took, in milliseconds.
+/// The age of the container when a script began, and how long that took at least, in milliseconds.
 fn read_age(uptime: &str, start: &str, end: &str) -> Option<(i64, i64)> {
     let number = |text: &str| text.parse::<f64>().ok();
     #[allow(clippy::cast_possible_truncation)] // It saturates.
     let millis = |seconds: f64| (seconds * 1000.0) as i64;
     let uptime = number(uptime)?;
-    Some((millis(uptime - number(start)? / TICKS), millis(number(end)? - uptime).max(0)))
+    let took = millis((number(end)? - uptime + 0.0005).max(0.0));
+    Some((millis(uptime - number(start)? / TICKS), (took - TICK_MILLIS).max(0)))
 }
 
 fn read_place(text: &str) -> Option<Place> {
@@ -132,12 +136,14 @@ const LOCK: &str = "exec 8<>\"$stamp.lock\"; flock 8\n";
 /// and `done`; or else `young`, or `other` and the stamp that is there.
 pub(super) fn stamp(from: Option<&Stamp>, to: &Stamp, older_than_millis: Option<i64>) -> String {
     let from = quoted(&from.map(Stamp::to_string).unwrap_or_default());
-    let is_old = older_than_millis.map_or("true".to_owned(), |millis| {
-        format!(r#"[ ! -e "$took_place" ] && [ $(((10#${{up/./}} - start) * 10)) -ge {millis} ]"#)
-    });
+    let (is_noted, is_young) = match older_than_millis {
+        Some(millis) => (r#"[ -e "$took_place" ]"#, format!("[ $(((10#${{up/./}} - start) * 10)) -lt {millis} ]")),
+        None => ("false", "false".to_owned()),
+    };
     format!(
-        r#"{NAMES}{LOCK}{AGE}{READ_STAMP}if [ "$now" != {from} ]; then outcome="other $now"
-elif ! {{ {is_old}; }}; then outcome=young
+        r#"{NAMES}{LOCK}{AGE}{READ_STAMP}if {is_noted}; then outcome=young
+elif [ "$now" != {from} ]; then outcome="other $now"
+elif {is_young}; then outcome=young
 else {write} outcome="done"; fi
 read -r end _ </proc/uptime; echo "$up $start $end $outcome""#,
         write = write_stamp(to),
@@ -432,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_probe_tells_the_age_of_the_container_from_its_first_process() {
-        let probe = Probe { age_millis: 100_500, took_millis: 20, place: Place::Full, took_place: false, stamp: None };
+        let probe = Probe { age_millis: 100_500, took_millis: 10, place: Place::Full, took_place: false, stamp: None };
         assert_eq!(read_probe("1000.50 90000 full 0 1000.52\n\n"), Some(probe));
     }
 
@@ -473,7 +479,7 @@ mod tests {
 
     #[test]
     fn a_stamp_tells_the_age_of_its_container_and_what_came_of_it() {
-        let told = |outcome| Some(Stamping { age_millis: 100_500, took_millis: 1500, outcome });
+        let told = |outcome| Some(Stamping { age_millis: 100_500, took_millis: 1490, outcome });
         let read = |outcome: &str| read_stamp(&format!("1000.50 90000 1002.00 {outcome}\n"));
         assert_eq!(read("done"), told(StampOutcome::Done));
         assert_eq!(read("young"), told(StampOutcome::TooYoung));

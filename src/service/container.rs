@@ -102,7 +102,7 @@ async fn carries<P: Ports>(
     })
     .await?;
     if !marker.is_on(probe.stamp.as_ref()) {
-        return Err(replaced(id, "was replaced: it is not the one that was captured or restored"));
+        return Err(replaced(id, "is not the one that was captured or restored"));
     }
     can_be_captured(dir, probe.place)
 }

@@ -178,6 +178,8 @@ async fn apply<P: Ports>(
         attempt += 1;
         if attempt > 1 {
             destroy(this, minted).await?;
+            // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
+            drop(this.ports.sandboxes()?.probe(minted, stored.backup.dir()).await);
         }
         // What an attempt was too late with never counts for the next one.
         fill(this, minted, stored, &format!("{marker}.{attempt}")).await

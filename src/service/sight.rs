@@ -123,7 +123,7 @@ pub(super) fn check<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, making: &M
 
 /// The error about a container that does not carry the marker.
 pub(super) fn unmarked<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
-    container::replaced(&this.id, "was replaced: it is not the one that was captured or restored")
+    container::replaced(&this.id, "is not the one that was captured or restored")
 }
 
 /// Whether the ledger has captured or restored the sandbox.
@@ -242,10 +242,9 @@ async fn of_unknown<P: Ports>(
     abort: &Abort,
 ) -> Result<Seen> {
     let (ports, id) = (&*this.ports, &request.sandbox_id);
-    let takes_any = request.wake || request.adopt;
-    let look = if takes_any { Look::Done } else { Look::DueInDoubt };
+    let look = if request.wake || request.adopt { Look::Done } else { Look::DueInDoubt };
     let seen = match container::sight(ports, id).await {
-        Ok(sighting) if takes_any => {
+        Ok(sighting) if look == Look::Done => {
             doubt::begin(this)?;
             let check = meant(this, sighting.since)?;
             container::is_meant(ports, None, id, dir, &check).await.map(|()| sighting)
@@ -253,7 +252,8 @@ async fn of_unknown<P: Ports>(
         seen => seen,
     };
     match seen {
-        Err(error) if is_about_the_container(&error) && (request.wake || (request.adopt && is_up(&error))) => {
+        Err(error) if request.adopt && is_up(&error) => of_any(this, &this.workspace()?, request, dir, abort).await,
+        Err(error) if request.wake && is_about_the_container(&error) => {
             let sighting = container::wake(ports, id, dir, abort).await?;
             doubt::trust_from_now(this)?;
             Ok(Seen::own(sighting, look, None))

@@ -24,7 +24,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             &session,
             &json!({
                 "sandboxId": "agent-42", "dir": "/workspace", "label": "before", "replace": true, "expirationSeconds": 60,
-                "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true,
+                "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
                 "fresh": true, "idempotencyKey": "k",
             }),
         ])],

@@ -49,7 +49,7 @@ fn the_parent_of_the_directory_is_made_where_the_archive_is_unpacked() {
         stage.world.calls_about(&id).into_iter().filter(|method| *method != Method::Claim).take(3).collect();
     assert_eq!(
         first,
-        [Method::Name, Method::MakeDirectory, Method::Name],
+        [Method::Name, Method::Stamp, Method::MakeDirectory],
         "before the restore, and told its name before"
     );
 }
@@ -400,7 +400,7 @@ fn a_backup_that_goes_away_meanwhile_leaves_no_sandbox() {
     stage.restore(&snapshot).fails_as(Code::BackupNotFound);
     assert_eq!(
         stage.world.calls_about(&stage.minted()),
-        [Method::Claim, Method::Name, Method::RestoreBackup, Method::Destroy]
+        [Method::Claim, Method::Name, Method::Stamp, Method::RestoreBackup, Method::Destroy]
     );
 }
 

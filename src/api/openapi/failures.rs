@@ -81,8 +81,14 @@ const RUNNING: &[Code] = &[
 ];
 
 /// Of making a backup.
-const CAPTURED: &[Code] =
-    &[Code::BackupFailed, Code::BackupInterrupted, Code::BackupIncomplete, Code::BackupNotFound, Code::BackupExpired];
+const CAPTURED: &[Code] = &[
+    Code::SandboxEmpty,
+    Code::BackupFailed,
+    Code::BackupInterrupted,
+    Code::BackupIncomplete,
+    Code::BackupNotFound,
+    Code::BackupExpired,
+];
 
 /// Of making a sandbox from a backup.
 const RESTORED: &[Code] = &[Code::RestoreFailed];

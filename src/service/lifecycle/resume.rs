@@ -134,6 +134,9 @@ async fn fill<P: Ports>(
         Source::Nothing => Vec::new(),
         Source::Snapshot { .. } => stale::outside(&depends_on.files, dir),
     };
+    take_away(this, request).await?;
+    // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
+    drop(this.ports.sandboxes()?.probe(&this.id, dir).await);
     let (nonce, Begun { survey, hashes }) = stamp::begin(this, dir, &files).await?;
     let filling = Stamp::Filling(nonce.clone());
     let filled = if hooks.after_start.is_some() { Stamp::Filled(nonce.clone()) } else { Stamp::Ready(nonce.clone()) };
@@ -186,6 +189,18 @@ async fn set_env<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &Res
         set.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
     })
     .await
+}
+
+/// Takes away the variables that are not set any more. The container inherits those that its sandbox knows when it starts, so this
+/// comes before; and where that opened a session, it ends with its container.
+async fn take_away<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<()> {
+    let env = &request.settings.env;
+    if this.standing()?.variables.iter().all(|name| env.contains_key(name)) {
+        return Ok(());
+    }
+    set_env(this, request).await?;
+    destroy(this, &this.id).await?;
+    this.stand(|standing| standing.variables = env.keys().cloned().collect())
 }
 
 /// The environment: what is set, and what was set before and is not any more.

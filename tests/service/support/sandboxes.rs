@@ -183,9 +183,11 @@ impl Sandboxes for World {
             let now = self.millis();
             Ok(self.started(id.as_str(), |container| {
                 let age_millis = now - container.started_at;
-                let outcome = if container.stamp.as_ref() != from {
+                let outcome = if older_than_millis.is_some() && container.took_place {
+                    StampOutcome::TooYoung
+                } else if container.stamp.as_ref() != from {
                     StampOutcome::Other(container.stamp.clone())
-                } else if older_than_millis.is_some_and(|millis| age_millis < millis || container.took_place) {
+                } else if older_than_millis.is_some_and(|millis| age_millis < millis) {
                     StampOutcome::TooYoung
                 } else {
                     container.stamps(to);

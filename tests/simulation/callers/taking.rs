@@ -83,7 +83,7 @@ fn snapshot_request(world: &World, id: SandboxId) -> SnapshotRequest {
         expiration_seconds: chance.pick(&[None, None, None, Some(60), Some(86_400), Some(0)]).unwrap(),
         excludes: if chance.one_in(5) { vec!["*.log".to_owned()] } else { Vec::new() },
         wake: chance.one_in(15),
-        adopt: chance.one_in(12),
+        adopt: chance.one_in(12) && !world.stands(&id),
         fresh: chance.one_in(3),
         idempotency_key: key(world),
         ..SnapshotRequest::of(id)

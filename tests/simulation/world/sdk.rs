@@ -258,9 +258,11 @@ impl Sandboxes for Outside {
             let (stamp, took_place, age_millis) = world.inside(id, |container, now| {
                 (container.stamp.clone(), container.took_place, (now - container.started_at) / 10 * 10)
             });
-            let outcome = if stamp != from {
+            let outcome = if older_than_millis.is_some() && took_place {
+                StampOutcome::TooYoung
+            } else if stamp != from {
                 StampOutcome::Other(stamp)
-            } else if older_than_millis.is_some_and(|millis| age_millis < millis || took_place) {
+            } else if older_than_millis.is_some_and(|millis| age_millis < millis) {
                 StampOutcome::TooYoung
             } else {
                 stamps(world, id, &to);
