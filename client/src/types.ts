@@ -124,12 +124,36 @@ export interface Capture {
   beganAt: string;
   /** Whether another caller had asked for it. */
   shared: boolean;
+  /**
+   * Whether it is a rescue snapshot: of a container that was not the sandbox's own. It is never the
+   * newest, and counts for nothing in retention.
+   */
+  rescue?: boolean;
+  /**
+   * How much smaller it is than the snapshot before, where that is so much that files may be missing by
+   * mistake. That one is spared by retention until the next snapshot, or for 7 days.
+   */
+  suspect?: Suspect;
+}
+
+/** How much smaller a snapshot is than the one before. */
+export interface Suspect {
+  /** The size of the archive before, in bytes. */
+  before: number;
+  /** The size of this one, in bytes. */
+  after: number;
 }
 
 /** A snapshot to take. */
 export interface SnapshotOptions extends Session {
   /** The sandbox to capture. */
   sandboxId: string;
+  /**
+   * Whether the present files become the sandbox's own, where its container was replaced: they are
+   * captured in a rescue snapshot, and the next snapshot counts again. An empty directory is refused.
+   * @default false
+   */
+  adopt?: boolean;
   /** How to compress the archive. */
   compression?: Compression;
   /** The directory to capture; the deployment's default where absent. */
@@ -160,6 +184,7 @@ export interface SnapshotOptions extends Session {
   replace?: boolean;
   /**
    * Whether a sandbox that is not running is started, and captured as it starts: with none of its files.
+   * Where the ledger knows it already, that is a rescue snapshot.
    * @default false
    */
   wake?: boolean;
@@ -291,8 +316,12 @@ export interface Summary {
   expiresAt?: string;
   /** Its ref; absent while it is being made. */
   ref?: SnapshotRef;
+  /** Whether it is a rescue snapshot: of a container that was not the sandbox's own. */
+  rescue?: boolean;
   /** The size of its archive, in bytes; absent while it is being made. */
   sizeBytes?: number;
+  /** How much smaller it is than the one before, where files may be missing by mistake. */
+  suspect?: Suspect;
   /** Why it isn't yes. */
   why?: string;
 }
@@ -922,6 +951,7 @@ export type Code =
   | 'SANDBOX_NOT_RUNNING'
   | 'SANDBOX_STARTING'
   | 'SANDBOX_REPLACED'
+  | 'SANDBOX_EMPTY'
   | 'SANDBOX_UNAVAILABLE'
   | 'SANDBOX_TIMEOUT'
   | 'SANDBOX_UNRESPONSIVE'
