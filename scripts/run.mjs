@@ -3,18 +3,7 @@
 import { rmSync } from 'node:fs';
 
 import { build } from './build.mjs';
-import {
-  at,
-  chromium,
-  output,
-  overlays,
-  packages,
-  run,
-  rust,
-  schemathesis,
-  squashfs,
-  wasmBindgen,
-} from './setup.mjs';
+import { at, chromium, output, overlays, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
 import { pages } from './pages.mjs';
 import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
 
@@ -60,7 +49,6 @@ const commands = {
   test: () => {
     sandboxes();
     chromium();
-    schemathesis();
     buildTestWorkers();
     run('cargo', ['build', '--package', 'snapshotter-cli', '--locked', '--quiet']);
     run('node', ['scripts/test.ts', ...args]);
