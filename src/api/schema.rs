@@ -159,10 +159,10 @@ impl Schemas {
         bases(&mut takes);
         // What is both given and answered is described as it is given: with what may be left out.
         let mut types = gives.take_definitions(true);
-        let mut taken = takes.take_definitions(true);
+        let mut options = takes.take_definitions(true);
         types.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| tidy(schema, false));
-        taken.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| tidy(schema, true));
-        types.extend(taken);
+        options.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| tidy(schema, true));
+        types.extend(options);
         Self { operations, error, types }
     }
 }

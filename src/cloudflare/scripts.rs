@@ -188,13 +188,17 @@ pub(super) fn begin(from: Option<&Stamp>, to: &Stamp, dir: &Directory, files: &[
 }
 
 /// Reads what [`begin`] prints; `None` within where another stamp was there.
-pub(crate) fn read_begin(stdout: &str, files: &[String]) -> Option<Option<Begun>> {
+pub(crate) fn read_begin(stdout: &str, files: &[String]) -> Result<Option<Begun>, Failure> {
     if stdout.trim() == "other" {
-        return Some(None);
+        return Ok(None);
     }
-    let at = stdout.find("\nend\n")? + "\nend\n".len();
-    let (found, hashes) = stdout.split_at_checked(at)?;
-    Some(Some(Begun { survey: read_survey(found)?, hashes: read_hashes(hashes, files)? }))
+    let begun = || {
+        let at = stdout.find("\nend\n")? + "\nend\n".len();
+        let (found, hashes) = stdout.split_at_checked(at)?;
+        Some(Begun { survey: read_survey(found)?, hashes: read_hashes(hashes, files)? })
+    };
+    let unreadable = || Failure::unexpected("the sandbox", "what is in the container can't be read");
+    begun().map(Some).ok_or_else(unreadable)
 }
 
 /// How often processes are ended that are below a mount, until none is left.
@@ -498,10 +502,10 @@ mod tests {
             survey: Survey { image: "0.12.10 0123".into(), listing: None },
             hashes: BTreeMap::from([("/etc/x".to_owned(), String::new())]),
         };
-        assert_eq!(read_begin("image 0.12.10 0123\nlisting none\nend\nnone\nend\n", &files), Some(Some(begun)));
-        assert_eq!(read_begin("other\n", &files), Some(None));
+        assert_eq!(read_begin("image 0.12.10 0123\nlisting none\nend\nnone\nend\n", &files), Ok(Some(begun)));
+        assert_eq!(read_begin("other\n", &files), Ok(None));
         for odd in ["", "image 0.12.10 0123\nlisting none\nend\n", "listing none\nend\nnone\nend\n"] {
-            assert_eq!(read_begin(odd, &files), None, "{odd:?}");
+            assert!(read_begin(odd, &files).is_err(), "{odd:?}");
         }
     }
 

@@ -145,9 +145,8 @@ const fn takes(tool: Tool) -> &'static [&'static str] {
     match tool {
         Tool::Snapshot => &["label", "workspace"],
         Tool::Restore | Tool::Branch | Tool::Delete => &["ref"],
-        Tool::List => &["limit", "workspace"],
+        Tool::List | Tool::SnapshotList => &["limit", "workspace"],
         Tool::SnapshotCreate => &["name", "description", "workspace"],
-        Tool::SnapshotList => &["limit", "workspace"],
         Tool::SnapshotRestore => &["name", "workspace"],
         Tool::SnapshotDiff => &["name", "maxBytes", "workspace"],
     }
