@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_call_that_was_not_answered_in_time_is_a_timeout_whatever_was_done() {
-        let failure = || Failure::timed_out("the backup", std::time::Duration::from_secs(600));
+        let failure = || Failure::timed_out("the backup", std::time::Duration::from_mins(10));
         for during in [During::Look, During::Backup, During::Restore, During::Destroy, During::Start, During::Hook] {
             assert_eq!(code(failure(), during), Code::SandboxTimeout);
         }

@@ -55,7 +55,7 @@ pub enum CallKind {
 
 impl CallKind {
     /// The longest that a backup or a restore may take, whatever its size is.
-    pub const LONGEST: Duration = Duration::from_secs(3600);
+    pub const LONGEST: Duration = Duration::from_hours(1);
 
     /// How long such a call may take.
     pub const fn limit(self) -> Duration {
