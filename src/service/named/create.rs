@@ -164,7 +164,9 @@ async fn make<P: Ports>(
     let cause = format!("it could not be made: {}", error.code());
     this.step(State::Deleted, &cause, |record| {
         let own: Vec<SandboxId> = record.sandboxes().cloned().collect();
-        own.into_iter().for_each(|id| record.add_chore(Chore::Retire(id)));
+        for id in own {
+            record.add_chore(Chore::Retire(id));
+        }
         forget(record);
     })?;
     work_off(this).await?;
