@@ -26,7 +26,7 @@ use crate::model::{
     Result, SandboxId, SandboxState, Selection, SnapshotId, SnapshotRequest, Taken, Timestamp,
 };
 
-pub use crate::model::named::standing::Loan;
+pub use crate::model::record::Loan;
 
 /// All that the service needs, in one place.
 pub trait Ports: 'static {

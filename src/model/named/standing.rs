@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Address;
 use super::answer::HookRun;
 use super::settings::{Hook, OnImageChange, OnMismatch, Settings};
-use crate::model::record::{LooseEnd, Stored};
+use crate::model::record::LooseEnd;
 use crate::model::{Directory, Lineage, SandboxId, SnapshotId, Timestamp};
 
 /// How far a container is that is being made somebody's place of work.
@@ -94,6 +94,9 @@ pub struct Standing {
     /// What each snapshot is marked with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The version of the workspace's record for which it was last started or ended. What was asked for before comes too late.
+    #[serde(default)]
+    pub version: u64,
     /// The names of the environment variables that may be set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<String>,
@@ -133,6 +136,9 @@ pub struct ResumeRequest {
     pub settings: Settings,
     /// How the caller wants it.
     pub start: Start,
+    /// The version of the workspace's record.
+    #[serde(default)]
+    pub version: u64,
 }
 
 /// How a caller wants a workspace to be started.
@@ -236,6 +242,9 @@ pub struct HaltRequest {
     /// The environment that these see: the sandbox's object may have forgotten it.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// The version of the workspace's record.
+    #[serde(default)]
+    pub version: u64,
 }
 
 /// What the end of a sandbox came to.
@@ -277,17 +286,6 @@ pub struct LastSnapshot {
     pub size_bytes: u64,
     /// When it was taken.
     pub created_at: Timestamp,
-}
-
-/// A snapshot that another workspace may restore.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Loan {
-    /// What is in R2.
-    pub stored: Stored,
-    /// What it depends on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dependencies: Option<Dependencies>,
 }
 
 /// A sandbox that is going to be made from a snapshot.
@@ -343,6 +341,7 @@ impl Standing {
             baseline: None,
             files: Vec::new(),
             fingerprint: None,
+            version: 0,
             variables: Vec::new(),
         }
     }

@@ -148,7 +148,7 @@ fn done<P: Ports>(this: &NamedWorkspace<P>, outcome: Result<Resumed>, cause: &st
 
 fn resume_request(record: &NamedRecord, start: &Start) -> ResumeRequest {
     let (address, settings) = (record.address.clone(), record.settings.clone());
-    ResumeRequest { address, settings, start: start.clone() }
+    ResumeRequest { address, settings, start: start.clone(), version: record.version }
 }
 
 fn fail<P: Ports>(this: &NamedWorkspace<P>, to: State, error: &Error) -> Result<()> {
