@@ -95,7 +95,7 @@ pub struct Standing {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// The version of the workspace's record for which it was last started or ended. What was asked for before comes too late.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
     /// The names of the environment variables that may be set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -137,7 +137,7 @@ pub struct ResumeRequest {
     /// How the caller wants it.
     pub start: Start,
     /// The version of the workspace's record.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
 }
 
@@ -243,7 +243,7 @@ pub struct HaltRequest {
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// The version of the workspace's record.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
 }
 
@@ -325,6 +325,11 @@ pub struct Kept {
     pub holders: Vec<SandboxId>,
     /// Whether it is pinned.
     pub pinned: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes it so.
+const fn is_zero(version: &u64) -> bool {
+    *version == 0
 }
 
 impl Standing {
