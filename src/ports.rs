@@ -27,7 +27,7 @@ use crate::model::{
     Policy, Probe, Result, SandboxId, SandboxState, Selection, SnapshotId, SnapshotRequest, Stamping, Taken, Timestamp,
 };
 
-pub use crate::model::named::standing::Loan;
+pub use crate::model::record::Loan;
 
 /// All that the service needs, in one place.
 pub trait Ports: 'static {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Address;
 use super::answer::HookRun;
 use super::settings::{Hook, OnImageChange, OnMismatch, Settings};
-use crate::model::record::{LooseEnd, Stored};
+use crate::model::record::LooseEnd;
 #[cfg(feature = "schema")]
 use crate::model::schema::nullable;
 use crate::model::{Directory, Lineage, SandboxId, SnapshotId, Timestamp};
@@ -102,6 +102,9 @@ pub struct Standing {
     /// What each snapshot is marked with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The version of the workspace's record for which it was last started or ended. What was asked for before comes too late.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub version: u64,
     /// The names of the environment variables that may be set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<String>,
@@ -160,6 +163,9 @@ pub struct ResumeRequest {
     pub settings: Settings,
     /// How the caller wants it.
     pub start: Start,
+    /// The version of the workspace's record.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub version: u64,
 }
 
 /// How a caller wants a workspace to be started.
@@ -263,6 +269,9 @@ pub struct HaltRequest {
     /// The environment that these see: the sandbox's object may have forgotten it.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// The version of the workspace's record.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub version: u64,
 }
 
 /// What the end of a sandbox came to.
@@ -306,17 +315,6 @@ pub struct LastSnapshot {
     pub created_at: Timestamp,
 }
 
-/// A snapshot that another workspace may restore.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Loan {
-    /// What is in R2.
-    pub stored: Stored,
-    /// What it depends on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dependencies: Option<Dependencies>,
-}
-
 /// A sandbox that is going to be made from a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -356,6 +354,11 @@ pub struct Kept {
     pub pinned: bool,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes it so.
+const fn is_zero(version: &u64) -> bool {
+    *version == 0
+}
+
 impl Standing {
     /// Of a sandbox that has not been made yet.
     pub fn of(address: Address, dir: Directory) -> Self {
@@ -370,6 +373,7 @@ impl Standing {
             baseline: None,
             files: Vec::new(),
             fingerprint: None,
+            version: 0,
             variables: Vec::new(),
         }
     }

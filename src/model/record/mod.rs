@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::snapshot::{End, Look, Making, Marker, Sighting, SnapshotRecord, SnapshotState, Stage, Stored};
-use super::named::standing::Standing;
+use super::named::standing::{Dependencies, Standing};
 use super::policy::{Candidate, Policy};
 use super::{Lineage, SandboxId, SigningKey, SnapshotId, Timestamp};
 
@@ -173,4 +173,15 @@ pub struct Release {
     pub snapshot_id: SnapshotId,
     /// When to send it, again if need be.
     pub loose: LooseEnd,
+}
+
+/// A snapshot that another workspace may restore.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Loan {
+    /// What is in R2.
+    pub stored: Stored,
+    /// What it depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Dependencies>,
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::capture::{capture, save};
 use super::resume::MARGIN;
-use super::{Sight, hooks, settled_look};
+use super::{Sight, hooks, is_not_superseded, settled_look};
 use crate::model::named::standing::{HaltRequest, Halted};
 use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
@@ -26,6 +26,7 @@ pub(in crate::service) async fn halt<P: Ports>(
     if this.workspace()?.standing.is_none_or(|standing| standing.address != request.address) {
         return Ok(halted);
     }
+    is_not_superseded(&this, request.version)?;
     let left = this.standing()?.filling;
     match settled_look(&this, left.is_some() && request.snapshot).await? {
         Sight::Asleep => return sleeps(&this).await.map(|()| halted),

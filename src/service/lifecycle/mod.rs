@@ -97,6 +97,27 @@ pub(super) async fn to_the_end<P: Ports, T: 'static>(
     outcome.await.unwrap_or_else(|_| Err(Error::defect()))
 }
 
+/// Makes sure that nothing was asked for since, by a later version of the workspace's record: the caller of this one died, and
+/// nobody would see to what comes of it.
+pub(super) fn is_not_superseded<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, version: u64) -> Result<()> {
+    let latest = this.standing()?.version;
+    // Releases before this one sent none.
+    if version == 0 {
+        return Ok(());
+    }
+    if version < latest {
+        return Err(Error::new(
+            Code::OperationInterrupted,
+            format!(
+                "The sandbox {:?} was started or ended for its workspace since that was asked for.",
+                this.id.as_str()
+            ),
+            "Try again.",
+        ));
+    }
+    this.stand(|standing| standing.version = version)
+}
+
 /// Makes sure that the sandbox still stands for somebody.
 pub(super) fn is_not_retired<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
     match this.workspace()?.retired_at {

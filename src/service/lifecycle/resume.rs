@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::capture::save;
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
-use super::{Sight, is_not_retired, look, look_after, settled_look, stale, stamp, unresponsive};
+use super::{Sight, is_not_retired, is_not_superseded, look, look_after, settled_look, stale, stamp, unresponsive};
 use crate::model::named::standing::{Begun, How, OnDiverged, ResumeRequest, Resumed};
 use crate::model::named::{Settings, Stamp};
 use crate::model::{Code, Error, Result};
@@ -40,6 +40,7 @@ async fn give_files<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &
     if this.standing()?.address != request.address {
         return Err(Error::defect());
     }
+    is_not_superseded(this, request.version)?;
     this.founded()?;
     let depends_on = &request.settings.depends_on;
     this.stand(|standing| {

@@ -57,6 +57,7 @@ async fn work_off_these<P: Ports>(this: &NamedWorkspace<P>, chores: Vec<Chore>) 
                     snapshot: true,
                     hooks: Vec::new(),
                     env: BTreeMap::new(),
+                    version: this.ports.home()?.named()?.map_or(0, |record| record.version),
                 };
                 match workspaces.halt(id, &request).await {
                     Ok(halted) if halted.end_unanswered => Err(Error::new(

@@ -163,7 +163,10 @@ async fn make<P: Ports>(
     };
     let cause = format!("it could not be made: {}", error.code());
     this.step(State::Deleted, &cause, |record| {
-        record.add_chore(Chore::Retire(record.sandbox_id.clone()));
+        let own: Vec<SandboxId> = record.sandboxes().cloned().collect();
+        for id in own {
+            record.add_chore(Chore::Retire(id));
+        }
         forget(record);
     })?;
     work_off(this).await?;

@@ -30,6 +30,7 @@ pub(super) async fn relocate<P: Ports>(this: &NamedWorkspace<P>, error: Option<&
     set_policy(this, &id, &record.settings.retention).await?;
     let cause = format!("its sandbox {:?} does not answer, and it goes on in another one", record.sandbox_id.as_str());
     let problem = error.map(|error| this.problem(error));
+    let now = this.now();
     this.step(State::Stopped, &cause, |record| {
         let former = std::mem::replace(&mut record.sandbox_id, id.clone());
         let retire = Chore::Retire(id);
@@ -37,22 +38,12 @@ pub(super) async fn relocate<P: Ports>(this: &NamedWorkspace<P>, error: Option<&
         record.add_chore(Chore::Quiet(former.clone()));
         record.former.insert(0, former);
         record.claimed = true;
+        record.started_at.get_or_insert(now);
         record.problem = problem;
     })
 }
 
-/// Gives a workspace that was never started another sandbox, which is made at the next start.
-pub(super) fn renew<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
-    let id = draw_id(this, this.existing()?.source.as_ref())?;
-    this.change(|record| {
-        let former = std::mem::replace(&mut record.sandbox_id, id);
-        record.claimed = false;
-        record.add_chore(Chore::Retire(former));
-    })?;
-    Ok(())
-}
-
-/// Claims an id for a workspace of which there is no snapshot. It was started before, so it never begins anew unasked.
+/// Claims an id for a workspace of which there is no snapshot. Where it was started before, it never begins anew unasked.
 async fn claim_without_files<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord) -> Result<SandboxId> {
     for _ in 0..DRAWS {
         let id = draw_id(this, None)?;

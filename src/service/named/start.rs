@@ -1,7 +1,7 @@
 //! A workspace is started: looked at first, and given its files where they are not in place.
 
 use super::create::provision;
-use super::relocate::{relocate, renew};
+use super::relocate::relocate;
 use super::{LastStart, NamedWorkspace};
 use crate::model::named::answer::{Described, Started};
 use crate::model::named::record::Chore;
@@ -53,13 +53,7 @@ async fn begin<P: Ports>(this: &NamedWorkspace<P>, request: &StartRequest) -> Re
         // It was never made.
         this.step(State::Provisioning, "it was started before it was made", |_| ())?;
         let made = match provision(this).await {
-            Ok(()) => {
-                let started = bring_up(this, start, "it was made").await;
-                if started.as_ref().is_err_and(|error| error.code() == Code::SandboxUnresponsive) {
-                    renew(this)?;
-                }
-                return started;
-            }
+            Ok(()) => return bring_up(this, start, "it was made").await,
             Err(error) => error,
         };
         fail(this, State::Failed, &made)?;
@@ -70,7 +64,9 @@ async fn begin<P: Ports>(this: &NamedWorkspace<P>, request: &StartRequest) -> Re
             Condition::Alive => {
                 let resumed = match request.fingerprint {
                     // Its snapshots are marked with that from now on.
-                    Some(_) => this.ports.workspaces()?.resume(&record.sandbox_id, &resume(&record, start)).await?,
+                    Some(_) => {
+                        this.ports.workspaces()?.resume(&record.sandbox_id, &resume_request(&record, start)).await?
+                    }
                     None => Resumed::alive(),
                 };
                 let now = this.now();
@@ -89,10 +85,39 @@ async fn begin<P: Ports>(this: &NamedWorkspace<P>, request: &StartRequest) -> Re
     bring_up(this, start, "its files are in place").await
 }
 
-/// Has the sandbox get its files.
+/// Has the sandbox get its files; or another one, where it does not answer any more.
 pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, cause: &str) -> Result<Started> {
+    let outcome = resume(this, start).await;
+    match &outcome {
+        Err(error) if error.code() == Code::SandboxUnresponsive => leave(this, error.clone()).await?,
+        _ => return done(this, outcome, cause),
+    }
+    this.step(State::Restoring, "it is started in another sandbox", |_| ())?;
+    match resume(this, start).await {
+        Err(error) if error.code() == Code::SandboxUnresponsive => {
+            // The next start finds yet another one.
+            leave(this, error.clone()).await?;
+            Err(error)
+        }
+        outcome => done(this, outcome, cause),
+    }
+}
+
+/// Leaves a sandbox that does not answer for another one.
+async fn leave<P: Ports>(this: &NamedWorkspace<P>, error: Error) -> Result<()> {
+    let is_new = this.existing()?.state == State::Provisioning;
+    fail(this, if is_new { State::Failed } else { State::Stopped }, &error)?;
+    relocate(this, Some(&error)).await.map(drop).map_err(|unmoved| error.and(unmoved.message()))
+}
+
+async fn resume<P: Ports>(this: &NamedWorkspace<P>, start: &Start) -> Result<Resumed> {
     let record = this.existing()?;
-    match this.ports.workspaces()?.resume(&record.sandbox_id, &resume(&record, start)).await {
+    this.ports.workspaces()?.resume(&record.sandbox_id, &resume_request(&record, start)).await
+}
+
+/// Keeps what a start came to.
+fn done<P: Ports>(this: &NamedWorkspace<P>, outcome: Result<Resumed>, cause: &str) -> Result<Started> {
+    match outcome {
         Ok(resumed) => {
             let now = this.now();
             let is_up = |record: &mut NamedRecord| {
@@ -107,14 +132,8 @@ pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, 
             let record = this.step(State::Active, cause, is_up)?;
             Ok(started(&record, resumed))
         }
-        Err(mut error) => {
-            let is_new = record.state == State::Provisioning;
-            if error.code() == Code::SandboxUnresponsive && !is_new {
-                match relocate(this, Some(&error)).await {
-                    Ok(_) => return Err(error),
-                    Err(unmoved) => error = error.and(unmoved.message()),
-                }
-            }
+        Err(error) => {
+            let is_new = this.existing()?.state == State::Provisioning;
             let is_unknown = matches!(error.code(), Code::WorkspaceUnavailable | Code::SandboxTimeout);
             let can_be_mended = matches!(error.code(), Code::SnapshotStale | Code::LedgerCorrupt);
             let can_be_tried_again = error.retryable() || can_be_mended || is_unknown;
@@ -128,9 +147,9 @@ pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, 
     }
 }
 
-fn resume(record: &NamedRecord, start: &Start) -> ResumeRequest {
+fn resume_request(record: &NamedRecord, start: &Start) -> ResumeRequest {
     let (address, settings) = (record.address.clone(), record.settings.clone());
-    ResumeRequest { address, settings, start: start.clone() }
+    ResumeRequest { address, settings, start: start.clone(), version: record.version }
 }
 
 fn fail<P: Ports>(this: &NamedWorkspace<P>, to: State, error: &Error) -> Result<()> {

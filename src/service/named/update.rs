@@ -36,8 +36,12 @@ pub(super) async fn update<P: Ports>(
             Err(error) if error.code() == Code::SandboxTimeout && request.current_snapshot_id.is_some() => false,
             Err(error) => return Err(error),
         };
-    let resume =
-        ResumeRequest { address: (*this.address).clone(), settings: changed.clone(), start: request.start.clone() };
+    let resume = ResumeRequest {
+        address: (*this.address).clone(),
+        settings: changed.clone(),
+        start: request.start.clone(),
+        version: record.version,
+    };
     let resume = Some(resume).filter(|_| is_up);
     let Some(snapshot_id) = &request.current_snapshot_id else {
         tell_sandboxes(this, &record, &changed).await?;

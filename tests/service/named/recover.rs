@@ -2,9 +2,10 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::model::named::standing::{ResumeRequest, Start};
 use serde_json::json;
 
-use crate::support::{Checked, MINUTE, Method, Moment, Stage, WORK, for_ever};
+use crate::support::{Checked, MINUTE, Method, Moment, Running, Stage, WORK, for_ever};
 
 /// The Worker died at the first call of `method` of an operation on `work`.
 fn died(stage: Stage, operation: Operation, method: Method, moment: Moment) -> Stage {
@@ -18,6 +19,19 @@ fn died(stage: Stage, operation: Operation, method: Method, moment: Moment) -> S
 
 fn for_ever_of(operation: Operation) -> serde_json::Value {
     if operation == Operation::CreateWorkspace { for_ever() } else { json!({}) }
+}
+
+#[test]
+fn a_start_whose_caller_died_does_nothing_after_a_later_stop() {
+    let stage = Stage::with_stopped_work();
+    let record = stage.record(WORK);
+    let (address, settings, version) = (record.address, record.settings, record.version - 2);
+    let request = ResumeRequest { address, settings, start: Start::default(), version };
+    let sandbox = stage.of(record.sandbox_id.as_str());
+    let late = Running::start_in(&stage.world, async move { sandbox.resume(request).await }).answer();
+    late.fails_as(Code::OperationInterrupted);
+    assert!(!stage.is_up(WORK));
+    stage.starts(WORK, &json!({})).unwrap();
 }
 
 #[test]

@@ -5,35 +5,49 @@ use serde_json::json;
 
 use crate::support::{Checked, FILE, HOUR, MINUTE, Method, Stage, WORK};
 
-/// A stopped workspace whose start finds a sandbox that does not answer the restore, nor the end of its container.
-fn given_up() -> (Stage, String) {
+/// A workspace whose start found a sandbox that answered neither the restore nor the end of its container.
+fn relocated() -> (Stage, String) {
     let stage = Stage::with_stopped_work();
     let former = stage.sandbox_of(WORK);
     stage.world.before(Method::RestoreBackup).nth(1).is_never_answered();
     stage.world.before(Method::Destroy).nth(1).is_never_answered();
-    let error = stage.starts(WORK, &json!({})).fails_as(Code::SandboxUnresponsive);
-    assert!(error.retryable(), "{error}");
+    stage.starts(WORK, &json!({})).unwrap();
     (stage, former)
 }
 
 #[test]
 fn a_sandbox_that_answers_neither_the_restore_nor_its_end_is_left_for_another_one() {
-    let (stage, former) = given_up();
+    let (stage, former) = relocated();
     let record = stage.record(WORK);
     assert_ne!(record.sandbox_id.as_str(), former);
-    assert_eq!((stage.state(WORK), record.former[0].as_str()), ("stopped", former.as_str()));
-    assert_eq!(stage.described(WORK).unwrap()["problem"]["code"], "SANDBOX_UNRESPONSIVE");
-    stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!((stage.state(WORK), record.former[0].as_str()), ("active", former.as_str()));
     assert_eq!(stage.file(WORK).as_deref(), Some("first"));
     stage.passes(3 * HOUR);
     stage.assert_settled();
 }
 
 #[test]
-fn the_snapshots_of_the_former_sandbox_stay_reachable() {
-    let (stage, former) = given_up();
-    let [snapshot] = stage.snapshots_of(&former).try_into().unwrap();
+fn a_start_tries_two_sandboxes_and_answers() {
+    let stage = Stage::with_stopped_work();
+    let former = stage.sandbox_of(WORK);
+    stage.world.before(Method::RestoreBackup).is_never_answered();
+    stage.world.before(Method::Destroy).is_never_answered();
+    let error = stage.starts(WORK, &json!({})).fails_as(Code::SandboxUnresponsive);
+    assert!(error.retryable(), "{error}");
+    assert_eq!((stage.state(WORK), stage.world.count(Method::RestoreBackup)), ("stopped", 2));
+    assert_eq!(stage.described(WORK).unwrap()["problem"]["code"], "SANDBOX_UNRESPONSIVE");
+    stage.world.goes_well();
     stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!((stage.file(WORK).as_deref(), stage.record(WORK).former.len()), (Some("first"), 2));
+    assert_eq!(stage.record(WORK).former[1].as_str(), former);
+    stage.passes(3 * HOUR);
+    stage.assert_settled();
+}
+
+#[test]
+fn the_snapshots_of_the_former_sandbox_stay_reachable() {
+    let (stage, former) = relocated();
+    let [snapshot] = stage.snapshots_of(&former).try_into().unwrap();
     stage.saves(WORK, "later");
     stage.goes_back(WORK, &json!(snapshot)).unwrap();
     stage.starts(WORK, &json!({})).unwrap();
@@ -57,9 +71,8 @@ fn a_sandbox_that_does_not_answer_two_restores_is_left_for_another_one() {
     let id = stage.sandbox_of(WORK);
     stage.world.before(Method::RestoreBackup).first(2).is_never_answered();
     stage.starts(WORK, &json!({})).fails_as(Code::SandboxTimeout);
-    stage.starts(WORK, &json!({})).fails_as(Code::SandboxUnresponsive);
-    assert_ne!(stage.sandbox_of(WORK), id);
     stage.starts(WORK, &json!({})).unwrap();
+    assert_ne!(stage.sandbox_of(WORK), id);
     assert_eq!(stage.file(WORK).as_deref(), Some("first"));
 }
 
@@ -128,9 +141,8 @@ fn going_back_is_a_way_out_of_a_sandbox_that_answers_nothing() {
 
 #[test]
 fn a_former_sandbox_that_answers_nothing_keeps_no_call_waiting() {
-    let (stage, former) = given_up();
+    let (stage, former) = relocated();
     stage.world.falls_silent(&former);
-    stage.starts(WORK, &json!({})).unwrap();
     let alarm = stage.named(WORK);
     let mut ringing = crate::support::Running::start_in(&stage.world, async move { alarm.alarm().await });
     assert!(!ringing.is_done(), "it waits for the former one");

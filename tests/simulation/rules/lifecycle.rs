@@ -182,15 +182,16 @@ fn is_filled(world: &Rc<World>, id: &SandboxId) {
     }
 }
 
-/// A backup is applied to a sandbox.
-pub fn is_restored_into(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
+/// A backup is applied to a sandbox, which was asked for then. What is written after that is at the writer's own risk: nobody can
+/// take it back.
+pub fn is_restored_into(world: &Rc<World>, id: &SandboxId, backup: &BackupId, asked_at: i64) {
     if !world.stands(id) {
         if world.with(id, |sandbox, _| sandbox.is_somebodys) {
             world.violated("rule 2, no restore into what exists", &format_args!("{backup} into {id}"));
         }
         return;
     }
-    let since = world.busy_since(id);
+    let since = world.busy_since(id).min(asked_at);
     let problem = world.with(id, |sandbox, _| {
         let container = sandbox.container.as_ref().unwrap();
         match &container.stamp {

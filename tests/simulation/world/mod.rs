@@ -275,12 +275,30 @@ impl World {
         service: Service,
         begin: impl FnOnce(Rc<Self>) -> F,
     ) -> Result<T, Failure> {
+        let hangs = self.hangs(service);
+        self.change_or_hang(service, hangs, begin).await
+    }
+
+    /// As [`change`](Self::change), for what is always answered within its time limit, unless the answer is lost.
+    async fn change_in_time<T: 'static, F: Future<Output = Result<T, Failure>> + 'static>(
+        self: &Rc<Self>,
+        service: Service,
+        begin: impl FnOnce(Rc<Self>) -> F,
+    ) -> Result<T, Failure> {
+        self.change_or_hang(service, false, begin).await
+    }
+
+    async fn change_or_hang<T: 'static, F: Future<Output = Result<T, Failure>> + 'static>(
+        self: &Rc<Self>,
+        service: Service,
+        hangs: bool,
+        begin: impl FnOnce(Rc<Self>) -> F,
+    ) -> Result<T, Failure> {
         self.reach(service).await?;
         let change = begin(Rc::clone(self));
         let (sender, answer) = oneshot::channel();
         let world = Rc::clone(self);
         let is_lost = self.strikes(self.weather.lost);
-        let hangs = self.hangs(service);
         self.executor.spawn(0, async move {
             if hangs && world.chance.one_in(2) {
                 // Whatever stands behind it in line waits as well.

@@ -29,6 +29,7 @@ impl Outside {
         id: &SandboxId,
         act: impl FnOnce(&Rc<World>, &SandboxId) -> Result<T, Failure> + 'static,
     ) -> Result<T, Failure> {
+        let stands = self.stands(id);
         let id = id.clone();
         let act = async move |world: Rc<World>| {
             let number = world.started(&id).await;
@@ -36,7 +37,12 @@ impl Outside {
             world.goes_on(&id, number)?;
             act(&world, &id)
         };
-        self.change(Service::Sandboxes, act).await
+        if stands {
+            return self.change(Service::Sandboxes, act).await;
+        }
+        // One that comes late may wake a sandbox without a name when nothing is in doubt any more: only a marker in each of its
+        // containers would tell.
+        self.change_in_time(Service::Sandboxes, act).await
     }
 }
 
@@ -141,7 +147,7 @@ impl Visit for Visiting<'_> {
     }
 
     async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
-        let (id, backup) = (self.id.clone(), backup.id().clone());
+        let (id, backup, asked_at) = (self.id.clone(), backup.id().clone(), self.outside.now());
         let apply = |world: Rc<World>| {
             let (before, done) = world.stand_in_line(&id);
             async move {
@@ -157,7 +163,7 @@ impl Visit for Visiting<'_> {
                 let number = world.started(&id).await;
                 world.moment().await;
                 world.goes_on(&id, number)?;
-                lifecycle::is_restored_into(&world, &id, &backup);
+                lifecycle::is_restored_into(&world, &id, &backup, asked_at);
                 world.inside(&id, |container, _| {
                     // What is mounted over the directory hides what the image has there.
                     container.files.remove(&OF_IMAGE);

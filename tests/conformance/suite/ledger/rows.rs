@@ -70,6 +70,7 @@ pub fn workspace() -> WorkspaceRecord {
             filling: Some(LOOSE),
             restoring: true,
             end_unanswered: true,
+            version: 7,
             opened_at: Some(minute(1)),
             image: Some("0.12.10 0123456789abcdef".into()),
             baseline: Some("ab".repeat(32)),
