@@ -34,7 +34,7 @@ fn entries(page: &Page) -> Vec<&str> {
 #[test]
 fn every_code_has_exactly_one_entry_and_no_entry_is_without_a_code() {
     let page = errors();
-    let mut expected: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).chain(of_clients()).collect();
+    let mut expected: Vec<&str> = Code::ALL.iter().map(Code::as_str).chain(of_clients()).collect();
     expected.sort_unstable();
     assert_eq!(entries(&page), expected, "and they are in the order of the alphabet");
 }

@@ -10,7 +10,7 @@ use super::support::cases;
 
 #[test]
 fn every_code_is_its_own() {
-    let texts: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    let texts: BTreeSet<_> = Code::ALL.iter().map(Code::as_str).collect();
     assert_eq!(texts.len(), Code::ALL.len());
 }
 
@@ -48,7 +48,7 @@ fn only_what_may_pass_is_to_be_tried_again() {
 
 #[test]
 fn these_codes_may_pass_and_no_others() {
-    let passing: Vec<_> = Code::ALL.iter().filter(|code| code.retryable()).map(|code| code.as_str()).collect();
+    let passing: Vec<_> = Code::ALL.iter().filter(|code| code.retryable()).map(Code::as_str).collect();
     let expected = [
         "SNAPSHOT_BUSY",
         "DIRECTORY_UNAVAILABLE",
@@ -68,7 +68,7 @@ fn these_codes_may_pass_and_no_others() {
 
 #[test]
 fn the_messages_of_these_codes_may_quote_what_a_caller_sent_or_what_is_in_a_sandbox() {
-    let quoting: Vec<_> = Code::ALL.iter().filter(|code| code.may_quote()).map(|code| code.as_str()).collect();
+    let quoting: Vec<_> = Code::ALL.iter().filter(|code| code.may_quote()).map(Code::as_str).collect();
     let expected = [
         "INVALID_ARGUMENT",
         "INVALID_SANDBOX_ID",

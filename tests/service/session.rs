@@ -49,6 +49,7 @@ fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // Callers make it on the spot.
 fn merged(mut base: Value, further: Value) -> Value {
     base.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
     base
