@@ -76,7 +76,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         lifecycle::to_the_end(self, lifecycle::retire::retire(self.clone(), address)).await
     }
 
-    /// Notes where this sandbox comes from, what it stands for, and the marker of its container; `false` when the id is somebody else's already.
+    /// Notes where this sandbox comes from, what it stands for, and the marker of its container; `false` when the id is taken.
     pub fn claim(
         &self,
         root_id: &SandboxId,

@@ -1,6 +1,6 @@
 //! Snapshots that are much smaller than the one before.
 //!
-//! The container is the sandbox's own, so somebody deleted the files: the snapshot counts. But that may have been a mistake, and
+//! The container is the sandbox's own, so the files were deleted in it: the snapshot counts. But that may have been a mistake, and
 //! retention must not make it final: the snapshot before is spared until there is another one, or for some days.
 
 use super::CloudflareSandboxSnapshotter;

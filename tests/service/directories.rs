@@ -12,9 +12,9 @@ const IN_USE: [&str; 4] = ["/tmp", "/tmp/", "/var/tmp", "/tmp/sandbox-internal"]
 /// A stage in production mode with a snapshot of the directory `/tmp`, which an earlier release has taken.
 fn with_snapshot_of_tmp() -> (Stage, Value) {
     let stage = Stage::configured(false);
-    stage.world.writes("agent-42", "/tmp/work/file", "first");
+    stage.world.writes("agent-42", "/tmp/own/file", "first");
     stage.world.pass(60_000);
-    let taken = stage.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42", "dir": "/tmp/work" })).unwrap();
+    let taken = stage.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42", "dir": "/tmp/own" })).unwrap();
     let id = SnapshotRef::decode(&taken).unwrap().snapshot_id().clone();
     let ledger = stage.ledger("agent-42");
     let mut row = serde_json::to_value(ledger.snapshot(&id).unwrap().unwrap()).unwrap();
@@ -56,8 +56,8 @@ fn a_backup_of_a_directory_in_use_is_not_imported() {
 #[test]
 fn a_directory_of_ones_own_under_tmp_is_captured() {
     let stage = Stage::with_sandbox();
-    stage.world.writes("agent-42", "/tmp/work/file", "first");
-    stage.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42", "dir": "/tmp/work" })).unwrap();
+    stage.world.writes("agent-42", "/tmp/own/file", "first");
+    stage.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42", "dir": "/tmp/own" })).unwrap();
 }
 
 #[test]
@@ -74,5 +74,5 @@ fn a_stored_snapshot_of_a_directory_in_use_is_not_restored_where_that_would_not_
     stage.world.forget_calls();
     stage.run(Operation::Restore, &snapshot).fails_as(Code::InvalidDirectory);
     assert_eq!(stage.world.count(Method::RestoreBackup), 0);
-    assert!(stage.world.files("agent-42").unwrap().contains_key("/tmp/work/file"));
+    assert!(stage.world.files("agent-42").unwrap().contains_key("/tmp/own/file"));
 }

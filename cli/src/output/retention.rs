@@ -94,7 +94,7 @@ impl Show for Sweep {
             (self.young, "too young"),
             (self.unmarked, "an application's own"),
             (self.failed, "could not be looked at or deleted"),
-            (self.unowned, "archives without metadata, owned by nobody"),
+            (self.unowned, "archives without metadata, without an owner"),
             (self.seen, "in the bucket"),
         ];
         let table =
