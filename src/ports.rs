@@ -137,7 +137,8 @@ pub trait Sandboxes {
     /// Says how long the container may be idle before it goes to sleep, in seconds; `None` is for ever. Starts nothing.
     fn keep_awake(&self, id: &SandboxId, seconds: Option<u64>) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Sets environment variables of everything that runs in the container from now on, or takes them away. Starts nothing.
+    /// Sets environment variables of everything that runs in the container from now on, or takes them away. Where the sandbox
+    /// remembers a session, the SDK does it there, and starts the container for that.
     fn set_env(
         &self,
         id: &SandboxId,
@@ -202,7 +203,8 @@ pub trait Sandboxes {
     /// put on the container. What can't be told in time counts as changed.
     fn stirred(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>>;
 
-    /// Runs a command in the directory, in the container that carries the stamp; `None` when another one runs.
+    /// Runs a command in the directory with variables that hold for it alone, in the container that carries the stamp; `None` when
+    /// another one runs.
     fn run_hook(
         &self,
         id: &SandboxId,
@@ -210,6 +212,7 @@ pub trait Sandboxes {
         dir: &Directory,
         name: &str,
         hook: &Hook,
+        env: &BTreeMap<String, String>,
     ) -> impl Future<Output = Result<Option<HookRun>, Failure>>;
 
     /// Makes, lists, restores or compares checkpoints of the directory, or says why that was refused. A container that isn't

@@ -62,12 +62,18 @@ impl Stubs {
 
     /// Runs a command outside of any session, and answers what it printed. Variables that were set are set for it too.
     async fn run(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
-        self.run_as_it_is(id, &[PRELUDE, command].concat(), millis).await
+        self.run_with(id, &[PRELUDE, command].concat(), millis, &BTreeMap::new()).await
     }
 
-    /// The same, without the prelude.
-    async fn run_as_it_is(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
-        let options = json!({ "origin": "internal", "timeout": millis });
+    /// The same with variables of its own, and without the prelude.
+    async fn run_with(
+        &self,
+        id: &SandboxId,
+        command: &str,
+        millis: u32,
+        env: &BTreeMap<String, String>,
+    ) -> Result<String, Failure> {
+        let options = json!({ "origin": "internal", "timeout": millis, "env": env });
         let arguments = [json!(command), json!(NO_SESSION), options];
         printed(command, millis, self.call(id, "execWithSessionToken", &arguments).await)
     }
@@ -277,10 +283,11 @@ impl Sandboxes for Stubs {
         dir: &Directory,
         name: &str,
         hook: &Hook,
+        env: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
         let millis = hook.timeout_seconds.saturating_mul(1000).saturating_add(HOOK_MARGIN_MILLIS);
         let command = scripts::hook(stamp, dir, hook);
-        let run = self.run_as_it_is(id, &command, millis);
+        let run = self.run_with(id, &command, millis, env);
         let limit = Duration::from_millis(millis.saturating_add(ANSWER_MARGIN_MILLIS).into());
         let stdout = match select(pin!(run), pin!(timer::sleep(limit))).await {
             Either::Left((stdout, _)) => stdout?,

@@ -273,9 +273,10 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         dir: &Directory,
         name: &str,
         hook: &Hook,
+        env: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
         let kind = CallKind::Hook(hook.timeout_seconds);
-        within(&*self.clock, kind, self.sandboxes.run_hook(id, stamp, dir, name, hook)).await
+        within(&*self.clock, kind, self.sandboxes.run_hook(id, stamp, dir, name, hook, env)).await
     }
 
     async fn checkpoint(

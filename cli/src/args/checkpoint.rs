@@ -27,7 +27,7 @@ Example:
 Examples:
   snapshotter checkpoint diff agent-42 before-refactoring
   snapshotter checkpoint diff agent-42 before-refactoring > changes.patch
-  CLICOLOR_FORCE=1 snapshotter checkpoint diff agent-42 before-refactoring | less -R")]
+  CLICOLOR_FORCE=1 snapshotter checkpoint diff agent-42 step-3 | less -R")]
     Diff(Diff),
 }
 

@@ -266,7 +266,7 @@ pub struct HaltRequest {
     /// What runs in it before that, in this order, by the names of the hooks.
     #[serde(default)]
     pub hooks: Vec<(String, Hook)>,
-    /// The environment that these see: the sandbox's object may have forgotten it.
+    /// The variables that these see.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// The version of the workspace's record.

@@ -2,8 +2,6 @@
 //!
 //! What can't be captured is not ended.
 
-use std::collections::BTreeMap;
-
 use super::capture::{capture, save};
 use super::resume::MARGIN;
 use super::{Sight, hooks, is_not_superseded, settled_look};
@@ -36,11 +34,8 @@ pub(in crate::service) async fn halt<P: Ports>(
         Sight::Alive(stamp) => {
             halted.was_asleep = false;
             let dir = this.standing()?.dir;
-            if !request.hooks.is_empty() && !request.env.is_empty() {
-                set_env(&this, &request.env).await?;
-            }
             for (name, hook) in &request.hooks {
-                halted.hooks.push(hooks::run(&this, &stamp, &dir, name, hook).await?);
+                halted.hooks.push(hooks::run(&this, &stamp, &dir, name, hook, &request.env).await?);
             }
             if request.snapshot {
                 match capture(&this).await {
@@ -76,10 +71,4 @@ pub(super) async fn sleeps<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> 
         kept.map_err(|failure| from_sandbox(failure, &this.id, During::Destroy))
     })
     .await
-}
-
-async fn set_env<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, env: &BTreeMap<String, String>) -> Result<()> {
-    let env = env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
-    let set = this.ports.sandboxes()?.set_env(&this.id, &env).await;
-    set.map_err(|failure| from_sandbox(failure, &this.id, During::Hook))
 }

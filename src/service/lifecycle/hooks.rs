@@ -1,5 +1,7 @@
 //! Commands that run in the sandbox.
 
+use std::collections::BTreeMap;
+
 use crate::model::named::Stamp;
 use crate::model::named::answer::HookRun;
 use crate::model::named::settings::{Hook, OnFailure};
@@ -8,7 +10,7 @@ use crate::ports::{Ports, Sandboxes};
 use crate::service::failures::{During, from_sandbox};
 use crate::service::{CloudflareSandboxSnapshotter, arrival};
 
-/// Runs a hook in the container with the stamp.
+/// Runs a hook in the container with the stamp, with the workspace's variables: the sandbox's object may have forgotten them.
 ///
 /// # Errors
 /// [`Code::HookFailed`], with what it printed, where its failure is to be one; [`Code::OperationInterrupted`] where another container runs.
@@ -18,8 +20,9 @@ pub(super) async fn run<P: Ports>(
     dir: &Directory,
     name: &str,
     hook: &Hook,
+    env: &BTreeMap<String, String>,
 ) -> Result<HookRun> {
-    let ran = this.ports.sandboxes()?.run_hook(&this.id, stamp, dir, name, hook).await;
+    let ran = this.ports.sandboxes()?.run_hook(&this.id, stamp, dir, name, hook, env).await;
     let run = match ran {
         Ok(Some(run)) => run,
         Ok(None) => return Err(another_container(this)),

@@ -12,7 +12,7 @@ use super::source::{Source, source};
 use super::{Sight, is_not_retired, is_not_superseded, look, look_after, settled_look, stale, stamp, unresponsive};
 use crate::model::named::standing::{Begun, How, OnDiverged, ResumeRequest, Resumed};
 use crate::model::named::{Settings, Stamp};
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, Status};
 use crate::ports::{Clock, Ports, Sandboxes, Visit};
 use crate::service::failures::{During, from_sandbox};
 use crate::service::planted::{Bug, planted};
@@ -135,7 +135,7 @@ async fn fill<P: Ports>(
         Source::Nothing => Vec::new(),
         Source::Snapshot { .. } => stale::outside(&depends_on.files, dir),
     };
-    take_away(this, request).await?;
+    set_env_ahead(this, request).await?;
     // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
     drop(this.ports.sandboxes()?.probe(&this.id, dir).await);
     let (nonce, Begun { survey, hashes }) = stamp::begin(this, dir, &files).await?;
@@ -148,7 +148,6 @@ async fn fill<P: Ports>(
     })?;
     let answer = match source {
         Source::Nothing => {
-            set_env(this, request).await?;
             stamp::step(this, &filling, &filled).await?;
             resumed(How::Empty)
         }
@@ -158,7 +157,6 @@ async fn fill<P: Ports>(
             let visit = this.ports.sandboxes()?.visit(&this.id);
             let restored = visit.restore_backup(&stored.backup, stored.size_bytes).await;
             restored.map_err(|failure| from_sandbox(failure, &this.id, During::Restore))?;
-            set_env(this, request).await?;
             arrival::arrived(this, &visit, &this.id, stored, &filling, &filled).await?;
             Resumed { snapshot_id: Some(snapshot_id.clone()), stale, ..resumed(How::Restored) }
         }
@@ -177,31 +175,34 @@ async fn configure<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &R
     .await
 }
 
-/// Sets the environment. Where the sandbox remembers a session, the SDK opens it for that, in the directory that is there then:
-/// so the files have to be there before.
+/// Sets the environment.
 async fn set_env<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<()> {
-    let env = environment(&request.settings, this.standing()?.variables);
-    this.stand(|standing| standing.variables = env.keys().cloned().collect())?;
+    let before = this.standing()?.variables;
+    let env = environment(&request.settings, before);
     if env.is_empty() {
         return Ok(());
     }
+    this.stand(|standing| standing.variables = env.keys().cloned().collect())?;
     retry(&*this.ports, &Abort::never(), async || {
         let set = this.ports.sandboxes()?.set_env(&this.id, &env).await;
         set.map_err(|failure| from_sandbox(failure, &this.id, During::Start))
     })
-    .await
+    .await?;
+    this.stand(|standing| standing.variables = request.settings.env.keys().cloned().collect())
 }
 
-/// Takes away the variables that are not set any more. The container inherits those that its sandbox knows when it starts, so this
-/// comes before; and where that opened a session, it ends with its container.
-async fn take_away<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<()> {
-    let env = &request.settings.env;
-    if this.standing()?.variables.iter().all(|name| env.contains_key(name)) {
+/// Sets the environment that the next container inherits. Where the sandbox remembers a session, the SDK starts a container for
+/// that and opens the session in it, in the directory that is there before the files are: so that container is ended.
+async fn set_env_ahead<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ResumeRequest) -> Result<()> {
+    if this.standing()?.variables.is_empty() && request.settings.env.is_empty() {
         return Ok(());
     }
     set_env(this, request).await?;
-    destroy(this, &this.id).await?;
-    this.stand(|standing| standing.variables = env.keys().cloned().collect())
+    let state = this.ports.sandboxes()?.state(&this.id).await;
+    if state.map_err(|failure| from_sandbox(failure, &this.id, During::Look))?.status == Status::Down {
+        return Ok(());
+    }
+    destroy(this, &this.id).await
 }
 
 /// The environment: what is set, and what was set before and is not any more.
@@ -219,9 +220,9 @@ async fn finish<P: Ports>(
     nonce: String,
     mut answer: Resumed,
 ) -> Result<Resumed> {
-    let Settings { dir, hooks, .. } = &request.settings;
+    let Settings { dir, hooks, env, .. } = &request.settings;
     if let Some(hook) = &hooks.after_start {
-        answer.hooks.push(hooks::run(this, filled, dir, "afterStart", hook).await?);
+        answer.hooks.push(hooks::run(this, filled, dir, "afterStart", hook, env).await?);
     }
     if !filled.is_ready() {
         stamp::step(this, filled, &Stamp::Ready(nonce)).await?;

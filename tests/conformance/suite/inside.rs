@@ -352,7 +352,12 @@ async fn a_hook_tells_its_exit_code(world: &impl World) {
     let stamp = stamped(world, &id).await;
     for (name, code) in [("afterStart", 0), ("beforeStop", 3), ("onTimeout", 124), ("it's", 137)] {
         let hook = hook(&format!("exit {code}"), 60);
-        let run = world.sandboxes().run_hook(&id, &stamp, &workspace(), name, &hook).await.unwrap().unwrap();
+        let run = world
+            .sandboxes()
+            .run_hook(&id, &stamp, &workspace(), name, &hook, &BTreeMap::new())
+            .await
+            .unwrap()
+            .unwrap();
         let expected = HookRun {
             hook: name.into(),
             ok: code == 0,
@@ -369,7 +374,12 @@ async fn a_hook_runs_in_the_container_that_is_meant_and_in_no_other(world: &impl
     let id = world.sandbox("agent");
     let run = async |stamp: &Stamp| {
         let hook = hook("exit 1", 60);
-        world.sandboxes().run_hook(&id, stamp, &workspace(), "afterStart", &hook).await.unwrap().is_some()
+        world
+            .sandboxes()
+            .run_hook(&id, stamp, &workspace(), "afterStart", &hook, &BTreeMap::new())
+            .await
+            .unwrap()
+            .is_some()
     };
     assert!(!run(&Stamp::Ready("k3f9x2ab".into())).await, "it has none");
     let stamp = stamped(world, &id).await;

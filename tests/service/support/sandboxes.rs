@@ -301,13 +301,14 @@ impl Sandboxes for World {
         dir: &Directory,
         name: &str,
         hook: &Hook,
+        env: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
         let run = || {
             let is_meant = || self.started(id.as_str(), |container| container.stamp.as_ref() == Some(stamp));
             if !is_meant() {
                 return Ok(None);
             }
-            let (sandbox, env) = (id.to_string(), self.env_of(id.as_str()));
+            let (sandbox, env) = (id.to_string(), self.env_of(id.as_str()).into_iter().chain(env.clone()).collect());
             let call = HookCall { sandbox, name: name.into(), dir: dir.to_string(), env };
             self.hooks.borrow_mut().push(call.clone());
             let planned = self.commands.borrow().get(&hook.command).cloned();

@@ -369,6 +369,7 @@ impl Sandboxes for Outside {
         _: &Directory,
         name: &str,
         hook: &Hook,
+        _: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
         let (id, stamp, name, hook) = (id.clone(), stamp.clone(), name.to_owned(), hook.clone());
         let run = async move |world: Rc<World>| {
