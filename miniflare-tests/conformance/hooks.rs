@@ -51,14 +51,18 @@ async fn a_hook_runs_in_its_directory_with_nothing_to_read(real: &Real) {
     real.writes(&sandbox.id, "/workspace/make", "").await;
     assert!(sandbox.runs(r#"mkdir "it's \"here\" \$x""#).await.ok);
     let dir = Directory::parse(path).unwrap();
-    let ran = real.sandboxes().run_hook(&sandbox.id, &sandbox.stamp, &dir, "x", &hook("pwd; cat; echo end", 5)).await;
+    let ran = real
+        .sandboxes()
+        .run_hook(&sandbox.id, &sandbox.stamp, &dir, "x", &hook("pwd; cat; echo end", 5), &BTreeMap::new())
+        .await;
     assert_eq!(ran.unwrap().unwrap().output, format!("{path}\nend\n"));
 }
 
 async fn a_hook_whose_directory_is_missing_fails(real: &Real) {
     let sandbox = Sandbox::of(real).await;
     let dir = Directory::parse("/workspace/none").unwrap();
-    let ran = real.sandboxes().run_hook(&sandbox.id, &sandbox.stamp, &dir, "x", &hook("echo no", 5)).await;
+    let ran =
+        real.sandboxes().run_hook(&sandbox.id, &sandbox.stamp, &dir, "x", &hook("echo no", 5), &BTreeMap::new()).await;
     let run = ran.unwrap().unwrap();
     assert!(!run.ok && run.output.contains("/workspace/none: No such file"), "{run:?}");
 }
@@ -92,7 +96,10 @@ async fn a_command_is_one_text_whatever_is_in_it(real: &Real) {
 async fn a_hook_of_another_container_does_nothing(real: &Real) {
     let sandbox = Sandbox::of(real).await;
     let other = Stamp::Ready("another".into());
-    let ran = real.sandboxes().run_hook(&sandbox.id, &other, &workspace(), "x", &hook("touch done", 5)).await;
+    let ran = real
+        .sandboxes()
+        .run_hook(&sandbox.id, &other, &workspace(), "x", &hook("touch done", 5), &BTreeMap::new())
+        .await;
     assert_eq!(ran, Ok(None));
     assert_eq!(real.reads(&sandbox.id, "/workspace/done").await, None);
 }
@@ -208,7 +215,11 @@ impl<'a> Sandbox<'a> {
 
     async fn runs_for(&self, seconds: u32, command: &str) -> HookRun {
         let hook = hook(command, seconds);
-        let ran = self.real.sandboxes().run_hook(&self.id, &self.stamp, &workspace(), "afterStart", &hook).await;
+        let ran = self
+            .real
+            .sandboxes()
+            .run_hook(&self.id, &self.stamp, &workspace(), "afterStart", &hook, &BTreeMap::new())
+            .await;
         ran.unwrap().unwrap()
     }
 }
