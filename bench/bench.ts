@@ -14,6 +14,7 @@ import { growth } from './measures/growth.ts';
 import { list } from './measures/list.ts';
 import { size } from './measures/size.ts';
 import { start } from './measures/start.ts';
+import { trees } from './measures/trees.ts';
 import type { Outcome, Row } from './results.ts';
 import { World, type Kind } from './world.ts';
 
@@ -27,6 +28,7 @@ export const MEASURES: Record<string, Measure> = {
   fork,
   growth,
   checkpoints,
+  trees,
 };
 
 /** What is written to results.json. */
