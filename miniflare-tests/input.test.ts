@@ -253,7 +253,11 @@ for (const [method, { of, takes }] of Object.entries(OPERATIONS)) {
           [altered(({ ref }) => (ref.signature = `${ref.signature}x`)), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.signature = '')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.snapshotId = 'snap-0000000000000000')), 'REF_MISMATCH'],
-          [altered(({ ref }) => (ref.originId = 'another')), 'REF_MISMATCH'],
+          // Another sandbox is asked then, and the caller may not ask that.
+          [
+            altered(({ ref }) => (ref.originId = 'another')),
+            'session' in takes ? 'CROSS_SESSION' : 'REF_MISMATCH',
+          ],
           [altered(({ ref }) => (ref.rootId = 'another')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.backup.id = 'another')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.createdAt = '2020-01-01T00:00:00.000Z')), 'REF_MISMATCH'],
