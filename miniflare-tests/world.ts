@@ -259,6 +259,13 @@ export class World implements AsyncDisposable {
     return this.#value({ do: 'sandbox', id, method, args });
   }
 
+  /** Runs a command in a session of the application's own, which is made where it is not there; it must succeed. */
+  async execIn(id: string, session: string, command: string): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.#value({ do: 'session', id, session, command });
+    assert.equal(exitCode, 0, stderr);
+    return lines(stdout);
+  }
+
   /** A backup that the application makes itself, of /workspace where the options say nothing else. */
   backUp(id: string, options: object = {}): Promise<{ id: string; dir: string }> {
     const ofMode = this.mode === 'local' ? { localBucket: true } : {};

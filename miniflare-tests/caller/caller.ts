@@ -47,6 +47,13 @@ export class Caller extends DurableObject<Env> {
         const sandbox = getSandbox(this.env.Sandbox, step.id) as unknown as Methods;
         return sandbox[step.method]?.(...step.args);
       }
+      case 'session': {
+        // Of an application that makes it where it is not there.
+        const sandbox = getSandbox(this.env.Sandbox, step.id);
+        const made = sandbox.createSession({ id: step.session });
+        const session = await made.catch(() => sandbox.getSession(step.session));
+        return session.exec(step.command);
+      }
       case 'hex':
         return this.env.Sandbox.idFromName(step.id).toString();
       case 'objects':

@@ -9,6 +9,7 @@ export type Step =
     }
   | { do: 'abort' }
   | { do: 'sandbox'; id: string; method: string; args: unknown[] }
+  | { do: 'session'; id: string; session: string; command: string }
   | { do: 'hex'; id: string }
   | { do: 'objects' }
   | { do: 'read' | 'delete'; key: string }
