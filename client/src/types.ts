@@ -211,7 +211,7 @@ export interface Compression {
    * - `zstd`: The smallest at a fair speed.
    */
   format?: 'gzip' | 'lz4' | 'zstd';
-  /** How many threads work on it; at least 1. */
+  /** How many threads work on it. */
   threads?: number;
 }
 

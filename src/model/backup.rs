@@ -162,10 +162,15 @@ pub struct Compression {
     /// The algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<CompressionFormat>,
-    /// How many threads work on it; at least 1.
+    /// How many threads work on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = u32::MAX)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_THREADS)))]
     pub threads: Option<std::num::NonZeroU32>,
+}
+
+impl Compression {
+    /// The most threads that are asked for: more than any container has processors, and as many as `mksquashfs` takes anywhere.
+    pub const MAX_THREADS: u32 = 64;
 }
 
 /// The compression algorithms that the SDK knows.

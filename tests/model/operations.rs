@@ -258,6 +258,13 @@ fn a_sweep_waits_a_day_where_nothing_is_said() {
 }
 
 #[test]
+fn a_sweep_waits_no_longer_than_an_expiration_is() {
+    let waits = |seconds: u64| SweepRequest::decode(&json!({ "graceSeconds": seconds }));
+    assert!(waits(SweepRequest::MAX_GRACE).is_ok());
+    invalid(told(waits(SweepRequest::MAX_GRACE + 1)), "a grace period that is too long");
+}
+
+#[test]
 fn a_policy_is_checked_when_it_comes_in() {
     let decode = |policy: Value| PolicyRequest::decode(&json!({ "sandboxId": "agent-42", "policy": policy }));
     assert_eq!(decode(json!({})).unwrap().policy, Policy::default());

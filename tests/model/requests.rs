@@ -124,6 +124,7 @@ fn a_value_of_a_wrong_type_is_named_by_its_path() {
         ("compression", json!({ "threads": 0 }), "compression"),
         ("compression", json!({ "threads": 1.5 }), "compression"),
         ("compression", json!({ "level": 9 }), "compression"),
+        ("compression", json!({ "threads": 65 }), "compression.threads"),
     ];
     for (field, value, path) in wrong {
         let message = invalid(field, value.clone());

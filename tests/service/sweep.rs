@@ -3,6 +3,7 @@
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::answer::MAX_UNOWNED;
 use sandbox_snapshotter::model::record::WorkspaceRecord;
+use sandbox_snapshotter::model::request::SweepRequest;
 use sandbox_snapshotter::model::{Code, Failure};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
@@ -91,7 +92,7 @@ fn how_young_is_for_the_caller_to_say() {
 #[test]
 fn no_grace_is_too_long_to_be_waited_for() {
     let stage = with_orphans(1);
-    assert_eq!(sweep(&stage, &json!({ "graceSeconds": u64::MAX }))["young"], 1);
+    assert_eq!(sweep(&stage, &json!({ "graceSeconds": SweepRequest::MAX_GRACE }))["young"], 1);
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl SnapshotRequest {
         let replace = fields.flag("replace")?;
         let expiration_seconds = fields.number("expirationSeconds")?;
         let (excludes, gitignore) = (fields.texts("excludes")?, fields.choice("gitignore")?);
-        let compression = fields.object("compression")?;
+        let compression: Option<Compression> = fields.object("compression")?;
         let (wake, adopt, fresh) = (fields.flag("wake")?, fields.flag("adopt")?, fields.flag("fresh")?);
         let key = fields.text("idempotencyKey")?;
         let (session, allow) = (fields.text("session")?, fields.flag("allowCrossSession")?);
@@ -127,6 +127,14 @@ impl SnapshotRequest {
             session: Session::checked(session.as_deref(), allow)?,
             aside: false,
         };
+        if let Some(threads) = request.compression.and_then(|compression| compression.threads)
+            && threads.get() > Compression::MAX_THREADS
+        {
+            return Err(invalid(
+                &format!("`compression.threads` is {threads}"),
+                &format!("Give 1 to {} threads.", Compression::MAX_THREADS),
+            ));
+        }
         if request.excludes.iter().any(|pattern| pattern.is_empty() || pattern.contains(['\0', '\n'])) {
             return Err(invalid(
                 "`excludes` has a pattern that is empty or contains a null byte or a line break",

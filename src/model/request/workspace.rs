@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::fields::Fields;
 use super::invalid;
-use crate::model::policy::Policy;
+use crate::model::policy::{MAX_EXPIRATION, Policy};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
@@ -273,7 +273,7 @@ pub struct SweepRequest {
     /// Whether only to count.
     pub dry_run: bool,
     /// How old a backup must be, in seconds, to be swept.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = Self::GRACE)))]
+    #[cfg_attr(feature = "schema", schemars(range(max = Self::MAX_GRACE), extend("default" = Self::GRACE)))]
     pub grace_seconds: u64,
 }
 
@@ -286,12 +286,21 @@ impl Default for SweepRequest {
 impl SweepRequest {
     /// One day.
     pub const GRACE: u64 = 24 * 3600;
+    /// The longest grace period: that of the longest expiration.
+    pub const MAX_GRACE: u64 = MAX_EXPIRATION;
 
     /// Decodes `{dryRun?, graceSeconds?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let (dry_run, grace_seconds) = (fields.flag("dryRun")?, fields.number("graceSeconds")?);
         fields.end()?;
-        Ok(Self { dry_run, grace_seconds: grace_seconds.unwrap_or(Self::GRACE) })
+        let grace_seconds = grace_seconds.unwrap_or(Self::GRACE);
+        if grace_seconds > Self::MAX_GRACE {
+            return Err(invalid(
+                &format!("`graceSeconds` is {grace_seconds}"),
+                &format!("Give at most {} seconds.", Self::MAX_GRACE),
+            ));
+        }
+        Ok(Self { dry_run, grace_seconds })
     }
 }
