@@ -3,7 +3,18 @@
 import { rmSync } from 'node:fs';
 
 import { build } from './build.mjs';
-import { at, chromium, output, overlays, packages, run, rust, squashfs, wasmBindgen } from './setup.mjs';
+import {
+  at,
+  chromium,
+  output,
+  overlays,
+  packages,
+  run,
+  rust,
+  schemathesis,
+  squashfs,
+  wasmBindgen,
+} from './setup.mjs';
 import { pages } from './pages.mjs';
 import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
 
@@ -49,6 +60,7 @@ const commands = {
   test: () => {
     sandboxes();
     chromium();
+    schemathesis();
     buildTestWorkers();
     run('cargo', ['build', '--package', 'snapshotter-cli', '--locked', '--quiet']);
     run('node', ['scripts/test.ts', ...args]);

@@ -133,17 +133,38 @@ export function chromium() {
   debian('chromium', ['chromium'], 'Tests look at pages with it.');
 }
 
+/** Schemathesis, in a virtual environment of Python: the tests of the API document need it. */
+export function schemathesis() {
+  const [folder, wanted] = [at('.tools/schemathesis'), at('scripts/schemathesis.txt')];
+  const stamp = join(folder, 'installed.txt');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === readFileSync(wanted, 'utf8')) return;
+  const isThere = () => output('python3', ['-c', 'import ensurepip, venv']) !== undefined;
+  installed('python3-venv', isThere, 'Tests of the API document need Python 3.10 or later with it.');
+  run('python3', ['-m', 'venv', '--clear', folder]);
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps'];
+  run(join(folder, 'bin/python3'), [...pip, '--requirement', wanted]);
+  writeFileSync(stamp, readFileSync(wanted));
+}
+
 /** Installs a package of Debian's where one of its commands is missing. */
 function debian(/** @type {string} */ name, /** @type {string[]} */ commands, /** @type {string} */ why) {
-  const missing = () => commands.filter((command) => !output('which', [command]));
-  if (missing().length === 0) return;
+  installed(name, () => commands.every((command) => output('which', [command])), why);
+}
+
+/** Installs a package of Debian's where it is not there. */
+function installed(
+  /** @type {string} */ name,
+  /** @type {() => boolean} */ isThere,
+  /** @type {string} */ why,
+) {
+  if (isThere()) return;
   const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   const apt = (/** @type {string[]} */ ...args) => {
     const [command = '', ...rest] = [...sudo, 'apt-get', ...args];
     return output('which', ['apt-get']) !== undefined && attempt(command, rest) === 0;
   };
   if (!apt('install', '-y', name)) apt('update') && apt('install', '-y', name);
-  if (missing().length > 0) fail(`The package ${name} could not be installed. ${why}`);
+  if (!isThere()) fail(`The package ${name} could not be installed. ${why}`);
 }
 
 function fail(/** @type {string} */ message) {

@@ -90,7 +90,7 @@ export function told({ passed, failed, skipped }: Count): string {
 
 /** Runs one file of tests. One that breaks counts as a failure. */
 async function runSuite(suite: string, mode: Mode): Promise<{ count: Count; output: string }> {
-  const args = ['--test', '--test-reporter=spec', '--test-timeout=300000', suite];
+  const args = ['--test', '--test-reporter=spec', '--test-timeout=600000', suite];
   const env = environment({ SANDBOX_MODE: mode });
   const child = spawn('node', args, { cwd: at(), env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';

@@ -41,7 +41,7 @@ const counts = [
       '--test',
       '--test-reporter=spec',
       `--test-concurrency=${AT_ONCE}`,
-      '--test-timeout=300000',
+      '--test-timeout=600000',
       ...suites.sort(),
     ],
     /^ℹ pass (\d+)\nℹ fail (\d+)/gm,

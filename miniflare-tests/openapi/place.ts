@@ -27,6 +27,11 @@ export class Place implements AsyncDisposable {
   /** The headers that open the API. */
   readonly authorized = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
 
+  /** Where it is served. */
+  get address(): string {
+    return this.#url.origin;
+  }
+
   static async start(): Promise<Place> {
     const world = await World.start({ snapshotter: { port: 0 } });
     return new Place(world, await world.url('/'));
