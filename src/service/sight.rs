@@ -211,7 +211,9 @@ async fn of_any<P: Ports>(
 ) -> Result<Seen> {
     let (ports, id) = (&*this.ports, &request.sandbox_id);
     let failed = |failure| from_sandbox(failure, id, During::Look);
-    let probe = retry(ports, abort, async || ports.sandboxes()?.probe(id, dir).await.map_err(failed)).await?;
+    let look = async || retry(ports, abort, async || ports.sandboxes()?.probe(id, dir).await.map_err(failed)).await;
+    let probe = look().await?;
+    let probed = ports.clock().now();
     container::can_be_captured(dir, probe.place)?;
     let sighting = container::sight(ports, id).await?;
     let own = workspace.marker.clone().map(Marker::Own);
@@ -228,6 +230,13 @@ async fn of_any<P: Ports>(
     if probe.stamp.as_ref() != Some(&to) {
         let stamping = ports.sandboxes()?.stamp(id, probe.stamp.as_ref(), &to, None).await.map_err(failed)?;
         if stamping.outcome != StampOutcome::Done {
+            return Err(container::replaced(id, "was replaced meanwhile"));
+        }
+        // A container without a stamp can't be told from another one: the command may have started that, and marked it.
+        let passed = ports.clock().now().millis_since(probed);
+        let again = look().await?;
+        let is_same = again.age_millis + RESOLUTION_MILLIS >= probe.age_millis + passed;
+        if !is_same || again.stamp != Some(to) || again.place != probe.place {
             return Err(container::replaced(id, "was replaced meanwhile"));
         }
     }

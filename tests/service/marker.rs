@@ -172,6 +172,15 @@ fn a_stopped_sandbox_is_not_adopted() {
 }
 
 #[test]
+fn a_container_that_starts_before_the_files_are_marked_is_not_adopted() {
+    let stage = woken_with(&["second"]);
+    stage.world.before(Method::Stamp).happens(|world| world.is_replaced(ID));
+    stage.take(adopting()).fails_as(Code::SandboxReplaced);
+    assert_eq!(stage.world.stored().len(), 1);
+    stage.snapshot().fails_as(Code::SandboxReplaced);
+}
+
+#[test]
 fn a_container_that_replaces_an_adopted_one_during_the_capture_is_found_out() {
     let stage = woken_with(&["second"]);
     stage.world.after(Method::CreateBackup).happens(|world| world.is_replaced(ID));
