@@ -50,7 +50,7 @@ export async function trees(task: Task): Promise<Outcome> {
       await world.call('workspaces/stop', { name });
       return { start: millis };
     });
-    await world.call('workspaces/delete', { name, force: true });
+    await world.call('workspaces/delete', { name });
     await world.perform({ do: 'remove', side: 'direct', snapshot: step.direct });
 
     for (const [what, samples] of Object.entries({ ...restores, ...starts }))
