@@ -30,7 +30,7 @@ export function matrix(): string[] {
 /** Those of them that `npm test` runs in production mode as well, because they are fast and meet most of it. */
 export function fast(): string[] {
   const snapshots = 'guard,import,lineage,main-job,sweep';
-  const workspaces = 'environment,fork,lifecycle,rollback,stop';
+  const workspaces = 'environment,fork,lifecycle,rollback,sessions,stop';
   return globSync(
     [`miniflare-tests/{${snapshots}}.test.ts`, `miniflare-tests/workspaces/{${workspaces}}.test.ts`],
     {

@@ -28,10 +28,10 @@ export async function trees(task: Task): Promise<Outcome> {
     const digest = await fill(world, sandboxId, files);
     const direct = await world.perform({ do: 'snapshot', side: 'direct', sandboxId });
     const ours = await world.perform({ do: 'snapshot', side: 'ours', sandboxId });
-    const step = { direct: direct.value, ours: ours.value };
+    const snapshots = { direct: direct.value, ours: ours.value };
 
     const restores = await alternate(['ours', 'direct'] as const, runs, async (side, round) => {
-      const { value, millis } = await world.perform({ do: 'restore', side, snapshot: step[side] });
+      const { value, millis } = await world.perform({ do: 'restore', side, snapshot: snapshots[side] });
       if (round === 0 && (await world.digest(value)) !== digest)
         throw new Error(`${side} restored other files than it captured.`);
       await world.end(value);
@@ -40,7 +40,7 @@ export async function trees(task: Task): Promise<Outcome> {
     await world.call('workspaces/stop', { name });
     const starts = await alternate(['ours', 'direct'] as const, runs, async (side, round) => {
       if (side === 'direct') {
-        const { value, millis } = await world.perform({ do: 'restore', side, snapshot: step.direct });
+        const { value, millis } = await world.perform({ do: 'restore', side, snapshot: snapshots.direct });
         await world.end(value);
         return { start: millis };
       }
@@ -51,7 +51,7 @@ export async function trees(task: Task): Promise<Outcome> {
       return { start: millis };
     });
     await world.call('workspaces/delete', { name });
-    await world.perform({ do: 'remove', side: 'direct', snapshot: step.direct });
+    await world.perform({ do: 'remove', side: 'direct', snapshot: snapshots.direct });
 
     for (const [what, samples] of Object.entries({ ...restores, ...starts }))
       rows.push(

@@ -6,9 +6,10 @@ use std::fmt::Debug;
 use sandbox_snapshotter::fuzzing;
 use sandbox_snapshotter::model::answer::{Descent, Description};
 use sandbox_snapshotter::model::named::answer::Entry;
-use sandbox_snapshotter::model::named::standing::{
-    HaltRequest, Halted, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+use sandbox_snapshotter::model::named::messages::{
+    HaltRequest, Halted, ReserveRequest, ResumeRequest, Resumed, Retired,
 };
+use sandbox_snapshotter::model::named::standing::Standing;
 use sandbox_snapshotter::model::named::{NamedRecord, State};
 use sandbox_snapshotter::model::policy::Candidate;
 use sandbox_snapshotter::model::record::{

@@ -12,7 +12,7 @@ use crate::model::error::ErrorBody;
 use crate::model::health::Health;
 use crate::model::named::Address;
 use crate::model::named::answer::{DeletedWorkspace, Described, Entries, Forked, Started, Stopped};
-use crate::model::named::standing::Start;
+use crate::model::named::messages::Start;
 use crate::model::request::{
     ApplyRetentionRequest, CallToolRequest, Changes, CheckpointsRequest, CreateCheckpointRequest, CreateRequest,
     DeleteRequest, DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest,

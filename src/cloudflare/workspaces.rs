@@ -14,9 +14,10 @@ use worker::{Env, ObjectNamespace};
 use super::stub;
 use crate::model::answer::{Descent, Description};
 use crate::model::json::Printed;
-use crate::model::named::standing::{
-    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+use crate::model::named::messages::{
+    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
 };
+use crate::model::named::standing::Standing;
 use crate::model::named::{Address, Tenant};
 use crate::model::record::Parent;
 use crate::model::{

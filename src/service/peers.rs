@@ -2,9 +2,10 @@
 
 use super::lifecycle::{self, Sight};
 use super::{CloudflareSandboxSnapshotter, hold, select, sweep, workspace};
-use crate::model::named::standing::{
-    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+use crate::model::named::messages::{
+    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
 };
+use crate::model::named::standing::Standing;
 use crate::model::named::{Address, Tenant};
 use crate::model::record::Parent;
 use crate::model::{BackupId, Error, Result, SandboxId, Selection, SnapshotId};

@@ -7,7 +7,7 @@ use sandbox_snapshotter::model::answer::Summary;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, Described, Entries, Fork as Forking, Forked, Started, Stopped,
 };
-use sandbox_snapshotter::model::named::standing::{OnDiverged, Start as How};
+use sandbox_snapshotter::model::named::messages::{OnDiverged, Start as How};
 use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, NamesRequest, Session, Source as Begin, StartRequest, UpdateRequest,

@@ -3,8 +3,8 @@
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, Described, Entries, Entry, Forked, HookRun, Started, Stopped,
 };
+use sandbox_snapshotter::model::named::messages::How;
 use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
-use sandbox_snapshotter::model::named::standing::How;
 use sandbox_snapshotter::model::{Policy, Timestamp};
 
 use super::Show;

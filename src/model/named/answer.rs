@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::messages::{How, Kept, LastSnapshot};
 use super::record::{NamedRecord, Transition};
 use super::settings::{DependsOn, Expiry, Hooks};
-use super::standing::{How, Kept, LastSnapshot};
 use super::{State, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::Problem;
-use super::standing::LastSnapshot;
+use super::messages::LastSnapshot;
 use super::{Address, Settings, State};
 use crate::model::{SandboxId, SnapshotId, Timestamp};
 

@@ -154,6 +154,13 @@ pub enum OnMismatch {
     Report,
 }
 
+impl OnMismatch {
+    /// Whether a start fails by it.
+    pub fn fails(self) -> bool {
+        self == Self::Fail
+    }
+}
+
 /// What it means that a snapshot was taken on another image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -164,6 +171,13 @@ pub enum OnImageChange {
     /// It is only told: files mostly outlive an image.
     #[default]
     Report,
+}
+
+impl OnImageChange {
+    /// Whether a start fails by it.
+    pub fn fails(self) -> bool {
+        self == Self::Fail
+    }
 }
 
 const fn a_minute() -> u32 {

@@ -8,7 +8,7 @@ use super::changes::Changes;
 use super::fields::Fields;
 use super::named::{Named, take_start};
 use super::{idempotency_key, invalid, no_memory};
-use crate::model::named::standing::Start;
+use crate::model::named::messages::Start;
 use crate::model::named::{Address, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, closed, extends, not_both};

@@ -8,10 +8,10 @@ use super::MAX_KEY;
 use super::changes::Changes;
 use super::fields::Fields;
 use super::{idempotency_key, invalid, no_memory};
+use crate::model::named::messages::{OnDiverged, Start};
 use crate::model::named::settings::DependsOn;
 #[cfg(feature = "schema")]
 use crate::model::named::settings::MAX_FINGERPRINT;
-use crate::model::named::standing::{OnDiverged, Start};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, some_of};

@@ -1,7 +1,7 @@
 //! Snapshots in which everything is that there is when they are done. What was changed meanwhile is captured again.
 
 use super::look_after;
-use crate::model::named::standing::LastSnapshot;
+use crate::model::named::messages::LastSnapshot;
 use crate::model::{Result, SnapshotId, SnapshotRequest, Taken};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::failures::{During, from_sandbox};

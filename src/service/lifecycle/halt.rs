@@ -5,7 +5,7 @@
 use super::capture::{capture, save};
 use super::resume::MARGIN;
 use super::{Sight, hooks, is_not_superseded, settled_look};
-use crate::model::named::standing::{HaltRequest, Halted};
+use crate::model::named::messages::{HaltRequest, Halted};
 use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::failures::{During, from_sandbox};

@@ -1,6 +1,6 @@
 //! A sandbox is going to be made from a snapshot of this workspace, by its own workspace, when it is first started.
 
-use crate::model::named::standing::ReserveRequest;
+use crate::model::named::messages::ReserveRequest;
 use crate::model::record::{Derivation, DerivationState, Parent, SnapshotRecord};
 use crate::model::{Code, Error, Result};
 use crate::ports::{Clock, Ledger, Ports, Workspaces};

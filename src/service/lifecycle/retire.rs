@@ -2,7 +2,8 @@
 
 use super::look_after;
 use crate::model::named::Address;
-use crate::model::named::standing::{Kept, Retired, Standing};
+use crate::model::named::messages::{Kept, Retired};
+use crate::model::named::standing::Standing;
 use crate::model::{Result, SnapshotId};
 use crate::ports::{Clock, Ledger, Ports};
 use crate::service::planted::{Bug, planted};

@@ -1,7 +1,8 @@
 //! What a sandbox gets its files from: its newest snapshot, or the one that it was made from.
 
 use crate::model::named::Tenant;
-use crate::model::named::standing::{Dependencies, LastSnapshot, Standing};
+use crate::model::named::messages::LastSnapshot;
+use crate::model::named::standing::{Dependencies, Standing};
 use crate::model::record::{SnapshotRecord, SnapshotState, Stage, Stored};
 use crate::model::request::Cursor;
 use crate::model::{Code, Directory, Error, Result, SandboxId, SnapshotId};

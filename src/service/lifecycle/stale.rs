@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::named::Settings;
-use crate::model::named::standing::{Dependencies, Start};
+use crate::model::named::messages::Start;
+use crate::model::named::standing::Dependencies;
 use crate::model::{Code, Directory, Error, Result, SnapshotId};
 
 /// Compares what a snapshot depends on with what is there now, before anything is restored. Answers in what it is stale.

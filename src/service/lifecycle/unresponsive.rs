@@ -5,7 +5,7 @@
 //! sandbox is handed out any more. Its workspace goes on in another one (`named::relocate`), and whatever comes late comes to a
 //! sandbox that belongs to no name any more.
 
-use crate::model::named::standing::Resumed;
+use crate::model::named::messages::Resumed;
 use crate::model::{Code, Error, Result};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;

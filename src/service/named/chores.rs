@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
+use crate::model::named::messages::{HaltRequest, Retired};
 use crate::model::named::record::Chore;
-use crate::model::named::standing::{HaltRequest, Retired};
 use crate::model::{Code, Error, Result};
 use crate::ports::{Home, Ports, Workspaces};
 use crate::service::planted::{Bug, planted};

@@ -3,9 +3,9 @@
 use super::NamedWorkspace;
 use super::chores::work_off_all;
 use crate::model::named::answer::DeletedWorkspace;
+use crate::model::named::messages::Retired;
 use crate::model::named::record::Chore;
 use crate::model::named::settings::{DependsOn, Hooks};
-use crate::model::named::standing::Retired;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, SandboxId};
 use crate::ports::{Home, Ports};

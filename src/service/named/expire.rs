@@ -5,7 +5,7 @@ use super::NamedWorkspace;
 use super::chores::{work_off_former, work_off_present};
 use super::step::{AGAIN_MILLIS, tell_now};
 use super::stop::stop_now;
-use crate::model::named::standing::Condition;
+use crate::model::named::messages::Condition;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Home, Ports, Workspaces};

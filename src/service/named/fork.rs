@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 
 use super::NamedWorkspace;
 use crate::model::named::answer::{Fork, Forked};
+use crate::model::named::messages::Condition;
 use crate::model::named::record::{Creation, Forking, Origin};
-use crate::model::named::standing::Condition;
 use crate::model::named::{Address, NamedRecord, Settings, State, WorkspaceName};
 use crate::model::request::{Changes, CreateRequest, ForkRequest, Source};
 use crate::model::{Code, Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter::model::named::answer::Problem;
+use sandbox_snapshotter::model::named::messages::LastSnapshot;
 use sandbox_snapshotter::model::named::record::{Chore, Creation, Origin};
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
 };
-use sandbox_snapshotter::model::named::standing::LastSnapshot;
 use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
 use sandbox_snapshotter::model::{Code, Directory, Timestamp};
 use sandbox_snapshotter::ports::Home;

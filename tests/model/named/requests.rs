@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use sandbox_snapshotter::api::operations::{Operation, Target, target_of};
-use sandbox_snapshotter::model::named::standing::OnDiverged;
+use sandbox_snapshotter::model::named::messages::OnDiverged;
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, NameRequest, NamesRequest, Source, StartRequest, StopRequest,
     UpdateRequest,

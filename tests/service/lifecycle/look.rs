@@ -1,7 +1,7 @@
 //! What has become of a sandbox is seen without touching anything.
 
 use futures_executor::block_on;
-use sandbox_snapshotter::model::named::standing::Condition;
+use sandbox_snapshotter::model::named::messages::Condition;
 
 use crate::support::{Method, Stage, WORK};
 

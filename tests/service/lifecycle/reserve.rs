@@ -2,7 +2,8 @@
 
 use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::named::standing::{ReserveRequest, Standing};
+use sandbox_snapshotter::model::named::messages::ReserveRequest;
+use sandbox_snapshotter::model::named::standing::Standing;
 use sandbox_snapshotter::model::{Code, Lineage, SnapshotRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;

@@ -315,3 +315,32 @@ fn what_is_kept_is_that_which_was_seen_and_not_a_container_that_came_meanwhile()
     stage.starts(WORK, &json!({})).unwrap();
     assert_eq!(stage.file(WORK).unwrap(), "first");
 }
+
+#[test]
+fn a_container_that_was_started_to_set_variables_is_ended_before_it_is_filled() {
+    let stage = Stage::with_work_as(&json!({ "env": { "TOKEN": "secret" } }));
+    stage.stops(WORK).unwrap();
+    let id = stage.sandbox_of(WORK);
+    let target = id.clone();
+    stage.world.before(Method::SetEnv).happens(move |world| world.writes(&target, "session", "opened too early"));
+    stage.world.forget_calls();
+    stage.starts(WORK, &json!({})).unwrap();
+    let steps = [Method::SetEnv, Method::Destroy, Method::RestoreBackup];
+    let taken: Vec<_> = stage.world.calls_about(&id).into_iter().filter(|call| steps.contains(call)).collect();
+    let [.., set, ended, restored] = taken.as_slice() else { panic!("{taken:?}") };
+    assert_eq!([*set, *ended, *restored], steps);
+    assert_eq!(stage.world.files(&id).unwrap().get("session"), None);
+    assert_eq!(stage.file(WORK).unwrap(), "first");
+}
+
+#[test]
+fn nothing_is_ended_to_set_variables_where_no_container_was_started_for_that() {
+    let stage = Stage::with_work_as(&json!({ "env": { "TOKEN": "secret" } }));
+    stage.stops(WORK).unwrap();
+    let id = stage.sandbox_of(WORK);
+    stage.world.forget_calls();
+    stage.starts(WORK, &json!({})).unwrap();
+    let calls = stage.world.calls_about(&id);
+    let set = calls.iter().position(|call| *call == Method::SetEnv).unwrap();
+    assert!(!calls[set..].contains(&Method::Destroy), "{calls:?}");
+}

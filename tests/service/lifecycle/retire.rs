@@ -2,7 +2,8 @@
 
 use futures_executor::block_on;
 use sandbox_snapshotter::model::Lineage;
-use sandbox_snapshotter::model::named::standing::{ReserveRequest, Standing};
+use sandbox_snapshotter::model::named::messages::ReserveRequest;
+use sandbox_snapshotter::model::named::standing::Standing;
 
 use crate::support::{Running, Stage, address, sandbox};
 

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
-use sandbox_snapshotter::model::named::standing::{ResumeRequest, Start};
+use sandbox_snapshotter::model::named::messages::{ResumeRequest, Start};
 use serde_json::json;
 
 use crate::support::{Checked, MINUTE, Method, Moment, Running, Stage, WORK, for_ever};

@@ -5,10 +5,11 @@ use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::api::operations::{Operation, run, run_named};
 use sandbox_snapshotter::model::answer::Description;
 use sandbox_snapshotter::model::named::answer::Entry;
-use sandbox_snapshotter::model::named::record::Origin;
-use sandbox_snapshotter::model::named::standing::{
-    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+use sandbox_snapshotter::model::named::messages::{
+    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
 };
+use sandbox_snapshotter::model::named::record::Origin;
+use sandbox_snapshotter::model::named::standing::Standing;
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::record::Parent;
 use sandbox_snapshotter::model::request::{CreateRequest, NamesRequest};

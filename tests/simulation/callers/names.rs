@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::answer::Started;
+use sandbox_snapshotter::model::named::messages::{OnDiverged, Start};
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch,
 };
-use sandbox_snapshotter::model::named::standing::{OnDiverged, Start};
 use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::{

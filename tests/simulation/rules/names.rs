@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::answer::Forked;
-use sandbox_snapshotter::model::named::standing::How;
+use sandbox_snapshotter::model::named::messages::How;
 use sandbox_snapshotter::model::named::{Address, Stamp, State};
 use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;

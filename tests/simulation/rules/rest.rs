@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::answer::Entry;
-use sandbox_snapshotter::model::named::standing::{OnDiverged, Start};
+use sandbox_snapshotter::model::named::messages::{OnDiverged, Start};
 use sandbox_snapshotter::model::named::{Address, NamedRecord, State};
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::StartRequest;

@@ -4,9 +4,10 @@ use std::future::Future;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::Description;
-use sandbox_snapshotter::model::named::standing::{
-    Condition, HaltRequest, Halted, LastSnapshot, OnDiverged, ReserveRequest, ResumeRequest, Resumed, Retired, Standing,
+use sandbox_snapshotter::model::named::messages::{
+    Condition, HaltRequest, Halted, LastSnapshot, OnDiverged, ReserveRequest, ResumeRequest, Resumed, Retired,
 };
+use sandbox_snapshotter::model::named::standing::Standing;
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::record::Parent;
 use sandbox_snapshotter::model::request::PolicyRequest;

@@ -2,32 +2,37 @@
 //!
 //! The row of the snapshot is kept before the sandbox is touched, with what is needed to follow it up, and what the sandbox
 //! answers as soon as that is known. So whenever its worker dies, the capture is found again (`recover`).
+//!
+//! - [`backup`]: has the SDK make the backup, and makes sure of what it stored
+//! - [`discard`]: what becomes of a capture that failed, or that nobody wants any more
+
+mod backup;
+mod discard;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use futures_util::future::join;
-
-use super::container::{self, Check};
+use self::backup::{Failed, back_up};
+use self::discard::{discard, give_up, supersede};
 use super::doubt::Looking;
-use super::failures::{During, from_sandbox, is_definite};
-use super::limits::expected_bytes;
+use super::failures::{During, from_sandbox};
 use super::memory::{Underway, Work};
 use super::planted::{Bug, planted};
 use super::sight::{self, Seen};
-use super::stored::{Found, look_up};
-use super::undo::discard_backup;
+use super::stored::Found;
 use super::{Abort, CloudflareSandboxSnapshotter, doubt, exclude, hold, label, lifecycle, once, suspect};
 use crate::model::backup::MAX_TTL;
 use crate::model::exclude::check_patterns;
 use crate::model::named::standing::{Dependencies, Standing};
 use crate::model::record::{LooseEnd, Making, Marker, SnapshotRecord, Stage};
 use crate::model::{
-    BackupHandle, BackupOptions, Capture, Code, Directory, Error, Mark, Result, SandboxId, SnapshotId, SnapshotRef,
-    SnapshotRequest, Taken,
+    BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRef, SnapshotRequest, Taken,
 };
-use crate::ports::{Clock, Ledger, Ports, Sandboxes, Visit, VisitOf};
+use crate::ports::{Clock, Ledger, Ports, Sandboxes};
+
+pub(super) use self::backup::confirm;
+pub(super) use self::discard::note_unwanted;
 
 /// When a capture that nobody works on is followed up, in milliseconds.
 const FOLLOWED_UP_MILLIS: i64 = 60_000;
@@ -256,69 +261,6 @@ pub(super) fn finish<P: Ports>(
     Ok(made)
 }
 
-/// Notes that nobody wants a capture any more, so that nobody who comes after a death takes it for made. Its label is free
-/// from now on.
-pub(super) fn note_unwanted<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SnapshotId) -> Result<()> {
-    let ledger = this.ports.ledger()?;
-    let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
-    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
-    making.discarded = true;
-    ledger.put_snapshot(&capture)
-}
-
-/// What a former object began for a call is not wanted any more where the same call begins anew.
-fn supersede<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, key: &str) -> Result<()> {
-    for capture in this.ports.ledger()?.unfinished()? {
-        if let Stage::Making(making) = &capture.stage
-            && making.key.as_deref() == Some(key)
-        {
-            note_unwanted(this, &capture.snapshot_id)?;
-        }
-    }
-    Ok(())
-}
-
-/// Takes back what must not be used.
-pub(super) async fn discard<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    mut intention: SnapshotRecord,
-    error: Error,
-) -> Error {
-    let mark = intention.mark(&this.id);
-    let Stage::Making(making) = &mut intention.stage else { return error };
-    making.discarded = true;
-    let Some(backup) = making.backup.clone() else { return error };
-    let kept = doubt::take_over(this, &mut intention)
-        .and_then(|()| label::note(this, &mut intention))
-        .and_then(|()| this.ports.ledger())
-        .and_then(|ledger| ledger.put_snapshot(&intention));
-    let (error, is_gone) = discard_backup(this, backup.id(), &mark, error).await;
-    let forgotten = match this.ports.ledger() {
-        Ok(ledger) if is_gone => ledger.forget_snapshot(&intention.snapshot_id),
-        _ => kept,
-    };
-    match forgotten {
-        Ok(()) => error,
-        Err(failed) => error.and(failed.message()),
-    }
-}
-
-/// Forgets a capture that failed for certain. Of another one, something may still come: it is followed up.
-fn give_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, mut intention: SnapshotRecord, failed: Failed) -> Error {
-    let kept = doubt::take_over(this, &mut intention).and_then(|()| {
-        let ledger = this.ports.ledger()?;
-        if failed.is_definite {
-            return ledger.forget_snapshot(&intention.snapshot_id);
-        }
-        label::note(this, &mut intention)?;
-        ledger.put_snapshot(&intention)
-    });
-    match kept {
-        Ok(()) => failed.error,
-        Err(unkept) => failed.error.and(unkept.message()),
-    }
-}
-
 /// What a snapshot of a sandbox that stands for a name depends on.
 async fn dependencies<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Dependencies>> {
     let Some(standing) = this.workspace()?.standing else { return Ok(None) };
@@ -335,92 +277,4 @@ fn can_be_captured<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &S
     lifecycle::is_not_retired(this)?;
     // Whoever puts files aside has seen that they are somebody's work.
     if request.aside || planted(Bug::CapturedHalfFilled) { Ok(()) } else { lifecycle::is_not_being_filled(this) }
-}
-
-/// A backup that failed.
-struct Failed {
-    error: Error,
-    /// Whether it is certain that none comes of it.
-    is_definite: bool,
-}
-
-/// Has the SDK make the backup. A failure that may pass elsewhere does not pass here: when the container is gone, so
-/// are the files, and a caller who simply tried again could capture the empty one that somebody started meanwhile.
-async fn back_up<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    visit: &VisitOf<'_, P>,
-    origin: &SandboxId,
-    options: &BackupOptions,
-    check: &Check,
-) -> Result<BackupHandle, Failed> {
-    let failure = match visit.create_backup(options, expected_bytes(this)).await {
-        Ok(backup) => return Ok(backup),
-        Err(failure) => failure,
-    };
-    let is_definite = is_definite(&failure);
-    let failed = |error| Err(Failed { error, is_definite });
-    let error = from_sandbox(failure.clone(), origin, During::Backup);
-    let ports = &*this.ports;
-    let still = match container::is_still_up(ports, origin).await {
-        Ok(()) => container::is_meant(ports, None, origin, &options.dir, check).await,
-        Err(error) => Err(error),
-    };
-    match still {
-        Err(why) if matches!(why.code(), Code::SandboxReplaced | Code::InvalidDirectory) => {
-            failed(why.caused_by(failure))
-        }
-        _ if !error.retryable() => failed(error),
-        _ => failed(
-            Error::new(
-                Code::BackupInterrupted,
-                error.message(),
-                "Whether a backup was stored is not known; if one was, it will be deleted. Make sure that the sandbox still \
-                 has its files before you try again: if its container was replaced, they are gone, and the newest snapshot \
-                 has to be restored.",
-            )
-            .caused_by(failure),
-        ),
-    }
-}
-
-/// Makes sure that what is in R2 is the whole backup, and of the container that is meant.
-pub(super) async fn confirm<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    visit: Option<&VisitOf<'_, P>>,
-    backup: &BackupHandle,
-    mark: &Mark,
-    dir: &Directory,
-    check: &Check,
-) -> Result<Found> {
-    let is_meant = async {
-        if planted(Bug::ContainerNotCompared) {
-            return Ok(());
-        }
-        container::is_meant(&*this.ports, visit, &mark.origin_id, dir, check).await
-    };
-    let (found, is_meant) = join(look_up(this, backup.id()), is_meant).await;
-    let found = found.map_err(|error| match error.code() {
-        Code::BackupNotFound => Error::new(
-            Code::BackupIncomplete,
-            format!(
-                "The sandbox {:?} reported the backup {} as made, but it is not in the bucket that is bound to this Worker.",
-                mark.origin_id.as_str(),
-                backup.id(),
-            ),
-            "Bind the same bucket to this Worker and to the one that exports the sandbox's class.",
-        ),
-        _ => error,
-    })?;
-    if found.mark.as_ref() != Some(mark) || found.metadata.dir != dir.as_str() || backup.dir() != dir {
-        return Err(not_asked_for(backup));
-    }
-    is_meant.map(|()| found)
-}
-
-fn not_asked_for(backup: &BackupHandle) -> Error {
-    Error::new(
-        Code::BackupIncomplete,
-        format!("The backup {} that the sandbox answered is not the one that was asked for.", backup.id()),
-        "Make sure that the sandbox's class passes createBackup() the options that it is given.",
-    )
 }
