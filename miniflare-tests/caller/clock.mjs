@@ -1,6 +1,7 @@
-// The snapshotter's Worker, whose clock the tests can put forward: alarms that are due then come at once. And whose objects
-// can be looked into, and ended, and whose Directories can be down. The sandboxes must be another Worker's, which goes by
-// the true time; the snapshotter sees their containers older by as much as its clock was put forward.
+// The snapshotter's Worker, whose clock the tests can put forward: alarms and time limits that are due then come at once. And
+// whose objects can be looked into, and ended, whose Directories can be down, and whose sandboxes can leave calls unanswered. The
+// sandboxes must be another Worker's, which goes by the true time; the snapshotter sees their containers older by as much as
+// its clock was put forward.
 
 import Snapshotter, { NamedWorkspace as RealNamed, Workspace as Real } from '../../src/entry.mjs';
 
@@ -9,6 +10,20 @@ export { ContainerProxy, Directory, Sandbox } from '../../src/entry.mjs';
 const now = Date.now;
 let ahead = 0;
 Date.now = () => now() + ahead;
+
+/** From how many milliseconds on a timer goes by the clock: those are time limits. */
+const LONG = 30_000;
+const { setTimeout, setInterval } = globalThis;
+globalThis.setTimeout = (passed, millis, ...list) => {
+  if (!(millis >= LONG)) return setTimeout(passed, millis, ...list);
+  const due = Date.now() + millis;
+  const timer = setInterval(() => {
+    if (Date.now() < due) return;
+    clearInterval(timer);
+    passed(...list);
+  }, 10);
+  return timer;
+};
 
 const PASSING = `
   SELECT 'snapshot ' || record AS what FROM snapshots WHERE state IN ('making', 'deleting')
@@ -31,9 +46,38 @@ function replacing(object, replace) {
   return new Proxy(object, { get: (target, key) => get(target, key) });
 }
 
+/** The methods of sandboxes that leave calls unanswered, and whether they are carried out. */
+let silent = {};
+/** How many calls were left unanswered. */
+let unanswered = 0;
+
+/** A method that can be silent; `then` makes its call where it is not. */
+const audible =
+  (method, then = (run) => run()) =>
+  (run) => {
+    const how = silent[method];
+    if (how === undefined) return then(run);
+    unanswered += 1;
+    if (how === 'carried out') Promise.resolve(run()).catch(() => {});
+    return Object.assign(new Promise(() => {}), { [Symbol.dispose]: () => {} });
+  };
+
+const IN_SESSIONS = {
+  exec: audible('exec', older),
+  createBackup: audible('createBackup'),
+  restoreBackup: audible('restoreBackup'),
+};
+const OF_SANDBOXES = {
+  getState: audible('getState'),
+  configure: audible('configure'),
+  setEnvVars: audible('setEnvVars'),
+  destroy: audible('destroy'),
+  execWithSessionToken: audible('execWithSessionToken', older),
+  getSession: (ask) => replacing(ask(), IN_SESSIONS),
+};
+
 /** A sandbox whose uptime goes by the clock, as the first number that a command prints. */
-const aged = (call) =>
-  replacing(call(), { execWithSessionToken: older, getSession: (ask) => replacing(ask(), { exec: older }) });
+const aged = (call) => replacing(call(), OF_SANDBOXES);
 
 /** Who disposes of the answer disposes of what was asked for: that holds a session. */
 function older(run) {
@@ -154,6 +198,17 @@ export default class extends Snapshotter {
   /** Ends the Directories, in a manner of speaking, or has them be there again. */
   directoryIsDown(options) {
     down = options.down;
+  }
+
+  /** Has methods of sandboxes leave calls unanswered from now on: `{method: 'carried out' | 'lost'}`. */
+  leaveUnanswered(methods) {
+    silent = methods;
+    unanswered = 0;
+  }
+
+  /** How many calls were left unanswered since. */
+  unanswered() {
+    return unanswered;
   }
 
   /** The rows of the objects that are in a passing state. */
