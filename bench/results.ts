@@ -62,6 +62,13 @@ export function compare(
   };
 }
 
+/** A row of samples that there is nothing to compare with. */
+export function alone(about: Pick<Row, 'measure' | 'name' | 'unit' | 'against'>, samples: number[]): Row {
+  const ours = round(median(samples));
+  const nothing = { baseline: null, ratio: null, target: null, baselineSpread: 0 };
+  return { ...about, ...nothing, ours, runs: samples.length, spread: spread(samples) };
+}
+
 /** A row of a number that does not vary. */
 export function exact(
   about: Pick<Row, 'measure' | 'name' | 'unit' | 'against' | 'target' | 'ours' | 'baseline' | 'of'>,
