@@ -32,8 +32,14 @@ describe('a quick run', () => {
 
   test('is drawn, and told in the documentation', async () => {
     for (const svg of Object.values(plots(results))) assert.doesNotMatch(svg, /NaN|undefined|Infinity/);
-    const text = await page('<!-- figures: list -->\n<!-- end -->\n', results, 'benchmarks.md');
+    const text = await page('<!-- figures: list -->\n<!-- end -->\n', { local: results }, 'benchmarks.md');
     assert.match(text, /list of 5/);
+  });
+
+  test('of a mode stands only where that mode is meant', async () => {
+    const marks = '<!-- figures: list in production -->\n\nas before\n\n<!-- end -->\n';
+    assert.match(await page(marks, { local: results }, 'benchmarks.md'), /as before/);
+    assert.match(await page(marks, { production: results }, 'benchmarks.md'), /list of 5/);
   });
 });
 

@@ -5,7 +5,7 @@
 //   npm run bench -- --quick                small and few, to see that everything works; nothing is written
 //   npm run bench -- --out file.json        writes there alone
 //   npm run bench -- --plot                 draws what was written before
-//   npm run bench -- --mode production      in production mode; writes bench/results-production.json alone
+//   npm run bench -- --mode production      in production mode; writes bench/results-production.json
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -41,7 +41,8 @@ if (unknown !== undefined || !(Number.isInteger(runs) && runs > 0)) {
 process.env['SANDBOX_MODE'] = values.mode;
 const isLocal = modeOfRun() === 'local';
 const kept = at('results.json');
-const written = isLocal ? kept : at('results-production.json');
+const inProduction = at('results-production.json');
+const written = isLocal ? kept : inProduction;
 const out = values.out ?? (values.quick ? undefined : written);
 const before = read(out);
 
@@ -50,8 +51,7 @@ if (!values.plot)
     console.log(`\n${rows[0]?.measure}\n${table(rows)}`);
     if (out !== undefined) writeFileSync(out, await file(merged(results), out));
   });
-const results = read(kept);
-if (out === kept && results !== undefined) await tell(results);
+if (out === written) await tell(read(kept), read(inProduction));
 
 /** What was written before. */
 function read(path: string | undefined): Results | undefined {
@@ -69,9 +69,10 @@ function merged(results: Results): Results {
 }
 
 /** Writes the plots, and the figures of the documentation. */
-async function tell(results: Results) {
-  for (const [name, svg] of Object.entries(plots(results)))
+async function tell(local: Results | undefined, production: Results | undefined) {
+  for (const [name, svg] of Object.entries(local ? plots(local) : {}))
     writeFileSync(at(`../docs/images/bench-${name}.svg`), svg);
   const path = at('../docs/benchmarks.md');
-  writeFileSync(path, await page(readFileSync(path, 'utf8'), results, path));
+  const measured = { ...(local && { local }), ...(production && { production }) };
+  writeFileSync(path, await page(readFileSync(path, 'utf8'), measured, path));
 }

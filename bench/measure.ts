@@ -63,11 +63,13 @@ export interface Files {
 
 /** Has a sandbox hold files, and answers their digest. */
 export async function fill(world: World, id: string, { count, bytes, each = 100 }: Files): Promise<string> {
-  // One stream of random bytes is cut: a process for each file would take minutes.
+  // A stream of random bytes is cut for each directory: a process for each file would take minutes.
+  const [directories, size] = [Math.ceil(count / each), Math.min(count, each) * bytes];
   await world.exec(
     id,
-    `cd /workspace && head -c ${count * bytes} /dev/urandom | split -a 6 -d -b ${bytes} - f &&
-     for d in $(ls | cut -c 2-${each === 100 ? 5 : 3} | sort -u); do mkdir d$d && mv f$d* d$d/; done`,
+    `cd /workspace && for d in $(seq ${directories}); do
+       mkdir d$d && head -c ${size} /dev/urandom | split -a 6 -d -b ${bytes} - d$d/f || exit 1
+     done`,
   );
   return world.digest(id);
 }

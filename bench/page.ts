@@ -2,17 +2,25 @@
 
 import { format, resolveConfig } from 'prettier';
 
+import type { Mode } from '../scripts/local.ts';
 import type { Results } from './bench.ts';
 import type { Billed } from './measures/billing.ts';
 import { holds, type Row } from './results.ts';
 import { figure } from './table.ts';
 
-/** The page with the figures of these results. A part of which nothing was measured stays as it is. */
-export async function page(before: string, results: Results, path: string): Promise<string> {
+/** The results of each mode, as far as it was measured. */
+export type Measured = Partial<Record<Mode, Results>>;
+
+/**
+ * The page with the figures of these results: of a mark `figures: list` those of local mode, of `figures: list in production`
+ * those of production mode. A part of which nothing was measured stays as it is.
+ */
+export async function page(before: string, measured: Measured, path: string): Promise<string> {
   const filled = before.replace(
-    /(<!-- figures: ([a-z]+) -->\n)([\s\S]*?)(<!-- end -->)/g,
-    (all, begin: string, name: string, _: string, end: string) => {
-      const content = part(name, results);
+    /(<!-- figures: ([a-z]+)( in production)? -->\n)([\s\S]*?)(<!-- end -->)/g,
+    (all, begin: string, name: string, production: string | undefined, _: string, end: string) => {
+      const results = measured[production === undefined ? 'local' : 'production'];
+      const content = results && part(name, results);
       return content === undefined ? all : `${begin}\n${content}\n\n${end}`;
     },
   );

@@ -55,7 +55,7 @@ export class Caller extends DurableObject<Env> {
       }
       case 'run': {
         const sandbox = getSandbox(this.env.Sandbox, step.id, { enableDefaultSession: false });
-        return sandbox.exec(step.command, { timeout: 120_000 });
+        return sandbox.exec(step.command, { timeout: 600_000 });
       }
       case 'sandbox': {
         const sandbox = getSandbox(this.env.Sandbox, step.id) as unknown as Methods;
