@@ -9,7 +9,7 @@
 //! Before the capture, the state has to say that the container is up. Whether it is the one is looked at afterwards, once for the
 //! time before, the time after, and all between: a look would start a container as well as a capture does.
 
-use super::container::{self, Check, MEASUREMENTS, RESOLUTION_MILLIS};
+use super::container::{self, Age, Check, MEASUREMENTS, RESOLUTION_MILLIS};
 use super::failures::{During, from_sandbox};
 use super::planted::{Bug, planted};
 use super::retry::retry;
@@ -212,8 +212,8 @@ async fn of_any<P: Ports>(
     let (ports, id) = (&*this.ports, &request.sandbox_id);
     let failed = |failure| from_sandbox(failure, id, During::Look);
     let look = async || retry(ports, abort, async || ports.sandboxes()?.probe(id, dir).await.map_err(failed)).await;
+    let asked = ports.clock().now();
     let probe = look().await?;
-    let probed = ports.clock().now();
     container::can_be_captured(dir, probe.place)?;
     let sighting = container::sight(ports, id).await?;
     let own = workspace.marker.clone().map(Marker::Own);
@@ -232,12 +232,13 @@ async fn of_any<P: Ports>(
         if stamping.outcome != StampOutcome::Done {
             return Err(container::replaced(id, "was replaced meanwhile"));
         }
-        // A container without a stamp can't be told from another one: the command may have started that, and marked it.
-        let passed = ports.clock().now().millis_since(probed);
-        let again = look().await?;
-        let is_same = again.age_millis + RESOLUTION_MILLIS >= probe.age_millis + passed;
-        if !is_same || again.stamp != Some(to) || again.place != probe.place {
-            return Err(container::replaced(id, "was replaced meanwhile"));
+        // A container without a stamp can't be told from another one: the command may have started that, and marked it. What is
+        // adopted was there before this call; what is woken may have been started by it, and is taken as it is.
+        let again =
+            if request.adopt { container::age(ports, None, id, dir, asked).await? } else { Age::Older(look().await?) };
+        match again {
+            Age::Older(again) if again.stamp == Some(to) && again.place == probe.place => {}
+            _ => return Err(container::replaced(id, "was replaced meanwhile")),
         }
     }
     Ok(Seen { sighting, look: Look::Due, marker: Some(marker), is_own: false, adopts: request.adopt })

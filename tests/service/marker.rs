@@ -181,6 +181,21 @@ fn a_container_that_starts_before_the_files_are_marked_is_not_adopted() {
 }
 
 #[test]
+fn a_container_that_starts_before_the_files_are_marked_is_not_adopted_when_answers_are_slow() {
+    let stage = woken_with(&[]);
+    stage.world.is_replaced(ID);
+    stage.world.writes(ID, FILE, "second");
+    stage.world.pass(30);
+    stage.world.before(Method::Stamp).nth(1).happens(|world| {
+        world.is_replaced(ID);
+        world.writes(ID, FILE, "third");
+    });
+    stage.world.before(Method::Probe).nth(2).takes(1000);
+    stage.take(adopting()).fails_as(Code::SandboxReplaced);
+    assert_eq!(stage.world.stored().len(), 1);
+}
+
+#[test]
 fn a_container_that_replaces_an_adopted_one_during_the_capture_is_found_out() {
     let stage = woken_with(&["second"]);
     stage.world.after(Method::CreateBackup).happens(|world| world.is_replaced(ID));

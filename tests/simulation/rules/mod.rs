@@ -116,7 +116,9 @@ fn captured(world: &Rc<World>, id: &SandboxId, since: Timestamp, row: &SnapshotR
     // its stamp.
     let since = if world.stands(id) || world.book.borrow().woken.contains(id) { row.began_at } else { since };
     if truth.started_at > since.as_millis() + RESOLUTION {
-        world.violated("rule 5, a replaced container is not captured", &format_args!("{name} of {id}"));
+        let late = truth.started_at - since.as_millis();
+        let about = format_args!("{name} of {id}, of a container that was started {late} ms after the sighting");
+        world.violated("rule 5, a replaced container is not captured", &about);
     }
     if truth.is_accident && !row.aside && !world.book.borrow().woken.contains(id) {
         world.violated("rule 5, nothing empty by accident", &format_args!("{name} of {id}"));

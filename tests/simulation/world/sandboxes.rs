@@ -236,6 +236,9 @@ impl World {
         }
         let (image, sleeps) = (self.image(), self.stands(id));
         self.with(id, |sandbox, now| {
+            if sandbox.container.is_none() {
+                self.trace(&format_args!("{id} starts for the service"));
+            }
             sandbox.sleeps |= sleeps;
             sandbox.start(number, image, now).number
         })

@@ -205,13 +205,15 @@ impl Sandboxes for Outside {
 
     async fn probe(&self, id: &SandboxId, _: &Directory) -> Result<Probe, Failure> {
         let look = |world: &Rc<World>, id: &SandboxId| {
-            Ok(world.inside(id, |container, now| Probe {
+            let probe = world.inside(id, |container, now| Probe {
                 age_millis: (now - container.started_at) / 10 * 10,
                 took_millis: 0,
                 place: if container.files.is_empty() { Place::Empty } else { Place::Full },
                 took_place: container.took_place,
                 stamp: container.stamp.clone(),
-            }))
+            });
+            world.trace(&format_args!("a look into {id}: {probe:?}"));
+            Ok(probe)
         };
         self.within(id, look).await
     }
@@ -274,6 +276,7 @@ impl Sandboxes for Outside {
                 stamps(world, id, &to);
                 StampOutcome::Done
             };
+            world.trace(&format_args!("{id} of {age_millis} ms, older than {older_than_millis:?}: {outcome:?}"));
             Ok(Stamping { age_millis, took_millis: 0, outcome })
         };
         self.within(id, stamp).await
