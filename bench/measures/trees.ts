@@ -18,7 +18,7 @@ const QUICK: Files[] = [{ name: '200 files in 2 directories', count: 200, bytes:
 /** The most that a restore or a start takes, as a multiple of the SDK's time. */
 const TARGET = 1.2;
 
-/** The commands that look at the files of a sandbox, while it is stopped or looked at, have no equal: they are only reported. */
+/** The SDK has no equivalent of a look at a sandbox, so its time is only reported. */
 const NOTHING = 'nothing';
 
 /** Each side restores, starts and stops in every round. A tree is filled and captured once. */

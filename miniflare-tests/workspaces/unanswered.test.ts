@@ -35,16 +35,17 @@ beforeEach(async () => {
 });
 afterEach(() => world.rpc('leaveUnanswered', {}));
 
-/** Whatever is left unanswered runs into its time limit, until the work has an answer: whether it was done. */
+/** Lets the time limit of each unanswered call pass until the work has settled. Returns whether it succeeded. */
 async function outlast(work: Promise<unknown>): Promise<boolean> {
   let isDone: boolean | undefined;
   const settled = work.then(
     () => (isDone = true),
     (error: Error & { code?: string }) => {
-      assert.ok(error.code !== undefined && error.code !== 'INTERNAL', error.message);
       isDone = false;
+      assert.ok(error.code !== undefined && error.code !== 'INTERNAL', error.message);
     },
   );
+  settled.catch(() => {}); // It is awaited below.
   for (let passed = 0; isDone === undefined;) {
     await until(async () => isDone !== undefined || (await world.rpc('unanswered')) > passed);
     passed = await world.rpc('unanswered');
@@ -55,7 +56,7 @@ async function outlast(work: Promise<unknown>): Promise<boolean> {
   return isDone;
 }
 
-/** The calls are answered again: the workspace starts with its newest file, stops, and goes. */
+/** Calls are answered again: the workspace starts with its newest file, stops, and can be deleted. */
 async function isUsable() {
   await world.rpc('leaveUnanswered', {});
   await workspace.elapse(2 * LIMIT);

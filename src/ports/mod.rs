@@ -81,7 +81,7 @@ pub trait Clock {
     }
 }
 
-/// Random bytes that nobody can guess.
+/// Unpredictable random bytes.
 pub trait Entropy {
     /// 32 of them, or the platform's failure to give any.
     fn bytes(&self) -> Result<[u8; 32]>;

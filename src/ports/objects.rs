@@ -19,7 +19,7 @@ use crate::model::{BackupId, Failure, Policy, Result, SandboxId, Selection, Snap
 /// The workspaces of other sandboxes.
 pub trait Workspaces {
     /// Tells the workspace of a minted id where its sandbox comes from, what it stands for, and the marker that its container is
-    /// going to carry; `false` when that id is somebody else's already.
+    /// going to carry; `false` when the id is already taken.
     fn claim(
         &self,
         id: &SandboxId,
@@ -67,8 +67,8 @@ pub trait Workspaces {
     /// Gives the workspace of `id` another policy.
     fn set_policy(&self, id: &SandboxId, policy: &Policy) -> impl Future<Output = Result<()>>;
 
-    /// Notes that a sandbox is going to be made from a snapshot of `id`, and needs it from now on. `false` when the id of the
-    /// new sandbox is somebody's already. Asked again with the same id, it is the same answer.
+    /// Records that a sandbox will be made from a snapshot of `id` and depends on it from now on. Returns `false` when the id of
+    /// the new sandbox is already taken. A repeated call with the same id returns the same result.
     fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> impl Future<Output = Result<bool>>;
 
     /// What has become of the sandbox `id`, which stands for a name. Nothing is started, unless its container ended unnoticed.
@@ -83,8 +83,8 @@ pub trait Workspaces {
     /// Ends the sandbox `id`.
     fn halt(&self, id: &SandboxId, request: &HaltRequest) -> impl Future<Output = Result<Halted>>;
 
-    /// Notes that the sandbox `id` is nobody's any more: it is ended, and its snapshots go as soon as nobody needs them. One
-    /// that does not stand for `address` is left as it is.
+    /// Ends the sandbox `id`, which its workspace does not use any more, and deletes its snapshots once no other sandbox depends
+    /// on them. A sandbox that does not belong to `address` is left unchanged.
     fn retire(&self, id: &SandboxId, address: &Address) -> impl Future<Output = Result<Retired>>;
 }
 

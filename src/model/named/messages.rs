@@ -194,7 +194,7 @@ pub struct ReserveRequest {
 pub struct Retired {
     /// How many snapshots go.
     pub removed: usize,
-    /// Those that stay until nobody needs them.
+    /// The snapshots that stay while other sandboxes need them.
     pub kept: Vec<Kept>,
 }
 

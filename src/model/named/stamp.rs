@@ -1,19 +1,19 @@
-//! What a container carries that was made somebody's place of work.
+//! The marker that the container of a named workspace carries.
 //!
-//! It is outside of everything that is captured: it says whose files are in the container, and goes with it. So a container that
-//! started by itself, empty, can never be taken for somebody's place of work.
+//! It is outside of all captured directories, identifies the files in the container, and disappears with it. An empty container that
+//! was started by a command of the application has none, so it is never mistaken for the workspace's own.
 
 use std::fmt;
 
-/// How far a container is that is being made somebody's place of work.
+/// The marker of a container: how far it is on the way to a workspace's own container, and a nonce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stamp {
     /// Files are being put into it.
     Filling(String),
     /// They are in place, and the hook has still to run.
     Filled(String),
-    /// It woke by itself, and the files that somebody wrote since are not to be lost: nobody may fill it any more. Where they
-    /// are to be the workspace's, the hook has still to run.
+    /// It started without the workspace's files, and the application wrote others since. They are kept: no restore goes into
+    /// this container. If they become the workspace's files, the hook has still to run.
     Kept(String),
     /// It was handed out.
     Ready(String),
@@ -39,7 +39,7 @@ impl Stamp {
         nonce == identity || nonce.strip_prefix(identity).is_some_and(|rest| rest.starts_with('.'))
     }
 
-    /// Whether somebody's files are in place.
+    /// Whether the workspace's files are in place.
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::Ready(_))
     }

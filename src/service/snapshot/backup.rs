@@ -19,8 +19,8 @@ pub(super) struct Failed {
     pub is_definite: bool,
 }
 
-/// Has the SDK make the backup. A failure that may pass elsewhere does not pass here: when the container is gone, so
-/// are the files, and a caller who simply tried again could capture the empty one that somebody started meanwhile.
+/// Has the SDK make the backup. A failure that is transient elsewhere is not transient here: if the container ended, its files are
+/// gone, and a caller that simply retried could capture an empty container that the application started in between.
 pub(super) async fn back_up<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     visit: &VisitOf<'_, P>,

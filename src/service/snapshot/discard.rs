@@ -1,4 +1,4 @@
-//! What becomes of a capture that failed, or that nobody wants any more.
+//! Rolls back captures that failed, or that no caller waits for.
 
 use super::backup::Failed;
 use crate::model::record::{SnapshotRecord, Stage};
@@ -7,8 +7,7 @@ use crate::ports::{Ledger, Ports};
 use crate::service::undo::discard_backup;
 use crate::service::{CloudflareSandboxSnapshotter, doubt, label};
 
-/// Notes that nobody wants a capture any more, so that nobody who comes after a death takes it for made. Its label is free
-/// from now on.
+/// Marks a capture as unwanted, so that recovery after a crash discards it. Its label is free from now on.
 pub(in crate::service) fn note_unwanted<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     id: &SnapshotId,

@@ -4,7 +4,7 @@
 //! answers as soon as that is known. So whenever its worker dies, the capture is found again (`recover`).
 //!
 //! - [`backup`]: has the SDK make the backup, and makes sure of what it stored
-//! - [`discard`]: what becomes of a capture that failed, or that nobody wants any more
+//! - [`discard`]: rolls back captures that failed, or that no caller waits for
 
 mod backup;
 mod discard;
