@@ -22,14 +22,14 @@ export const COLUMNS: Column[] = [
 /** The suites of snapshots, workspaces, checkpoints and recovery. */
 export function matrix(): string[] {
   const names =
-    'abort,crossing,excludes,failures,fidelity,guard,idempotency,import,ledger,lineage,main-job,recovery,retention,sweep';
+    'abort,adopt,crossing,excludes,failures,fidelity,guard,idempotency,import,ledger,lineage,main-job,recovery,retention,sweep';
   const folders = ['workspaces', 'checkpoints'].map((folder) => `miniflare-tests/${folder}/*.test.ts`);
   return globSync([`miniflare-tests/{${names}}.test.ts`, ...folders], { cwd: at() }).sort();
 }
 
 /** Those of them that `npm test` runs in production mode as well, because they are fast and meet most of it. */
 export function fast(): string[] {
-  const snapshots = 'guard,import,lineage,main-job,sweep';
+  const snapshots = 'adopt,guard,import,lineage,main-job,sweep';
   const workspaces = 'environment,fork,lifecycle,rollback,sessions,stop';
   return globSync(
     [`miniflare-tests/{${snapshots}}.test.ts`, `miniflare-tests/workspaces/{${workspaces}}.test.ts`],
