@@ -12,7 +12,7 @@ use super::planted::{Bug, planted};
 use super::retry::retry;
 use super::select::{Selected, ready, select};
 use super::stored::inspect;
-use super::undo::{destroy, destroy_minted};
+use super::undo::destroy_minted;
 use super::{Abort, CloudflareSandboxSnapshotter, hold, verify};
 use crate::model::named::Stamp;
 use crate::model::record::{Derivation, DerivationState, LooseEnd, Parent, SnapshotRecord, Stored, WorkspaceRecord};
@@ -40,9 +40,25 @@ pub(super) async fn restore<P: Ports>(
     looked?;
     abort.check()?;
 
-    let (derivation, marker, _underway) = claim(this, &workspace, &snapshot, lineage).await?;
+    retry(&*this.ports, abort, async || make(this, &workspace, &snapshot, stored, lineage, abort).await).await
+}
+
+/// One attempt, in a sandbox of its own: what an earlier one asked for, its end among it, may still come to the sandbox of that.
+async fn make<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    workspace: &WorkspaceRecord,
+    snapshot: &SnapshotRecord,
+    stored: &Stored,
+    lineage: Lineage,
+    abort: &Abort,
+) -> Result<WorkspaceRef> {
+    let (derivation, marker, _underway) = claim(this, workspace, snapshot, lineage).await?;
     let minted = &derivation.sandbox_id;
-    let applied = match apply(this, minted, stored, &marker, abort).await {
+    let applied = match abort.check() {
+        Ok(()) => apply(this, minted, stored, &marker).await,
+        aborted => aborted,
+    };
+    let applied = match applied {
         Ok(()) if planted(Bug::AbortIgnored) => Ok(()),
         Ok(()) => abort.check(),
         Err(error) => Err(error),
@@ -50,7 +66,7 @@ pub(super) async fn restore<P: Ports>(
     match applied {
         Ok(()) => {
             settle(this, &derivation)?;
-            Ok(WorkspaceRef::new(minted.clone(), workspace.root_id))
+            Ok(WorkspaceRef::new(minted.clone(), workspace.root_id.clone()))
         }
         Err(error) => {
             let kept = end(this, &derivation);
@@ -94,13 +110,9 @@ async fn claim<P: Ports>(
         // The claim comes first: what is not known to be ours must never be destroyed by recovery. One that nothing comes of
         // uses up an id, and nothing else.
         let marker = short_id.as_str().to_owned();
-        let claimed = retry(&*this.ports, &Abort::never(), async || {
-            let claimed =
-                this.ports.workspaces()?.claim(&minted, &workspace.root_id, Some(&parent), None, Some(&marker)).await;
-            claimed.map_err(|failure| from_workspace(failure, &minted))
-        })
-        .await?;
-        if claimed || planted(Bug::ClaimIgnored) {
+        let claimed =
+            this.ports.workspaces()?.claim(&minted, &workspace.root_id, Some(&parent), None, Some(&marker)).await;
+        if claimed.map_err(|failure| from_workspace(failure, &minted))? || planted(Bug::ClaimIgnored) {
             return Ok((intend(this, minted, &snapshot.snapshot_id, lineage)?, marker, underway));
         }
     }
@@ -171,29 +183,8 @@ async fn apply<P: Ports>(
     minted: &SandboxId,
     stored: &Stored,
     marker: &str,
-    abort: &Abort,
 ) -> Result<()> {
-    let mut attempt = 0;
-    retry(&*this.ports, abort, async || {
-        attempt += 1;
-        if attempt > 1 {
-            destroy(this, minted).await?;
-            // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
-            drop(this.ports.sandboxes()?.probe(minted, stored.backup.dir()).await);
-        }
-        // What an attempt was too late with never counts for the next one.
-        fill(this, minted, stored, &format!("{marker}.{attempt}")).await
-    })
-    .await
-}
-
-async fn fill<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    minted: &SandboxId,
-    stored: &Stored,
-    nonce: &str,
-) -> Result<()> {
-    let (filling, ready) = (Stamp::Filling(nonce.to_owned()), Stamp::Ready(nonce.to_owned()));
+    let (filling, ready) = (Stamp::Filling(marker.to_owned()), Stamp::Ready(marker.to_owned()));
     let failed = |failure| from_sandbox(failure, minted, During::Restore);
     let visit = this.ports.sandboxes()?.visit(minted);
     let (named, stamped) = join(visit.name(), visit.stamp(None, &filling)).await;

@@ -20,6 +20,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             seal: None,
             doubt: None,
             marker: None,
+            marked_at: None,
             spared: None,
             standing: None,
             retired_at: None,
@@ -91,6 +92,7 @@ pub(super) fn claim<P: Ports>(
         parent: parent.cloned(),
         standing: standing.cloned(),
         marker: marker.map(str::to_owned),
+        marked_at: None,
         ..this.workspace()?
     };
     ledger.put_workspace(&workspace)?;

@@ -281,7 +281,7 @@ fn an_abort_does_not_keep_a_failed_restore_from_being_taken_back() {
     let gate = stage.world.before(Method::Destroy).nth(1).held();
     stage.world.before(Method::Destroy).first(2).fails_in_passing();
     aborted_at(&stage, &gate, |abort| Running::start(derive(&stage, Lineage::Restored, &from, abort)));
-    assert_eq!(stage.world.count(Method::Destroy), 4);
+    assert_eq!(stage.world.count(Method::Destroy), 3);
     stage.assert_no_minted_sandbox_runs();
 }
 

@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::{Code, SnapshotRequest, Taken};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use super::support::{Checked, DAY, FILE, MINUTE, Method, Stage, by_ref, sandbox};
+use super::support::{Checked, DAY, FILE, MINUTE, Method, Running, Stage, by_ref, sandbox};
 
 const ID: &str = "agent-42";
 
@@ -244,6 +244,31 @@ fn a_sandbox_that_an_earlier_version_restored_is_adopted_once() {
 fn a_container_is_known_by_its_marker_however_slowly_it_answers() {
     let (stage, _) = Stage::with_snapshot();
     stage.world.after(Method::Probe).takes(8000);
+    stage.snapshot().unwrap();
+}
+
+#[test]
+fn a_capture_that_ends_late_does_not_take_the_marker_from_a_later_container() {
+    let stage = Stage::with_sandbox();
+    let gate = stage.world.before(Method::Metadata).nth(1).held();
+    let early = stage.begin(Operation::Snapshot, &json!({ "sandboxId": ID }));
+    assert!(gate.is_reached());
+    stage.dies_during(early);
+    stage.world.before(Method::Metadata).fails_in_passing();
+    stage.run(Operation::List, &json!({ "sandboxId": ID, "check": false })).unwrap();
+    stage.world.goes_well();
+    stage.world.pass(2 * MINUTE);
+    stage.world.forget_calls();
+
+    let gate = stage.world.before(Method::Metadata).nth(1).held();
+    let agent = stage.of(ID);
+    let alarm = Running::start_in(&stage.world, async move { agent.alarm().await });
+    assert!(gate.is_reached());
+    stage.world.is_replaced(ID);
+    stage.world.writes(ID, FILE, "second");
+    taken(&stage, waking());
+    gate.open();
+    alarm.answer().unwrap();
     stage.snapshot().unwrap();
 }
 

@@ -131,6 +131,16 @@ pub struct HaltRequest {
     /// The version of the workspace's record.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
+    /// Whether the workspace goes on in another sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub former: bool,
+}
+
+impl HaltRequest {
+    /// A request to capture and end whatever runs, without hooks.
+    pub const fn capturing(address: Address) -> Self {
+        Self { address, snapshot: true, hooks: Vec::new(), env: BTreeMap::new(), version: 0, former: false }
+    }
 }
 
 /// What the end of a sandbox came to.

@@ -27,6 +27,9 @@ pub struct Standing {
     /// started after that. So none is handed out any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub end_unanswered: bool,
+    /// The workspace goes on in another sandbox: whatever runs in this one is captured, and ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub former: bool,
     /// When it was first handed out. What was handed out once is never begun anew unasked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_at: Option<Timestamp>,
@@ -107,6 +110,7 @@ impl Standing {
             filling: None,
             restoring: false,
             end_unanswered: false,
+            former: false,
             opened_at: None,
             image: None,
             baseline: None,

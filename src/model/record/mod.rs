@@ -39,6 +39,10 @@ pub struct WorkspaceRecord {
     /// before that, and for a sandbox that stands for a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marker: Option<String>,
+    /// When the capture began that the marker is of. One that began before and ends later was of an earlier container, if of
+    /// another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked_at: Option<Timestamp>,
     /// A snapshot that retention spares for a while.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spared: Option<Spared>,

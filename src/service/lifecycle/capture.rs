@@ -1,6 +1,7 @@
 //! Snapshots in which everything is that there is when they are done. What was changed meanwhile is captured again.
 
-use super::look_after;
+use super::{look_after, stamp};
+use crate::model::named::Stamp;
 use crate::model::named::messages::LastSnapshot;
 use crate::model::{Result, SnapshotId, SnapshotRequest, Taken};
 use crate::ports::{Ports, Sandboxes};
@@ -36,6 +37,19 @@ pub(super) async fn save<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Re
         SnapshotRequest { dir, wake: true, fresh: true, aside: true, ..SnapshotRequest::of((*this.id).clone()) };
     let (taken, _) = until_settled(this, request).await?;
     Ok(taken.snapshot.snapshot_id().clone())
+}
+
+/// As [`save`], of a container that is ended then. A start that began to adopt the files may not have been answered: what it still
+/// asks for would hand the container out meanwhile, so it is kept from coming by another stamp.
+pub(super) async fn save_to_end<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    kept: Option<&Stamp>,
+) -> Result<SnapshotId> {
+    if kept.is_some() {
+        look_after(this)?;
+        stamp::keep(this, kept).await?;
+    }
+    save(this).await
 }
 
 /// Whether anything has changed in the files since this was asked last.

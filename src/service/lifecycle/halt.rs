@@ -2,9 +2,9 @@
 //!
 //! What can't be captured is not ended.
 
-use super::capture::{capture, save};
+use super::capture::{capture, save_to_end};
 use super::resume::MARGIN;
-use super::{Sight, hooks, is_not_superseded, settled_look};
+use super::{Sight, hooks, is_not_superseded, look, settled_look};
 use crate::model::named::messages::{HaltRequest, Halted};
 use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
@@ -20,25 +20,31 @@ pub(in crate::service) async fn halt<P: Ports>(
     request: HaltRequest,
 ) -> Result<Halted> {
     let _turn = this.memory.lifecycle.lock().await;
+    end(&this, request).await
+}
+
+/// As [`halt`], for a caller whose turn it is.
+pub(super) async fn end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: HaltRequest) -> Result<Halted> {
     let mut halted = Halted { was_asleep: true, ..Halted::default() };
     if this.workspace()?.standing.is_none_or(|standing| standing.address != request.address) {
         return Ok(halted);
     }
-    is_not_superseded(&this, request.version)?;
+    is_not_superseded(this, request.version)?;
+    this.stand(|standing| standing.former |= request.former)?;
     let left = this.standing()?.filling;
-    match settled_look(&this, left.is_some() && request.snapshot).await? {
-        Sight::Asleep => return sleeps(&this).await.map(|()| halted),
+    match settled_look(this, left.is_some() && request.snapshot).await? {
+        Sight::Asleep => return sleeps(this).await.map(|()| halted),
         Sight::Unfinished | Sight::Woken => {}
         Sight::Diverged { .. } if !request.snapshot => {}
-        Sight::Diverged { .. } => halted.saved = Some(save(&this).await?),
+        Sight::Diverged { kept } => halted.saved = Some(save_to_end(this, kept.as_ref()).await?),
         Sight::Alive(stamp) => {
             halted.was_asleep = false;
             let dir = this.standing()?.dir;
             for (name, hook) in &request.hooks {
-                halted.hooks.push(hooks::run(&this, &stamp, &dir, name, hook, &request.env).await?);
+                halted.hooks.push(hooks::run(this, &stamp, &dir, name, hook, &request.env).await?);
             }
             if request.snapshot {
-                match capture(&this).await {
+                match capture(this).await {
                     Ok((snapshot, unsettled)) => (halted.snapshot, halted.unsettled) = (Some(snapshot), unsettled),
                     Err(_) if planted(Bug::EndedUncaptured) => {}
                     Err(error) => return Err(error),
@@ -46,8 +52,8 @@ pub(in crate::service) async fn halt<P: Ports>(
             }
         }
     }
-    match destroy(&this, &this.id).await {
-        Ok(()) => sleeps(&this).await?,
+    match destroy(this, &this.id).await {
+        Ok(()) => sleeps(this).await?,
         // It may come late, and its files are saved: the workspace does without it.
         Err(error) if error.code() == Code::SandboxTimeout => halted.end_unanswered = true,
         Err(error) => {
@@ -62,6 +68,13 @@ pub(in crate::service) async fn halt<P: Ports>(
         this.stand(|standing| standing.filling = left)?;
     }
     Ok(halted)
+}
+
+/// Where a capture or its look has started a container without the workspace's files, that one falls asleep again by itself.
+/// Whoever is at work on the sandbox sees to it otherwise.
+pub(in crate::service) async fn let_sleep<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    let Some(_turn) = this.memory.lifecycle.try_lock() else { return Ok(()) };
+    if look(this).await? == Sight::Woken { sleeps(this).await } else { Ok(()) }
 }
 
 /// Whatever wakes the sandbox from now on, it falls asleep again by itself.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::capture::save;
+use super::capture::{save, save_to_end};
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
 use super::{Sight, is_not_retired, is_not_superseded, look, look_after, settled_look, stale, stamp, unresponsive};
@@ -70,7 +70,7 @@ async fn give_files<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &
             }
             OnDiverged::Keep => return keep(this, request, kept.as_ref()).await,
             OnDiverged::Save => {
-                saved = Some(save(this).await?);
+                saved = Some(save_to_end(this, kept.as_ref()).await?);
                 destroy(this, &this.id).await?;
             }
             OnDiverged::Discard => destroy(this, &this.id).await?,

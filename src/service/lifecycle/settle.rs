@@ -1,8 +1,10 @@
 //! What is left of a sandbox that was being started when somebody died, or that is nobody's any more: a restore may still
 //! go on in it, and start it again. So it is looked at until it stays down.
 
-use super::halt::sleeps;
+use super::halt::{end, sleeps};
 use super::{Sight, look, sparing_look};
+use crate::model::named::messages::HaltRequest;
+use crate::model::named::standing::Standing;
 use crate::model::record::LooseEnd;
 use crate::model::{Result, Timestamp};
 use crate::ports::{Clock, Ports};
@@ -29,13 +31,17 @@ pub(in crate::service) async fn follow_up<P: Ports>(
     let is_retired = this.workspace()?.retired_at.is_some();
     let sight = if is_retired { look(this).await } else { sparing_look(this).await };
     let is_early = loose.due > this.ports.clock().now();
-    let is_left_alone = matches!(sight, Ok(Sight::Alive(_) | Sight::Diverged { .. })) && !is_retired;
+    let has_files = matches!(sight, Ok(Sight::Alive(_) | Sight::Diverged { .. }));
+    let Standing { former, address, .. } = this.standing()?;
+    let is_left_alone = has_files && !is_retired && !former;
     let (is_down, ended) = match sight {
         // What those who died asked for may still come. A look before its time does not count, however often workers die.
         Ok(Sight::Asleep) if is_early => return this.wake_by(loose.due),
         Ok(Sight::Diverged { .. }) if is_early && is_left_alone => return this.wake_by(loose.due),
         Ok(Sight::Asleep) => (true, sleeps(this).await),
         Ok(_) if is_left_alone => return this.stand(|standing| standing.filling = None),
+        // It may be this look that started its container.
+        Ok(_) if has_files && !is_retired => (false, end(this, HaltRequest::capturing(address)).await.map(drop)),
         Ok(_) if planted(Bug::UnfinishedNotEnded) => return this.stand(|standing| standing.filling = None),
         Ok(_) => (false, destroy(this, &this.id).await),
         Err(error) => (false, Err(error)),

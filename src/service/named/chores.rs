@@ -1,7 +1,5 @@
 //! What is left to be done for a workspace: sandboxes that are not its own any more.
 
-use std::collections::BTreeMap;
-
 use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
 use crate::model::named::messages::{HaltRequest, Retired};
@@ -52,12 +50,11 @@ async fn work_off_these<P: Ports>(this: &NamedWorkspace<P>, chores: Vec<Chore>) 
                 None
             }),
             Chore::Quiet(id) => {
+                let record = this.ports.home()?.named()?.ok_or_else(Error::defect)?;
                 let request = HaltRequest {
-                    address: (*this.address).clone(),
-                    snapshot: true,
-                    hooks: Vec::new(),
-                    env: BTreeMap::new(),
-                    version: this.ports.home()?.named()?.map_or(0, |record| record.version),
+                    version: record.version,
+                    former: record.former.contains(id),
+                    ..HaltRequest::capturing((*this.address).clone())
                 };
                 match workspaces.halt(id, &request).await {
                     Ok(halted) if halted.end_unanswered => Err(Error::new(

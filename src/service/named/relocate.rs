@@ -23,7 +23,14 @@ pub(super) async fn relocate<P: Ports>(this: &NamedWorkspace<P>, error: Option<&
     let id = match this.ports.workspaces()?.newest(&record.sandbox_id).await? {
         Some(newest) => {
             let origin = Origin { origin_id: newest.origin_id, snapshot_id: newest.id };
-            claim(this, &record, &origin).await?
+            let is_own = origin.origin_id == record.sandbox_id;
+            match claim(this, &record, &origin).await {
+                // It has no snapshot of its own, and the one that it was made from was deleted by force.
+                Err(error) if error.code() == Code::SnapshotNotFound && !is_own => {
+                    claim_without_files(this, &record).await?
+                }
+                claimed => claimed?,
+            }
         }
         None => claim_without_files(this, &record).await?,
     };

@@ -36,6 +36,7 @@ pub(super) async fn stop_now<P: Ports>(this: &NamedWorkspace<P>, cause: &str, ti
         hooks: hooks(&record, timed),
         env: record.settings.env.clone(),
         version: this.existing()?.version,
+        former: false,
     };
     match this.ports.workspaces()?.halt(&record.sandbox_id, &request).await {
         // It was stopped, and is.

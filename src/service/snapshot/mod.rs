@@ -17,6 +17,7 @@ use self::backup::{Failed, back_up};
 use self::discard::{discard, give_up, supersede};
 use super::doubt::Looking;
 use super::failures::{During, from_sandbox};
+use super::lifecycle::halt;
 use super::memory::{Underway, Work};
 use super::planted::{Bug, planted};
 use super::sight::{self, Seen};
@@ -27,7 +28,8 @@ use crate::model::exclude::check_patterns;
 use crate::model::named::standing::{Dependencies, Standing};
 use crate::model::record::{LooseEnd, Making, Marker, SnapshotRecord, Stage};
 use crate::model::{
-    BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRef, SnapshotRequest, Taken,
+    BackupHandle, BackupOptions, Capture, Code, Directory, Error, Result, SnapshotId, SnapshotRef, SnapshotRequest,
+    Taken,
 };
 use crate::ports::{Clock, Ledger, Ports, Sandboxes};
 
@@ -48,6 +50,20 @@ pub(super) struct Made {
 
 /// Takes the snapshot, or leaves nothing behind. `id` is that of its row, as soon as there is one.
 pub(super) async fn snapshot<P: Ports>(
+    this: CloudflareSandboxSnapshotter<P>,
+    request: SnapshotRequest,
+    abort: Abort,
+    id: &OnceCell<SnapshotId>,
+) -> Result<Made> {
+    let made = capture(this.clone(), request, abort, id).await;
+    if made.as_ref().is_err_and(|error| error.code() == Code::SandboxReplaced) && this.workspace()?.standing.is_some() {
+        // Where that fails, the next start or stop sees to it.
+        drop(halt::let_sleep(&this).await);
+    }
+    made
+}
+
+async fn capture<P: Ports>(
     this: CloudflareSandboxSnapshotter<P>,
     request: SnapshotRequest,
     abort: Abort,
@@ -227,9 +243,11 @@ pub(super) fn finish<P: Ports>(
     let mut workspace = this.workspace()?;
     if let Some(Marker::Own(marker)) = marker
         && workspace.marker.as_ref() != Some(&marker)
+        && workspace.marked_at.is_none_or(|at| at <= intention.began_at)
     {
         // The container is known by its marker from now on, whenever it was started.
         (workspace.marker, workspace.doubt) = (Some(marker), None);
+        workspace.marked_at = Some(intention.began_at);
         this.ports.ledger()?.put_workspace(&workspace)?;
     }
     suspect::compare(this, &mut workspace, &mut intention, stored.size_bytes)?;

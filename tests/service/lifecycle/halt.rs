@@ -1,10 +1,11 @@
 //! A sandbox is ended, with a snapshot of what is in it.
 
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use crate::support::{FILE, HOUR, MINUTE, Method, Stage, WORK, for_ever, on};
+use crate::support::{Checked, FILE, HOUR, MINUTE, Method, Stage, WORK, for_ever, on};
 
 #[test]
 fn what_is_captured_is_the_directory_of_the_workspace() {
@@ -101,4 +102,34 @@ fn a_container_that_a_capture_has_started_is_ended_also_when_who_asked_for_it_di
     stage.world.goes_well();
     stage.passes(3 * HOUR);
     assert!(stage.world.running().is_empty());
+}
+
+#[test]
+fn a_late_step_of_a_start_that_was_given_up_does_not_hand_out_what_is_being_saved() {
+    let stage = Stage::with_diverged_work();
+    let id = stage.sandbox_of(WORK);
+    stage.world.before(Method::Stamp).nth(2).is_never_answered();
+    stage.starts(WORK, &json!({ "onDiverged": "keep" })).fails_as(Code::SandboxTimeout);
+    let late = id.clone();
+    stage.world.before(Method::CreateBackup).happens(move |world| world.is_stamped_late(&late, 2));
+    stage.world.before(Method::Destroy).happens(move |world| {
+        assert!(world.stamp_on(&id).is_none_or(|stamp| !stamp.is_ready()), "nothing that was handed out is ended");
+    });
+    let stopped = stage.stops(WORK).unwrap();
+    assert!(stopped["saved"].is_string(), "{stopped}");
+}
+
+#[test]
+fn a_container_that_a_snapshot_of_a_stopped_workspace_has_started_falls_asleep_again() {
+    let stage = Stage::with_diverged_work();
+    let id = stage.sandbox_of(WORK);
+    stage.starts(WORK, &json!({})).fails_as(Code::WorkspaceDiverged);
+    stage.world.forget_calls();
+    stage.world.after(Method::CreateBackup).happens({
+        let id = id.clone();
+        move |world| world.is_replaced(&id)
+    });
+    let snapshot = json!({ "sandboxId": id, "wake": true });
+    stage.run(Operation::Snapshot, &snapshot).fails_as(Code::SandboxReplaced);
+    assert!(matches!(stage.world.sleeps_after(&id), Some(Some(_))));
 }

@@ -78,7 +78,7 @@ fn what_somebody_wrote_into_it_is_not_thrown_away_when_who_died_had_still_asked_
         let id = stage.sandbox_of(WORK);
         stage.world.writes(&id, FILE, "second");
         stage.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
-        stage.world.is_stamped_late(&id);
+        stage.world.is_stamped_late(&id, 1);
         let started = stage.starts(WORK, &json!({ "onDiverged": on_diverged })).unwrap();
         let is_kept = stage.file(WORK).unwrap() == "second";
         assert!(is_kept || started["saved"].is_string(), "{on_diverged}: {started}");
@@ -92,7 +92,7 @@ fn nor_is_it_when_that_stamp_comes_right_after_it_was_looked_at() {
         let id = stage.sandbox_of(WORK);
         stage.world.writes(&id, FILE, "second");
         let late = id.clone();
-        stage.world.before(Method::Stamp).nth(1).happens(move |world| world.is_stamped_late(&late));
+        stage.world.before(Method::Stamp).nth(1).happens(move |world| world.is_stamped_late(&late, 1));
         let started = stage.starts(WORK, &json!({ "onDiverged": on_diverged })).unwrap();
         let is_kept = stage.file(WORK).unwrap() == "second";
         assert!(is_kept || started["saved"].is_string(), "{on_diverged}: {started}");
@@ -154,4 +154,22 @@ fn it_is_looked_at_when_that_is_due_and_not_at_every_alarm() {
     // The name looks once; then it is after a minute, ten more and sixty more.
     let expected = [(2, 2), (3, 12), (4, 6)].into_iter().flat_map(|(count, times)| vec![count; times]);
     assert!(expected.eq(looks.iter().copied()), "{looks:?}");
+}
+
+#[test]
+fn one_that_the_workspace_has_left_is_captured_and_ended_whatever_a_look_has_started() {
+    let stage = Stage::with_stopped_work();
+    let former = stage.sandbox_of(WORK);
+    stage.world.before(Method::RestoreBackup).nth(1).is_never_answered();
+    stage.world.before(Method::Destroy).nth(1).is_never_answered();
+    stage.starts(WORK, &json!({})).unwrap();
+    stage.passes(2 * MINUTE);
+    assert!(!stage.world.running().contains(&former));
+    // What was asked for before has started a container, with files that no start had seen.
+    stage.world.is_replaced(&former);
+    stage.world.writes(&former, FILE, "of another image");
+    stage.passes(3 * HOUR);
+    assert!(!stage.world.running().contains(&former));
+    assert!(stage.is_up(WORK));
+    assert_eq!(stage.snapshots_of(&former).len(), 2, "what was in it is in a snapshot");
 }

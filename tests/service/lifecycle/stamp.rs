@@ -23,7 +23,7 @@ fn a_container_on_which_a_stamp_came_late_is_not_handed_out_empty() {
     stage.world.before(Method::Stamp).nth(1).fails_in_passing();
     stage.world.before(Method::Stamp).nth(3).happens(move |world| {
         world.is_replaced(&id);
-        world.is_stamped_late(&id);
+        world.is_stamped_late(&id, 1);
     });
     stage.starts(WORK, &json!({})).unwrap();
     assert_eq!(stage.file(WORK).unwrap(), "first");

@@ -1,9 +1,10 @@
 //! A workspace goes on in another sandbox where its own does not answer any more.
 
+use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use serde_json::json;
 
-use crate::support::{Checked, FILE, HOUR, MINUTE, Method, Stage, WORK};
+use crate::support::{Checked, FILE, HOUR, MINUTE, Method, Stage, WORK, by_ref};
 
 /// A workspace whose start found a sandbox that answered neither the restore nor the end of its container.
 fn relocated() -> (Stage, String) {
@@ -150,4 +151,21 @@ fn a_former_sandbox_that_answers_nothing_keeps_no_call_waiting() {
     assert!(start.is_done());
     stage.world.pass(MINUTE);
     ringing.answer().unwrap();
+}
+
+#[test]
+fn a_sandbox_without_any_snapshot_left_is_replaced_too() {
+    let (stage, snapshot) = Stage::with_snapshot();
+    stage.creates(WORK, &json!({ "sourceSnapshot": by_ref(&snapshot) })).unwrap();
+    let former = stage.sandbox_of(WORK);
+    stage.world.stops(&former);
+    stage.run(Operation::Delete, &json!({ "ref": snapshot, "force": true })).unwrap();
+    stage.world.before(Method::Destroy).is_never_answered();
+    stage.world.is_replaced(&former);
+    stage.starts(WORK, &json!({})).fails_as(Code::NothingRestorable);
+    assert_ne!(stage.sandbox_of(WORK), former);
+    stage.world.goes_well();
+    stage.starts(WORK, &json!({ "allowEmpty": true })).unwrap();
+    stage.passes(3 * HOUR);
+    stage.assert_settled();
 }

@@ -104,11 +104,14 @@ impl World {
         });
     }
 
-    /// The first stamp that was asked for comes only now: a container that has none gets it.
-    pub fn is_stamped_late(&self, id: &str) {
-        let first = self.stamps.borrow()[0].clone();
+    /// A stamp that was asked for, the first or a later one, comes only now: a container that carries what it replaces gets it.
+    pub fn is_stamped_late(&self, id: &str, nth: usize) {
+        let (from, to) = self.stamps.borrow()[nth - 1].clone();
         self.with(id, |sandbox| {
-            sandbox.container.as_mut().unwrap().stamp.get_or_insert(first);
+            let container = sandbox.container.as_mut().unwrap();
+            if container.stamp == from {
+                container.stamp = Some(to);
+            }
         });
     }
 

@@ -178,7 +178,7 @@ impl Sandboxes for World {
         to: &Stamp,
         older_than_millis: Option<i64>,
     ) -> Result<Stamping, Failure> {
-        self.stamps.borrow_mut().push(to.clone());
+        self.stamps.borrow_mut().push((from.cloned(), to.clone()));
         let change = || {
             let now = self.millis();
             Ok(self.started(id.as_str(), |container| {
@@ -207,7 +207,7 @@ impl Sandboxes for World {
         dir: &Directory,
         files: &[String],
     ) -> Result<Option<Begun>, Failure> {
-        self.stamps.borrow_mut().push(to.clone());
+        self.stamps.borrow_mut().push((from.cloned(), to.clone()));
         let begin = || {
             Ok(self.started(id.as_str(), |container| {
                 if container.stamp.as_ref() != from {
@@ -228,7 +228,7 @@ impl Sandboxes for World {
         to: &Stamp,
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
-        self.stamps.borrow_mut().push(to.clone());
+        self.stamps.borrow_mut().push((Some(from.clone()), to.clone()));
         let arrive = || {
             Ok(self.started(id.as_str(), |container| {
                 if container.stamp.as_ref() != Some(from) && container.stamp.as_ref() != Some(to) {

@@ -163,11 +163,20 @@ impl Stage {
 
     /// The one sandbox beside `agent-42` that any call was about.
     pub fn minted(&self) -> String {
-        let mut ids: Vec<_> = self.world.calls().into_iter().map(|(_, id)| id).collect();
-        ids.retain(|id| id.starts_with("agent-42-"));
-        ids.dedup();
+        let mut ids = self.all_minted();
         assert_eq!(ids.len(), 1, "one sandbox is minted: {ids:?}");
         ids.remove(0)
+    }
+
+    /// The sandboxes beside `agent-42` that any call was about, in the order of the first calls.
+    pub fn all_minted(&self) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for (_, id) in self.world.calls() {
+            if id.starts_with("agent-42-") && !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
     }
 
     /// Makes sure that no sandbox runs that nobody got.

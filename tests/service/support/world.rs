@@ -33,7 +33,7 @@ pub struct World {
     pub(super) shipped: RefCell<Image>,
     pub(super) commands: RefCell<Commands>,
     pub(super) hooks: RefCell<Vec<HookCall>>,
-    pub(super) stamps: RefCell<Vec<Stamp>>,
+    pub(super) stamps: RefCell<Vec<(Option<Stamp>, Stamp)>>,
     pub(super) refusal: RefCell<Option<CheckpointRefusal>>,
     pub(super) listed_at_once: Cell<usize>,
     ledgers: RefCell<BTreeMap<SandboxId, Rc<MemoryLedger>>>,

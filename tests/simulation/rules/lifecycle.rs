@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::{NamedRecord, Stamp, State};
 use sandbox_snapshotter::model::record::{SnapshotRecord, SnapshotState, WorkspaceRecord};
-use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId};
+use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
-use crate::world::{Container, Files, OF_IMAGE, Source, World};
+use crate::world::{Container, Files, OF_IMAGE, Own, Source, World};
 
 /// How long a wish of a caller counts, in milliseconds.
 const A_WISH: i64 = 3600 * 1000;
@@ -142,7 +142,7 @@ pub fn has_arrived(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
     let files = world.truths.borrow()[backup].files.clone();
     let is_there = world.with(id, |sandbox, _| {
         let container = sandbox.container.as_ref().unwrap();
-        sandbox.own = Some(container.started_at);
+        sandbox.own = Some(Own { started_at: container.started_at, since: Timestamp::from_millis(0) });
         files.iter().all(|(file, content)| container.files.get(file) == Some(content))
     });
     if !is_there {

@@ -22,7 +22,7 @@ use sandbox_snapshotter::model::record::{Derivation, DerivationState, End, Snaps
 use sandbox_snapshotter::model::{SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
-use crate::world::{Watched, World};
+use crate::world::{Own, Watched, World};
 
 /// How exactly the age of a container can be measured, in milliseconds.
 const RESOLUTION: i64 = 10;
@@ -132,15 +132,16 @@ fn continues(world: &Rc<World>, id: &SandboxId, adopts: bool, row: &SnapshotReco
     }
     let started_at = world.truths.borrow()[stored.backup.id()].started_at;
     let own = world.with(id, |sandbox, _| {
-        let own = sandbox.own;
-        if !row.rescue || adopts {
-            sandbox.own = Some(started_at);
+        // A capture that began before may end later.
+        let own = sandbox.own.filter(|own| own.since <= row.began_at);
+        if (!row.rescue || adopts) && own == sandbox.own {
+            sandbox.own = Some(Own { started_at, since: row.began_at });
         }
         own
     });
     if row.rescue {
         world.count("rescue snapshots");
-    } else if own.is_some_and(|own| own != started_at) {
+    } else if own.is_some_and(|own| own.started_at != started_at) {
         world.violated("rule 11, a capture continues the one before", &format_args!("{} of {id}", row.snapshot_id));
     }
 }

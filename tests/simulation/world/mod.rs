@@ -40,7 +40,7 @@ pub use desk::Desk;
 pub use home::WatchedHome;
 pub use ledger::Watched;
 pub use objects::{Lost, Named, Snapshotter};
-pub use sandboxes::{Container, Files, OF_IMAGE, Sandbox, Source};
+pub use sandboxes::{Container, Files, OF_IMAGE, Own, Sandbox, Source};
 
 /// How long the slowest step of a call takes, in milliseconds.
 const SLOWEST: u32 = 3000;

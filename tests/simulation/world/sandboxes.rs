@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_channel::oneshot;
 use sandbox_snapshotter::model::named::Stamp;
-use sandbox_snapshotter::model::{Failure, SandboxId, SnapshotId, Status};
+use sandbox_snapshotter::model::{Failure, SandboxId, SnapshotId, Status, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
 use super::World;
@@ -27,6 +27,15 @@ pub type Source = Option<(SnapshotId, Files)>;
 /// How long a container may be idle, in seconds; `None` for ever.
 pub type Awake = Option<u64>;
 
+/// The container that a capture was of, or that a backup arrived in.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Own {
+    /// When it was started.
+    pub started_at: i64,
+    /// When the capture began.
+    pub since: Timestamp,
+}
+
 /// A sandbox's Durable Object.
 #[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Default)]
@@ -39,8 +48,8 @@ pub struct Sandbox {
     pub kept: BTreeSet<i64>,
     /// Whether somebody works in it: then nothing but captures may touch it.
     pub is_somebodys: bool,
-    /// When the container was started that holds its own files, as far as the service knows it.
-    pub own: Option<i64>,
+    /// The container that holds its own files, as far as the service knows it.
+    pub own: Option<Own>,
     /// How many of its containers died.
     pub deaths: u32,
     /// Whether a container of it was ever ready to be handed out as a workspace.

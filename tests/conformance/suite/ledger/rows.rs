@@ -59,6 +59,7 @@ pub fn workspace() -> WorkspaceRecord {
         keys: vec![SigningKey::new(2, [0xfe; 32]), SigningKey::new(1, [0; 32])],
         seal: Some(SigningKey::new(0, [0x7f; 32])),
         marker: Some("k3f9x2ab".into()),
+        marked_at: Some(minute(4)),
         spared: Some(Spared { snapshot_id: snapshot_id(8), until: minute(9) }),
         doubt: Some(Doubt {
             since: Timestamp::from_millis(1_795_150_800_002),
@@ -70,6 +71,7 @@ pub fn workspace() -> WorkspaceRecord {
             filling: Some(LOOSE),
             restoring: true,
             end_unanswered: true,
+            former: true,
             version: 7,
             opened_at: Some(minute(1)),
             image: Some("0.12.10 0123456789abcdef".into()),
