@@ -11,6 +11,11 @@ const now = Date.now;
 let ahead = 0;
 Date.now = () => now() + ahead;
 
+/** Puts the clock forward, by hundredths of a second: the uptime of a system is counted in those. */
+function putForwardTo(at) {
+  ahead += Math.max(0, Math.ceil((at - Date.now()) / 10) * 10);
+}
+
 /** From how many milliseconds on a timer goes by the clock: those are time limits. */
 const LONG = 30_000;
 const { setTimeout, setInterval } = globalThis;
@@ -36,12 +41,12 @@ const PASSING_NAMED = `
   SELECT 'named ' || record AS what FROM home WHERE record ->> '$.state' IN ('provisioning', 'stopping', 'restoring')
     OR record ->> '$.chores' != '[]' OR record ->> '$.listed' < record ->> '$.version'`;
 
-/** An object whose methods `replace` may replace. */
+/** An object whose methods `replace` may replace: each gets the call, and with what it was made. */
 function replacing(object, replace) {
   const get = (target, key) => {
     const value = Reflect.get(target, key);
     if (typeof value !== 'function' || key === 'constructor') return value;
-    return (...list) => (replace[key] ?? ((call) => call()))(() => target[key](...list));
+    return (...list) => (replace[key] ?? ((call) => call(list)))((given = list) => target[key](...given), list);
   };
   return new Proxy(object, { get: (target, key) => get(target, key) });
 }
@@ -54,9 +59,9 @@ let unanswered = 0;
 /** A method that can be silent; `then` makes its call where it is not. */
 const audible =
   (method, then = (run) => run()) =>
-  (run) => {
+  (run, list) => {
     const how = silent[method];
-    if (how === undefined) return then(run);
+    if (how === undefined) return then(run, list);
     unanswered += 1;
     if (how === 'carried out') Promise.resolve(run()).catch(() => {});
     return Object.assign(new Promise(() => {}), { [Symbol.dispose]: () => {} });
@@ -76,20 +81,15 @@ const OF_SANDBOXES = {
   getSession: (ask) => replacing(ask(), IN_SESSIONS),
 };
 
-/** A sandbox whose uptime goes by the clock, as the first number that a command prints. */
+/** A sandbox whose uptime goes by the clock, for every command that reads it. */
 const aged = (call) => replacing(call(), OF_SANDBOXES);
 
-/** Who disposes of the answer disposes of what was asked for: that holds a session. */
-function older(run) {
-  const asked = run();
-  const aged = (uptime) => (Number(uptime) + ahead / 1000).toFixed(2);
-  const older = ({ stdout, ...rest }) => ({
-    ...rest,
-    stdout: stdout.replace(/^\d+\.\d\d(?= \d+ [a-z]+ [01]$)/m, aged),
-  });
-  return Object.assign(Promise.resolve(asked).then(older), {
-    [Symbol.dispose]: () => asked[Symbol.dispose](),
-  });
+const UPTIME = /read -r (\w+) _ <\/proc\/uptime/g;
+
+/** Runs a command in which the system has been up for longer. */
+function older(run, list) {
+  const further = (text, up) => `${text}; ${up}=$((10#\${${up}/./} + ${ahead / 10})); ${up}=\${${up}%??}.\${${up}: -2}`;
+  return run(list.map((given) => (typeof given === 'string' ? given.replace(UPTIME, further) : given)));
 }
 
 /** A Directory that answers nothing while it is said to be down. */
@@ -184,10 +184,10 @@ export default class extends Snapshotter {
       const times = await Promise.all(objects.map((object) => object.due()));
       const next = Math.min(...times.map((at) => at ?? Infinity));
       if (next > end) break;
-      ahead += Math.max(0, next - Date.now());
+      putForwardTo(next);
       await objects[times.indexOf(next)].ring();
     }
-    ahead += Math.max(0, end - Date.now());
+    putForwardTo(end);
   }
 
   /** Goes back to the true time. */

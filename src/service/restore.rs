@@ -40,7 +40,7 @@ pub(super) async fn restore<P: Ports>(
     looked?;
     abort.check()?;
 
-    retry(&*this.ports, abort, async || make(this, &workspace, &snapshot, stored, lineage, abort).await).await
+    retry(&*this.ports, abort, async || Box::pin(make(this, &workspace, &snapshot, stored, lineage, abort)).await).await
 }
 
 /// One attempt, in a sandbox of its own: what an earlier one asked for, its end among it, may still come to the sandbox of that.

@@ -39,15 +39,16 @@ pub(super) async fn save<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Re
     Ok(taken.snapshot.snapshot_id().clone())
 }
 
-/// As [`save`], of a container that is ended then. A start that began to adopt the files may not have been answered: what it still
-/// asks for would hand the container out meanwhile, so it is kept from coming by another stamp.
+/// As [`save`], of a container that is ended then. A start may not have been answered: what it still asks for would fill the
+/// container meanwhile, or hand it out. It is kept from coming by another stamp.
 pub(super) async fn save_to_end<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     kept: Option<&Stamp>,
 ) -> Result<SnapshotId> {
-    if kept.is_some() {
-        look_after(this)?;
-        stamp::keep(this, kept).await?;
+    look_after(this)?;
+    match kept {
+        Some(kept) => drop(stamp::keep(this, Some(kept)).await?),
+        None => stamp::spare(this).await?,
     }
     save(this).await
 }

@@ -4,7 +4,7 @@
 
 use super::capture::{capture, save_to_end};
 use super::resume::MARGIN;
-use super::{Sight, hooks, is_not_superseded, look, settled_look};
+use super::{Sight, hooks, is_not_superseded, look, look_after, settled_look};
 use crate::model::named::messages::{HaltRequest, Halted};
 use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
@@ -25,12 +25,22 @@ pub(in crate::service) async fn halt<P: Ports>(
 
 /// As [`halt`], for a caller whose turn it is.
 pub(super) async fn end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: HaltRequest) -> Result<Halted> {
-    let mut halted = Halted { was_asleep: true, ..Halted::default() };
     if this.workspace()?.standing.is_none_or(|standing| standing.address != request.address) {
-        return Ok(halted);
+        return Ok(Halted { was_asleep: true, ..Halted::default() });
     }
     is_not_superseded(this, request.version)?;
     this.stand(|standing| standing.former |= request.former)?;
+    let is_former = request.former;
+    let halted = capture_and_end(this, request).await?;
+    if is_former {
+        // A look that was not answered in time may come late, and start a container of which no start or stop would know.
+        look_after(this)?;
+    }
+    Ok(halted)
+}
+
+async fn capture_and_end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: HaltRequest) -> Result<Halted> {
+    let mut halted = Halted { was_asleep: true, ..Halted::default() };
     let left = this.standing()?.filling;
     match settled_look(this, left.is_some() && request.snapshot).await? {
         Sight::Asleep => return sleeps(this).await.map(|()| halted),

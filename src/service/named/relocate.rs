@@ -44,6 +44,7 @@ pub(super) async fn relocate<P: Ports>(this: &NamedWorkspace<P>, error: Option<&
         record.chores.retain(|chore| *chore != retire);
         record.add_chore(Chore::Quiet(former.clone()));
         record.former.insert(0, former);
+        record.root_id = None;
         record.claimed = true;
         record.started_at.get_or_insert(now);
         record.problem = problem;

@@ -56,15 +56,18 @@ pub(super) async fn update<P: Ports>(
     let id = claim(this, &record, &source).await?;
     // Until the name points to it, it is to be ended whatever happens.
     let made = match make(this, &id, &changed, resume.as_ref()).await {
-        Ok(()) => tell_sandboxes(this, &record, &changed).await,
+        Ok(root_id) => tell_sandboxes(this, &record, &changed).await.map(|()| root_id),
         Err(error) => Err(error),
     };
-    if let Err(error) = made {
-        work_off(this).await?;
-        return Err(error);
-    }
+    let root_id = match made {
+        Ok(root_id) => root_id,
+        Err(error) => {
+            work_off(this).await?;
+            return Err(error);
+        }
+    };
     keep(this, changed)?;
-    switch(this, id, snapshot_id, is_up)?;
+    switch(this, id, root_id, snapshot_id, is_up)?;
     // The old sandbox is stopped, now or later.
     work_off(this).await?;
     Ok(Described::from(&this.existing()?))
@@ -93,17 +96,19 @@ fn keep<P: Ports>(this: &NamedWorkspace<P>, settings: Settings) -> Result<NamedR
     })
 }
 
-/// Makes the sandbox that is claimed.
+/// Makes the sandbox that is claimed; answers the first sandbox of its lineage, where it is known already.
 async fn make<P: Ports>(
     this: &NamedWorkspace<P>,
     id: &SandboxId,
     settings: &Settings,
     resume: Option<&ResumeRequest>,
-) -> Result<()> {
+) -> Result<Option<SandboxId>> {
     set_policy(this, id, &settings.retention).await?;
     match resume {
-        Some(resume) if !planted(Bug::PointedTooEarly) => this.ports.workspaces()?.resume(id, resume).await.map(drop),
-        _ => Ok(()),
+        Some(resume) if !planted(Bug::PointedTooEarly) => {
+            this.ports.workspaces()?.resume(id, resume).await.map(|resumed| resumed.root_id)
+        }
+        _ => Ok(None),
     }
 }
 
@@ -159,7 +164,13 @@ pub(super) async fn claim<P: Ports>(
 }
 
 /// The name points to the new sandbox from now on.
-fn switch<P: Ports>(this: &NamedWorkspace<P>, id: SandboxId, snapshot_id: &SnapshotId, is_up: bool) -> Result<()> {
+fn switch<P: Ports>(
+    this: &NamedWorkspace<P>,
+    id: SandboxId,
+    root_id: Option<SandboxId>,
+    snapshot_id: &SnapshotId,
+    is_up: bool,
+) -> Result<()> {
     let now = this.now();
     let cause = format!("it went back to the snapshot {snapshot_id}");
     let point = |record: &mut NamedRecord| {
@@ -170,6 +181,7 @@ fn switch<P: Ports>(this: &NamedWorkspace<P>, id: SandboxId, snapshot_id: &Snaps
             record.add_chore(Chore::Quiet(old.clone()));
         }
         record.former.insert(0, old);
+        record.root_id = root_id;
         record.claimed = true;
         record.last_snapshot = None;
         record.problem = None;

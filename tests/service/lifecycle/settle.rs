@@ -173,3 +173,17 @@ fn one_that_the_workspace_has_left_is_captured_and_ended_whatever_a_look_has_sta
     assert!(stage.is_up(WORK));
     assert_eq!(stage.snapshots_of(&former).len(), 2, "what was in it is in a snapshot");
 }
+
+#[test]
+fn one_that_the_workspace_has_left_is_looked_at_until_nothing_can_come_late() {
+    let stage = Stage::with_stopped_work();
+    let former = stage.sandbox_of(WORK);
+    let [snapshot] = stage.snapshots_of(&former).try_into().unwrap();
+    stage.goes_back(WORK, &json!(snapshot)).unwrap();
+    stage.passes(20 * MINUTE);
+    // A look that was not answered in time.
+    stage.world.is_replaced(&former);
+    stage.passes(HOUR);
+    assert!(!stage.world.running().contains(&former));
+    stage.assert_settled();
+}

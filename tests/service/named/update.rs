@@ -316,3 +316,20 @@ fn an_id_that_was_drawn_and_is_somebodys_is_left_to_him() {
     assert!(stage.world.calls_about(&taken).contains(&Method::Claim));
     assert!(!stage.world.calls_about(&taken).contains(&Method::Retire));
 }
+
+#[test]
+fn one_that_goes_back_is_of_the_lineage_of_that_snapshot() {
+    let stage = Stage::with_work();
+    let first = stage.sandbox_of(WORK);
+    stage.updates(WORK, &json!({ "persistent": false })).unwrap();
+    stage.world.before(Method::Destroy).nth(1).is_never_answered();
+    stage.stops(WORK).unwrap();
+    stage.passes(2 * MINUTE);
+    assert_ne!(stage.sandbox_of(WORK), first);
+    let started = stage.starts(WORK, &json!({ "allowEmpty": true })).unwrap();
+    assert_eq!(started["workspace"]["ref"]["rootId"], json!(stage.sandbox_of(WORK)));
+    let [snapshot] = stage.snapshots_of(&first).try_into().unwrap();
+    stage.goes_back(WORK, &json!(snapshot)).unwrap();
+    let started = stage.starts(WORK, &json!({})).unwrap();
+    assert_eq!((&started["how"], &started["workspace"]["ref"]["rootId"]), (&json!("alive"), &json!(first)));
+}
