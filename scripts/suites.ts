@@ -22,7 +22,7 @@ export const COLUMNS: Column[] = [
 /** The suites of snapshots, workspaces, checkpoints and recovery. */
 export function matrix(): string[] {
   const names =
-    'abort,adopt,crossing,excludes,failures,fidelity,guard,idempotency,import,ledger,lineage,main-job,recovery,retention,sweep';
+    'abort,adopt,crossing,excludes,failures,fidelity,guard,idempotency,import,ledger,lineage,main-job,recovery,retention,sweep,unanswered';
   const folders = ['workspaces', 'checkpoints'].map((folder) => `miniflare-tests/${folder}/*.test.ts`);
   return globSync([`miniflare-tests/{${names}}.test.ts`, ...folders], { cwd: at() }).sort();
 }

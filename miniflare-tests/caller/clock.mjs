@@ -46,7 +46,10 @@ function replacing(object, replace) {
   const get = (target, key) => {
     const value = Reflect.get(target, key);
     if (typeof value !== 'function' || key === 'constructor') return value;
-    return (...list) => (replace[key] ?? ((call) => call(list)))((given = list) => target[key](...given), list);
+    return (...list) => {
+      const call = (given = list) => target[key](...given);
+      return replace[key] === undefined ? call() : replace[key](call, list);
+    };
   };
   return new Proxy(object, { get: (target, key) => get(target, key) });
 }
@@ -88,7 +91,8 @@ const UPTIME = /read -r (\w+) _ <\/proc\/uptime/g;
 
 /** Runs a command in which the system has been up for longer. */
 function older(run, list) {
-  const further = (text, up) => `${text}; ${up}=$((10#\${${up}/./} + ${ahead / 10})); ${up}=\${${up}%??}.\${${up}: -2}`;
+  const further = (text, up) =>
+    `${text}; ${up}=$((10#\${${up}/./} + ${ahead / 10})); ${up}=\${${up}%??}.\${${up}: -2}`;
   return run(list.map((given) => (typeof given === 'string' ? given.replace(UPTIME, further) : given)));
 }
 
