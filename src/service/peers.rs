@@ -42,7 +42,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// What has become of a sandbox that stands for a name. Nothing is started, unless its container ended unnoticed.
     pub async fn look(&self) -> Result<Condition> {
         self.begin().await?;
-        Ok(match lifecycle::look(self).await? {
+        Ok(match lifecycle::note_late(self, lifecycle::look(self).await)? {
             Sight::Alive(_) => Condition::Alive,
             Sight::Asleep => Condition::Asleep,
             Sight::Unfinished | Sight::Woken => Condition::Woken,
@@ -55,7 +55,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.begin().await?;
         // Whoever ends the sandbox asks the same, and must hear of every change.
         let _turn = self.memory.lifecycle.lock().await;
-        lifecycle::capture::stirred(self).await
+        lifecycle::note_late(self, lifecycle::capture::stirred(self).await)
     }
 
     /// Gives a sandbox that stands for a name its files, where they are not in place.

@@ -9,6 +9,7 @@ use crate::model::record::LooseEnd;
 use crate::model::{Directory, Timestamp};
 
 /// What is kept with a sandbox that stands for a name.
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
@@ -27,6 +28,13 @@ pub struct Standing {
     /// started after that. So none is handed out any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub end_unanswered: bool,
+    /// A call was not answered in time: it may come late, and start a container of which no start or stop would know.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
+    /// The nonce of the stamp that a start last put on a container to fill it, and was answered. What carries another one was
+    /// never filled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<String>,
     /// The workspace goes on in another sandbox: whatever runs in this one is captured, and ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub former: bool,
@@ -110,6 +118,8 @@ impl Standing {
             filling: None,
             restoring: false,
             end_unanswered: false,
+            late: false,
+            begun: None,
             former: false,
             opened_at: None,
             image: None,

@@ -4,8 +4,9 @@
 
 use super::capture::{capture, save_to_end};
 use super::resume::MARGIN;
-use super::{Sight, hooks, is_not_superseded, look, look_after, settled_look};
+use super::{Sight, hooks, is_not_superseded, look, look_after, note_late, settled_look};
 use crate::model::named::messages::{HaltRequest, Halted};
+use crate::model::named::standing::Standing;
 use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::failures::{During, from_sandbox};
@@ -30,10 +31,9 @@ pub(super) async fn end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, reques
     }
     is_not_superseded(this, request.version)?;
     this.stand(|standing| standing.former |= request.former)?;
-    let is_former = request.former;
-    let halted = capture_and_end(this, request).await?;
-    if is_former {
-        // A look that was not answered in time may come late, and start a container of which no start or stop would know.
+    let halted = note_late(this, capture_and_end(this, request).await)?;
+    let Standing { former, late, .. } = this.standing()?;
+    if former || late {
         look_after(this)?;
     }
     Ok(halted)
@@ -46,7 +46,7 @@ async fn capture_and_end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, reque
         Sight::Asleep => return sleeps(this).await.map(|()| halted),
         Sight::Unfinished | Sight::Woken => {}
         Sight::Diverged { .. } if !request.snapshot => {}
-        Sight::Diverged { kept } => halted.saved = Some(save_to_end(this, kept.as_ref()).await?),
+        Sight::Diverged { stamp } => halted.saved = Some(save_to_end(this, stamp.as_ref()).await?),
         Sight::Alive(stamp) => {
             halted.was_asleep = false;
             let dir = this.standing()?.dir;

@@ -22,8 +22,8 @@ pub(in crate::service) enum Sight {
     Woken,
     /// It woke by itself, without its files, and others were written since.
     Diverged {
-        /// The stamp of somebody who saw to it that those are kept.
-        kept: Option<Stamp>,
+        /// The stamp that it carries: of a start that adopts those files, or of one that was given up before it came.
+        stamp: Option<Stamp>,
     },
 }
 
@@ -47,14 +47,15 @@ pub(in crate::service) async fn look<P: Ports>(this: &CloudflareSandboxSnapshott
                 Sight::Alive(stamp)
             }
             Some(Stamp::Kept(_)) if planted(Bug::KeptIsUnfinished) => Sight::Unfinished,
-            kept @ (None | Some(Stamp::Kept(_))) => {
+            Some(Stamp::Filling(nonce)) if standing.begun.as_ref() == Some(&nonce) => Sight::Unfinished,
+            stamp @ (None | Some(Stamp::Kept(_) | Stamp::Filling(_))) => {
                 let is_empty = matches!(probe.place, Place::Empty | Place::Missing);
                 // The image may have brought something.
                 let is_woken = is_empty || {
                     let survey = sandboxes.survey(&this.id, &standing.dir).await.map_err(failed)?;
                     survey.is_as(standing.baseline.as_ref())
                 };
-                if is_woken { Sight::Woken } else { Sight::Diverged { kept } }
+                if is_woken { Sight::Woken } else { Sight::Diverged { stamp } }
             }
             Some(_) => Sight::Unfinished,
         })
@@ -65,7 +66,7 @@ pub(in crate::service) async fn look<P: Ports>(this: &CloudflareSandboxSnapshott
 /// As [`look`], where somebody died who was filling the container: what was written into it since is not filled any more.
 pub(super) async fn sparing_look<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Sight> {
     let sight = look(this).await?;
-    if sight != (Sight::Diverged { kept: None }) {
+    if sight != (Sight::Diverged { stamp: None }) {
         return Ok(sight);
     }
     stamp::spare(this).await?;

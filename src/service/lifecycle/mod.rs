@@ -83,6 +83,15 @@ pub(super) fn look_after<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Re
     this.wake_by(due)
 }
 
+/// Notes where a call was not answered in time. The sandbox is looked after when its workspace is stopped.
+pub(super) fn note_late<P: Ports, T>(this: &CloudflareSandboxSnapshotter<P>, outcome: Result<T>) -> Result<T> {
+    let is_late = |error: &Error| matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted);
+    if outcome.as_ref().is_err_and(is_late) && this.workspace()?.standing.is_some() {
+        this.stand(|standing| standing.late = true)?;
+    }
+    outcome
+}
+
 /// Does `work` to its end, also when the caller goes away: what is half done is worth nothing.
 pub(super) async fn to_the_end<P: Ports, T: 'static>(
     this: &CloudflareSandboxSnapshotter<P>,

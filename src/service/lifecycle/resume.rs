@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use super::capture::{save, save_to_end};
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
-use super::{Sight, is_not_retired, is_not_superseded, look, look_after, settled_look, stale, stamp, unresponsive};
+use super::{
+    Sight, is_not_retired, is_not_superseded, look, look_after, note_late, settled_look, stale, stamp, unresponsive,
+};
 use crate::model::named::messages::{How, OnDiverged, ResumeRequest, Resumed};
 use crate::model::named::standing::Begun;
 use crate::model::named::{Settings, Stamp};
@@ -32,7 +34,7 @@ pub(in crate::service) async fn resume<P: Ports>(
     let _turn = this.memory.lifecycle.lock().await;
     unresponsive::check(&this)?;
     let was_restoring = this.standing()?.restoring;
-    let resumed = give_files(&this, &request).await;
+    let resumed = note_late(&this, give_files(&this, &request).await);
     unresponsive::judge(&this, resumed, was_restoring)
 }
 
@@ -63,14 +65,14 @@ async fn give_files<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &
         Sight::Asleep => {}
         Sight::Diverged { .. } if planted(Bug::DivergedOverwritten) => destroy(this, &this.id).await?,
         Sight::Unfinished | Sight::Woken => destroy(this, &this.id).await?,
-        Sight::Diverged { kept } => match request.start.on_diverged {
+        Sight::Diverged { stamp } => match request.start.on_diverged {
             OnDiverged::Fail => {
                 this.stand(|standing| standing.filling = left)?;
                 return Err(diverged(this));
             }
-            OnDiverged::Keep => return keep(this, request, kept.as_ref()).await,
+            OnDiverged::Keep => return keep(this, request, stamp.as_ref()).await,
             OnDiverged::Save => {
-                saved = Some(save_to_end(this, kept.as_ref()).await?);
+                saved = Some(save_to_end(this, stamp.as_ref()).await?);
                 destroy(this, &this.id).await?;
             }
             OnDiverged::Discard => destroy(this, &this.id).await?,
@@ -104,7 +106,7 @@ async fn keep<P: Ports>(
     let nonce = stamp::keep(this, before).await?;
     let kept = Stamp::Kept(nonce.clone());
     // The container may have ended, and the stamp have started another one.
-    if look(this).await? != (Sight::Diverged { kept: Some(kept.clone()) }) && !planted(Bug::KeptUnseen) {
+    if look(this).await? != (Sight::Diverged { stamp: Some(kept.clone()) }) && !planted(Bug::KeptUnseen) {
         return Err(another_container(this));
     }
     let note = this.ports.sandboxes()?.note_took_place(&this.id, false).await;
@@ -138,13 +140,15 @@ async fn fill<P: Ports>(
     };
     set_env_ahead(this, request).await?;
     // The SDK interrupts the call that starts a container after another one has ended: nothing depends on this one.
-    drop(this.ports.sandboxes()?.probe(&this.id, dir).await);
+    let started = this.ports.sandboxes()?.probe(&this.id, dir).await;
+    drop(note_late(this, started.map_err(|failure| from_sandbox(failure, &this.id, During::Start))));
     let (nonce, Begun { survey, hashes }) = stamp::begin(this, dir, &files).await?;
     let filling = Stamp::Filling(nonce.clone());
     let filled = if hooks.after_start.is_some() { Stamp::Filled(nonce.clone()) } else { Stamp::Ready(nonce.clone()) };
     this.stand(|standing| {
         standing.image = Some(survey.image.clone());
         standing.baseline = survey.listing;
+        standing.begun = Some(nonce.clone());
         standing.restoring |= matches!(source, Source::Snapshot { .. });
     })?;
     let answer = match source {

@@ -50,7 +50,10 @@ pub(in crate::service) async fn follow_up<P: Ports>(
     let tries = filling(this)?.map_or(0, |loose| loose.tries);
     let tries = if is_down { tries + 1 } else { 0 };
     let again = AGAIN_MILLIS.get(tries as usize).map(|millis| now.plus_millis(*millis));
-    this.stand(|standing| standing.filling = again.map(|due| LooseEnd { due, tries }))?;
+    this.stand(|standing| {
+        standing.filling = again.map(|due| LooseEnd { due, tries });
+        standing.late &= again.is_some();
+    })?;
     if let Some(due) = again {
         this.wake_by(due)?;
     }

@@ -28,8 +28,7 @@ use crate::model::exclude::check_patterns;
 use crate::model::named::standing::{Dependencies, Standing};
 use crate::model::record::{LooseEnd, Making, Marker, SnapshotRecord, Stage};
 use crate::model::{
-    BackupHandle, BackupOptions, Capture, Code, Directory, Error, Result, SnapshotId, SnapshotRef, SnapshotRequest,
-    Taken,
+    BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRef, SnapshotRequest, Taken,
 };
 use crate::ports::{Clock, Ledger, Ports, Sandboxes};
 
@@ -55,8 +54,8 @@ pub(super) async fn snapshot<P: Ports>(
     abort: Abort,
     id: &OnceCell<SnapshotId>,
 ) -> Result<Made> {
-    let made = capture(this.clone(), request, abort, id).await;
-    if made.as_ref().is_err_and(|error| error.code() == Code::SandboxReplaced) && this.workspace()?.standing.is_some() {
+    let made = lifecycle::note_late(&this, capture(this.clone(), request, abort, id).await);
+    if made.is_err() && id.get().is_some() && this.workspace()?.standing.is_some() {
         // Where that fails, the next start or stop sees to it.
         drop(halt::let_sleep(&this).await);
     }

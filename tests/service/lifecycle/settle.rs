@@ -1,10 +1,11 @@
 //! What is left of a sandbox that was being started when somebody died.
 
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use crate::support::{FILE, HOUR, MINUTE, Method, Moment, Stage, WORK};
+use crate::support::{Checked, FILE, HOUR, MINUTE, Method, Moment, Stage, WORK};
 
 /// The Worker died at the first call of `method` of a start of `work`.
 fn died_starting(method: Method, moment: Moment) -> Stage {
@@ -185,5 +186,37 @@ fn one_that_the_workspace_has_left_is_looked_at_until_nothing_can_come_late() {
     stage.world.is_replaced(&former);
     stage.passes(HOUR);
     assert!(!stage.world.running().contains(&former));
+    stage.assert_settled();
+}
+
+#[test]
+fn what_somebody_wrote_is_theirs_also_when_the_stamp_of_a_start_that_was_given_up_comes_to_it() {
+    for on_diverged in ["save", "keep"] {
+        let stage = Stage::with_stopped_work();
+        let id = stage.sandbox_of(WORK);
+        stage.world.before(Method::Begin).nth(1).is_never_answered();
+        stage.starts(WORK, &json!({})).fails_as(Code::SandboxTimeout);
+        stage.passes(3 * HOUR);
+        stage.world.is_replaced(&id);
+        stage.world.writes(&id, FILE, "second");
+        stage.world.is_stamped_late(&id, 1);
+        stage.starts(WORK, &json!({})).fails_as(Code::WorkspaceDiverged);
+        let started = stage.starts(WORK, &json!({ "onDiverged": on_diverged })).unwrap();
+        let is_adopted = stage.file(WORK).as_deref() == Some("second");
+        assert_eq!((is_adopted, started["saved"].is_string()), (on_diverged == "keep", on_diverged == "save"));
+    }
+}
+
+#[test]
+fn a_container_that_an_unanswered_look_starts_after_the_stop_is_ended() {
+    let stage = Stage::with_work();
+    let id = stage.sandbox_of(WORK);
+    stage.world.before(Method::Probe).nth(1).is_never_answered();
+    stage.starts(WORK, &json!({})).fails_as(Code::SandboxTimeout);
+    stage.stops(WORK).unwrap();
+    stage.passes(20 * MINUTE);
+    stage.world.is_replaced(&id);
+    stage.passes(2 * HOUR);
+    assert!(stage.world.running().is_empty());
     stage.assert_settled();
 }

@@ -246,6 +246,8 @@ pub fn is_ended(world: &Rc<World>, id: &SandboxId, asked_at: i64) {
         let is_own = match &container.stamp {
             Some(Stamp::Ready(_)) => true,
             None | Some(Stamp::Kept(_)) => false,
+            // A stamp that came late to what somebody had written.
+            Some(Stamp::Filling(_)) if container.filled_from.is_empty() => false,
             Some(Stamp::Filling(_) | Stamp::Filled(_)) => return None,
         };
         if !is_own && is_wished(wishes.discarded_at) {

@@ -71,6 +71,8 @@ pub fn workspace() -> WorkspaceRecord {
             filling: Some(LOOSE),
             restoring: true,
             end_unanswered: true,
+            late: true,
+            begun: Some("k3f9x2ab".into()),
             former: true,
             version: 7,
             opened_at: Some(minute(1)),
