@@ -243,19 +243,16 @@ pub fn is_ended(world: &Rc<World>, id: &SandboxId, asked_at: i64) {
     };
     let lost = world.with(id, |sandbox, _| {
         let container = sandbox.container.as_ref()?;
-        let is_own = match &container.stamp {
-            Some(Stamp::Ready(_)) => true,
-            None | Some(Stamp::Kept(_)) => false,
-            // A stamp that came late to what somebody had written.
-            Some(Stamp::Filling(_)) if container.filled_from.is_empty() => false,
-            Some(Stamp::Filling(_) | Stamp::Filled(_)) => return None,
-        };
+        let is_own = matches!(container.stamp, Some(Stamp::Ready(_)));
         if !is_own && is_wished(wishes.discarded_at) {
             return None;
         }
         // What is written into it before it is handed out, while it is started or ended, is at the writer's own risk; and what is
         // written after its end was asked for, which nobody can take back: who asked may have died since.
-        let is_at_risk = |at: i64| (at >= since && !container.is_handed_out) || at >= asked_at;
+        let is_begun = matches!(container.stamp, Some(Stamp::Filling(_) | Stamp::Filled(_)));
+        let is_at_risk = |at: i64| {
+            (at >= since && !container.is_handed_out) || at >= asked_at || (is_begun && at >= container.stamped_at)
+        };
         let captures = container.captures.iter().filter(|at| **at >= since).count();
         let is_excused = |at: i64| captures >= CAPTURES || is_at_risk(at) || (is_own && at >= container.looked_at);
         let lost = container

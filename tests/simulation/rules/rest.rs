@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::answer::Entry;
 use sandbox_snapshotter::model::named::messages::{OnDiverged, Start};
-use sandbox_snapshotter::model::named::{Address, NamedRecord, Stamp, State};
+use sandbox_snapshotter::model::named::{Address, NamedRecord, State};
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::StartRequest;
 use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId};
@@ -56,9 +56,8 @@ fn sandbox(world: &Rc<World>, id: &SandboxId) {
         sandbox.container.as_ref().is_some_and(|container| {
             // What a start was to keep is somebody's work, and not ended because the start failed. Nor is what was written before a
             // stamp that came late.
-            let is_late = matches!(container.stamp, Some(Stamp::Filling(_))) && container.filled_from.is_empty();
-            let is_somebodys =
-                sandbox.kept.contains(&container.started_at) || (is_late && !container.writes.is_empty());
+            let is_late = container.writes.values().any(|at| *at < container.stamped_at);
+            let is_somebodys = sandbox.kept.contains(&container.started_at) || is_late;
             let is_stamped = container.stamp.is_some() && !is_somebodys;
             is_stamped || (container.is_accident && !is_odd(container))
         })

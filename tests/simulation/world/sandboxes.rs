@@ -83,6 +83,8 @@ pub struct Container {
     pub took_place: bool,
     /// The stamp.
     pub stamp: Option<Stamp>,
+    /// When it got its first.
+    pub stamped_at: i64,
     /// Whether it was ready when its workspace became active.
     pub is_handed_out: bool,
     /// What its image is.
@@ -122,6 +124,7 @@ impl Sandbox {
             is_accident: true,
             took_place: false,
             stamp: None,
+            stamped_at: now,
             is_handed_out: false,
             image,
             writes: BTreeMap::new(),

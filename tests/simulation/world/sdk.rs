@@ -51,7 +51,9 @@ fn stamps(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
     lifecycle::is_stamped(world, id, to);
     world.trace(&format_args!("{id} is {to}"));
     world.inside(id, |container, now| {
-        container.stamp = Some(to.clone());
+        if container.stamp.replace(to.clone()).is_none() {
+            container.stamped_at = now;
+        }
         (container.is_stirred, container.looked_at) = (false, now);
     });
 }
