@@ -71,6 +71,9 @@ async fn first<P: Ports>(
 ) -> Result<Option<String>> {
     let mut nonces: Vec<String> = Vec::new();
     retry(&*this.ports, &Abort::never(), async || {
+        if !nonces.is_empty() {
+            this.stand(|standing| standing.late = true)?;
+        }
         let nonce = this.draw_short_id()?.as_str().to_owned();
         nonces.push(nonce.clone());
         if is_set(this, from, &to(nonce.clone())).await? {

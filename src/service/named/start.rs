@@ -107,6 +107,8 @@ pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, 
 async fn leave<P: Ports>(this: &NamedWorkspace<P>, error: Error) -> Result<()> {
     let is_new = this.existing()?.state == State::Provisioning;
     fail(this, if is_new { State::Failed } else { State::Stopped }, &error)?;
+    // It may run, also where nobody comes to leave it.
+    this.change(|record| record.add_chore(Chore::Quiet(record.sandbox_id.clone())))?;
     relocate(this, Some(&error)).await.map(drop).map_err(|unmoved| error.and(unmoved.message()))
 }
 

@@ -169,3 +169,23 @@ fn a_sandbox_without_any_snapshot_left_is_replaced_too() {
     stage.passes(3 * HOUR);
     stage.assert_settled();
 }
+
+#[test]
+fn a_sandbox_that_is_being_left_when_the_worker_dies_is_ended_all_the_same() {
+    let stage = Stage::with_stopped_work();
+    stage.world.after(Method::Arrive).nth(1).is_never_answered();
+    stage.world.before(Method::Destroy).nth(1).is_never_answered();
+    let gate = stage.world.before(Method::Newest).nth(1).held();
+    let mut start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    while !gate.is_reached() {
+        assert!(stage.world.next_limit_passes());
+        stage.world.go_on_in_background();
+        assert!(!start.is_done());
+    }
+    stage.dies_during(start);
+    stage.world.goes_well();
+    let id = stage.sandbox_of(WORK);
+    stage.passes(3 * HOUR);
+    assert!(!stage.world.running().contains(&id));
+    stage.assert_settled();
+}

@@ -1,5 +1,6 @@
 //! What must always hold of sandboxes that stand for names, checked on every effect.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::{NamedRecord, Stamp, State};
@@ -226,13 +227,15 @@ pub fn is_ended(world: &Rc<World>, id: &SandboxId, asked_at: i64) {
         return;
     }
     let since = world.busy_since(id);
-    let deleted = world.book.borrow().deletes.clone();
+    let deleted: BTreeSet<SnapshotId> = world.book.borrow().deletes.keys().cloned().collect();
+    let let_go = world.book.borrow().let_go.union(&deleted).cloned().collect::<BTreeSet<_>>();
     let is_saved = |file: u8, content: u64, is_own: bool| {
-        // What a caller had deleted is not lost either.
-        let gone = deleted.keys().filter_map(|id| ledger.snapshot(id).unwrap());
-        ledger.all().into_iter().chain(gone).any(|row| {
+        // What a caller had deleted is not lost either; nor a rescue snapshot that the policy let go since.
+        let gone = if is_own { &deleted } else { &let_go };
+        let rows_gone = gone.iter().filter_map(|id| ledger.snapshot(id).unwrap());
+        ledger.all().into_iter().chain(rows_gone).any(|row| {
             let is_good = if is_own { !row.aside && row.excludes.is_empty() } else { true };
-            let is_there = row.state() == SnapshotState::Ready || deleted.contains_key(&row.snapshot_id);
+            let is_there = row.state() == SnapshotState::Ready || gone.contains(&row.snapshot_id);
             is_good
                 && is_there
                 && row.stored().is_some_and(|stored| {
