@@ -43,7 +43,7 @@ pub(super) async fn restore<P: Ports>(
     retry(&*this.ports, abort, async || Box::pin(make(this, &workspace, &snapshot, stored, lineage, abort)).await).await
 }
 
-/// One attempt, in a sandbox of its own: what an earlier one asked for, its end among it, may still come to the sandbox of that.
+/// One attempt, in a new sandbox: calls of an earlier attempt, such as the end of its container, may still come to its sandbox.
 async fn make<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &WorkspaceRecord,
@@ -54,16 +54,12 @@ async fn make<P: Ports>(
 ) -> Result<WorkspaceRef> {
     let (derivation, marker, _underway) = claim(this, workspace, snapshot, lineage).await?;
     let minted = &derivation.sandbox_id;
-    let applied = match abort.check() {
-        Ok(()) => apply(this, minted, stored, &marker).await,
-        aborted => aborted,
+    let applied = async {
+        abort.check()?;
+        apply(this, minted, stored, &marker).await?;
+        if planted(Bug::AbortIgnored) { Ok(()) } else { abort.check() }
     };
-    let applied = match applied {
-        Ok(()) if planted(Bug::AbortIgnored) => Ok(()),
-        Ok(()) => abort.check(),
-        Err(error) => Err(error),
-    };
-    match applied {
+    match applied.await {
         Ok(()) => {
             settle(this, &derivation)?;
             Ok(WorkspaceRef::new(minted.clone(), workspace.root_id.clone()))

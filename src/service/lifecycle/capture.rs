@@ -39,15 +39,15 @@ pub(super) async fn save<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Re
     Ok(taken.snapshot.snapshot_id().clone())
 }
 
-/// As [`save`], of a container that is ended then. A start may not have been answered: what it still asks for would fill the
-/// container meanwhile, or hand it out. It is kept from coming by another stamp.
+/// As [`save`], of a container that is ended then, which carries the stamp `carried`. Calls of a start that was given up may come
+/// late, and would fill the container or hand it out. They are bound to the stamp that it had, so it gets a new one first.
 pub(super) async fn save_to_end<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    kept: Option<&Stamp>,
+    carried: Option<&Stamp>,
 ) -> Result<SnapshotId> {
     look_after(this)?;
-    match kept {
-        Some(kept) => drop(stamp::keep(this, Some(kept)).await?),
+    match carried {
+        Some(_) => drop(stamp::keep(this, carried).await?),
         None => stamp::spare(this).await?,
     }
     save(this).await

@@ -71,6 +71,7 @@ async fn first<P: Ports>(
 ) -> Result<Option<String>> {
     let mut nonces: Vec<String> = Vec::new();
     retry(&*this.ports, &Abort::never(), async || {
+        // The attempt before may still come.
         if !nonces.is_empty() {
             this.stand(|standing| standing.late = true)?;
         }

@@ -107,7 +107,7 @@ pub(super) async fn bring_up<P: Ports>(this: &NamedWorkspace<P>, start: &Start, 
 async fn leave<P: Ports>(this: &NamedWorkspace<P>, error: Error) -> Result<()> {
     let is_new = this.existing()?.state == State::Provisioning;
     fail(this, if is_new { State::Failed } else { State::Stopped }, &error)?;
-    // It may run, also where nobody comes to leave it.
+    // If the Worker dies before the workspace has another sandbox, this one is ended all the same.
     this.change(|record| record.add_chore(Chore::Quiet(record.sandbox_id.clone())))?;
     relocate(this, Some(&error)).await.map(drop).map_err(|unmoved| error.and(unmoved.message()))
 }

@@ -137,13 +137,8 @@ fn a_container_that_a_snapshot_of_a_stopped_workspace_has_started_falls_asleep_a
 
 #[test]
 fn a_late_stamp_of_a_start_that_was_given_up_does_not_come_to_what_is_being_saved() {
-    let stage = Stage::with_stopped_work();
+    let stage = Stage::with_late_stamp();
     let id = stage.sandbox_of(WORK);
-    stage.world.before(Method::Begin).nth(1).is_never_answered();
-    stage.starts(WORK, &json!({})).fails_as(Code::SandboxTimeout);
-    stage.passes(3 * HOUR);
-    stage.world.is_replaced(&id);
-    stage.world.writes(&id, FILE, "second");
     let late = id.clone();
     stage.world.before(Method::CreateBackup).happens(move |world| world.is_stamped_late(&late, 1));
     stage.world.after(Method::CreateBackup).happens(move |world| {

@@ -190,15 +190,10 @@ fn one_that_the_workspace_has_left_is_looked_at_until_nothing_can_come_late() {
 }
 
 #[test]
-fn what_somebody_wrote_is_theirs_also_when_the_stamp_of_a_start_that_was_given_up_comes_to_it() {
+fn files_that_the_application_wrote_are_not_ended_because_a_late_stamp_comes_to_them() {
     for on_diverged in ["save", "keep"] {
-        let stage = Stage::with_stopped_work();
+        let stage = Stage::with_late_stamp();
         let id = stage.sandbox_of(WORK);
-        stage.world.before(Method::Begin).nth(1).is_never_answered();
-        stage.starts(WORK, &json!({})).fails_as(Code::SandboxTimeout);
-        stage.passes(3 * HOUR);
-        stage.world.is_replaced(&id);
-        stage.world.writes(&id, FILE, "second");
         stage.world.is_stamped_late(&id, 1);
         stage.starts(WORK, &json!({})).fails_as(Code::WorkspaceDiverged);
         let started = stage.starts(WORK, &json!({ "onDiverged": on_diverged })).unwrap();
@@ -213,6 +208,20 @@ fn a_container_that_an_unanswered_look_starts_after_the_stop_is_ended() {
     let id = stage.sandbox_of(WORK);
     stage.world.before(Method::Probe).nth(1).is_never_answered();
     stage.starts(WORK, &json!({})).fails_as(Code::SandboxTimeout);
+    stage.stops(WORK).unwrap();
+    stage.passes(20 * MINUTE);
+    stage.world.is_replaced(&id);
+    stage.passes(2 * HOUR);
+    assert!(stage.world.running().is_empty());
+    stage.assert_settled();
+}
+
+#[test]
+fn a_container_that_a_repeated_stamp_starts_after_the_stop_is_ended() {
+    let stage = Stage::with_diverged_work();
+    let id = stage.sandbox_of(WORK);
+    stage.world.before(Method::Stamp).nth(1).fails_in_passing();
+    stage.starts(WORK, &json!({ "onDiverged": "keep" })).unwrap();
     stage.stops(WORK).unwrap();
     stage.passes(20 * MINUTE);
     stage.world.is_replaced(&id);

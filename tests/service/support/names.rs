@@ -10,7 +10,7 @@ use sandbox_snapshotter::ports::{Home, Ledger};
 use serde_json::{Value, json};
 
 use super::workers::Named;
-use super::{FILE, MINUTE, MemoryHome, Running, Stage};
+use super::{FILE, HOUR, MINUTE, MemoryHome, Method, Running, Stage};
 
 /// The workspace that most tests are about.
 pub const WORK: &str = "work";
@@ -73,6 +73,19 @@ impl Stage {
         stage.world.writes(&id, FILE, "second");
         stage.world.pass(MINUTE);
         stage.world.forget_calls();
+        stage
+    }
+
+    /// A start of the workspace `work` was given up, and its call that stamps a container may still come. The application wrote
+    /// `second` into a container that was started since.
+    pub fn with_late_stamp() -> Self {
+        let stage = Self::with_stopped_work();
+        let id = stage.sandbox_of(WORK);
+        stage.world.before(Method::Begin).nth(1).is_never_answered();
+        assert!(stage.starts(WORK, &json!({})).is_err(), "the start is given up");
+        stage.passes(3 * HOUR);
+        stage.world.is_replaced(&id);
+        stage.world.writes(&id, FILE, "second");
         stage
     }
 

@@ -54,11 +54,11 @@ fn sandbox(world: &Rc<World>, id: &SandboxId) {
             !container.files.is_empty() && standing.image != image
         };
         sandbox.container.as_ref().is_some_and(|container| {
-            // What a start was to keep is somebody's work, and not ended because the start failed. Nor is what was written before a
-            // stamp that came late.
+            // Files that a start was to adopt are not ended because the start failed; nor are those that were written before a stamp
+            // that came late.
             let is_late = container.writes.values().any(|at| *at < container.stamped_at);
-            let is_somebodys = sandbox.kept.contains(&container.started_at) || is_late;
-            let is_stamped = container.stamp.is_some() && !is_somebodys;
+            let has_work = sandbox.kept.contains(&container.started_at) || is_late;
+            let is_stamped = container.stamp.is_some() && !has_work;
             is_stamped || (container.is_accident && !is_odd(container))
         })
     });
