@@ -16,6 +16,7 @@ import { size } from './measures/size.ts';
 import { start } from './measures/start.ts';
 import { trees } from './measures/trees.ts';
 import type { Outcome, Row } from './results.ts';
+import { table } from './table.ts';
 import { World, type Kind } from './world.ts';
 
 /** What can be measured, by the names that `--only` takes. */
@@ -73,10 +74,11 @@ export async function bench(
 
 /** Does a measure, in Workers of its own; quickly in those of the others, since to start them is most of the time then. */
 async function done(measure: Measure, extent: Extent, shared: Worlds): Promise<Outcome> {
+  const show = (rows: Row[]) => console.error(`\n${table(rows)}`);
   if (extent.quick)
-    return measure({ ...extent, world: (kind) => shared.of(kind === 'plain' ? 'filled' : kind) });
+    return measure({ ...extent, show, world: (kind) => shared.of(kind === 'plain' ? 'filled' : kind) });
   await using worlds = new Worlds();
-  return await measure({ ...extent, world: (kind) => worlds.of(kind) });
+  return await measure({ ...extent, show, world: (kind) => worlds.of(kind) });
 }
 
 /** Those that were started, one of each kind. */

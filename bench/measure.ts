@@ -1,6 +1,6 @@
 // What all measures have in common.
 
-import type { Outcome, Samples } from './results.ts';
+import type { Outcome, Row, Samples } from './results.ts';
 import type { Kind, World } from './world.ts';
 import type { SideName } from './workers/steps.ts';
 
@@ -16,6 +16,8 @@ export interface Extent {
 export interface Task extends Extent {
   /** Where it is done. Whoever asks does not end it, and may find what other measures left in it. */
   world: (kind: Kind) => Promise<World>;
+  /** Shows rows before the measure is done: for those that take long. */
+  show: (rows: Row[]) => void;
 }
 
 /** Measures something. */

@@ -23,10 +23,11 @@ const NOTHING = 'nothing';
 
 /** Each side restores, starts and stops in every round. A tree is filled and captured once. */
 export async function trees(task: Task): Promise<Outcome> {
-  const { runs, quick } = task;
-  const rows: Row[] = [];
+  const { runs, quick, show } = task;
+  const outcome: Outcome = { rows: [] };
   const world = await task.world('plain');
   for (const [index, files] of (quick ? QUICK : SIZES).entries()) {
+    const rows: Row[] = [];
     const tree = await prepared(world, `tree-${index}`, files);
     const restores = await alternate(['ours', 'direct'] as const, runs, async (side, round) => {
       const { value, millis } = await world.perform({ do: 'restore', side, snapshot: tree[side] });
@@ -58,8 +59,10 @@ export async function trees(task: Task): Promise<Outcome> {
     );
     await world.call('workspaces/delete', { name: tree.name });
     await world.perform({ do: 'remove', side: 'direct', snapshot: tree.direct });
+    show(rows);
+    outcome.rows.push(...rows);
   }
-  return { rows };
+  return outcome;
 }
 
 /** A workspace with files, and snapshots of them. */

@@ -254,7 +254,7 @@ pub fn is_ended(world: &Rc<World>, id: &SandboxId, asked_at: i64) {
         // written after its end was asked for, which nobody can take back: who asked may have died since.
         let is_begun = matches!(container.stamp, Some(Stamp::Filling(_) | Stamp::Filled(_)));
         let is_at_risk = |at: i64| {
-            (at >= since && !container.is_handed_out) || at >= asked_at || (is_begun && at >= container.stamped_at)
+            (at >= since && !container.is_handed_out) || at >= asked_at || (is_begun && at >= container.begun_at)
         };
         let captures = container.captures.iter().filter(|at| **at >= since).count();
         let is_excused = |at: i64| captures >= CAPTURES || is_at_risk(at) || (is_own && at >= container.looked_at);

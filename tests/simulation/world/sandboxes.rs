@@ -85,6 +85,8 @@ pub struct Container {
     pub stamp: Option<Stamp>,
     /// When it got its first.
     pub stamped_at: i64,
+    /// Since when the call was under way that put it there, where it still was then; or when it got it.
+    pub begun_at: i64,
     /// Whether it was ready when its workspace became active.
     pub is_handed_out: bool,
     /// What its image is.
@@ -125,6 +127,7 @@ impl Sandbox {
             took_place: false,
             stamp: None,
             stamped_at: now,
+            begun_at: now,
             is_handed_out: false,
             image,
             writes: BTreeMap::new(),

@@ -50,9 +50,10 @@ impl Outside {
 fn stamps(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
     lifecycle::is_stamped(world, id, to);
     world.trace(&format_args!("{id} is {to}"));
+    let since = world.busy_since(id);
     world.inside(id, |container, now| {
         if container.stamp.replace(to.clone()).is_none() {
-            container.stamped_at = now;
+            (container.stamped_at, container.begun_at) = (now, since);
         }
         (container.is_stirred, container.looked_at) = (false, now);
     });
