@@ -99,11 +99,12 @@ async fn keep<P: Ports>(
     request: &ResumeRequest,
     before: Option<&Stamp>,
 ) -> Result<Resumed> {
-    outlast(this).await?;
     look_after(this)?;
+    // No late step of a start that was given up fills the container from here on.
+    let nonce = stamp::keep(this, before).await?;
+    outlast(this).await?;
     configure(this, request).await?;
     set_env(this, request).await?;
-    let nonce = stamp::keep(this, before).await?;
     let kept = Stamp::Kept(nonce.clone());
     // The container may have ended, and the stamp have started another one.
     if look(this).await? != (Sight::Diverged { stamp: Some(kept.clone()) }) && !planted(Bug::KeptUnseen) {

@@ -66,7 +66,7 @@ fn it_is_kept_only_behind_a_restore_that_its_worker_left_when_it_died() {
     assert_eq!(stage.starts(WORK, &json!({ "onDiverged": "keep" })).unwrap()["how"], "kept");
     let steps = [Method::CreateBackup, Method::Stamp];
     let taken: Vec<_> = stage.world.calls_about(&id).into_iter().filter(|call| steps.contains(call)).collect();
-    let until_handed_out = [Method::Stamp, Method::CreateBackup, Method::Stamp, Method::Stamp];
+    let until_handed_out = [Method::Stamp, Method::Stamp, Method::CreateBackup, Method::Stamp];
     assert_eq!(taken, until_handed_out, "a sandbox does one capture or restore after another");
     assert_eq!(stage.file(WORK).unwrap(), "second");
 }

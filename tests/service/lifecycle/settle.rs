@@ -1,7 +1,11 @@
 //! What is left of a sandbox that was being started when somebody died.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::model::named::Stamp;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
@@ -200,6 +204,25 @@ fn files_that_the_application_wrote_are_not_ended_because_a_late_stamp_comes_to_
         let is_adopted = stage.file(WORK).as_deref() == Some("second");
         assert_eq!((is_adopted, started["saved"].is_string()), (on_diverged == "keep", on_diverged == "save"));
     }
+}
+
+#[test]
+fn adopted_files_are_captured_only_after_no_late_step_can_fill_their_container() {
+    let stage = Stage::with_stopped_work();
+    let id = stage.sandbox_of(WORK);
+    stage.world.before(Method::RestoreBackup).fails_in_passing();
+    stage.starts(WORK, &json!({})).fails_as(Code::SandboxUnavailable);
+    stage.world.goes_well();
+    stage.passes(5 * MINUTE);
+    stage.world.is_replaced(&id);
+    stage.world.writes(&id, FILE, "second");
+    stage.world.is_stamped_late(&id, 1);
+    let captured = Rc::new(RefCell::new(Vec::new()));
+    let markers = captured.clone();
+    stage.world.before(Method::CreateBackup).happens(move |world| markers.borrow_mut().push(world.stamp_on(&id)));
+    assert_eq!(stage.starts(WORK, &json!({ "onDiverged": "keep" })).unwrap()["how"], "kept");
+    let captured = captured.take();
+    assert!(matches!(captured.as_slice(), [Some(Stamp::Kept(_))]), "{captured:?}");
 }
 
 #[test]
