@@ -4,7 +4,7 @@
 //!
 //! `npm run simulate -- --schedules 1000 --seed 1` runs the schedules of the seeds 1 to 1000.
 //! `npm run simulate -- --schedules 1 --seed 77 --trace` shows what happens in one.
-//! `npm run simulate -- --planted` shows that planted bugs are found.
+//! `npm run simulate -- --planted` shows that planted bugs are found; with a word, those that have it in their names.
 // Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
         }
     };
     if arguments.planted {
-        return planted::find_all(arguments.seed);
+        return planted::find_all(arguments.seed, arguments.filter.as_deref());
     }
     if arguments.filter.as_ref().is_some_and(|filter| !"simulation".contains(filter)) {
         println!("\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 1 filtered out");

@@ -15,13 +15,17 @@ const fn most(bug: Bug) -> u64 {
     }
 }
 
-/// Looks for every planted bug, from a seed on.
+/// Looks for every planted bug whose name has `part` in it, from a seed on.
 #[cfg(feature = "planted")]
-pub fn find_all(seed: u64) -> ExitCode {
+pub fn find_all(seed: u64, part: Option<&str>) -> ExitCode {
     use std::io::Write;
 
-    let mut found = 0;
+    let (mut found, mut all) = (0, 0);
     for bug in Bug::ALL {
+        if part.is_some_and(|part| !format!("{bug:?}").contains(part)) {
+            continue;
+        }
+        all += 1;
         let most = most(*bug);
         let first = crate::first_violation(most, seed, |planted| plant(planted.then_some(*bug)));
         let name = format!("{bug:?}");
@@ -34,14 +38,13 @@ pub fn find_all(seed: u64) -> ExitCode {
         }
         std::io::stdout().flush().ok();
     }
-    let all = Bug::ALL.len();
     println!("{found} of {all} planted bugs found");
     if found == all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Says how the bugs are planted.
 #[cfg(not(feature = "planted"))]
-pub fn find_all(_: u64) -> ExitCode {
+pub fn find_all(_: u64, _: Option<&str>) -> ExitCode {
     eprintln!(
         "No bugs are planted in this build. Use `npm run simulate -- --planted`, or \
          `cargo test --profile simulation --features planted --test simulation -- --planted`."
