@@ -141,14 +141,17 @@ impl Guard {
         Ok((turn, outcome))
     }
 
-    /// Takes a capture out of the line. Those behind it go on, unless it still has to wait itself.
+    /// Takes a capture out of the line. Those behind it go on; where it still had to wait itself, they wait for the one in front.
     fn leave(&self, turn: &Rc<Turn>, has_had_its_turn: bool) {
-        let place = self.line.borrow().iter().position(|other| Rc::ptr_eq(other, turn));
-        let left = place.map(|place| self.line.borrow_mut().remove(place));
-        if has_had_its_turn {
-            turn.behind.take().clear();
+        let mut line = self.line.borrow_mut();
+        let Some(place) = line.iter().position(|other| Rc::ptr_eq(other, turn)) else { return };
+        let left = line.remove(place);
+        let in_front = place.checked_sub(1).and_then(|place| line.get(place)).filter(|_| !has_had_its_turn).cloned();
+        drop(line);
+        let behind = left.behind.take();
+        if let Some(in_front) = in_front {
+            in_front.behind.borrow_mut().extend(behind);
         }
-        drop(left);
     }
 }
 

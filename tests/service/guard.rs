@@ -200,9 +200,10 @@ fn who_stands_behind_a_capture_that_left_the_line_still_waits_for_the_one_in_fro
     let (stage, gate, first) = with_capture_under_way();
     let (signal, abort) = Signal::new();
     let second = ask_with(&stage, labelled("second"), abort);
-    let third = ask(&stage, labelled("third"));
+    let mut third = ask(&stage, labelled("third"));
     signal.fire();
     second.answer().fails_as(Code::Aborted);
+    assert!(!third.is_done());
     assert_eq!(backups(&stage), 1, "one at a time");
     gate.open();
     first.answer().unwrap();
