@@ -5,7 +5,7 @@ import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 import { modeOfRun, type Mode } from '../scripts/local.ts';
-import type { Extent, Measure } from './measure.ts';
+import type { Extent, Measure, Task } from './measure.ts';
 import { archives } from './measures/archives.ts';
 import { billing } from './measures/billing.ts';
 import { checkpoints } from './measures/checkpoints.ts';
@@ -16,7 +16,6 @@ import { size } from './measures/size.ts';
 import { start } from './measures/start.ts';
 import { trees } from './measures/trees.ts';
 import type { Outcome, Row } from './results.ts';
-import { table } from './table.ts';
 import { World, type Kind } from './world.ts';
 
 /** What can be measured, by the names that `--only` takes. */
@@ -64,21 +63,23 @@ export async function bench(
   };
   await using shared = new Worlds();
   for (const name of names) {
-    const { rows, details } = await done(MEASURES[name]!, extent, shared);
-    results.rows.push(...rows);
+    const tell = async (rows: Row[]) => {
+      results.rows.push(...rows);
+      await told(rows, results);
+    };
+    const { rows, details } = await done(MEASURES[name]!, { ...extent, tell }, shared);
     if (details !== undefined) results.details[name] = details;
-    await told(rows, results);
+    if (rows.length > 0) await tell(rows);
   }
   return results;
 }
 
 /** Does a measure, in Workers of its own; quickly in those of the others, since to start them is most of the time then. */
-async function done(measure: Measure, extent: Extent, shared: Worlds): Promise<Outcome> {
-  const show = (rows: Row[]) => console.error(`\n${table(rows)}`);
+async function done(measure: Measure, extent: Omit<Task, 'world'>, shared: Worlds): Promise<Outcome> {
   if (extent.quick)
-    return measure({ ...extent, show, world: (kind) => shared.of(kind === 'plain' ? 'filled' : kind) });
+    return measure({ ...extent, world: (kind) => shared.of(kind === 'plain' ? 'filled' : kind) });
   await using worlds = new Worlds();
-  return await measure({ ...extent, show, world: (kind) => worlds.of(kind) });
+  return await measure({ ...extent, world: (kind) => worlds.of(kind) });
 }
 
 /** Those that were started, one of each kind. */

@@ -16,8 +16,8 @@ export interface Extent {
 export interface Task extends Extent {
   /** Where it is done. Whoever asks does not end it, and may find what other measures left in it. */
   world: (kind: Kind) => Promise<World>;
-  /** Shows rows before the measure is done: for those that take long. */
-  show: (rows: Row[]) => void;
+  /** Tells of rows before the measure is done: for measures that take long. These are not part of its outcome. */
+  tell: (rows: Row[]) => Promise<void>;
 }
 
 /** Measures something. */
