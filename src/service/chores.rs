@@ -4,7 +4,7 @@ use super::delete::REMEMBERED_MILLIS;
 use super::lifecycle::settle;
 use super::once::KEPT_MILLIS;
 use super::planted::{Bug, planted};
-use super::{CloudflareSandboxSnapshotter, doubt, recover, retain, suspect};
+use super::{CloudflareSandboxSnapshotter, doubt, once, recover, retain, suspect};
 use crate::model::record::{Derivation, Release, SnapshotRecord};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Clock, Ledger, Ports};
@@ -63,6 +63,7 @@ fn next<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, now: Timestamp) -> Res
         .chain(sandboxes)
         .chain(words)
         .map(|loose| loose.due)
+        .chain(once::due(this)?)
         .chain(doubt::due(this)?)
         .chain(suspect::due(this)?)
         .chain(settle::due(this)?);

@@ -13,14 +13,20 @@ use sha2::{Digest, Sha256};
 use super::planted::{Bug, planted};
 use super::{Abort, CloudflareSandboxSnapshotter};
 use crate::model::record::RequestRecord;
-use crate::model::{Code, Error, Result, json};
+use crate::model::{Code, Error, Result, Timestamp, json};
 use crate::ports::{Clock, Ledger, Ports};
 
 /// How long the answer to a key is kept, in milliseconds: two days.
 pub(super) const KEPT_MILLIS: i64 = 48 * 3600 * 1000;
 
-/// When a call that nobody works on is followed up, in milliseconds.
+/// When a call that is no longer under way is followed up, in milliseconds.
 const FOLLOWED_UP_MILLIS: i64 = 60_000;
+
+/// When the calls without an answer are followed up.
+pub(super) fn due<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
+    let unanswered = this.ports.ledger()?.unanswered()?;
+    Ok(unanswered.iter().map(|request| request.at.plus_millis(FOLLOWED_UP_MILLIS)).min())
+}
 
 /// Does `work` once for all calls with the key; always, where there is none.
 ///

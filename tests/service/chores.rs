@@ -174,6 +174,32 @@ fn what_is_asked_for_while_the_alarm_works_is_not_forgotten() {
 }
 
 #[test]
+fn a_call_that_comes_while_the_alarm_works_is_followed_up_when_the_worker_dies() {
+    let stage = Stage::with_sandbox();
+    stage.captures("agent-42", "one");
+    let newest = stage.captures("agent-42", "newest");
+    let policy = json!({ "sandboxId": "agent-42", "policy": { "expirationSeconds": 3600 } });
+    stage.run(Operation::SetRetention, &policy).unwrap();
+    stage.world.pass(2 * HOUR);
+    let alarm_works = stage.world.before(Method::Delete).nth(1).held();
+    let snapshotter = stage.of("agent-42");
+    let alarm = Running::start(async move { snapshotter.alarm().await });
+    assert!(alarm_works.is_reached());
+
+    let call_works = stage.world.before(Method::Metadata).held();
+    let mut arguments = by_ref(&newest);
+    arguments["idempotencyKey"] = json!("k");
+    let call = stage.begin(Operation::Restore, &arguments);
+    assert!(call_works.is_reached());
+    alarm_works.open();
+    alarm.answer().unwrap();
+    stage.dies_during(call);
+
+    stage.passes(2 * MINUTE);
+    assert_eq!(stage.ledger("agent-42").unanswered().unwrap(), []);
+}
+
+#[test]
 fn a_failing_alarm_is_set_again_in_time() {
     let stage = Stage::with_sandbox();
     stage.captures("agent-42", "one");
