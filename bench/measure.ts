@@ -57,20 +57,24 @@ export function against<S extends string>(samples: Record<S, number[]>, ours: S,
 export interface Files {
   name: string;
   count: number;
-  /** How long each is. */
+  /** How long each is on average. */
   bytes: number;
   /** How many are in a directory: 100, where nothing is said, or 10 000. */
   each?: 100 | 10_000;
 }
 
+/** The mean length of a line of random bytes. */
+const LINE = 256;
+
 /** Has a sandbox hold files, and answers their digest. */
 export async function fill(world: World, id: string, { count, bytes, each = 100 }: Files): Promise<string> {
-  // A stream of random bytes is cut for each directory: a process for each file would take minutes.
-  const [directories, size] = [Math.ceil(count / each), Math.min(count, each) * bytes];
+  // Random lines are dealt out in each directory, since a process for each file would take minutes. They differ in length:
+  // mksquashfs compares every file with all others of its length.
+  const [directories, lines] = [Math.ceil(count / each), Math.max(1, Math.round(bytes / LINE))];
   await world.exec(
     id,
     `cd /workspace && for d in $(seq ${directories}); do
-       mkdir d$d && head -c ${size} /dev/urandom | split -a 6 -d -b ${bytes} - d$d/f || exit 1
+       mkdir d$d && head -n ${Math.min(count, each) * lines} /dev/urandom | split -a 6 -d -l ${lines} - d$d/f || exit 1
      done`,
   );
   return world.digest(id);
