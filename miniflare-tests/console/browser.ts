@@ -29,7 +29,8 @@ export class Tab implements AsyncDisposable {
   private constructor(page: Page, origin: string) {
     this.page = page;
     this.#origin = origin;
-    page.setDefaultTimeout(15_000);
+    // It only limits how long a failure takes: a busy machine needs many times what an idle one does.
+    page.setDefaultTimeout(120_000);
     page.on('console', (message) => {
       this.logged.push(message.text());
       if (message.text().includes('Content Security Policy')) this.strayed.push(message.text());
