@@ -107,8 +107,13 @@ async fn carries<P: Ports>(
     can_be_captured(dir, probe.place)
 }
 
-/// Starts the sandbox where it isn't running, and takes it as it is.
-pub(super) async fn wake<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, abort: &Abort) -> Result<Sighting> {
+/// Starts the sandbox where it is not running, and takes it as it is; answers the marker that its container carries as well.
+pub(super) async fn wake<P: Ports>(
+    ports: &P,
+    id: &SandboxId,
+    dir: &Directory,
+    abort: &Abort,
+) -> Result<(Sighting, Option<Stamp>)> {
     retry(ports, abort, async || {
         let looked = |failure| from_sandbox(failure, id, During::Look);
         let probe = ports.sandboxes()?.probe(id, dir).await.map_err(looked)?;
@@ -116,7 +121,7 @@ pub(super) async fn wake<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, a
         if probe.took_place {
             ports.sandboxes()?.note_took_place(id, false).await.map_err(looked)?;
         }
-        sight(ports, id).await
+        Ok((sight(ports, id).await?, probe.stamp))
     })
     .await
 }

@@ -13,7 +13,7 @@ use super::container::{self, Age, Check, MEASUREMENTS, RESOLUTION_MILLIS};
 use super::failures::{During, from_sandbox};
 use super::planted::{Bug, planted};
 use super::retry::retry;
-use super::{Abort, CloudflareSandboxSnapshotter, doubt};
+use super::{Abort, CloudflareSandboxSnapshotter, doubt, lifecycle};
 use crate::model::named::Stamp;
 use crate::model::record::{Look, Making, Marker, Sighting, SnapshotState, WorkspaceRecord};
 use crate::model::{Code, Directory, Error, Place, Result, SnapshotRequest, StampOutcome, Stamping, Timestamp};
@@ -172,7 +172,11 @@ async fn of_named<P: Ports>(
             "Start the workspace that it stands for, and take the snapshot then.",
         )),
         Err(error) if request.wake && is_about_the_container(&error) => {
-            let sighting = container::wake(ports, id, dir, abort).await?;
+            let (sighting, stamp) = container::wake(ports, id, dir, abort).await?;
+            if stamp.is_some_and(|stamp| stamp.is_being_filled()) && !planted(Bug::CapturedHalfFilled) {
+                // The restore of an earlier start may still come. A start rules that out before it captures the files.
+                return Err(lifecycle::being_filled(this));
+            }
             Ok(Seen { sighting, look, marker: None, is_own: false, adopts: false })
         }
         seen => seen.map(|sighting| Seen::own(sighting, look, None)),
@@ -264,7 +268,7 @@ async fn of_unknown<P: Ports>(
     match seen {
         Err(error) if request.adopt && is_up(&error) => of_any(this, &this.workspace()?, request, dir, abort).await,
         Err(error) if request.wake && is_about_the_container(&error) => {
-            let sighting = container::wake(ports, id, dir, abort).await?;
+            let (sighting, _) = container::wake(ports, id, dir, abort).await?;
             doubt::trust_from_now(this)?;
             Ok(Seen::own(sighting, look, None))
         }

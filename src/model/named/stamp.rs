@@ -43,6 +43,11 @@ impl Stamp {
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::Ready(_))
     }
+
+    /// Whether a start puts files into the container, or was ended before all were in place.
+    pub const fn is_being_filled(&self) -> bool {
+        matches!(self, Self::Filling(_) | Self::Filled(_))
+    }
 }
 
 impl fmt::Display for Stamp {

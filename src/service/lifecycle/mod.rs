@@ -141,12 +141,15 @@ pub(super) fn is_not_retired<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -
 
 /// Makes sure that nobody is putting files into the sandbox, or was when they died.
 pub(super) fn is_not_being_filled<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    if this.workspace()?.standing.is_some_and(|standing| standing.filling.is_some()) {
-        return Err(Error::new(
-            Code::SandboxStarting,
-            format!("The sandbox {:?} is being started for its workspace, or that was not finished.", this.id.as_str()),
-            "Start the workspace, and try again when that is done.",
-        ));
-    }
-    Ok(())
+    let is_being_filled = this.workspace()?.standing.is_some_and(|standing| standing.filling.is_some());
+    if is_being_filled { Err(being_filled(this)) } else { Ok(()) }
+}
+
+/// The error about a sandbox that a start puts files into, or put files into when it was ended.
+pub(super) fn being_filled<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
+    Error::new(
+        Code::SandboxStarting,
+        format!("The sandbox {:?} is being started for its workspace, or that was not finished.", this.id.as_str()),
+        "Start the workspace, and try again when that is done.",
+    )
 }

@@ -104,6 +104,20 @@ fn what_is_captured_by_waking_it_is_aside() {
 }
 
 #[test]
+fn a_container_that_an_earlier_start_may_still_fill_is_not_captured() {
+    let stage = Stage::with_late_stamp();
+    let id = stage.sandbox_of(WORK);
+    stage.world.is_stamped_late(&id, 1);
+    let stored = stage.world.stored().len();
+    capture(&stage, &json!({ "wake": true })).fails_as(Code::SandboxStarting);
+    assert_eq!(stage.world.stored().len(), stored);
+
+    let started = stage.starts(WORK, &json!({ "onDiverged": "save" })).unwrap();
+    stage.goes_back(WORK, &started["saved"]).unwrap();
+    assert_eq!(stage.file(WORK).unwrap(), "second", "the start takes a snapshot of it");
+}
+
+#[test]
 fn a_container_that_is_replaced_while_it_is_captured_is_no_snapshot() {
     let stage = Stage::with_stopped_work();
     stage.starts(WORK, &json!({})).unwrap();
