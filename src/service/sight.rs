@@ -121,6 +121,26 @@ pub(super) fn check<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, making: &M
     }
 }
 
+/// Makes sure that the container was the workspace's own already when the capture began, where it belongs to a named workspace. What
+/// its marker says after the capture holds from the moment at which a start kept its files.
+///
+/// # Errors
+/// [`Code::SandboxReplaced`] where the files were kept after that.
+pub(super) fn was_own<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, check: &Check) -> Result<()> {
+    let Check::Stamped(since) = check else { return Ok(()) };
+    match this.workspace()?.standing.and_then(|standing| standing.kept_at) {
+        Some(kept_at) if kept_at >= *since => Err(Error::new(
+            Code::SandboxReplaced,
+            format!(
+                "The container of the sandbox {:?} became the workspace's only after the capture began.",
+                this.id.as_str()
+            ),
+            "Take the snapshot again.",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The error about a container that does not carry the marker.
 pub(super) fn unmarked<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
     container::replaced(&this.id, "is not the one that was captured or restored")

@@ -41,6 +41,10 @@ pub struct Standing {
     /// When it was first handed out. What was handed out once is never begun anew unasked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_at: Option<Timestamp>,
+    /// When files were last kept that had been written into a container without the workspace's. A capture that began before that
+    /// shows the container as it was while it was not the workspace's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_at: Option<Timestamp>,
     /// What the image of its container is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -122,6 +126,7 @@ impl Standing {
             begun: None,
             former: false,
             opened_at: None,
+            kept_at: None,
             image: None,
             baseline: None,
             files: Vec::new(),

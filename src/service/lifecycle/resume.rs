@@ -102,6 +102,8 @@ async fn keep<P: Ports>(
     look_after(this)?;
     // No late step of a start that was given up fills the container from here on.
     let nonce = stamp::keep(this, before).await?;
+    let now = this.ports.clock().now();
+    this.stand(|standing| standing.kept_at = Some(now))?;
     outlast(this).await?;
     configure(this, request).await?;
     set_env(this, request).await?;

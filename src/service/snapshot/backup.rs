@@ -9,6 +9,7 @@ use crate::service::container::{self, Check};
 use crate::service::failures::{During, from_sandbox, is_definite};
 use crate::service::limits::expected_bytes;
 use crate::service::planted::{Bug, planted};
+use crate::service::sight;
 use crate::service::stored::{Found, look_up};
 
 /// A backup that failed.
@@ -71,7 +72,8 @@ pub(in crate::service) async fn confirm<P: Ports>(
         if planted(Bug::ContainerNotCompared) {
             return Ok(());
         }
-        container::is_meant(&*this.ports, visit, &mark.origin_id, dir, check).await
+        container::is_meant(&*this.ports, visit, &mark.origin_id, dir, check).await?;
+        sight::was_own(this, check)
     };
     let (found, is_meant) = join(look_up(this, backup.id()), is_meant).await;
     let found = found.map_err(|error| match error.code() {

@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{Checked, DAY, FILE, MINUTE, Method, Moment, Stage, WORK};
+use crate::support::{Checked, DAY, FILE, HOUR, MINUTE, Method, Moment, Stage, WORK};
 
 fn capture(stage: &Stage, further: &Value) -> sandbox_snapshotter::model::Result<Value> {
     let mut arguments = json!({ "sandboxId": stage.sandbox_of(WORK) });
@@ -115,6 +115,36 @@ fn a_container_that_an_earlier_start_may_still_fill_is_not_captured() {
     let started = stage.starts(WORK, &json!({ "onDiverged": "save" })).unwrap();
     stage.goes_back(WORK, &started["saved"]).unwrap();
     assert_eq!(stage.file(WORK).unwrap(), "second", "the start takes a snapshot of it");
+}
+
+#[test]
+fn a_capture_that_began_before_the_files_were_kept_is_refused() {
+    let stage = Stage::with_diverged_work();
+    let gate = stage.world.after(Method::CreateBackup).nth(1).held();
+    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": stage.sandbox_of(WORK) }));
+    assert!(gate.is_reached());
+    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({ "onDiverged": "keep" }));
+    stage.world.go_on_in_background();
+    gate.open();
+    taking.answer().fails_as(Code::SandboxReplaced);
+    assert_eq!(start.answer().unwrap()["how"], "kept");
+}
+
+#[test]
+fn a_capture_that_began_before_the_files_were_kept_is_not_adopted() {
+    let stage = Stage::with_diverged_work();
+    let id = stage.sandbox_of(WORK);
+    let before = stage.snapshots_of(&id).len();
+    let gate = stage.world.before(Method::Metadata).nth(1).held();
+    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": id }));
+    assert!(gate.is_reached());
+    stage.dies_during(taking);
+    stage.world.goes_well();
+    stage.world.before(Method::Metadata).fails_in_passing();
+    assert_eq!(stage.starts(WORK, &json!({ "onDiverged": "keep" })).unwrap()["how"], "kept");
+    stage.world.goes_well();
+    stage.passes(HOUR);
+    assert_eq!(stage.snapshots_of(&id).len(), before);
 }
 
 #[test]

@@ -76,6 +76,7 @@ pub fn workspace() -> WorkspaceRecord {
             former: true,
             version: 7,
             opened_at: Some(minute(1)),
+            kept_at: Some(minute(1)),
             image: Some("0.12.10 0123456789abcdef".into()),
             baseline: Some("ab".repeat(32)),
             files: vec!["package-lock.json".into(), "/etc/it's \"quoted\"".into()],
