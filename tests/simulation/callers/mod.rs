@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use sandbox_snapshotter::model::{Lineage, Result, Taken, WorkspaceRef};
+use sandbox_snapshotter::model::{Code, Lineage, Result, Taken, WorkspaceRef};
 use sandbox_snapshotter::service::{Abort, Snapshotter as _};
 use serde_json::Value;
 
@@ -142,7 +142,12 @@ fn hear(world: &Rc<World>, call: &Call, (since, asked_at): (i64, i64), heard: &R
     keyed.is_settled = match heard {
         Ok(Ok(_)) => true,
         // What was lost meanwhile may have been the answer to another call, which came after this one.
-        Ok(Err(_)) => asked_at >= keyed.lost_at,
+        // Where another object cannot be asked about the lineage, the call ends before its key is looked up: that says nothing of an
+        // answer that was lost before.
+        Ok(Err(error)) => {
+            let is_before_key = error.code() == Code::LedgerUnavailable;
+            asked_at >= keyed.lost_at && (keyed.lost_at == 0 || !is_before_key)
+        }
         Err(Lost) => {
             keyed.lost_at = world.now();
             false
