@@ -46,7 +46,7 @@ pub struct Book {
     pub named: BTreeMap<SandboxId, Address>,
     /// The calls about named workspaces that have a key.
     pub keyed_names: BTreeMap<String, KeyedName>,
-    /// When somebody last asked to delete a named workspace.
+    /// When a deletion of a named workspace was last asked for, took effect, or was answered.
     pub name_deletes: BTreeMap<Address, i64>,
     /// What was asked for about the files of sandboxes that stand for names.
     pub wishes: BTreeMap<SandboxId, Wishes>,

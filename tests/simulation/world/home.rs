@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use sandbox_snapshotter::model::named::{Address, NamedRecord, Transition};
+use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
 use sandbox_snapshotter::model::{Result, Timestamp};
 use sandbox_snapshotter::ports::Home;
 
@@ -77,6 +77,13 @@ impl Home for WatchedHome {
             world.count("transitions");
             let from = transition.from.map_or("nothing", |from| from.as_str());
             world.trace(&format_args!("{address}: from {from} to {}: {}", transition.to, transition.cause));
+            let now = world.now();
+            // A deletion takes effect between the call and its answer.
+            if transition.to == State::Deleted
+                && let Some(at) = world.book.borrow_mut().name_deletes.get_mut(address)
+            {
+                *at = now;
+            }
         }
     }
 
