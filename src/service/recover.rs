@@ -38,9 +38,11 @@ const LOOKED_FOR_AGAIN_MILLIS: [i64; 3] = [60_000, 10 * 60_000, 60 * 60_000];
 /// may start it after that.
 const LOOKED_AT_AGAIN_MILLIS: [i64; 2] = [10 * 60_000, 60 * 60_000];
 
-/// How long after it was destroyed a sandbox is looked at again, and after a failure anything, in milliseconds; doubled
-/// with each.
+/// How long after it was destroyed a sandbox is looked at again, in milliseconds, and at least after a look that failed.
 const AGAIN_MILLIS: i64 = 60_000;
+
+/// How long it is waited at most after looks for a backup that fail, in milliseconds: as long as it has lasted by then.
+const LONGEST_PAUSE_MILLIS: i64 = 64 * 60_000;
 
 /// How far clocks may differ, in milliseconds.
 const SKEW_MILLIS: i64 = 60_000;
@@ -119,19 +121,21 @@ async fn follow_up_capture<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id:
         None => remove_wherever(this, &mark, capture.began_at).await,
     };
     let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
+    let now = this.ports.clock().now();
+    let LooseEnd { due, tries } = making.loose;
     let again = match &found {
         Ok(true) => None,
         Ok(false) if making.backup.is_some() => None,
         // A look before its time does not count, however often workers die.
-        Ok(false) if making.loose.due > this.ports.clock().now() => return this.wake_by(making.loose.due),
-        Ok(false) => LOOKED_FOR_AGAIN_MILLIS.get(making.loose.tries as usize).copied(),
-        Err(_) => Some(AGAIN_MILLIS << making.loose.tries.min(6)),
+        _ if due > now => return this.wake_by(due).and(found.map(drop)),
+        Ok(false) => LOOKED_FOR_AGAIN_MILLIS.get(tries as usize).map(|millis| (*millis, tries + 1)),
+        // Nor does one that fails: what the capture has asked for may still come.
+        Err(_) => Some((now.millis_since(capture.began_at).clamp(AGAIN_MILLIS, LONGEST_PAUSE_MILLIS), tries)),
     };
     match again {
         None => ledger.forget_snapshot(&capture.snapshot_id)?,
-        Some(millis) => {
-            let loose = later(this, making.loose, millis)?;
-            making.loose = loose;
+        Some((millis, tries)) => {
+            making.loose = later(this, millis, tries)?;
             label::note(this, &mut capture)?;
             ledger.put_snapshot(&capture)?;
         }
@@ -235,15 +239,14 @@ async fn follow_up_sandbox<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id:
         (false, Err(_)) => Some(10 * AGAIN_MILLIS),
     };
     let Some(millis) = again else { return ledger.forget_derivation(id) };
-    let looked = later(this, loose, millis)?;
     // Only what stays down is gone.
-    let loose = if is_down { looked } else { LooseEnd { tries: 0, ..looked } };
+    let loose = later(this, millis, if is_down { loose.tries + 1 } else { 0 })?;
     ledger.put_derivation(&Derivation { state: DerivationState::Ending(loose), ..derivation })?;
     destroyed
 }
 
-fn later<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, loose: LooseEnd, millis: i64) -> Result<LooseEnd> {
+fn later<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, millis: i64, tries: u32) -> Result<LooseEnd> {
     let due = this.ports.clock().now().plus_millis(millis);
     this.wake_by(due)?;
-    Ok(LooseEnd { due, tries: loose.tries + 1 })
+    Ok(LooseEnd { due, tries })
 }

@@ -28,7 +28,7 @@ pub struct Standing {
     /// started after that. So none is handed out any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub end_unanswered: bool,
-    /// A call was not answered in time: it may come late, and start a container of which no start or stop would know.
+    /// A call was not answered in time, or its Worker died: it may come late, and start a container of which no start or stop would know.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
     /// The nonce of the stamp that a start last put on a container to fill it, and was answered. What carries another one was

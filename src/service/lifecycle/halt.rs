@@ -4,7 +4,7 @@
 
 use super::capture::{capture, save_to_end};
 use super::resume::MARGIN;
-use super::{Sight, hooks, is_not_superseded, look, look_after, note_late, settled_look};
+use super::{Sight, hooks, is_not_superseded, left_unfinished, look, look_after, note_late, settled_look};
 use crate::model::named::messages::{HaltRequest, Halted};
 use crate::model::named::standing::Standing;
 use crate::model::{Code, Result};
@@ -41,7 +41,7 @@ pub(super) async fn end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, reques
 
 async fn capture_and_end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: HaltRequest) -> Result<Halted> {
     let mut halted = Halted { was_asleep: true, ..Halted::default() };
-    let left = this.standing()?.filling;
+    let left = left_unfinished(this)?;
     match settled_look(this, left.is_some() && request.snapshot).await? {
         Sight::Asleep => return sleeps(this).await.map(|()| halted),
         Sight::Unfinished | Sight::Woken => {}

@@ -83,6 +83,14 @@ pub(super) fn look_after<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Re
     this.wake_by(due)
 }
 
+/// What a start or stop left unfinished, if one did. A call of it may still come, so the sandbox is looked after when its workspace is
+/// stopped.
+fn left_unfinished<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<LooseEnd>> {
+    let left = this.standing()?.filling;
+    this.stand(|standing| standing.late |= left.is_some())?;
+    Ok(left)
+}
+
 /// Notes where a call was not answered in time. The sandbox is looked after when its workspace is stopped.
 pub(super) fn note_late<P: Ports, T>(this: &CloudflareSandboxSnapshotter<P>, outcome: Result<T>) -> Result<T> {
     let is_late = |error: &Error| matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted);

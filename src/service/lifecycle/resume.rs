@@ -10,7 +10,8 @@ use super::capture::{save, save_to_end};
 use super::hooks::{self, another_container};
 use super::source::{Source, source};
 use super::{
-    Sight, is_not_retired, is_not_superseded, look, look_after, note_late, settled_look, stale, stamp, unresponsive,
+    Sight, is_not_retired, is_not_superseded, left_unfinished, look, look_after, note_late, settled_look, stale, stamp,
+    unresponsive,
 };
 use crate::model::named::messages::{How, OnDiverged, ResumeRequest, Resumed};
 use crate::model::named::standing::Begun;
@@ -51,7 +52,7 @@ async fn give_files<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &
         standing.fingerprint.clone_from(&depends_on.fingerprint);
     })?;
     let mut saved = None;
-    let left = this.standing()?.filling;
+    let left = left_unfinished(this)?;
     let is_sparing = left.is_some() && request.start.on_diverged != OnDiverged::Discard;
     // A look may start a container, which nobody would end.
     look_after(this)?;

@@ -2,7 +2,7 @@
 //! go on in it, and start it again. So it is looked at until it stays down.
 
 use super::halt::{end, sleeps};
-use super::{Sight, look, sparing_look};
+use super::{Sight, left_unfinished, look, sparing_look};
 use crate::model::named::messages::HaltRequest;
 use crate::model::named::standing::Standing;
 use crate::model::record::LooseEnd;
@@ -39,7 +39,10 @@ pub(in crate::service) async fn follow_up<P: Ports>(
         Ok(Sight::Asleep) if is_early => return this.wake_by(loose.due),
         Ok(Sight::Diverged { .. }) if is_early && is_left_alone => return this.wake_by(loose.due),
         Ok(Sight::Asleep) => (true, sleeps(this).await),
-        Ok(_) if is_left_alone => return this.stand(|standing| standing.filling = None),
+        Ok(_) if is_left_alone => {
+            left_unfinished(this)?;
+            return this.stand(|standing| standing.filling = None);
+        }
         // It may be this look that started its container.
         Ok(_) if has_files && !is_retired => (false, end(this, HaltRequest::capturing(address)).await.map(drop)),
         Ok(_) if planted(Bug::UnfinishedNotEnded) => return this.stand(|standing| standing.filling = None),

@@ -3,7 +3,6 @@
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::model::named::Stamp;
-use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
 use crate::support::{Checked, FILE, HOUR, MINUTE, Method, Stage, WORK, for_ever, on};
@@ -80,13 +79,12 @@ fn one_whose_start_died_when_it_was_in_place_is_settled_by_its_stop() {
     let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
     assert!(gate.is_reached());
     stage.dies_during(start);
-    let id = stage.sandbox_of(WORK);
     stage.world.before(Method::State).fails_in_passing();
-    stage.run(Operation::List, &json!({ "sandboxId": id, "check": false })).unwrap();
+    stage.run(Operation::List, &json!({ "sandboxId": stage.sandbox_of(WORK), "check": false })).unwrap();
     stage.world.goes_well();
     stage.stops(WORK).unwrap();
-    let workspace = stage.ledger(&id).workspace().unwrap().unwrap();
-    assert_eq!(workspace.standing.unwrap().filling, None);
+    stage.passes(2 * HOUR);
+    stage.assert_settled();
 }
 
 #[test]

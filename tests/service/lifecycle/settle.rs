@@ -240,6 +240,24 @@ fn a_container_that_an_unanswered_look_starts_after_the_stop_is_ended() {
 }
 
 #[test]
+fn a_container_that_a_start_whose_worker_died_starts_after_the_stop_is_ended() {
+    let stage = Stage::with_stopped_work();
+    let id = stage.sandbox_of(WORK);
+    let gate = stage.world.after(Method::Arrive).nth(1).held();
+    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    assert!(gate.is_reached());
+    stage.dies_during(start);
+    stage.world.goes_well();
+    assert_eq!(stage.starts(WORK, &json!({})).unwrap()["how"], "alive");
+    stage.stops(WORK).unwrap();
+    stage.passes(20 * MINUTE);
+    stage.world.is_replaced(&id);
+    stage.passes(2 * HOUR);
+    assert!(stage.world.running().is_empty());
+    stage.assert_settled();
+}
+
+#[test]
 fn a_container_that_a_repeated_stamp_starts_after_the_stop_is_ended() {
     let stage = Stage::with_diverged_work();
     let id = stage.sandbox_of(WORK);

@@ -256,6 +256,33 @@ fn while_r2_cannot_be_listed_a_lost_capture_is_not_forgotten() {
 }
 
 #[test]
+fn a_backup_is_looked_for_as_long_however_often_r2_fails_meanwhile() {
+    let stage = died_capturing(Method::CreateBackup, Moment::Before);
+    let mark = mark_of_the_unfinished(&stage);
+    stage.world.before(Method::List).fails_in_passing();
+    stage.passes(10 * MINUTE);
+    stage.world.goes_well();
+    stage.passes(50 * MINUTE);
+    stage.world.backs_up("agent-42", Some(&mark));
+    stage.passes(3 * HOUR);
+    stage.assert_nothing_stored();
+    stage.assert_settled();
+}
+
+#[test]
+fn a_container_that_a_lost_capture_starts_late_does_not_count_although_r2_failed_before() {
+    let stage = died_capturing(Method::CreateBackup, Moment::Before);
+    stage.world.before(Method::List).fails_in_passing();
+    stage.passes(10 * MINUTE);
+    stage.world.goes_well();
+    stage.world.stops("agent-42");
+    stage.passes(50 * MINUTE);
+    stage.world.is_replaced("agent-42");
+    stage.passes(3 * HOUR);
+    stage.snapshot().fails_as(Code::SandboxReplaced);
+}
+
+#[test]
 fn the_label_of_a_lost_capture_is_free_for_the_next_one() {
     let stage = died_capturing(Method::CreateBackup, Moment::Before);
     stage.passes(3 * HOUR);
