@@ -65,7 +65,7 @@ describe('while a sandbox is being made from a snapshot', () => {
     release();
     const { sandboxId } = (await restore).ref;
     assert.equal(await world.exec(sandboxId, 'cat file'), 'x\n');
-    assert.deepEqual((await world.get(ref)).holders, [sandboxId]);
+    assert.deepEqual((await world.get(ref)).dependents, [sandboxId]);
   }
 
   test('it is not deleted, not even by force', async () => {
@@ -77,7 +77,7 @@ describe('while a sandbox is being made from a snapshot', () => {
   test('no policy lets it go', async () => {
     await world.snapshot(origin);
     const policy = { keepLast: { count: 1 } };
-    assert.equal((await world.rpc('setRetention', { sandboxId: origin, policy })).letGo, 0);
+    assert.equal((await world.rpc('setRetention', { sandboxId: origin, policy })).evicted, 0);
     await ends();
   });
 
@@ -101,10 +101,10 @@ describe('while a sandbox is being made from a snapshot', () => {
     assert.equal((await abandoned).code, 'ABORTED');
     release();
     const own = (await restore).ref.sandboxId;
-    await until(async () => (await world.get(ref)).holders.join() === own);
+    await until(async () => (await world.get(ref)).dependents.join() === own);
     await until(() => world.running().length === running.length + 1);
     await world.snapshot(own);
-    await until(async () => (await world.get(ref)).holders.length === 0);
+    await until(async () => (await world.get(ref)).dependents.length === 0);
     assert.equal((await world.rpc('delete', { ref })).removed, true);
   });
 });
@@ -193,7 +193,7 @@ describe('at the same time', () => {
       const made = outcomes.find((outcome) => outcome.capabilities !== undefined);
       const code: string = outcomes.find((outcome) => typeof outcome === 'string') ?? 'none';
       if (made) {
-        assert.ok(['SNAPSHOT_BUSY', 'SNAPSHOT_HELD'].includes(code), code);
+        assert.ok(['SNAPSHOT_BUSY', 'SNAPSHOT_HAS_DEPENDENTS'].includes(code), code);
         assert.equal(await world.exec(made.ref.sandboxId, 'cat file'), 'x\n');
         await world.sandbox(made.ref.sandboxId, 'destroy');
       } else {
@@ -248,9 +248,9 @@ describe('at the same time', () => {
     const answers = await Promise.all(calls);
     const ids = answers.map(({ value }) => (value as WorkspaceRef).ref.sandboxId);
     assert.equal(new Set(ids).size, 6);
-    assert.deepEqual((await world.get(ref)).holders, ids.sort());
+    assert.deepEqual((await world.get(ref)).dependents, ids.sort());
     await Promise.all(ids.map((id) => world.snapshot(id)));
-    await until(async () => (await world.get(ref)).holders.length === 0);
+    await until(async () => (await world.get(ref)).dependents.length === 0);
     await Promise.all(ids.map((id) => world.sandbox(id, 'destroy')));
   });
 });
@@ -285,5 +285,5 @@ test('word that a snapshot is not needed any more survives a crash', async () =>
   await world.crash();
   await world.elapse(sandboxId, 3600);
   await world.rpc('trueTime');
-  assert.deepEqual((await world.get(ref)).holders, []);
+  assert.deepEqual((await world.get(ref)).dependents, []);
 });

@@ -25,19 +25,19 @@ const OPERATIONS: Record<string, { of: 'snapshot' | 'sandbox' | 'neither'; takes
         idempotencyKey: 'key',
       },
     },
-    restore: { of: 'snapshot', takes: { idempotencyKey: 'key', session: 'origin' } },
-    branch: { of: 'snapshot', takes: { idempotencyKey: 'key', allowCrossSession: true } },
+    restore: { of: 'snapshot', takes: { idempotencyKey: 'key', lineageScope: 'origin' } },
+    branch: { of: 'snapshot', takes: { idempotencyKey: 'key', allowCrossLineage: true } },
     list: {
       of: 'sandbox',
-      takes: { limit: 10, labelPrefix: 'a', check: false, session: 'origin', allowCrossSession: false },
+      takes: { limit: 10, labelPrefix: 'a', check: false, lineageScope: 'origin', allowCrossLineage: false },
     },
-    get: { of: 'snapshot', takes: { session: 'origin', allowCrossSession: false } },
-    manifest: { of: 'snapshot', takes: { session: 'origin' } },
-    verify: { of: 'snapshot', takes: { session: 'origin' } },
-    label: { of: 'snapshot', takes: { newLabel: 'new', replace: false, session: 'origin' } },
-    pin: { of: 'snapshot', takes: { session: 'origin' } },
-    unpin: { of: 'snapshot', takes: { session: 'origin' } },
-    delete: { of: 'snapshot', takes: { force: true, session: 'origin' } },
+    get: { of: 'snapshot', takes: { lineageScope: 'origin', allowCrossLineage: false } },
+    manifest: { of: 'snapshot', takes: { lineageScope: 'origin' } },
+    verify: { of: 'snapshot', takes: { lineageScope: 'origin' } },
+    label: { of: 'snapshot', takes: { newLabel: 'new', replace: false, lineageScope: 'origin' } },
+    pin: { of: 'snapshot', takes: { lineageScope: 'origin' } },
+    unpin: { of: 'snapshot', takes: { lineageScope: 'origin' } },
+    delete: { of: 'snapshot', takes: { force: true, lineageScope: 'origin' } },
     import: {
       of: 'sandbox',
       takes: {
@@ -47,8 +47,8 @@ const OPERATIONS: Record<string, { of: 'snapshot' | 'sandbox' | 'neither'; takes
         expirationSeconds: 60,
       },
     },
-    lineage: { of: 'sandbox', takes: { session: 'origin', allowCrossSession: false } },
-    retention: { of: 'sandbox', takes: { session: 'origin' } },
+    lineage: { of: 'sandbox', takes: { lineageScope: 'origin', allowCrossLineage: false } },
+    retention: { of: 'sandbox', takes: { lineageScope: 'origin' } },
     setRetention: {
       of: 'sandbox',
       takes: {
@@ -62,7 +62,7 @@ const OPERATIONS: Record<string, { of: 'snapshot' | 'sandbox' | 'neither'; takes
       },
     },
     applyRetention: { of: 'sandbox', takes: { dryRun: false } },
-    rotateKey: { of: 'sandbox', takes: { session: 'origin' } },
+    rotateKey: { of: 'sandbox', takes: { lineageScope: 'origin' } },
     sweep: { of: 'neither', takes: { dryRun: false, graceSeconds: 0 } },
     health: { of: 'neither', takes: {} },
   };
@@ -77,7 +77,7 @@ const VALUES: Record<string, [unknown, string][]> = {
     ['x'.repeat(64), 'INVALID_SANDBOX_ID'],
     ['origin\n', 'INVALID_SANDBOX_ID'],
   ],
-  session: [
+  lineageScope: [
     [7, 'INVALID_ARGUMENT'],
     ['', 'INVALID_SANDBOX_ID'],
     ['x'.repeat(64), 'INVALID_SANDBOX_ID'],
@@ -141,7 +141,7 @@ for (const flag of [
   'force',
   'check',
   'dryRun',
-  'allowCrossSession',
+  'allowCrossLineage',
 ]) {
   VALUES[flag] = [
     ['yes', 'INVALID_ARGUMENT'],
@@ -233,7 +233,7 @@ for (const [method, { of, takes }] of Object.entries(OPERATIONS)) {
           [{ sandboxId: 'another', snapshotId: id }, 'SNAPSHOT_NOT_FOUND'],
           [{ sandboxId: 'origin', label: 'not there' }, 'SNAPSHOT_NOT_FOUND'],
         ];
-        const { session, ...others } = takes;
+        const { lineageScope, ...others } = takes;
         for (const [selection, code] of selections) await refused(method, { ...others, ...selection }, code);
         assert.deepEqual(await everything(), untouched);
       });
@@ -256,7 +256,7 @@ for (const [method, { of, takes }] of Object.entries(OPERATIONS)) {
           // Another sandbox is asked then, and the caller may not ask that.
           [
             altered(({ ref }) => (ref.originId = 'another')),
-            'session' in takes ? 'CROSS_SESSION' : 'REF_MISMATCH',
+            'lineageScope' in takes ? 'CROSS_LINEAGE' : 'REF_MISMATCH',
           ],
           [altered(({ ref }) => (ref.rootId = 'another')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.backup.id = 'another')), 'REF_MISMATCH'],

@@ -50,7 +50,7 @@ for (const transport of ['rpc', 'http'] as const) {
         lastUsedAt: ref.ref.createdAt,
         expiresAt: new Date(Date.parse(ref.ref.createdAt) + 30 * 24 * 3600_000).toISOString(),
         pinned: false,
-        holders: [],
+        dependents: [],
         restorable: 'yes',
         ref: plain,
       });
@@ -131,7 +131,10 @@ describe('a list', () => {
     const call = slow.snapshot('slow', { label: 'to come' });
     await held.promise;
     const [row] = (await slow.list('slow')).snapshots as [Summary];
-    assert.deepEqual([row.label, row.state, row.restorable, row.ref], ['to come', 'making', 'no', undefined]);
+    assert.deepEqual(
+      [row.label, row.state, row.restorable, row.ref],
+      ['to come', 'creating', 'no', undefined],
+    );
     const selection = { sandboxId: 'slow', snapshotId: row.snapshotId };
     for (const method of ['restore', 'delete', 'pin', 'verify']) {
       assert.equal((await slow.failure(slow.rpc(method, selection))).code, 'SNAPSHOT_BUSY', method);
@@ -244,19 +247,22 @@ describe('delete', () => {
     assert.deepEqual([error.code, error.kind], ['SNAPSHOT_NOT_FOUND', 'not_found']);
     assert.match(error.message, /deleted by a caller/);
     const manifest: Manifest = await world.rpc('manifest', { ref });
-    assert.deepEqual([manifest.state, manifest.ended?.reason], ['deleted', 'deleted by a caller']);
+    assert.deepEqual([manifest.state, manifest.removal?.reason], ['deleted', 'deleted by a caller']);
   });
 
   test('is refused while a sandbox that was made from it needs it, and names that', async () => {
-    const [ref] = (await taken('held')) as [TakenSnapshot];
+    const [ref] = (await taken('needed')) as [TakenSnapshot];
     const { sandboxId } = (await world.restore(ref)).ref;
     const error = await world.failure(world.rpc('delete', { ref }));
-    assert.deepEqual([error.code, error.kind, error.retryable], ['SNAPSHOT_HELD', 'conflict', false]);
+    assert.deepEqual(
+      [error.code, error.kind, error.retryable],
+      ['SNAPSHOT_HAS_DEPENDENTS', 'conflict', false],
+    );
     assert.ok(error.message.includes(sandboxId), error.message);
-    assert.deepEqual((await world.get(ref)).holders, [sandboxId]);
+    assert.deepEqual((await world.get(ref)).dependents, [sandboxId]);
     await world.exec(sandboxId, 'echo y > file');
     await world.snapshot(sandboxId);
-    await until(async () => (await world.get(ref)).holders.length === 0);
+    await until(async () => (await world.get(ref)).dependents.length === 0);
     assert.equal((await world.rpc('delete', { ref })).removed, true);
   });
 
@@ -264,12 +270,12 @@ describe('delete', () => {
     const [ref] = (await taken('pinned')) as [TakenSnapshot];
     await world.rpc('pin', { ref });
     const error = await world.failure(world.rpc('delete', { ref }));
-    assert.deepEqual([error.code, /is pinned/.test(error.message)], ['SNAPSHOT_HELD', true]);
+    assert.deepEqual([error.code, /is pinned/.test(error.message)], ['SNAPSHOT_HAS_DEPENDENTS', true]);
     await world.rpc('unpin', { ref });
     assert.equal((await world.rpc('delete', { ref })).removed, true);
   });
 
-  test('by force removes what is held and pinned, and the sandbox that was made from it goes on', async () => {
+  test('by force removes what is needed and pinned, and the sandbox that was made from it goes on', async () => {
     const [ref] = (await taken('both')) as [TakenSnapshot];
     const { sandboxId } = (await world.restore(ref)).ref;
     await world.rpc('pin', { ref });

@@ -1,4 +1,4 @@
-// Where snapshots and sandboxes come from: the tree, the manifest, sessions within it, and the keys that sign its refs.
+// Where snapshots and sandboxes come from: the tree, the manifest, lineage scopes within it, and the keys that sign its refs.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -114,9 +114,13 @@ describe('the lineage', () => {
       const own = await world.snapshot(sandboxId);
       const tree: Tree = await world.rpc('lineage', { sandboxId });
       assert.deepEqual(shape(tree.root), [root, [ref.ref.snapshotId, [sandboxId, [own.ref.snapshotId]]]]);
-      await until(async () => (await world.get(ref)).holders.length === 0);
-      assert.equal((await world.rpc('sweep', { graceSeconds: 0, dryRun: true })).swept, 0);
-      const { removed } = await world.rpc('delete', { sandboxId: root, label: root, session: sandboxId });
+      await until(async () => (await world.get(ref)).dependents.length === 0);
+      assert.equal((await world.rpc('sweep', { graceSeconds: 0, dryRun: true })).deleted, 0);
+      const { removed } = await world.rpc('delete', {
+        sandboxId: root,
+        label: root,
+        lineageScope: sandboxId,
+      });
       assert.equal(removed, true);
     });
   }
@@ -159,30 +163,37 @@ describe('the manifest', () => {
     assert.match(manifest.checksum ?? '', /^md5:[0-9a-f]{32}$/);
     assert.equal(manifest.captureBeganAt, ref.capture?.beganAt);
     assert.deepEqual(
-      manifest.derived.map(({ sandboxId, lineage, holds }) => ({ sandboxId, lineage, holds })),
-      [{ sandboxId: derived, lineage: 'branch', holds: true }],
+      manifest.derived.map(({ sandboxId, lineage, needsSnapshot }) => ({
+        sandboxId,
+        lineage,
+        needsSnapshot,
+      })),
+      [{ sandboxId: derived, lineage: 'branch', needsSnapshot: true }],
     );
-    assert.deepEqual([manifest.imported, manifest.ended, manifest.holders], [false, undefined, [derived]]);
+    assert.deepEqual(
+      [manifest.imported, manifest.removal, manifest.dependents],
+      [false, undefined, [derived]],
+    );
   });
 });
 
 describe('a restored sandbox', () => {
-  test('holds its snapshot until it has one of its own', async () => {
+  test('needs its snapshot until it has one of its own', async () => {
     const ref = await world.snapshot(origin);
     const one = (await world.restore(ref)).ref.sandboxId;
     const two = (await world.branch(ref)).ref.sandboxId;
-    assert.deepEqual((await world.get(ref)).holders, [two, one].sort());
+    assert.deepEqual((await world.get(ref)).dependents, [two, one].sort());
     await world.snapshot(one);
-    await until(async () => (await world.get(ref)).holders.length === 1);
-    assert.deepEqual((await world.get(ref)).holders, [two]);
+    await until(async () => (await world.get(ref)).dependents.length === 1);
+    assert.deepEqual((await world.get(ref)).dependents, [two]);
   });
 
   test('is a use of its snapshot, from which its expiration counts', async () => {
     const ref = await world.snapshot(origin, { expirationSeconds: 3600 });
     const { sandboxId } = (await world.restore(ref)).ref;
-    const held = await world.get(ref);
-    assert.ok(held.lastUsedAt > ref.ref.createdAt);
-    assert.equal(held.expiresAt, undefined, 'it stays as long as it is held');
+    const needed = await world.get(ref);
+    assert.ok(needed.lastUsedAt > ref.ref.createdAt);
+    assert.equal(needed.expiresAt, undefined, 'it stays as long as it is needed');
     await world.snapshot(sandboxId);
     await until(async () => (await world.get(ref)).expiresAt !== undefined);
     const { lastUsedAt, expiresAt = '' } = await world.get(ref);
@@ -190,7 +201,7 @@ describe('a restored sandbox', () => {
   });
 });
 
-describe('a session', () => {
+describe('a lineage scope', () => {
   let ref: SnapshotRef;
   beforeEach(async () => {
     ref = await world.snapshot(origin, { label: 'mine' });
@@ -213,18 +224,18 @@ describe('a session', () => {
         retention: { sandboxId: origin },
         delete: { ref },
       };
-      const session = `somebody-else-${transport}`;
+      const lineageScope = `somebody-else-${transport}`;
       const untouched = [await world.objects(), world.running(), await world.labels(origin)];
       for (const [method, options] of Object.entries(calls)) {
-        const error = await world.failure(world[transport](method, { ...options, session }));
-        assert.deepEqual([error.code, error.kind], ['CROSS_SESSION', 'policy_denied'], method);
-        assert.match(error.message, new RegExp(`"${session}".*"${origin}"`));
-        const denied = { ...options, session, allowCrossSession: false };
-        assert.equal(await code(world[transport](method, denied)), 'CROSS_SESSION', method);
+        const error = await world.failure(world[transport](method, { ...options, lineageScope }));
+        assert.deepEqual([error.code, error.kind], ['CROSS_LINEAGE', 'policy_denied'], method);
+        assert.match(error.message, new RegExp(`"${lineageScope}".*"${origin}"`));
+        const denied = { ...options, lineageScope, allowCrossLineage: false };
+        assert.equal(await code(world[transport](method, denied)), 'CROSS_LINEAGE', method);
       }
       assert.deepEqual([await world.objects(), world.running(), await world.labels(origin)], untouched);
       for (const [method, options] of Object.entries(calls)) {
-        const allowed = { ...options, session, allowCrossSession: true };
+        const allowed = { ...options, lineageScope, allowCrossLineage: true };
         if (method === 'delete') Object.assign(allowed, { force: true });
         await world[transport](method, allowed);
       }
@@ -234,21 +245,21 @@ describe('a session', () => {
   test('of the same lineage is any sandbox of it', async () => {
     const restored = (await world.restore(ref)).ref.sandboxId;
     const again = (await world.restore(await world.snapshot(restored))).ref.sandboxId;
-    for (const session of [origin, restored, again]) {
-      assert.equal((await world.rpc('list', { sandboxId: origin, session })).snapshots.length, 1);
-      assert.equal((await world.rpc('get', { ref, session })).label, 'mine');
+    for (const lineageScope of [origin, restored, again]) {
+      assert.equal((await world.rpc('list', { sandboxId: origin, lineageScope })).snapshots.length, 1);
+      assert.equal((await world.rpc('get', { ref, lineageScope })).label, 'mine');
     }
-    assert.equal((await world.rpc('list', { sandboxId: again, session: origin })).snapshots.length, 0);
+    assert.equal((await world.rpc('list', { sandboxId: again, lineageScope: origin })).snapshots.length, 0);
   });
 
   test('of a sandbox whose id had to be cut is known by its workspace', async () => {
     const root = 'y'.repeat(63);
     await world.exec(root, 'echo x > file');
     const long = await world.snapshot(root);
-    const session = (await world.restore(long)).ref.sandboxId;
-    assert.ok(!session.startsWith(root));
-    assert.equal((await world.rpc('list', { sandboxId: root, session })).snapshots.length, 1);
-    assert.equal(await code(world.rpc('get', { ref, session })), 'CROSS_SESSION');
+    const lineageScope = (await world.restore(long)).ref.sandboxId;
+    assert.ok(!lineageScope.startsWith(root));
+    assert.equal((await world.rpc('list', { sandboxId: root, lineageScope })).snapshots.length, 1);
+    assert.equal(await code(world.rpc('get', { ref, lineageScope })), 'CROSS_LINEAGE');
   });
 });
 

@@ -62,13 +62,13 @@ describe('the line of an operation', () => {
     });
   });
 
-  test('names what was let go by it', async () => {
+  test('names what was deleted by it', async () => {
     const first = await world.snapshot('origin', { label: 'first' });
     await world.snapshot('origin', { label: 'second', fresh: true });
     await world.rpc('setRetention', { sandboxId: 'origin', policy: { keepLast: { count: 1 } } });
-    const { letGo } = line(world, 'setRetention');
-    assert.ok(letGo.ids.includes(first.ref.snapshotId), JSON.stringify(letGo));
-    assert.equal(letGo.count, letGo.ids.length);
+    const { deleted } = line(world, 'setRetention');
+    assert.ok(deleted.ids.includes(first.ref.snapshotId), JSON.stringify(deleted));
+    assert.equal(deleted.count, deleted.ids.length);
   });
 
   test('has the correlation id of every transition that it made', async () => {
@@ -82,16 +82,16 @@ describe('the line of an operation', () => {
   });
 });
 
-test('what an alarm lets go is told in a line of its own', async () => {
+test('what an alarm deletes is told in a line of its own', async () => {
   await using world = await World.start({ clock: true });
   await world.exec('origin', 'echo x > file');
   const old = await world.snapshot('origin', { expirationSeconds: MINUTE });
   await world.snapshot('origin', { label: 'new', fresh: true });
   await world.elapse('origin', 2 * MINUTE);
   await until(() => lines(world, 'alarm').length > 0);
-  const { sandboxId, outcome, letGo } = line(world, 'alarm');
+  const { sandboxId, outcome, deleted } = line(world, 'alarm');
   assert.deepEqual(
-    [sandboxId, outcome, letGo],
+    [sandboxId, outcome, deleted],
     ['origin', 'success', { count: 1, ids: [old.ref.snapshotId] }],
   );
 });

@@ -59,7 +59,7 @@ afterEach(async () => {
   const marked = there.filter((key) => there.includes(key.replace('data.sqsh', 'meta.json')));
   assert.deepEqual(marked, objects.sort(), 'R2 has what the ledger lists');
   const swept: Sweep = await world.rpc('sweep', { graceSeconds: 0, dryRun: true });
-  assert.deepEqual([swept.swept, swept.failed], [0, 0]);
+  assert.deepEqual([swept.deleted, swept.failed], [0, 0]);
   const known = await Promise.all(['agent', ...sandboxes.keys()].map((id) => world.hex(id)));
   assert.deepEqual(world.running(), known.sort(), 'what runs is somebody’s, and what is somebody’s runs');
 });

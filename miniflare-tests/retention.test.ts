@@ -66,8 +66,8 @@ describe('keepLast', () => {
 
   test('is applied at once when it is set', async () => {
     const refs = await taken(['one', 'two', 'three']);
-    const { letGo, dryRun, decisions } = await set({ keepLast: { count: 1 } });
-    assert.deepEqual([letGo, dryRun], [2, false]);
+    const { evicted, dryRun, decisions } = await set({ keepLast: { count: 1 } });
+    assert.deepEqual([evicted, dryRun], [2, false]);
     assert.deepEqual(
       decisions.map(({ label, keep }) => [label, keep]),
       [
@@ -93,7 +93,7 @@ describe('keepLast', () => {
     const refs = await taken(['one', 'two']);
     const { sandboxId } = (await world.restore(refs[0]!)).ref;
     const { decisions } = await set({ keepLast: { count: 1 } });
-    assert.match(decisions[1]?.reasons.join() ?? '', new RegExp(`held by "${sandboxId}"`));
+    assert.match(decisions[1]?.reasons.join() ?? '', new RegExp(`needed by "${sandboxId}"`));
     await remain(refs, refs);
     const own = await world.snapshot(sandboxId);
     await gone(refs.slice(0, 1));
@@ -104,8 +104,8 @@ describe('keepLast', () => {
   test('without deleteEvicted keeps the others until they expire', async () => {
     const refs = await taken(['one', 'two', 'three']);
     const keepLast = { count: 1, deleteEvicted: false, expirationSeconds: 0 };
-    const { letGo } = await set({ keepLast, expirationSeconds: HOUR });
-    assert.equal(letGo, 0);
+    const { evicted } = await set({ keepLast, expirationSeconds: HOUR });
+    assert.equal(evicted, 0);
     await world.elapse(origin, HOUR + MINUTE);
     await remain(refs.slice(2), refs);
   });
@@ -130,7 +130,7 @@ describe('an expiration', () => {
     await world.elapse(origin, HOUR);
     await remain(lasting, [...refs, ...lasting]);
     const manifest = await world.rpc('manifest', { ref: refs[0] });
-    assert.match(manifest.ended.reason, /3600 seconds have passed since its last use/);
+    assert.match(manifest.removal.reason, /3600 seconds have passed since its last use/);
   });
 
   test('of the policy is 30 days, and 0 is never', async () => {
@@ -162,15 +162,15 @@ describe('an expiration', () => {
     await world.elapse(origin, HOUR / 2);
     const { sandboxId } = (await world.restore(refs[0]!)).ref;
     await world.snapshot(sandboxId);
-    await until(async () => (await world.get(refs[0]!)).holders.length === 0);
+    await until(async () => (await world.get(refs[0]!)).dependents.length === 0);
     await world.elapse(origin, HOUR / 2 + MINUTE);
     await remain([refs[0]!, refs[2]!], refs);
     await world.elapse(origin, HOUR / 2);
     await remain([refs[2]!], refs);
   });
 
-  test('does not end what is pinned or held', async () => {
-    const refs = await taken(['pinned', 'held', 'neither', 'newest'], { expirationSeconds: MINUTE });
+  test('does not end what is pinned or needed', async () => {
+    const refs = await taken(['pinned', 'needed', 'neither', 'newest'], { expirationSeconds: MINUTE });
     await world.rpc('pin', { ref: refs[0] });
     await world.restore(refs[1]!);
     await world.elapse(origin, DAY);
@@ -235,7 +235,7 @@ describe('a dry run', () => {
           ['one', true, ['pinned']],
         ],
       );
-      assert.deepEqual([planned.letGo, planned.dryRun], [1, true]);
+      assert.deepEqual([planned.evicted, planned.dryRun], [1, true]);
       await remain(refs, refs);
       const { policy: unchanged } = await world[transport]('retention', { sandboxId: origin });
       assert.deepEqual(unchanged, { expirationSeconds: 30 * DAY, keepDaily: 0, keepWeekly: 0 });
@@ -245,10 +245,10 @@ describe('a dry run', () => {
   test('of what the policy is says what has to go by now', async () => {
     const refs = await taken(['one', 'two']);
     const dry = await world.rpc('applyRetention', { sandboxId: origin, dryRun: true });
-    assert.deepEqual([dry.letGo, dry.dryRun], [0, true]);
+    assert.deepEqual([dry.evicted, dry.dryRun], [0, true]);
     await set({ keepLast: { count: 1, deleteEvicted: false } });
     const applied = await world.rpc('applyRetention', { sandboxId: origin });
-    assert.deepEqual([applied.letGo, applied.dryRun], [0, false]);
+    assert.deepEqual([applied.evicted, applied.dryRun], [0, false]);
     await remain(refs, refs);
   });
 });

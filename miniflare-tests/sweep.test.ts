@@ -46,11 +46,11 @@ async function deleted(sandboxId: string): Promise<string> {
 const sweep = (options: object = {}): Promise<Sweep> => world.rpc('sweep', { graceSeconds: 0, ...options });
 
 const COUNTS = {
-  seen: 1,
-  young: 0,
+  scanned: 1,
+  tooRecent: 0,
   unmarked: 0,
   owned: 1,
-  swept: 0,
+  deleted: 0,
   failed: 0,
   unowned: 0,
   unownedObjects: [] as object[],
@@ -70,7 +70,7 @@ describe('what was made here and belongs to no ledger', () => {
     test(`goes: a backup ${what}`, async () => {
       const objects = await world.objects();
       await backup(await mark());
-      assert.deepEqual(await sweep(), { ...COUNTS, seen: 2, swept: 1 });
+      assert.deepEqual(await sweep(), { ...COUNTS, scanned: 2, deleted: 1 });
       assert.deepEqual(await world.objects(), objects);
       assert.deepEqual(await sweep(), COUNTS);
     });
@@ -78,27 +78,27 @@ describe('what was made here and belongs to no ledger', () => {
 
   test('goes over HTTP too', async () => {
     await world.orphan(ref);
-    assert.equal((await world.http('sweep', { graceSeconds: 0 })).swept, 1);
+    assert.equal((await world.http('sweep', { graceSeconds: 0 })).deleted, 1);
   });
 
   test('goes when it was made from the ledger, deleted there, and came back', async () => {
     const objects = await world.objects();
     await world.orphan(ref);
     assert.deepEqual(await world.objects(), objects);
-    assert.deepEqual(await sweep(), { ...COUNTS, owned: 0, swept: 1 });
+    assert.deepEqual(await sweep(), { ...COUNTS, owned: 0, deleted: 1 });
     assert.deepEqual(await world.objects(), []);
   });
 
   test('goes however often the keys were rotated', async () => {
     await world.orphan(ref);
     for (let times = 0; times < 3; times++) await world.rpc('rotateKey', { sandboxId: owner });
-    assert.deepEqual(await sweep(), { ...COUNTS, owned: 0, swept: 1 });
+    assert.deepEqual(await sweep(), { ...COUNTS, owned: 0, deleted: 1 });
   });
 
   test('is only counted in a dry run', async () => {
     await backup(markOf(await deleted(owner), owner));
     const objects = await world.objects();
-    const counts = { ...COUNTS, seen: 2, swept: 1, dryRun: true };
+    const counts = { ...COUNTS, scanned: 2, deleted: 1, dryRun: true };
     assert.deepEqual(await sweep({ dryRun: true }), counts);
     assert.deepEqual(await sweep({ dryRun: true }), counts);
     assert.deepEqual(await world.objects(), objects);
@@ -107,9 +107,9 @@ describe('what was made here and belongs to no ledger', () => {
   test('stays while it is younger than the grace period, which is a day where nothing is said', async () => {
     await backup(markOf(await deleted(owner), owner));
     const objects = await world.objects();
-    const young = { ...COUNTS, seen: 2, young: 2, owned: 0 };
-    assert.deepEqual(await sweep({ graceSeconds: 3600 }), young);
-    assert.deepEqual(await world.rpc('sweep', {}), young);
+    const tooRecent = { ...COUNTS, scanned: 2, tooRecent: 2, owned: 0 };
+    assert.deepEqual(await sweep({ graceSeconds: 3600 }), tooRecent);
+    assert.deepEqual(await world.rpc('sweep', {}), tooRecent);
     assert.deepEqual(await world.objects(), objects);
   });
 
@@ -123,7 +123,7 @@ describe('what was made here and belongs to no ledger', () => {
       { do: 'write' as const, key: `backups/${id}/meta.json`, text: metadataOf(id, name) },
     ]);
     await world.all(steps);
-    assert.deepEqual(await sweep(), { ...COUNTS, seen: 503, unmarked: 500, swept: 2 });
+    assert.deepEqual(await sweep(), { ...COUNTS, scanned: 503, unmarked: 500, deleted: 2 });
     assert.equal((await world.objects()).length, 1002);
   });
 });
@@ -142,8 +142,8 @@ describe('what carries the mark and was not made here stays:', () => {
     test(what, async () => {
       await backup(await mark());
       const objects = await world.objects();
-      assert.deepEqual(await sweep(), { ...COUNTS, seen: 2, owned: 2 });
-      assert.deepEqual(await sweep({ dryRun: true }), { ...COUNTS, seen: 2, owned: 2, dryRun: true });
+      assert.deepEqual(await sweep(), { ...COUNTS, scanned: 2, owned: 2 });
+      assert.deepEqual(await sweep({ dryRun: true }), { ...COUNTS, scanned: 2, owned: 2, dryRun: true });
       assert.deepEqual(await world.objects(), objects);
     });
   }
@@ -159,13 +159,13 @@ describe('what carries the mark and was not made here stays:', () => {
     const objects = await both.objects();
     assert.equal(objects.length, 4);
     for (const call of [both.rpc, both.another]) {
-      assert.deepEqual(await call('sweep', { graceSeconds: 0 }), { ...COUNTS, seen: 2, owned: 2 });
+      assert.deepEqual(await call('sweep', { graceSeconds: 0 }), { ...COUNTS, scanned: 2, owned: 2 });
       assert.deepEqual(await both.objects(), objects);
     }
 
     await both.orphan(here as SnapshotRef);
-    assert.deepEqual(await both.another('sweep', { graceSeconds: 0 }), { ...COUNTS, seen: 2, owned: 2 });
-    const counts = { ...COUNTS, seen: 2, swept: 1 };
+    assert.deepEqual(await both.another('sweep', { graceSeconds: 0 }), { ...COUNTS, scanned: 2, owned: 2 });
+    const counts = { ...COUNTS, scanned: 2, deleted: 1 };
     assert.deepEqual(await both.rpc('sweep', { graceSeconds: 0 }), counts);
     assert.equal((await both.another('verify', { ref: there })).ok, true);
     const { sandboxId } = (await both.another('restore', { ref: there })).ref;
@@ -184,7 +184,7 @@ describe('what does not carry the mark is the application’s, and stays:', () =
   for (const [what, name] of Object.entries(NAMES)) {
     test(what, async () => {
       const keys = await backup(name);
-      assert.deepEqual(await sweep(), { ...COUNTS, seen: 2, unmarked: 1 });
+      assert.deepEqual(await sweep(), { ...COUNTS, scanned: 2, unmarked: 1 });
       const objects = await world.objects();
       assert.ok(keys.every((key) => objects.includes(key)));
     });
@@ -200,7 +200,7 @@ describe('what does not carry the mark is the application’s, and stays:', () =
       const id = randomUUID();
       await world.write(`backups/${id}/data.sqsh`, 'x');
       await world.write(`backups/${id}/meta.json`, text);
-      assert.deepEqual(await sweep(), { ...COUNTS, seen: 2, unmarked: 1 });
+      assert.deepEqual(await sweep(), { ...COUNTS, scanned: 2, unmarked: 1 });
       assert.equal((await world.objects()).length, 4);
     });
   }
@@ -228,7 +228,7 @@ describe('half a backup', () => {
       await world.http('sweep', { graceSeconds: 0 }),
     ]) {
       const [{ ageSeconds, ...object }] = swept.unownedObjects as [{ ageSeconds: number }];
-      assert.deepEqual([swept.seen, swept.unowned, object], [1, 1, { key, sizeBytes: 10 }]);
+      assert.deepEqual([swept.scanned, swept.unowned, object], [1, 1, { key, sizeBytes: 10 }]);
       assert.ok(ageSeconds >= 0 && ageSeconds < 600, `${ageSeconds} s`);
     }
     assert.deepEqual(await world.objects(), objects);
@@ -236,13 +236,13 @@ describe('half a backup', () => {
 
   test('without metadata is not counted while it is younger than the grace period', async () => {
     await world.write(`backups/${randomUUID()}/data.sqsh`, 'an archive');
-    assert.deepEqual(await sweep({ graceSeconds: 3600 }), { ...COUNTS, young: 1, owned: 0 });
+    assert.deepEqual(await sweep({ graceSeconds: 3600 }), { ...COUNTS, tooRecent: 1, owned: 0 });
   });
 
   test('without an archive goes where it carries the mark', async () => {
     const [archive] = await backup(markOf(await deleted(owner), owner));
     await world.delete(archive as string);
-    assert.deepEqual(await sweep(), { ...COUNTS, seen: 2, swept: 1 });
+    assert.deepEqual(await sweep(), { ...COUNTS, scanned: 2, deleted: 1 });
   });
 });
 
@@ -260,7 +260,7 @@ test('a capture that is under way is not swept', async () => {
   const call = slow.snapshot('slow');
   await held.promise;
   const counts: Sweep = await slow.rpc('sweep', { graceSeconds: 0 });
-  assert.equal(counts.swept, 0);
+  assert.equal(counts.deleted, 0);
   release.resolve();
   await slow.restores(await call, 'cat file', 'x\n');
 });
@@ -274,7 +274,7 @@ test('the cron trigger sweeps, and logs what came of it', async () => {
   const line = JSON.parse(world.log.findLast(isOurs) ?? '');
   assert.equal(line.outcome, 'success');
   const { unownedObjects: _, ...counts } = COUNTS;
-  assert.deepEqual(line.counts, { ...counts, seen: 2, young: 2, owned: 0 });
+  assert.deepEqual(line.counts, { ...counts, scanned: 2, tooRecent: 2, owned: 0 });
 });
 
 /** What the SDK stores beside an archive. */

@@ -66,20 +66,20 @@ for (const [group, Methods] of groups) {
 const ALARM_AGAIN = 60_000;
 
 // A Durable Object whose work is done in Rust.
-class Keeper extends DurableObject {
-  #keeper;
+class StatefulObject extends DurableObject {
+  #object;
 
   constructor(ctx, env) {
     super(ctx, env);
-    this.#keeper = this.constructor.make(ctx, env);
+    this.#object = this.constructor.make(ctx, env);
   }
 
   perform(...call) {
-    return this.#call('perform', call);
+    return this.#call('call', call);
   }
 
   receive(...message) {
-    return this.#call('receive', message);
+    return this.#call('handleCall', message);
   }
 
   // What could not be done is tried again, for as long as it takes: an alarm that fails is given up by the platform.
@@ -94,34 +94,34 @@ class Keeper extends DurableObject {
   }
 
   #call(method, list) {
-    rust.touch();
+    rust.resetIfTrapped();
     try {
-      return this.#keeper[method](...list);
+      return this.#object[method](...list);
     } catch {
       // The module was reset after a trap, and the old one's object with it: nothing was done yet.
-      this.#keeper = this.constructor.make(this.ctx, this.env);
-      return this.#keeper[method](...list);
+      this.#object = this.constructor.make(this.ctx, this.env);
+      return this.#object[method](...list);
     }
   }
 }
 
 // Does the work for one sandbox, guards it, and keeps its ledger. It is there for the methods above, as are the other
 // classes; whoever else of the account binds them has no more rights than they give.
-export class Workspace extends Keeper {
+export class Workspace extends StatefulObject {
   static make(ctx, env) {
     return new rust.Workspace(ctx.id.name, ctx, env);
   }
 }
 
 // Keeps one named workspace, over the Workspace objects of the sandboxes that it has had.
-export class NamedWorkspace extends Keeper {
+export class NamedWorkspace extends StatefulObject {
   static make(ctx, env) {
     return new rust.NamedWorkspace(ctx.id.name, ctx, env);
   }
 }
 
 // Lists the named workspaces of one tenant.
-export class Directory extends Keeper {
+export class Directory extends StatefulObject {
   static make(ctx) {
     return new rust.Directory(ctx);
   }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::api::problem;
-use crate::cloudflare::workspaces::Reply;
-use crate::cloudflare::{backups, checkpoints, scripts, thrown};
+use crate::cloudflare::workspaces::RpcEnvelope;
+use crate::cloudflare::{backups, checkpoints, js_error, scripts};
 use crate::model::answer::Check;
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal};
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::named::answer::HookRun;
-use crate::model::named::standing::Survey;
+use crate::model::named::binding::DirectoryListing;
 use crate::model::{BackupId, BackupMetadata, Error, Failure, Probe, SandboxId};
 use crate::service::failures::{self, During};
 use crate::service::verify;
@@ -26,8 +26,8 @@ pub fn probe(stdout: &str) -> Option<Probe> {
 }
 
 /// What the survey of a container printed.
-pub fn survey(stdout: &str) -> Option<Survey> {
-    scripts::read_survey(stdout)
+pub fn directory_listing(stdout: &str) -> Option<DirectoryListing> {
+    scripts::read_listing(stdout)
 }
 
 /// What the hashes of files were printed as.
@@ -41,24 +41,27 @@ pub fn hook(stdout: &str, name: &str) -> Result<Option<HookRun>, Failure> {
 }
 
 /// What the script that works on checkpoints printed.
-pub fn checkpoint(stdout: &str, call: &CheckpointCall) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
-    checkpoints::read(stdout, call)
+pub fn checkpoint(
+    stdout: &str,
+    call: &CheckpointCall,
+) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+    checkpoints::read_answer(stdout, call)
 }
 
 /// What an object of this Worker answered another, written again.
-pub fn reply(text: &str) -> Result<String, String> {
-    Reply::parse(text)?.print()
+pub fn rpc_envelope(text: &str) -> Result<String, String> {
+    RpcEnvelope::parse(text)?.print()
 }
 
 /// The name of the class of what was thrown, by its own name and its stack.
 pub fn class_of(name: &str, stack: &str) -> String {
-    thrown::class_of(name.to_owned(), stack)
+    js_error::class_name(name.to_owned(), stack)
 }
 
 /// The errors for what a sandbox threw, by what was being done.
 pub fn sandbox_failed(failure: &Failure, id: &SandboxId) -> Vec<Error> {
-    use During::{Backup, Checkpoint, Destroy, Hook, Look, Restore, Start};
-    let during = [Look, Backup, Restore, Destroy, Start, Hook, Checkpoint];
+    use During::{Backup, Checkpoint, Destroy, Hook, Probe, Restore, Start};
+    let during = [Probe, Backup, Restore, Destroy, Start, Hook, Checkpoint];
     during.into_iter().map(|during| failures::from_sandbox(failure.clone(), id, during)).collect()
 }
 
@@ -69,17 +72,17 @@ pub fn storage_failed(failure: Failure) -> Error {
 
 /// The backup that the object of a key belongs to, and the key of that object.
 pub fn backup_of(key: &str) -> Option<(BackupId, String)> {
-    let (id, part) = backups::part_of(key)?;
-    let own = backups::key_of(&id, part);
+    let (id, part) = backups::parse_key(key)?;
+    let own = backups::object_key(&id, part);
     Some((id, own))
 }
 
 /// What is in the `meta.json` of a backup.
 pub fn metadata_of(id: &BackupId, bytes: &[u8]) -> Result<BackupMetadata, Failure> {
-    backups::metadata_of(id, bytes)
+    backups::parse_metadata(id, bytes)
 }
 
 /// What the beginning of an archive of that size says of it.
 pub fn header_of(head: &[u8], size_bytes: u64) -> Check {
-    verify::header_of(head, size_bytes)
+    verify::check_header_bytes(head, size_bytes)
 }

@@ -1,15 +1,17 @@
 //! Snapshots, restores and branches of Cloudflare Sandboxes.
 //!
-//! The map, from the inside out; imports run one way, from the last line to the first:
+//! The modules, from the innermost to the outermost. A module imports only the modules that are listed above it:
 //!
-//! - [`model`]: what things are. Ids, refs, labels, errors. No I/O, no clock, no randomness.
-//! - [`ports`]: what the service needs of the world, as traits.
-//! - [`service`]: what it does, one operation per file, over the ports. Runs natively.
-//! - [`cloudflare`]: the ports over the real world: Durable Object stubs, R2, the Workers runtime.
-//! - [`api`]: how it is called: RPC methods, HTTP routes, tools for language models, MCP.
+//! - [`model`]: the data types: ids, refs, labels, errors. No I/O, no clock, no randomness.
+//! - [`ports`]: the traits through which the service reaches sandboxes, storage, other objects, the clock and
+//!   randomness.
+//! - [`service`]: the operations, one per file, over the ports. It also compiles and runs natively.
+//! - [`cloudflare`]: the implementations of the ports: Durable Object stubs, R2, the Workers runtime.
+//! - [`api`]: the interfaces: RPC methods, HTTP routes, tools for language models, MCP.
 //!
-//! `entry.mjs`, beside this file, is the module that wrangler deploys. Other Workers in Rust call it with `client`, which
-//! stands on `model` alone; so does the command line, in `cli/`. `timer` is the one thing of the runtime that both sides wait by.
+//! `entry.mjs`, in the same folder, is the module that wrangler deploys. Other Workers in Rust call it through
+//! `client`, which depends on `model` only, as does the command line in `cli/`. `timer` is the only module of the
+//! Workers runtime that both `cloudflare` and `client` use.
 
 #[cfg(feature = "provider")]
 pub mod api;
@@ -28,7 +30,7 @@ pub mod service;
 #[cfg(any(feature = "provider", feature = "service-binding"))]
 mod timer;
 
-/// Compiles the examples of the guide to the client.
+/// Compiles the examples in the guide to the Rust client.
 #[cfg(all(doctest, feature = "service-binding"))]
 #[doc = include_str!("../docs/client-rust.md")]
 struct ClientGuide;

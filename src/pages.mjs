@@ -3,7 +3,7 @@
 // They are in its bundle and no assets of the platform's: a router stands in front of every Worker that has such, and on its
 // way through that an RPC call loses its AbortSignal, and an error its properties.
 
-import { refuse } from '../build/index.js';
+import { refusePageMethod } from '../build/index.js';
 import pages from '../build/pages.js';
 
 /** A page may load what is its own, and nothing of anybody else's; nobody may frame it, or take it for another type. */
@@ -33,7 +33,7 @@ export function page(request) {
   const { pathname, search } = new URL(request.url);
   const found = pages.get(pathname);
   if (!found) return moved(pathname, search);
-  if (!['GET', 'HEAD'].includes(request.method)) return refuse(request);
+  if (!['GET', 'HEAD'].includes(request.method)) return refusePageMethod(request);
   const { type, body, etag } = found;
   const headers = { ...HEADERS, 'Content-Type': type, ETag: etag };
   const known = request.headers.get('If-None-Match')?.split(',') ?? [];

@@ -17,7 +17,7 @@ extern "C" {
     fn clear_timeout(timer: &JsValue);
 }
 
-/// A timer that was set. It is cleared when it is not waited for any more: one that is left would keep its object in memory.
+/// A pending timer. Dropping it clears the timer: a timer that stays set keeps its object in memory.
 struct Timer(JsValue);
 
 impl Drop for Timer {
@@ -26,12 +26,13 @@ impl Drop for Timer {
     }
 }
 
-/// Waits. Not by `worker::Delay`: that wakes the task that polled it first, and never another one that goes on with the work.
+/// Waits for `duration`. It does not use `worker::Delay`, which wakes only the task that polled it first, and not
+/// another task that has taken over the future.
 pub(crate) async fn sleep(duration: Duration) {
     let millis = u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
     let timer = OnceLock::new();
-    let passes = Promise::new(&mut |passed, _| _ = timer.get_or_init(|| Timer(set_timeout(&passed, millis))));
-    // A timer does not fail.
-    let _ = JsFuture::from(passes).await;
+    let elapsed = Promise::new(&mut |resolve, _| _ = timer.get_or_init(|| Timer(set_timeout(&resolve, millis))));
+    // A timer promise never rejects.
+    let _ = JsFuture::from(elapsed).await;
     drop(timer);
 }

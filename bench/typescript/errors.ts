@@ -12,7 +12,7 @@ const KINDS = {
   IDEMPOTENCY_CONFLICT: 'conflict',
   SNAPSHOT_NOT_FOUND: 'not_found',
   SNAPSHOT_BUSY: 'transient',
-  SNAPSHOT_HELD: 'conflict',
+  SNAPSHOT_HAS_DEPENDENTS: 'conflict',
   BACKUP_NOT_FOUND: 'not_found',
   BACKUP_INCOMPLETE: 'permanent',
   BACKUP_FAILED: 'transient',

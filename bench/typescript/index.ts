@@ -5,7 +5,7 @@
 // the sandbox runs, that its directory is one, and that its container was not replaced; both objects of a backup
 // looked up in R2, with size, mark and time; one capture at a time, shared by those who ask for the same; refs that are
 // signed; labels that are unique; idempotency keys; minted ids that are claimed in their own object; pages with cursors;
-// holders; retention by age and by count; errors with code, kind, remediation and correlation id; a line of log for each
+// dependents; retention by age and by count; errors with code, kind, remediation and correlation id; a line of log for each
 // call.
 //
 // It has not: HTTP, named workspaces, checkpoints, tools, imports, sessions, pins, rotation of keys, AbortSignals, `wake`;

@@ -23,7 +23,7 @@ export interface Policy {
 export interface SnapshotRow {
   snapshot_id: string;
   label: string;
-  state: 'making' | 'ready' | 'deleting' | 'deleted';
+  state: 'creating' | 'ready' | 'deleting' | 'deleted';
   dir: string;
   began_at: number;
   created_at: number;
@@ -41,7 +41,7 @@ export interface DerivationRow {
   sandbox_id: string;
   snapshot_id: string;
   state: 'pending' | 'ready' | 'ending';
-  holds: number;
+  needs_snapshot: number;
   due: number | null;
 }
 
@@ -57,7 +57,7 @@ const TABLES = `
   CREATE INDEX snapshots_expiring ON snapshots (expires_at) WHERE state = 'ready' AND expires_at IS NOT NULL;
   CREATE INDEX snapshots_due ON snapshots (due) WHERE due IS NOT NULL;
   CREATE TABLE derivations (
-    sandbox_id TEXT PRIMARY KEY, snapshot_id TEXT NOT NULL, state TEXT NOT NULL, holds INTEGER NOT NULL, due INTEGER
+    sandbox_id TEXT PRIMARY KEY, snapshot_id TEXT NOT NULL, state TEXT NOT NULL, needs_snapshot INTEGER NOT NULL, due INTEGER
   ) WITHOUT ROWID;
   CREATE INDEX derivations_by_snapshot ON derivations (snapshot_id);
   CREATE INDEX derivations_due ON derivations (due) WHERE due IS NOT NULL;
@@ -128,9 +128,9 @@ export class Ledger {
     return this.first(`SELECT * FROM snapshots WHERE label = ? AND state <> 'deleted'`, label);
   }
 
-  holders(snapshotId: string): string[] {
+  dependents(snapshotId: string): string[] {
     const rows = this.rows<DerivationRow>(
-      'SELECT * FROM derivations WHERE snapshot_id = ? AND holds = 1 ORDER BY sandbox_id',
+      'SELECT * FROM derivations WHERE snapshot_id = ? AND needs_snapshot = 1 ORDER BY sandbox_id',
       snapshotId,
     );
     return rows.map(({ sandbox_id }) => sandbox_id);

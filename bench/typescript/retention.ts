@@ -31,7 +31,7 @@ export async function followUp(workspace: Workspace) {
   if (next?.due) ledger.wakeBy(Math.max(next.due, now + AGAIN));
 }
 
-/** A capture whose sandbox answered is adopted, if its backup is whole; what is there of another one is removed. */
+/** A capture whose sandbox answered is recovered, if its backup is whole; what is there of another one is removed. */
 async function followUpCapture(workspace: Workspace, row: SnapshotRow) {
   const mark = markOf(row.snapshot_id, workspace.id);
   try {
@@ -50,7 +50,7 @@ export function wakeByPolicy(workspace: Workspace) {
   if (keepLast !== undefined || expired(workspace).length > 0) workspace.ledger.wakeBy(Date.now());
 }
 
-/** Lets go what has expired, and what is not among the newest, except for what is held and the newest of all. */
+/** Lets go what has expired, and what is not among the newest, except for what is needed and the newest of all. */
 export async function retain(workspace: Workspace) {
   const { ledger } = workspace;
   const { keepLast } = JSON.parse(workspace.founded().policy) as Policy;
@@ -66,8 +66,8 @@ export async function retain(workspace: Workspace) {
         );
   const ids = new Set([...expired(workspace), ...evicted].map(({ snapshot_id }) => snapshot_id));
   for (const id of ids) {
-    if (id === newest?.snapshot_id || ledger.holders(id).length > 0) continue;
-    workspace.letGo(id);
+    if (id === newest?.snapshot_id || ledger.dependents(id).length > 0) continue;
+    workspace.markDeleting(id);
     await workspace.finishDeletion(id);
   }
 }

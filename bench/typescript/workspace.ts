@@ -73,9 +73,9 @@ export class Workspace extends DurableObject<Env> {
     const { root_id, key } = this.founded();
     const [time, after] = cursor ? JSON.parse(Buffer.from(cursor, 'base64url').toString()) : [Infinity, ''];
     const prefix = labelPrefix === undefined ? '' : 'AND substr(label, 1, length(?4)) = ?4';
-    const rows = this.ledger.rows<SnapshotRow & { holders: string }>(
+    const rows = this.ledger.rows<SnapshotRow & { dependents: string }>(
       `SELECT *, (SELECT json_group_array(sandbox_id) FROM derivations
-                   WHERE derivations.snapshot_id = snapshots.snapshot_id AND holds = 1) AS holders
+                   WHERE derivations.snapshot_id = snapshots.snapshot_id AND needs_snapshot = 1) AS dependents
          FROM snapshots
         WHERE state <> 'deleted' AND (created_at, snapshot_id) < (?1, ?2) ${prefix}
         ORDER BY created_at DESC, snapshot_id DESC LIMIT ?3`,
@@ -93,7 +93,7 @@ export class Workspace extends DurableObject<Env> {
       ...(row.size_bytes === null ? {} : { sizeBytes: row.size_bytes }),
       lastUsedAt: new Date(row.last_used_at).toISOString(),
       ...(row.expires_at === null ? {} : { expiresAt: new Date(row.expires_at).toISOString() }),
-      holders: JSON.parse(row.holders) as string[],
+      dependents: JSON.parse(row.dependents) as string[],
       restorable: check && row.state === 'ready' ? await this.#isRestorable(row) : row.state === 'ready',
       ...(row.backup === null ? {} : { ref: this.#ref(row, root_id, key) }),
     });
@@ -106,27 +106,31 @@ export class Workspace extends DurableObject<Env> {
 
   /** Deletes a snapshot that nobody needs. One that is gone already is fine. */
   async remove({ ref, force }: Deletion) {
-    const row = this.#select(ref, ['ready', 'deleting', 'deleted', 'making']);
+    const row = this.#select(ref, ['ready', 'deleting', 'deleted', 'creating']);
     const { snapshot_id } = row;
-    if (row.state === 'making') throw busy(snapshot_id);
+    if (row.state === 'creating') throw busy(snapshot_id);
     if (row.state === 'ready') {
-      const holders = this.ledger.holders(snapshot_id);
-      if (!force && holders.length > 0)
-        throw new SnapshotterError('SNAPSHOT_HELD', `It is held by ${holders}.`, 'Pass `force: true`.');
-      this.letGo(snapshot_id);
+      const dependents = this.ledger.dependents(snapshot_id);
+      if (!force && dependents.length > 0)
+        throw new SnapshotterError(
+          'SNAPSHOT_HAS_DEPENDENTS',
+          `It is needed by ${dependents}.`,
+          'Pass `force: true`.',
+        );
+      this.markDeleting(snapshot_id);
     }
     if (row.state !== 'deleted') await this.finishDeletion(snapshot_id);
     return { snapshotId: snapshot_id, removed: row.state === 'ready' };
   }
 
-  /** Lets a snapshot go in the ledger: from now on it can't be restored. */
-  letGo(id: string) {
+  /** Marks a snapshot as deleting in the ledger: from now on it can't be restored. */
+  markDeleting(id: string) {
     const due = Date.now() + FOLLOWED_UP;
     this.ledger.update(id, { state: 'deleting', due });
     this.ledger.wakeBy(due);
   }
 
-  /** Deletes what is in R2 of a snapshot that was let go. */
+  /** Deletes what is in R2 of a snapshot that is being deleted. */
   async finishDeletion(id: string) {
     const row = this.ledger.snapshot(id);
     if (row?.state !== 'deleting' || this.underway.has(id)) return;
@@ -147,10 +151,10 @@ export class Workspace extends DurableObject<Env> {
   }
 
   /** Notes that a sandbox does not need a snapshot any more. */
-  release(snapshotId: string, holder: string) {
+  release(snapshotId: string, dependent: string) {
     this.ledger.rows(
-      'UPDATE derivations SET holds = 0 WHERE sandbox_id = ? AND snapshot_id = ?',
-      holder,
+      'UPDATE derivations SET needs_snapshot = 0 WHERE sandbox_id = ? AND snapshot_id = ?',
+      dependent,
       snapshotId,
     );
     this.keep(snapshotId);
@@ -169,7 +173,7 @@ export class Workspace extends DurableObject<Env> {
     const policy = JSON.parse(this.founded().policy);
     const seconds = row.expiration_seconds ?? policy.expirationSeconds;
     const lastUsed = columns.last_used_at ?? row.last_used_at;
-    const stays = seconds === 0 || this.ledger.holders(id).length > 0;
+    const stays = seconds === 0 || this.ledger.dependents(id).length > 0;
     const expires_at = stays ? null : lastUsed + seconds * 1000;
     this.ledger.update(id, { ...columns, expires_at });
     if (expires_at !== null) this.ledger.wakeBy(expires_at);
@@ -246,7 +250,7 @@ export class Workspace extends DurableObject<Env> {
     } as const;
     this.keep(id, { ...stored, backup: JSON.stringify(backup) });
     wakeByPolicy(this);
-    this.#giveUpHold();
+    this.#releaseParent();
     const row = this.ledger.snapshot(id)!;
     const capture = {
       label: row.label,
@@ -263,7 +267,7 @@ export class Workspace extends DurableObject<Env> {
     const due = Date.now() + FOLLOWED_UP;
     this.ledger.rows(
       `INSERT INTO snapshots (snapshot_id, label, state, dir, began_at, created_at, last_used_at, expiration_seconds, due)
-       VALUES (?, ?, 'making', ?, ?, ?, ?, ?, ?)`,
+       VALUES (?, ?, 'creating', ?, ?, ?, ?, ?, ?)`,
       ...[id, label, capture.dir, since, since, since, capture.expirationSeconds ?? null, due],
     );
     this.ledger.wakeBy(due);
@@ -293,7 +297,7 @@ export class Workspace extends DurableObject<Env> {
   }
 
   /** The sandbox has a snapshot of its own now: the one that it was made from is not needed here any more. */
-  #giveUpHold() {
+  #releaseParent() {
     const parent = JSON.parse(this.founded().parent ?? 'null');
     if (!parent?.needed) return;
     this.founded().parent = JSON.stringify({ ...parent, needed: false });
@@ -330,7 +334,10 @@ export class Workspace extends DurableObject<Env> {
       if (!success || !arrived)
         throw new SnapshotterError('RESTORE_FAILED', `The files are not in ${minted}.`, 'Try again.');
     } catch (error) {
-      this.ledger.rows(`UPDATE derivations SET state = 'ending', holds = 0 WHERE sandbox_id = ?`, minted);
+      this.ledger.rows(
+        `UPDATE derivations SET state = 'ending', needs_snapshot = 0 WHERE sandbox_id = ?`,
+        minted,
+      );
       await sandbox.destroy();
       throw error;
     } finally {
@@ -375,7 +382,7 @@ export class Workspace extends DurableObject<Env> {
       );
     const row = this.ledger.snapshot(ref.ref.snapshotId);
     if (!row || !states.includes(row.state))
-      throw row?.state === 'making' ? busy(row.snapshot_id) : gone(ref.ref.snapshotId);
+      throw row?.state === 'creating' ? busy(row.snapshot_id) : gone(ref.ref.snapshotId);
     return row;
   }
 

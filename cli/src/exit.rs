@@ -31,11 +31,11 @@ pub enum Exit {
     /// There is no answer, or none of the snapshotter's.
     NoAnswer = 9,
     /// What was looked at is not as it should be.
-    Finding = 10,
+    CheckFailed = 10,
     /// It was interrupted.
     Interrupted = 130,
     /// Nobody reads what it prints any more.
-    Closed = 141,
+    OutputClosed = 141,
 }
 
 impl Exit {
@@ -45,15 +45,15 @@ impl Exit {
         (Self::Failed, "failed, and fails again until something is changed"),
         (Self::Invalid, "wrong arguments, settings or input"),
         (Self::NotFound, "what it is about does not exist (any more)"),
-        (Self::Conflict, "the present state does not allow it: a tag is taken, a snapshot is held"),
+        (Self::Conflict, "the present state does not allow it: a tag is taken, a snapshot has dependents"),
         (Self::Denied, "not allowed: the token is missing or wrong, or a policy refuses it"),
         (Self::Transient, "failed in passing: try again"),
         (Self::Exhausted, "a limit was reached"),
         (Self::Unsupported, "the deployment or the platform can't do it"),
         (Self::NoAnswer, "the server was not reached, did not answer, or is something else"),
-        (Self::Finding, "`snapshot verify` or `doctor` found something wrong"),
+        (Self::CheckFailed, "`snapshot verify` or `doctor` found something wrong"),
         (Self::Interrupted, "interrupted"),
-        (Self::Closed, "nobody reads the output any more"),
+        (Self::OutputClosed, "nobody reads the output any more"),
     ];
 
     /// The status for a failed call.

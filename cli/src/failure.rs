@@ -13,14 +13,14 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 #[derive(Debug)]
 pub enum Failure {
     /// Something to be told.
-    Told(Box<Told>),
+    Reported(Box<FailureReport>),
     /// Nobody reads what is printed: there is nobody to tell.
-    Closed,
+    OutputClosed,
 }
 
 /// A failure that is told: the server's, or one of this program's own in the same form.
 #[derive(Debug)]
-pub struct Told {
+pub struct FailureReport {
     /// What the command ends with.
     pub exit: Exit,
     /// The stable code.
@@ -44,12 +44,12 @@ pub struct Told {
 impl Failure {
     /// That arguments, settings or input are wrong.
     pub fn invalid(code: &str, message: impl Into<String>, remediation: impl Into<String>) -> Self {
-        Self::own(Exit::Invalid, code, message, remediation)
+        Self::local(Exit::Invalid, code, message, remediation)
     }
 
     /// A failure of this program's own, which stays until something is changed.
-    pub fn own(exit: Exit, code: &str, message: impl Into<String>, remediation: impl Into<String>) -> Self {
-        Self::Told(Box::new(Told {
+    pub fn local(exit: Exit, code: &str, message: impl Into<String>, remediation: impl Into<String>) -> Self {
+        Self::Reported(Box::new(FailureReport {
             exit,
             code: code.to_owned(),
             kind: if exit == Exit::Denied { Kind::PolicyDenied } else { Kind::Permanent },
@@ -63,46 +63,48 @@ impl Failure {
     }
 
     /// A failure that may not come again.
-    pub fn passing(
+    pub fn transient(
         exit: Exit,
         code: &str,
         message: impl Into<String>,
         remediation: impl Into<String>,
         retryable: bool,
     ) -> Self {
-        match Self::own(exit, code, message, remediation) {
-            Self::Told(told) => Self::Told(Box::new(Told { kind: Kind::Transient, retryable, ..*told })),
-            Self::Closed => Self::Closed,
+        match Self::local(exit, code, message, remediation) {
+            Self::Reported(told) => {
+                Self::Reported(Box::new(FailureReport { kind: Kind::Transient, retryable, ..*told }))
+            }
+            Self::OutputClosed => Self::OutputClosed,
         }
     }
 
     /// That an answer can't be understood.
-    pub fn foreign(what: &str) -> Self {
+    pub fn foreign_answer(what: &str) -> Self {
         let code = ErrorCode::ForeignAnswer;
         let message = format!("What answered is not the snapshotter that this program knows: {what}.");
-        Self::own(Exit::NoAnswer, code.as_str(), message, advice(&code).unwrap_or_default())
+        Self::local(Exit::NoAnswer, code.as_str(), message, remediation_for(&code).unwrap_or_default())
     }
 
     /// What the command ends with.
     pub const fn exit(&self) -> Exit {
         match self {
-            Self::Told(told) => told.exit,
-            Self::Closed => Exit::Closed,
+            Self::Reported(told) => told.exit,
+            Self::OutputClosed => Exit::OutputClosed,
         }
     }
 
     /// The code, where something is told.
     pub const fn code(&self) -> Option<&str> {
         match self {
-            Self::Told(told) => Some(told.code.as_str()),
-            Self::Closed => None,
+            Self::Reported(told) => Some(told.code.as_str()),
+            Self::OutputClosed => None,
         }
     }
 
     /// With another sentence of what happened.
     #[must_use]
-    pub fn also(mut self, sentence: &str) -> Self {
-        if let Self::Told(told) = &mut self {
+    pub fn with_sentence(mut self, sentence: &str) -> Self {
+        if let Self::Reported(told) = &mut self {
             told.message = format!("{} {sentence}", told.message);
         }
         self
@@ -110,8 +112,8 @@ impl Failure {
 
     /// After something else was done: what that was, and what to do now.
     #[must_use]
-    pub fn afterwards(mut self, done: &str, remediation: &str) -> Self {
-        if let Self::Told(told) = &mut self {
+    pub fn after_step(mut self, done: &str, remediation: &str) -> Self {
+        if let Self::Reported(told) = &mut self {
             told.message = format!("{done} {}", told.message);
             remediation.clone_into(&mut told.remediation);
         }
@@ -120,14 +122,14 @@ impl Failure {
 
     /// Of something that is done, and is about these.
     #[must_use]
-    pub fn about(self, ids: &[String]) -> Self {
-        if ids.is_empty() { self } else { self.also(&format!("It is about {}.", ids.join(", "))) }
+    pub fn with_ids(self, ids: &[String]) -> Self {
+        if ids.is_empty() { self } else { self.with_sentence(&format!("It is about {}.", ids.join(", "))) }
     }
 
     /// Of a call with this idempotency key.
     #[must_use]
-    pub fn keyed(mut self, key: Option<&str>) -> Self {
-        if let Self::Told(told) = &mut self
+    pub fn with_key(mut self, key: Option<&str>) -> Self {
+        if let Self::Reported(told) = &mut self
             && (told.retryable
                 || told.code == "OUTPUT_FAILED"
                 || matches!(told.exit, Exit::NoAnswer | Exit::Interrupted))
@@ -138,7 +140,7 @@ impl Failure {
     }
 }
 
-impl Told {
+impl FailureReport {
     /// The document that is printed in JSON mode.
     pub fn envelope(&self, command: &str) -> Value {
         let fields = [
@@ -161,7 +163,7 @@ impl Told {
 }
 
 /// What to do about it, where that is another thing for this program than for others.
-fn advice(code: &ErrorCode) -> Option<&'static str> {
+fn remediation_for(code: &ErrorCode) -> Option<&'static str> {
     match code {
         ErrorCode::Unreachable => {
             Some("Nothing was done. Check the address and that the server is up; `snapshotter doctor` looks into it.")
@@ -169,18 +171,18 @@ fn advice(code: &ErrorCode) -> Option<&'static str> {
         ErrorCode::ForeignAnswer => Some(
             "Check the address: it is that of the Worker, without `/v1`. `snapshotter doctor` says who answers there.",
         ),
-        ErrorCode::Known(code) => advice_on(*code),
+        ErrorCode::Known(code) => remediation_for_code(*code),
         _ => None,
     }
 }
 
 /// What to do about a problem that an answer tells, whose `own` advice is in terms of the API.
-pub fn advised(code: Code, own: &str) -> &str {
-    advice_on(code).unwrap_or(own)
+pub fn remediation_or(code: Code, own: &str) -> &str {
+    remediation_for_code(code).unwrap_or(own)
 }
 
 /// The same for the server's codes.
-fn advice_on(code: Code) -> Option<&'static str> {
+fn remediation_for_code(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::Unauthorized => {
             "Give the API_TOKEN of the deployment, with --token-file, SNAPSHOTTER_TOKEN or the file of settings."
@@ -200,8 +202,8 @@ fn advice_on(code: Code) -> Option<&'static str> {
             "Use another name, start it with `workspace create --or-start`, or end it with `workspace delete`."
         }
         Code::WorkspaceDiverged => {
-            "Start it with --on-diverged: `save` keeps what was written as a snapshot and restores the newest one before; \
-             `keep` goes on with what was written; `discard` restores without it."
+            "Start it with --on-diverged: `rescue` saves what was written as a rescue snapshot and restores the newest one before; \
+             `adopt` continues with what was written; `discard` restores without it."
         }
         Code::SnapshotStale => {
             "--accept-stale starts it all the same; `workspace update --back-to` goes back to another snapshot; a new \
@@ -214,8 +216,8 @@ fn advice_on(code: Code) -> Option<&'static str> {
 
 impl From<client::Error> for Failure {
     fn from(error: client::Error) -> Self {
-        let remediation = advice(error.code()).unwrap_or_else(|| error.remediation());
-        Self::Told(Box::new(Told {
+        let remediation = remediation_for(error.code()).unwrap_or_else(|| error.remediation());
+        Self::Reported(Box::new(FailureReport {
             exit: Exit::of(error.code(), error.kind()),
             code: error.code().to_string(),
             kind: error.kind(),
@@ -245,7 +247,7 @@ mod tests {
         for code in
             [Code::SnapshotNotFound, Code::NameTaken, Code::WorkspaceNotFound, Code::HookFailed, Code::InvalidRef]
         {
-            let advice = advice(&ErrorCode::Known(code)).unwrap();
+            let advice = remediation_for(&ErrorCode::Known(code)).unwrap();
             for word in ["list()", "create()", "onFailure", "snapshot()"] {
                 assert!(!advice.contains(word), "{advice}");
             }
@@ -254,12 +256,12 @@ mod tests {
 
     #[test]
     fn a_key_is_told_where_it_can_be_used() {
-        let key = |failure: Failure| match failure.keyed(Some("k")) {
-            Failure::Told(told) => told.key,
-            Failure::Closed => None,
+        let key = |failure: Failure| match failure.with_key(Some("k")) {
+            Failure::Reported(told) => told.key,
+            Failure::OutputClosed => None,
         };
         assert_eq!(key(Failure::invalid("X", "", "")), None);
-        assert_eq!(key(Failure::passing(Exit::Transient, "X", "", "", true)), Some("k".into()));
-        assert_eq!(key(Failure::own(Exit::Failed, "OUTPUT_FAILED", "", "")), Some("k".into()));
+        assert_eq!(key(Failure::transient(Exit::Transient, "X", "", "", true)), Some("k".into()));
+        assert_eq!(key(Failure::local(Exit::Failed, "OUTPUT_FAILED", "", "")), Some("k".into()));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, last_words, note, tell};
+use crate::output::{Output, print_failure, print_final_json, print_note};
 
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,27 +18,27 @@ pub enum Effect {
 
 /// A call that is under way.
 #[derive(Clone, Debug)]
-struct Underway {
+struct ActiveCall {
     effect: Effect,
     key: Option<String>,
 }
 
-static UNDERWAY: Mutex<Option<Underway>> = Mutex::new(None);
+static ACTIVE_CALL: Mutex<Option<ActiveCall>> = Mutex::new(None);
 
 /// From now on, an interrupt ends the command as this says. Where a signal is ignored, as under `nohup`, each signal does what
 /// it did before.
 pub fn watch(output: Output, command: String) {
     let ended = ctrlc::try_set_handler(move || {
-        let underway = UNDERWAY.lock().ok().and_then(|underway| underway.clone());
+        let underway = ACTIVE_CALL.lock().ok().and_then(|underway| underway.clone());
         if std::io::stderr().is_terminal() {
             // The spinner, or `^C`, is on the line.
-            note("\n");
+            print_note("\n");
         }
-        let failure = interrupted(underway.as_ref(), &command);
-        tell(&failure);
+        let failure = interrupt_failure(underway.as_ref(), &command);
+        print_failure(&failure);
         let end = || std::process::exit(Exit::Interrupted.number().into());
         match &failure {
-            Failure::Told(told) if output.json => last_words(&told.envelope(&command), end),
+            Failure::Reported(told) if output.json => print_final_json(&told.envelope(&command), end),
             _ => end(),
         }
     });
@@ -47,35 +47,35 @@ pub fn watch(output: Output, command: String) {
 }
 
 /// Notes that a call is under way, until what it answers is dropped.
-pub fn during(effect: Effect, key: Option<&str>) -> impl Drop + use<> {
-    mark(Some(Underway { effect, key: key.map(str::to_owned) }));
-    Noted
+pub fn track_call(effect: Effect, key: Option<&str>) -> impl Drop + use<> {
+    set_active_call(Some(ActiveCall { effect, key: key.map(str::to_owned) }));
+    CallTracker
 }
 
-struct Noted;
+struct CallTracker;
 
-impl Drop for Noted {
+impl Drop for CallTracker {
     fn drop(&mut self) {
-        mark(None);
+        set_active_call(None);
     }
 }
 
-fn mark(underway: Option<Underway>) {
-    if let Ok(mut noted) = UNDERWAY.lock() {
+fn set_active_call(underway: Option<ActiveCall>) {
+    if let Ok(mut noted) = ACTIVE_CALL.lock() {
         *noted = underway;
     }
 }
 
 /// What an interrupt means. Whoever can run the command again without harm may do so.
-fn interrupted(underway: Option<&Underway>, command: &str) -> Failure {
+fn interrupt_failure(underway: Option<&ActiveCall>, command: &str) -> Failure {
     let finishes =
         "The call was interrupted. The server finishes what was asked for, or takes it back: never half of it.";
     let (message, remediation, is_repeatable) = match underway {
         None => ("The command was interrupted. No call was under way.", String::new(), true),
-        Some(Underway { effect: Effect::Reads, .. }) => {
+        Some(ActiveCall { effect: Effect::Reads, .. }) => {
             ("The call was interrupted. It changes nothing.", String::new(), true)
         }
-        Some(Underway { key: Some(key), .. }) => {
+        Some(ActiveCall { key: Some(key), .. }) => {
             let again =
                 format!("The same `snapshotter {command}` with `--idempotency-key {key}` gets the same answer.");
             (finishes, again, true)
@@ -83,7 +83,7 @@ fn interrupted(underway: Option<&Underway>, command: &str) -> Failure {
         Some(_) => (finishes, "Look what is there before you run it again.".to_owned(), false),
     };
     let key = underway.and_then(|underway| underway.key.as_deref());
-    Failure::passing(Exit::Interrupted, "INTERRUPTED", message, remediation, is_repeatable).keyed(key)
+    Failure::transient(Exit::Interrupted, "INTERRUPTED", message, remediation, is_repeatable).with_key(key)
 }
 
 #[cfg(test)]
@@ -91,10 +91,10 @@ mod tests {
     use super::*;
 
     fn told(effect: Option<Effect>, key: Option<&str>) -> (bool, Option<String>) {
-        let underway = effect.map(|effect| Underway { effect, key: key.map(str::to_owned) });
-        match interrupted(underway.as_ref(), "restore") {
-            Failure::Told(told) => (told.retryable, told.key),
-            Failure::Closed => panic!("it is told"),
+        let underway = effect.map(|effect| ActiveCall { effect, key: key.map(str::to_owned) });
+        match interrupt_failure(underway.as_ref(), "restore") {
+            Failure::Reported(told) => (told.retryable, told.key),
+            Failure::OutputClosed => panic!("it is told"),
         }
     }
 

@@ -28,10 +28,10 @@ use output::Output;
 
 fn main() -> ExitCode {
     let parsed = Cli::command().try_get_matches();
-    let parsed = parsed.and_then(|matches| Ok((name_of(&matches), Cli::from_arg_matches(&matches)?)));
+    let parsed = parsed.and_then(|matches| Ok((command_name(&matches), Cli::from_arg_matches(&matches)?)));
     let (command, cli) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return refuse(&error).into(),
+        Err(error) => return report_usage_error(&error).into(),
     };
     let output = Output { json: cli.global.json, quiet: cli.global.quiet };
     interrupt::watch(output, command.clone());
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 /// The words of the command: `snapshot create`.
-fn name_of(matches: &ArgMatches) -> String {
+fn command_name(matches: &ArgMatches) -> String {
     let (mut matches, mut names) = (matches, Vec::new());
     while let Some((name, inner)) = matches.subcommand() {
         names.push(name);
@@ -54,7 +54,7 @@ fn name_of(matches: &ArgMatches) -> String {
 }
 
 /// Tells what is wrong with the arguments, or shows the help that was asked for.
-fn refuse(error: &clap::Error) -> Exit {
+fn report_usage_error(error: &clap::Error) -> Exit {
     let is_json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
     if !error.use_stderr() {
         return output::print(&error.render().ansi().to_string())
@@ -69,17 +69,17 @@ fn refuse(error: &clap::Error) -> Exit {
     let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let failure = Failure::invalid("INVALID_USAGE", message, rest);
-    Output { json: true, quiet: false }.fail(&failure, &attempted());
+    Output { json: true, quiet: false }.fail(&failure, &attempted_command());
     failure.exit()
 }
 
 /// The words of the command that was attempted, as far as they are known.
-fn attempted() -> String {
-    words(std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())).join(" ")
+fn attempted_command() -> String {
+    command_words(std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())).join(" ")
 }
 
 /// The words of the command in these arguments: those before the first that is none, without what options take.
-fn words(mut arguments: impl Iterator<Item = String>) -> Vec<String> {
+fn command_words(mut arguments: impl Iterator<Item = String>) -> Vec<String> {
     let (mut command, mut words) = (Cli::command(), Vec::new());
     command.build();
     while let Some(argument) = arguments.next() {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_an_option_takes_is_no_word_of_the_command() {
-        let attempted = |line: &str| words(line.split(' ').map(str::to_owned)).join(" ");
+        let attempted = |line: &str| command_words(line.split(' ').map(str::to_owned)).join(" ");
         assert_eq!(attempted("--profile restore snapshot list"), "snapshot list");
         assert_eq!(attempted("snapshot --token man list origin"), "snapshot list");
         assert_eq!(attempted("--json snapshot -q create branch --nonsense"), "snapshot create");

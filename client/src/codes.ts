@@ -47,7 +47,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   BACKUP_INCOMPLETE: 'permanent',
   LEDGER_CORRUPT: 'permanent',
   INTERNAL: 'permanent',
-  SNAPSHOT_HELD: 'conflict',
+  SNAPSHOT_HAS_DEPENDENTS: 'conflict',
   LABEL_TAKEN: 'conflict',
   NAME_TAKEN: 'conflict',
   WORKSPACE_DIVERGED: 'conflict',
@@ -78,7 +78,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   API_TOKEN_MISSING: 'policy_denied',
   UNAUTHORIZED: 'policy_denied',
   REF_MISMATCH: 'policy_denied',
-  CROSS_SESSION: 'policy_denied',
+  CROSS_LINEAGE: 'policy_denied',
 };
 
 /** The kind of a code that only a later snapshotter knows is not to be told from the code. */

@@ -22,7 +22,7 @@ export interface SnapshotOptions {
   /** One that has fired already lets nothing start. */
   signal?: AbortSignal | undefined;
   /** Whether a snapshot of another lineage than the session's is accepted: no where absent. */
-  allowCrossSession?: boolean | undefined;
+  allowCrossLineage?: boolean | undefined;
 }
 
 /** What `list` takes. */
@@ -77,15 +77,15 @@ export class CloudflareSandboxSnapshotter implements Snapshotter {
 
   /** Those that may be restorable, the newest first; of a named workspace, its former sandboxes' follow. */
   async list({ limit = Infinity, ...options }: SnapshotListOptions = {}): Promise<SnapshotRef[]> {
-    const { signal, allowCrossSession = false } = options;
-    const { sandboxId: session, formerSandboxIds } = await this.#place(signal);
+    const { signal, allowCrossLineage = false } = options;
+    const { sandboxId: lineageScope, formerSandboxIds } = await this.#place(signal);
     const refs: SnapshotRef[] = [];
-    for (const sandboxId of [session, ...formerSandboxIds]) {
+    for (const sandboxId of [lineageScope, ...formerSandboxIds]) {
       if (refs.length >= limit) break;
       for await (const { ref, restorable } of this.#client.snapshots({
         sandboxId,
-        session,
-        allowCrossSession,
+        lineageScope,
+        allowCrossLineage,
         signal,
       })) {
         if (ref && restorable !== 'no') refs.push(bare(ref));
@@ -100,9 +100,9 @@ export class CloudflareSandboxSnapshotter implements Snapshotter {
   }
 
   /** The snapshotter checks the ref itself: a forged or foreign one is refused there. */
-  async #selection(ref: SnapshotRef, { signal, allowCrossSession = false }: SnapshotOptions) {
-    const { sandboxId: session } = await this.#place(signal);
-    return { ref: ref as OwnRef, session, allowCrossSession, signal };
+  async #selection(ref: SnapshotRef, { signal, allowCrossLineage = false }: SnapshotOptions) {
+    const { sandboxId: lineageScope } = await this.#place(signal);
+    return { ref: ref as OwnRef, lineageScope, allowCrossLineage, signal };
   }
 
   /** Where the work is done now. */

@@ -32,7 +32,7 @@ export interface Operations {
   retention: { options: SandboxOptions; answer: Retention };
   /** Gives a sandbox another policy, which is applied at once. */
   setRetention: { options: SetRetentionOptions; answer: Retention };
-  /** Lets go what the policy says. */
+  /** Removes the snapshots that the policy no longer keeps. */
   applyRetention: { options: ApplyRetentionOptions; answer: Retention };
   /** Signs the refs of a sandbox with a new key from now on. The one before is still accepted. */
   rotateKey: { options: SandboxOptions; answer: KeyRotation };
@@ -74,25 +74,25 @@ export interface Operations {
   health: { options: HealthOptions; answer: Health };
 }
 
-/** What a snapshot call answers: the ref, and how it came about. */
+/** The result of a snapshot call: the ref, and details of the capture. */
 export interface TakenSnapshot extends SnapshotRef {
-  /** The capture that it came from. */
+  /** Details of the capture. */
   capture: Capture;
 }
 
-/** A snapshot, as it passes through applications. */
+/** A reference to a snapshot, for applications to store and pass back. */
 export interface SnapshotRef {
   /** The provider. */
   providerId: 'cloudflare-sandbox';
-  /** What this provider says of it. Pass it on unchanged. */
+  /** The payload. Pass it back unchanged. */
   ref: SnapshotPayload;
 }
 
-/** What a snapshot ref says, for this provider alone. */
+/** The payload of a snapshot ref, which only this provider interprets. */
 export interface SnapshotPayload {
-  /** The version of this form. */
+  /** The version of this format. */
   schemaVersion: 1;
-  /** The snapshot. */
+  /** The id of the snapshot. */
   snapshotId: string;
   /** The sandbox that it was taken of. */
   originId: string;
@@ -102,103 +102,110 @@ export interface SnapshotPayload {
   backup: BackupHandle;
   /** When the backup was stored. */
   createdAt: string;
-  /** By which a ref that was altered is known. */
+  /** The signature, which reveals an altered ref. */
   signature: string;
 }
 
-/** The handle that `createBackup` answered: opaque, kept whole and given back whole. */
+/** The handle that `createBackup` returned. It is opaque: stored and passed back without changes. */
 export interface BackupHandle {
   /** The id that the SDK gave the backup. */
   id: string;
-  /** The directory that the backup goes back into. */
+  /** The directory that the backup is restored into. */
   dir: string;
 }
 
 /** How a snapshot was captured. */
 export interface Capture {
-  /** The label that the snapshot was given. */
+  /** The label of the snapshot. */
   label: string;
   /** The size of its archive, in bytes. */
   sizeBytes: number;
-  /** When the capture began: what was written later may not be in it. */
+  /** When the capture began. Files that were written later may be missing. */
   beganAt: string;
-  /** Whether another caller had asked for it. */
+  /** Whether the capture was shared with another caller's request. */
   shared: boolean;
   /**
-   * Whether it is a rescue snapshot: of a container that was not the sandbox's own. It is never the
-   * newest, and counts for nothing in retention.
+   * Whether this is a rescue snapshot: one of a container that was not the sandbox's own. It never
+   * counts as the newest snapshot, and retention ignores it.
    */
   rescue?: boolean;
   /**
-   * How much smaller it is than the snapshot before, where that is so much that files may be missing by
-   * mistake. That one is spared by retention until the next snapshot, or for 7 days.
+   * Present if the snapshot is so much smaller than the previous one that files may be missing by
+   * mistake. Retention protects the previous snapshot until the next snapshot, or for 7 days.
    */
-  suspect?: Suspect;
+  suspect?: SizeDrop;
 }
 
-/** How much smaller a snapshot is than the one before. */
-export interface Suspect {
-  /** The size of the archive before, in bytes. */
+/** The sizes of a snapshot and of the previous one, which was much larger. */
+export interface SizeDrop {
+  /** The size of the previous archive, in bytes. */
   before: number;
-  /** The size of this one, in bytes. */
+  /** The size of this archive, in bytes. */
   after: number;
 }
 
-/** A snapshot to take. */
-export interface SnapshotOptions extends Session {
+/** The request to take a snapshot of a sandbox. */
+export interface SnapshotOptions extends LineageScope {
   /** The sandbox to capture. */
   sandboxId: string;
   /**
-   * Whether the present files become the sandbox's own, where its container was replaced: they are
-   * captured in a rescue snapshot, and the next snapshot counts again. An empty directory is refused.
+   * Whether to adopt the present files as the sandbox's own after its container was replaced: this call
+   * captures them in a rescue snapshot, and the next snapshot is a regular one again. The Worker refuses
+   * to adopt an empty directory.
    * @default false
    */
   adopt?: boolean;
-  /** How to compress the archive. */
+  /** The compression of the archive. */
   compression?: Compression;
-  /** The directory to capture; the deployment's default where absent. */
+  /** The directory to capture; the deployment's default directory if absent. */
   dir?: string;
   /**
-   * Patterns of names to leave out, at any depth: `node_modules`, `*.log`. Patterns with a slash are
-   * refused.
+   * The patterns of names to exclude, at any depth: `node_modules`, `*.log`. The Worker refuses patterns
+   * with a slash.
    */
   excludes?: string[];
-  /** Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent. */
+  /**
+   * The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy
+   * applies.
+   */
   expirationSeconds?: number;
   /**
-   * Whether a capture that is under way already will not do: what the caller wrote since would not be in
-   * it.
+   * Whether to start a new capture even if one is already in progress. A capture in progress may miss
+   * files that the caller has written since it began.
    * @default false
    */
   fresh?: boolean;
-  /** Whether to leave out what git ignores. Refused where that is in a subdirectory. */
+  /**
+   * Whether to exclude the files that git ignores. The Worker refuses it if ignored files are in a
+   * subdirectory.
+   */
   gitignore?: boolean;
-  /** A key by which the same call can be made again, and gets the same answer. */
+  /** An idempotency key: a repeated call with the same key gets the same answer. */
   idempotencyKey?: string;
-  /** A person's name for the snapshot; one by the time where absent. */
+  /** The label of the snapshot, a name for people; derived from the time if absent. */
   label?: string;
   /**
-   * Whether the label is taken from another snapshot that has it.
+   * Whether to take the label from another snapshot that has it.
    * @default false
    */
   replace?: boolean;
   /**
-   * Whether a sandbox that is not running is started, and captured as it starts: with none of its files.
-   * Where the ledger knows it already, that is a rescue snapshot.
+   * Whether to start a sandbox that is not running, and to capture it as it starts, without any of its
+   * files. If the ledger already knows the sandbox, the result is a rescue snapshot.
    * @default false
    */
   wake?: boolean;
 }
 
-/** Who asks: the workspace that the caller works in. What belongs to another lineage is refused. */
-export interface Session {
+/** The lineage that the caller works in. The Worker refuses sandboxes and snapshots of other lineages. */
+export interface LineageScope {
   /**
-   * Whether other lineages are allowed.
+   * Whether to allow sandboxes and snapshots of other lineages.
    * @default false
    */
-  allowCrossSession?: boolean;
-  /** The sandbox of the session; absent where an application asks for itself. */
-  session?: string;
+  allowCrossLineage?: boolean;
+  /** The id of a sandbox in the caller's lineage. If absent, the call is not restricted to a lineage. */
+  lineageScope?: string;
 }
 
 /** How an archive is compressed. */
@@ -206,28 +213,28 @@ export interface Compression {
   /**
    * The algorithm.
    *
-   * - `gzip`: Found everywhere.
-   * - `lz4`: The fastest.
-   * - `zstd`: The smallest at a fair speed.
+   * - `gzip`: Available everywhere.
+   * - `lz4`: The fastest algorithm.
+   * - `zstd`: The smallest archives at a moderate speed.
    */
   format?: 'gzip' | 'lz4' | 'zstd';
-  /** How many threads work on it. */
+  /** The number of threads that compress it. */
   threads?: number;
 }
 
-/** A sandbox seen as somebody's place of work, as it passes through applications. */
+/** A reference to a sandbox as a workspace, for applications to store and pass back. */
 export interface WorkspaceRef {
   /** The provider. */
   providerId: 'cloudflare-sandbox';
-  /** The sandbox. */
+  /** The payload. Pass it back unchanged. */
   ref: WorkspacePayload;
-  /** What can be done in it. */
+  /** The capabilities of the workspace. */
   capabilities: Capabilities;
-  /** The version of this form. */
+  /** The version of this format. */
   schemaVersion: 1;
 }
 
-/** What can be done in a workspace. */
+/** The capabilities of a workspace. */
 export interface Capabilities {
   /** Files can be read and written. */
   fs: boolean;
@@ -239,202 +246,206 @@ export interface Capabilities {
   snapshot: boolean;
 }
 
-/** What a workspace ref says, for this provider alone. */
+/** The payload of a workspace ref, which only this provider interprets. */
 export interface WorkspacePayload {
-  /** The sandbox: what the application gives to `getSandbox()`. */
+  /** The id of the sandbox, which the application passes to `getSandbox()`. */
   sandboxId: string;
   /** The first sandbox of the lineage. */
   rootId: string;
 }
 
-/** A snapshot to restore or to branch from. */
+/** The request to restore a snapshot or to branch from it. */
 export type RestoreOptions = Selection & {
-  /** A key by which the same call can be made again, and gets the same answer. */
+  /** An idempotency key: a repeated call with the same key gets the same answer. */
   idempotencyKey?: string;
 };
 
-/** A snapshot, and whose session it is asked for in. */
-export type Selection = Session &
+/** The selection of a snapshot, with the lineage scope of the caller. */
+export type Selection = LineageScope &
   (
     | {
-        /** The ref. */
+        /** The ref of the snapshot. */
         ref: SnapshotRef;
       }
     | {
-        /** The sandbox that it was taken of. */
+        /** The sandbox that the snapshot was taken of. */
         sandboxId: string;
-        /** The snapshot. */
+        /** The id of the snapshot. */
         snapshotId: string;
       }
     | {
-        /** The sandbox that it was taken of. */
+        /** The sandbox that the snapshot was taken of. */
         sandboxId: string;
-        /** The label. */
+        /** The label of the snapshot. */
         label: string;
       }
   );
 
-/** A page of a list, the newest first. */
+/** A page of a list of snapshots, newest first. */
 export interface Page {
   /** The snapshots. */
   snapshots: Summary[];
-  /** Where the next page begins, if there is one. */
+  /** The cursor of the next page; absent on the last page. */
   cursor?: string;
 }
 
 /** A snapshot, as lists show it. */
 export interface Summary {
-  /** The snapshot. */
+  /** The id of the snapshot. */
   snapshotId: string;
   /** Its label. */
   label: string;
-  /** How far it is. */
+  /** Its state. */
   state: SnapshotState;
-  /** The directory that it holds. */
+  /** The directory that it contains. */
   dir: string;
-  /** When it was taken; while it is being made, when that began. */
+  /** When it was taken; while it is being taken, when the capture began. */
   createdAt: string;
-  /** How long ago that is, in seconds. */
+  /** Its age, in seconds. */
   ageSeconds: number;
   /** When it was taken or last restored. */
   lastUsedAt: string;
-  /** Whether it stays whatever the policy says. */
+  /** Whether it is pinned: the retention policy never removes it. */
   pinned: boolean;
-  /** The workspaces that need it. */
-  holders: string[];
+  /** The workspaces that depend on it. */
+  dependents: string[];
   /**
    * Whether it can be restored.
    *
-   * - `yes`: It can be, as far as was looked.
-   * - `no`: It can not be.
-   * - `unknown`: R2 did not say.
+   * - `yes`: It can be restored, according to all checks so far.
+   * - `no`: It cannot be restored.
+   * - `unknown`: R2 did not respond.
    */
   restorable: 'yes' | 'no' | 'unknown';
-  /** When R2 was looked into for it; absent where it was not. */
+  /** When R2 was last checked for it; absent if it was not checked. */
   checkedAt?: string;
-  /** When it goes; absent where that is not a matter of time. */
+  /** When it expires; absent if it has no expiration time. */
   expiresAt?: string;
-  /** Its ref; absent while it is being made. */
+  /** Its ref; absent while it is being taken. */
   ref?: SnapshotRef;
-  /** Whether it is a rescue snapshot: of a container that was not the sandbox's own. */
+  /** Whether it is a rescue snapshot: one of a container that was not the sandbox's own. */
   rescue?: boolean;
-  /** The size of its archive, in bytes; absent while it is being made. */
+  /** The size of its archive, in bytes; absent while it is being taken. */
   sizeBytes?: number;
-  /** How much smaller it is than the one before, where files may be missing by mistake. */
-  suspect?: Suspect;
-  /** Why it isn't yes. */
+  /**
+   * The size of the previous snapshot and of this one; present if this one is so much smaller that files
+   * may be missing by mistake.
+   */
+  suspect?: SizeDrop;
+  /** Why it cannot be restored, or why that is unknown; absent if it can. */
   why?: string;
 }
 
 /**
- * The state of a snapshot, in one word.
+ * The state of a snapshot.
  *
- * - `making`: It is being made.
- * - `ready`: It was made, and was not let go.
- * - `deleting`: It is being deleted.
- * - `deleted`: It is gone.
+ * - `creating`: The snapshot is being created.
+ * - `ready`: The snapshot was created and has not been removed.
+ * - `deleting`: The snapshot is being deleted.
+ * - `deleted`: The snapshot is deleted.
  */
-export type SnapshotState = 'making' | 'ready' | 'deleting' | 'deleted';
+export type SnapshotState = 'creating' | 'ready' | 'deleting' | 'deleted';
 
-/** A page of a workspace's snapshots. */
-export interface ListOptions extends Session {
-  /** The sandbox that they were taken of. */
+/** The request for a page of a workspace's snapshots, newest first. */
+export interface ListOptions extends LineageScope {
+  /** The sandbox that the snapshots were taken of. */
   sandboxId: string;
   /**
-   * Whether R2 is looked into, for what can be restored now; otherwise it is what was last found there.
+   * Whether to check in R2 which snapshots can be restored now; otherwise the answer contains the
+   * results of the last check.
    * @default true
    */
   check?: boolean;
-  /** Where the page begins; at the newest where absent. */
+  /** The cursor of the previous page; the page begins with the newest snapshot if absent. */
   cursor?: string;
-  /** How their labels begin. */
+  /** The prefix that the labels of the snapshots must have. */
   labelPrefix?: string;
   /**
-   * How many are on it at most.
+   * The maximum number of snapshots on the page.
    * @default 20
    */
   limit?: number;
 }
 
-/** Everything that is known about a snapshot. */
+/** All details of a snapshot. */
 export interface Manifest extends Summary {
-  /** The version of this form: 1. */
+  /** The version of this format: 1. */
   schemaVersion: 1;
-  /** The sandbox that it was taken of. */
+  /** The sandbox that the snapshot was taken of. */
   originId: string;
   /** The first sandbox of the lineage. */
   rootId: string;
-  /** When the capture began: what was written later may not be in it. */
+  /** When the capture began. Files that were written later may be missing. */
   captureBeganAt: string;
-  /** Patterns of paths that were left out. */
+  /** The patterns of paths that were left out. */
   excludes: string[];
-  /** Whether what git ignores was left out. */
+  /** Whether files that git ignores were left out. */
   gitignore: boolean;
-  /** The keys of its objects in R2. */
+  /** The keys of the snapshot's objects in R2. */
   objects: string[];
-  /** Whether it came in by `import`. */
+  /** Whether the snapshot was added by `import`. */
   imported: boolean;
-  /** The sandboxes that were made from it. */
-  derived: Derived[];
-  /** R2's checksum of the archive, as it was when it was taken. */
+  /** The sandboxes that were made from the snapshot. */
+  derived: DerivedSandbox[];
+  /** R2's checksum of the archive at the time of the capture. */
   checksum?: string;
-  /** How the archive is compressed, where that was asked for. */
+  /** How the archive is compressed, if the request set it. */
   compression?: Compression;
-  /** When and why it was let go, if it was. */
-  ended?: Ended;
-  /** Its own expiration, in seconds after its last use; 0 is never. */
+  /** The snapshot's own expiration, in seconds after its last use; 0 is never. */
   expirationSeconds?: number;
   /** The snapshot that the sandbox itself was made from. */
-  parent?: Ancestor;
-  /** Until when the SDK restores the backup. */
+  parent?: ParentSnapshot;
+  /** When and why the snapshot was removed, if it was. */
+  removal?: Removal;
+  /** The time until which the SDK restores the backup. */
   usableUntil?: string;
 }
 
 /** A sandbox that was made from a snapshot. */
-export interface Derived {
-  /** The sandbox. */
+export interface DerivedSandbox {
+  /** The id of the sandbox. */
   sandboxId: string;
   /** Whether it was restored or branched. */
-  lineage: Lineage;
-  /** When that began. */
+  lineage: DerivationKind;
+  /** When its creation began. */
   beganAt: string;
-  /** Whether it needs the snapshot. */
-  holds: boolean;
+  /** Whether it depends on the snapshot. */
+  needsSnapshot: boolean;
 }
 
 /**
- * How a sandbox came from a snapshot.
+ * How a sandbox was made from a snapshot.
  *
- * - `restored`: To recover an earlier state.
- * - `branch`: To try something else from the same state.
+ * - `restored`: Restored, to recover an earlier state.
+ * - `branch`: Branched, to continue separately from the same state.
  */
-export type Lineage = 'restored' | 'branch';
+export type DerivationKind = 'restored' | 'branch';
 
-/** Why a snapshot is gone. */
-export interface Ended {
-  /** When it was let go. */
+/** The snapshot that a sandbox was made from. */
+export interface ParentSnapshot {
+  /** The sandbox that the snapshot was taken of. */
+  originId: string;
+  /** The id of the snapshot. */
+  snapshotId: string;
+}
+
+/** When and why a snapshot was removed. */
+export interface Removal {
+  /** When it was removed. */
   at: string;
-  /** Why. */
+  /** Why it was removed. */
   reason: string;
 }
 
-/** Where a sandbox came from. */
-export interface Ancestor {
-  /** The sandbox that the snapshot was taken of. */
-  originId: string;
-  /** The snapshot. */
-  snapshotId: string;
-}
-
-/** What was found in R2, without starting a container. */
+/** The result of checks of a backup in R2, which start no container. */
 export interface Verification {
-  /** The snapshot. */
+  /** The id of the snapshot. */
   snapshotId: string;
-  /** Whether everything that could be checked is right. */
+  /** Whether no check failed. */
   ok: boolean;
-  /** The checks, in their order. */
+  /** The checks, in the order in which they ran. */
   checks: Check[];
-  /** When that was. */
+  /** When the checks ran. */
   verifiedAt: string;
 }
 
@@ -444,99 +455,102 @@ export interface Check {
   name: 'objects' | 'header' | 'checksum';
   /** What was found. */
   detail: string;
-  /** Whether it is right; absent where there is nothing to compare with. */
+  /** Whether the check passed; absent if there is nothing to compare with. */
   ok?: boolean;
 }
 
-/** A snapshot to give another label. */
+/** The request to change the label of a snapshot. */
 export type LabelOptions = Selection & {
-  /** The label that it gets. */
+  /** The new label of the snapshot. */
   newLabel: string;
   /**
-   * Whether the label is taken from another snapshot that has it.
+   * Whether to take the label from another snapshot that has it.
    * @default false
    */
   replace?: boolean;
 };
 
-/** What a deletion came to. */
+/** The result of a deletion. */
 export interface Deletion {
-  /** The snapshot. */
+  /** The id of the snapshot. */
   snapshotId: string;
-  /** Whether it was there until now. One that is gone already is fine. */
+  /** Whether this call removed the snapshot; `false` if it had been removed before. */
   removed: boolean;
 }
 
-/** A snapshot to delete. */
+/** The request to delete a snapshot. */
 export type DeleteOptions = Selection & {
   /**
-   * Whether it goes although it is pinned, or others need it.
+   * Whether to delete the snapshot although it is pinned or has dependents.
    * @default false
    */
   force?: boolean;
 };
 
 /**
- * A backup that the ledger does not know, made by the SDK directly or by an earlier version of this
- * product.
+ * The request to import a backup that the ledger does not know: one that the SDK created directly, or
+ * an earlier version of this product.
  */
 export interface ImportOptions {
-  /** The sandbox that it was made of. */
+  /** The sandbox that the backup was taken of. */
   sandboxId: string;
   /** The handle that `createBackup` answered. */
   backup: BackupHandle;
-  /** Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent. */
+  /**
+   * The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy
+   * applies.
+   */
   expirationSeconds?: number;
-  /** A person's name for the snapshot; one by the time where absent. */
+  /** The label of the snapshot, a name for people; derived from the time if absent. */
   label?: string;
   /**
-   * Whether the label is taken from another snapshot that has it.
+   * Whether to take the label from another snapshot that has it.
    * @default false
    */
   replace?: boolean;
 }
 
-/** The tree of sandboxes and snapshots that grows from one sandbox. */
+/** The tree of sandboxes and snapshots with one sandbox as its root. */
 export interface Tree {
-  /** The first sandbox. */
+  /** The first sandbox of the lineage. */
   root: TreeSandbox;
-  /** How many sandboxes are in the tree. */
+  /** The number of sandboxes in the tree. */
   sandboxes: number;
-  /** Whether there is more than was looked at. */
+  /** Whether the tree is incomplete because a limit was reached. */
   truncated: boolean;
 }
 
-/** A sandbox in the tree, and what grows from it. */
+/** A sandbox in the tree, with its snapshots. */
 export interface TreeSandbox {
-  /** The sandbox. */
+  /** The id of the sandbox. */
   sandboxId: string;
-  /** Its snapshots, the newest first; those that are gone only where something was made from them. */
+  /** Its snapshots, newest first; removed ones only if sandboxes were made from them. */
   snapshots: TreeSnapshot[];
-  /** Whether it was restored or branched; absent for the first one. */
-  lineage?: Lineage;
-  /** What is missing here, if its workspace could not be asked. */
+  /** Whether it was restored or branched; absent for the first sandbox. */
+  lineage?: DerivationKind;
+  /** What is missing here because the sandbox's workspace could not be reached. */
   problem?: string;
-  /** Whether it is running; absent where that was not asked, or is not known. */
+  /** Whether its container is running; absent if that was not requested or is unknown. */
   running?: boolean;
-  /** The named workspace whose sandbox it is, or was. */
+  /** The named workspace that the sandbox belongs to, or belonged to. */
   workspace?: WorkspaceAddress;
 }
 
-/** A snapshot in the tree, and what was made from it. */
+/** A snapshot in the tree, and the sandboxes that were made from it. */
 export interface TreeSnapshot {
-  /** The snapshot. */
+  /** The id of the snapshot. */
   snapshotId: string;
-  /** How far it is. */
+  /** Its state. */
   state: SnapshotState;
-  /** Whether it stays whatever the policy says. */
+  /** Whether it is pinned: the retention policy never removes it. */
   pinned: boolean;
-  /** The workspaces that need it. */
-  holders: string[];
+  /** The workspaces that depend on it. */
+  dependents: string[];
   /** The sandboxes that were made from it. */
   derived: TreeSandbox[];
   /** When it was taken. */
   createdAt?: string;
-  /** When it goes. */
+  /** When it expires. */
   expiresAt?: string;
   /** Its label. */
   label?: string;
@@ -544,41 +558,41 @@ export interface TreeSnapshot {
   sizeBytes?: number;
 }
 
-/** A workspace, by its name. */
+/** The address of a workspace: its tenant and its name. */
 export interface WorkspaceAddress {
-  /** What it is called. Unique for its tenant. */
+  /** The name of the workspace, unique within its tenant. */
   name: string;
-  /** Whose it is; the default tenant's where absent. */
+  /** The tenant that owns the workspace; the default tenant if absent. */
   tenant?: string;
 }
 
-/** The tree that a sandbox belongs to. */
-export interface LineageOptions extends Session {
-  /** The sandbox. */
+/** The request for the lineage tree that a sandbox belongs to. */
+export interface LineageOptions extends LineageScope {
+  /** The id of the sandbox. */
   sandboxId: string;
   /**
-   * Whether each sandbox is asked if it is running. Otherwise nothing is said of that. It starts no
-   * container, but the Durable Object of every sandbox of the tree.
+   * Whether to query each sandbox's status; otherwise the answer does not say which sandboxes are
+   * running. The query starts the Durable Object of every sandbox in the tree, but no container.
    * @default false
    */
   check?: boolean;
 }
 
-/** A workspace's policy, and what it means for its snapshots. */
+/** A workspace's retention policy, and its effect on each snapshot. */
 export interface Retention {
   /** The policy. */
   policy: Policy;
-  /** What becomes of each snapshot, the newest first. */
+  /** The decision about each snapshot, newest first. */
   decisions: Decision[];
-  /** How many go, or went. */
-  letGo: number;
-  /** Whether nothing was done yet. */
+  /** The number of snapshots that the policy removed; in a dry run, the number that it would remove. */
+  evicted: number;
+  /** Whether this was a dry run, which removes nothing. */
   dryRun: boolean;
 }
 
-/** What becomes of a snapshot. */
+/** The policy's decision about one snapshot. */
 export interface Decision {
-  /** The snapshot. */
+  /** The id of the snapshot. */
   snapshotId: string;
   /** Its label. */
   label: string;
@@ -586,71 +600,71 @@ export interface Decision {
   createdAt: string;
   /** Whether it stays. */
   keep: boolean;
-  /** Why, for people. */
+  /** The reasons, for people. */
   reasons: string[];
-  /** When it goes, if nothing changes; absent where that is never, or not a matter of time. */
+  /** When the snapshot expires if nothing changes; absent if it has no expiration time. */
   expiresAt?: string;
 }
 
 /** How long snapshots are kept. */
 export interface Policy {
   /**
-   * Seconds from the last use of a snapshot to its end; 0 is never.
+   * A snapshot expires this many seconds after its last use; 0 is never.
    * @default 2592000
    */
   expirationSeconds?: number;
   /**
-   * The newest of each of so many days stay.
+   * The number of days, among those with snapshots, whose newest snapshot stays.
    * @default 0
    */
   keepDaily?: number;
-  /** Bounds how many there are; no bound where absent. */
+  /** Limits the number of snapshots; no limit if absent. */
   keepLast?: KeepLast;
   /**
-   * The newest of each of so many weeks stay.
+   * The number of weeks, among those with snapshots, whose newest snapshot stays.
    * @default 0
    */
   keepWeekly?: number;
 }
 
-/** The rule that bounds how many snapshots there are. */
+/** The rule that limits the number of snapshots. */
 export interface KeepLast {
-  /** How many of the newest stay. */
+  /** The number of newest snapshots that stay. */
   count: number;
   /**
-   * Whether the others go at once; otherwise they go when they expire.
+   * Whether all other snapshots are deleted at once; otherwise they stay until they expire.
    * @default true
    */
   deleteEvicted?: boolean;
-  /** Seconds from the last use of these to their end, in place of the policy's. */
+  /** These snapshots expire this many seconds after their last use, instead of the policy's; 0 is never. */
   expirationSeconds?: number;
 }
 
-/** The workspace of a sandbox. */
-export interface SandboxOptions extends Session {
-  /** The sandbox. */
+/** The request of an operation that takes only a sandbox. */
+export interface SandboxOptions extends LineageScope {
+  /** The id of the sandbox. */
   sandboxId: string;
 }
 
-/** A policy for a workspace. */
+/** The request to set the retention policy of a workspace. */
 export interface SetRetentionOptions {
-  /** The sandbox. */
+  /** The id of the sandbox. */
   sandboxId: string;
-  /** The policy, in place of the one that it has. */
+  /** The policy, which replaces the present one. */
   policy: Policy;
   /**
-   * Whether only to say what it would let go.
+   * Whether only to report what the policy would remove.
    * @default false
    */
   dryRun?: boolean;
 }
 
-/** A workspace to apply its policy to. */
+/** The request to apply the retention policy of a workspace. */
 export interface ApplyRetentionOptions {
-  /** The sandbox. */
+  /** The id of the sandbox. */
   sandboxId: string;
   /**
-   * Whether only to say what would be let go.
+   * Whether only to report what would be removed.
    * @default false
    */
   dryRun?: boolean;
@@ -658,253 +672,261 @@ export interface ApplyRetentionOptions {
 
 /** The key that signs a workspace's refs from now on. */
 export interface KeyRotation {
-  /** Its number. */
+  /** The number of the key. */
   key: number;
-  /** The number of the one before, which is still accepted; absent where there was none. */
+  /** The number of the previous key, whose signatures stay valid; absent if there was none. */
   previous?: number;
 }
 
-/** What a sweep of the bucket came to. Every backup is counted once. */
+/** The result of a sweep of the bucket. Every backup is counted once. */
 export interface Sweep {
   /** Backups in the bucket. */
-  seen: number;
-  /** Younger than the grace period: left for the next time. */
-  young: number;
-  /** Without the product's mark, or unreadable: an application's own. */
+  scanned: number;
+  /** Backups younger than the grace period: skipped until a later sweep. */
+  tooRecent: number;
+  /** Backups without the product's mark, or unreadable ones: they belong to an application. */
   unmarked: number;
-  /** Owned by a ledger here, or not made by one: of another deployment, or of an earlier version. */
+  /**
+   * Backups that a ledger of this deployment owns, or that no ledger of this deployment created: those
+   * of another deployment or of an earlier version.
+   */
   owned: number;
-  /** Owned by no ledger, and deleted; only counted in a dry run. */
-  swept: number;
-  /** Could not be looked at or deleted: left for the next time. */
+  /** Backups that no ledger owns: deleted, or in a dry run only counted. */
+  deleted: number;
+  /** Backups that could not be checked or deleted: skipped until a later sweep. */
   failed: number;
   /**
-   * Archives without metadata, older than the grace period. They carry no mark, so they are never
-   * deleted and not among the backups seen: each may be an application's own upload, or what a sandbox
-   * left that died while it stored a backup.
+   * Archives without metadata that are older than the grace period. They carry no mark, so a sweep never
+   * deletes them and does not count them in `scanned`. Each is either an application's own upload, or
+   * left by a sandbox that failed while it stored a backup.
    * @default 0
    */
   unowned: number;
   /**
-   * The first of these, in the order of their keys.
+   * The first of these archives, in the order of their keys.
    * @default []
    *
    * @maxItems 100
    */
   unownedObjects: UnownedObject[];
-  /** Whether nothing was deleted. */
+  /** Whether this was a dry run, which deletes nothing. */
   dryRun: boolean;
 }
 
 /** An object in the bucket that no ledger can own. */
 export interface UnownedObject {
-  /** Its key in the bucket. */
+  /** The object's key in the bucket. */
   key: string;
-  /** Its size, in bytes. */
+  /** The object's size, in bytes. */
   sizeBytes: number;
-  /** How long ago it was written, in seconds. */
+  /** The time since the object was written, in seconds. */
   ageSeconds: number;
 }
 
-/** A bucket to sweep. */
+/** The request to sweep the bucket: to delete backups that no snapshot owns. */
 export interface SweepOptions {
   /**
-   * Whether only to count.
+   * Whether only to count the backups.
    * @default false
    */
   dryRun?: boolean;
   /**
-   * How old a backup must be, in seconds, to be swept.
+   * The minimum age of a backup that the sweep deletes, in seconds.
    * @default 86400
    */
   graceSeconds?: number;
 }
 
-/** A workspace that can be worked in. */
+/** A started workspace, ready for use. */
 export interface StartedWorkspace extends Workspace {
-  /** Its sandbox, as every workspace is passed on. */
+  /** The reference to the workspace's sandbox, in the form that all operations take. */
   workspace: WorkspaceRef;
   /**
-   * How it got its files.
+   * How the sandbox got its files.
    *
-   * - `alive`: They were in place.
-   * - `restored`: They were restored from a snapshot.
-   * - `empty`: It has none yet: it is new, or begins anew because that was asked for.
-   * - `kept`: Those are kept that were written since it woke by itself.
+   * - `running`: The sandbox was running with the files in place.
+   * - `restored`: The files were restored from a snapshot.
+   * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
+   * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
    */
-  how: 'alive' | 'restored' | 'empty' | 'kept';
-  /** In what the snapshot is stale. */
+  how: 'running' | 'restored' | 'empty' | 'adopted';
+  /** The reasons why the snapshot is stale; empty if it is not. */
   stale: string[];
-  /** What hooks came to. */
+  /** The results of the hooks that ran. */
   hookRuns: HookRun[];
+  /** The rescue snapshot that contains the files that the sandbox had before the restore. */
+  rescueSnapshotId?: string;
   /** The snapshot that was restored. */
   restoredFrom?: string;
-  /** The snapshot that the files were saved in which were there instead. */
-  saved?: string;
 }
 
 /** A named workspace. */
 export interface Workspace {
-  /** What it is called. */
+  /** The name of the workspace. */
   name: string;
-  /** Whose it is. */
+  /** The tenant that owns the workspace. */
   tenant: string;
-  /** What it is doing, as far as is known: a sandbox that fell asleep since is noticed by the next start. */
+  /** The last known state. If the sandbox has ended since, the next start detects it. */
   state: WorkspaceState;
-  /** Its sandbox: what the application gives to `getSandbox()` while it is active. */
+  /**
+   * The id of the workspace's sandbox. While the workspace is active, the application passes it to
+   * `getSandbox()`.
+   */
   sandboxId: string;
-  /** The sandboxes that it had before, the newest first: snapshots of them are its own. */
+  /** The sandboxes that the workspace had before, newest first. Their snapshots belong to the workspace. */
   formerSandboxIds: string[];
   /** The directory that persists. */
   dir: string;
   /** Whether a stop takes a snapshot. */
   persistent: boolean;
-  /** How long its snapshots are kept. */
+  /** The retention policy of the workspace's snapshots. */
   retention: Policy;
-  /** Commands that run in its sandbox. */
+  /** The commands that run in the sandbox when the workspace starts and stops. */
   hooks: Hooks;
-  /** When it is stopped by itself. */
+  /** The time limits after which the workspace stops automatically. */
   expiry: Expiry;
-  /** What its snapshots depend on. */
+  /** What the workspace's snapshots depend on. */
   dependsOn: DependsOn;
-  /** The names of the environment variables that are set in its sandbox. */
+  /** The names of the environment variables that are set in the sandbox. */
   envNames: string[];
-  /** When it was made. */
+  /** When the workspace was created. */
   createdAt: string;
-  /** When something was last seen to happen with it. */
+  /** When activity in the workspace was last observed. */
   activeAt: string;
-  /** How it got to its state, the newest transition first. */
+  /** The latest state transitions, newest first. */
   history: Transition[];
-  /** When it is stopped by itself if nothing happens. */
+  /** When the workspace stops automatically if there is no further activity. */
   endsAt?: string;
-  /** The snapshot of its last stop. */
+  /** The snapshot of the last stop. */
   lastSnapshot?: LastSnapshot;
-  /** What went wrong last, until it goes well. */
+  /** The last problem; absent once the operation succeeds. */
   problem?: WorkspaceProblem;
-  /** When it was last started. */
+  /** When the workspace was last started. */
   startedAt?: string;
 }
 
 /** What the snapshots of a workspace depend on. */
 export interface DependsOn {
   /**
-   * Files whose hashes are taken with each snapshot: absolute, or in the workspace's directory.
+   * The files whose hashes are recorded with each snapshot: absolute paths, or paths relative to the
+   * workspace's directory.
    *
    * @maxItems 32
    */
   files?: string[];
-  /** Anything that says what the world is like: a commit, a version. */
+  /** A text that identifies the environment, such as a commit or a version. */
   fingerprint?: string;
   /**
-   * What it means when the sandbox's image is another one at a start.
+   * The effect on a start if the sandbox's image differs from the snapshot's.
    *
    * - `fail`: The start fails.
-   * - `report`: It is only told: files mostly outlive an image.
+   * - `report`: The start continues, and its answer reports the change. Most files remain valid on
+   * another image.
    * @default "report"
    */
   onImageChange?: 'fail' | 'report';
   /**
-   * What it means when a file or the fingerprint is another one at a start.
+   * The effect on a start if a file or the fingerprint differs from the snapshot's.
    *
    * - `fail`: The start fails.
-   * - `report`: It is only told.
+   * - `report`: The start continues, and its answer reports the difference.
    * @default "fail"
    */
   onMismatch?: 'fail' | 'report';
 }
 
-/** When a workspace is stopped by itself. */
+/** The time limits after which a workspace stops automatically. */
 export interface Expiry {
   /**
-   * Seconds without a start, fork or update of it, and without a changed file; 0 is never.
+   * Seconds without a start, fork or update of the workspace, and without a changed file. 0 means never.
    * @default 600
    */
   idleSeconds?: number;
   /**
-   * Seconds after it was started, whatever happens; 0 is never.
+   * Seconds after the last start, regardless of activity. 0 means never.
    * @default 0
    */
   maxSeconds?: number;
 }
 
-/** A step from one state to another. */
+/** A transition of a workspace from one state to another. */
 export interface Transition {
-  /** The state from then on. */
+  /** The state after the transition. */
   to: WorkspaceState;
-  /** When. */
+  /** When the transition occurred. */
   at: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   cause: string;
-  /** The state before; absent for a new workspace. */
+  /** The state before the transition; absent for a new workspace. */
   from?: WorkspaceState;
 }
 
 /**
- * What a named workspace is doing.
+ * The state of a named workspace.
  *
- * - `provisioning`: Its first sandbox is being made.
- * - `active`: Its sandbox was handed out, and is somebody's place of work.
- * - `stopping`: A snapshot is being taken, and then the sandbox is ended.
- * - `stopped`: It has no sandbox that runs. It can be started from its newest snapshot.
- * - `restoring`: A sandbox is being made to hold its files again.
- * - `failed`: It could not be made or started, and waits for a decision.
- * - `deleted`: It is gone, and its name is free.
+ * - `provisioning`: The first sandbox is being created.
+ * - `active`: The sandbox is ready and in use.
+ * - `stopping`: A snapshot is being taken; then the sandbox is destroyed.
+ * - `stopped`: No sandbox is running. The workspace can be started from its newest snapshot.
+ * - `restoring`: The workspace's files are being restored into a sandbox.
+ * - `failed`: The workspace could not be created or started. The caller must decide how to continue.
+ * - `deleted`: The workspace is deleted, and its name is free.
  */
 export type WorkspaceState =
   'provisioning' | 'active' | 'stopping' | 'stopped' | 'restoring' | 'failed' | 'deleted';
 
-/** Commands that run in the sandbox. */
+/** The commands that run in the sandbox when the workspace starts and stops. */
 export interface Hooks {
-  /** After the files are in place, before the workspace is handed out. */
+  /** Runs after the files are in place, before the start answers. */
   afterStart?: Hook;
-  /** Before the snapshot of a stop is taken. */
+  /** Runs before a stop takes its snapshot. */
   beforeStop?: Hook;
-  /** Before a stop that nobody asked for, because a time limit is reached. */
+  /** Runs before an automatic stop, when a time limit of `expiry` is reached. */
   onTimeout?: Hook;
 }
 
-/** A command that runs in the sandbox, by `sh -c`, in the workspace's directory. */
+/** A command that runs in the sandbox with `sh -c`, in the workspace's directory. */
 export interface Hook {
   /** The command. */
   command: string;
   /**
-   * What a failure means.
+   * The effect of a failure.
    *
-   * - `fail`: What it belongs to fails too: the start, or the stop.
-   * - `warn`: It is only told.
+   * - `fail`: The start or stop that ran the hook fails.
+   * - `warn`: The start or stop continues, and its answer reports the failure.
    * @default "fail"
    */
   onFailure?: 'fail' | 'warn';
   /**
-   * How long it may take, in seconds; then it is killed.
+   * The time limit, in seconds. A command that exceeds it is killed.
    * @default 60
    */
   timeoutSeconds?: number;
 }
 
-/** A snapshot, as a workspace remembers it. */
+/** The snapshot of a workspace's last stop. */
 export interface LastSnapshot {
-  /** The snapshot. */
+  /** The id of the snapshot. */
   id: string;
-  /** The sandbox that it was taken of. */
+  /** The sandbox that the snapshot was taken of. */
   originId: string;
-  /** The directory that it holds. */
+  /** The directory that was captured. */
   dir: string;
-  /** The size of its archive, in bytes. */
+  /** The size of the archive, in bytes. */
   sizeBytes: number;
-  /** When it was taken. */
+  /** When the snapshot was taken. */
   createdAt: string;
 }
 
-/** What went wrong. */
+/** A problem of a workspace. */
 export interface WorkspaceProblem {
-  /** The stable code. */
+  /** The stable error code, for programs. */
   code: Code;
-  /** What happened, to what. */
+  /** What failed, and for which object. */
   message: string;
-  /** What to do about it. */
+  /** How to correct the problem. */
   remediation: string;
-  /** When. */
+  /** When the problem occurred. */
   at: string;
 }
 
@@ -925,9 +947,9 @@ export type Code =
   | 'FOREIGN_REF'
   | 'UNSUPPORTED_REF_VERSION'
   | 'REF_MISMATCH'
-  | 'CROSS_SESSION'
+  | 'CROSS_LINEAGE'
   | 'SNAPSHOT_NOT_FOUND'
-  | 'SNAPSHOT_HELD'
+  | 'SNAPSHOT_HAS_DEPENDENTS'
   | 'SNAPSHOT_BUSY'
   | 'LABEL_TAKEN'
   | 'INVALID_WORKSPACE_NAME'
@@ -975,427 +997,444 @@ export type Code =
   | 'PAYLOAD_TOO_LARGE'
   | 'INTERNAL';
 
-/** What a hook came to. */
+/** The result of a hook. */
 export interface HookRun {
-  /** Which hook. */
+  /** The name of the hook. */
   hook: 'beforeStop' | 'afterStart' | 'onTimeout';
-  /** Whether it succeeded. */
+  /** Whether the hook succeeded. */
   ok: boolean;
-  /** Whether it was killed because its time was over. */
+  /** Whether the hook was killed because it exceeded its time limit. */
   timedOut: boolean;
-  /** What it printed, on both streams: the beginning and the end of it. */
+  /** The output of the hook on stdout and stderr: the beginning and the end of it. */
   output: string;
-  /** Its exit code; absent where it was killed, or is not known. */
+  /** The exit code of the hook; absent if the hook was killed or the code is unknown. */
   exitCode?: number;
 }
 
-/** A workspace to be made. */
+/** The request to create a named workspace. */
 export interface CreateWorkspaceOptions extends WorkspaceAddress, WorkspaceSettings {
-  /** The directory that persists; the source's, or the deployment's, where absent. */
+  /**
+   * The directory that persists. If absent: the source's directory, or without a source the deployment's
+   * default.
+   */
   dir?: string;
-  /** A key by which the same call can be made again, and gets the same workspace. */
+  /** An idempotency key: a repeated call with the same key gets the same workspace. */
   idempotencyKey?: string;
-  /** A snapshot to begin with. Not together with `sourceWorkspace`. */
+  /** A snapshot: the new workspace begins with its files. Excludes `sourceWorkspace`. */
   sourceSnapshot?: Selection;
   /**
-   * Another workspace of the tenant, to begin with its present files. Not together with
+   * Another workspace of the tenant: the new workspace begins with its present files. Excludes
    * `sourceSnapshot`.
    */
   sourceWorkspace?: string;
 }
 
-/** How a workspace is kept. Each is taken as a whole, and what is absent stays as it is. */
+/**
+ * The settings of a workspace. Each setting is replaced as a whole; a setting that is absent stays
+ * unchanged.
+ */
 export interface WorkspaceSettings {
-  /** What its snapshots depend on. */
+  /** What the workspace's snapshots depend on. */
   dependsOn?: DependsOn;
   /**
-   * Environment variables of its sandbox, which are set again at every start. They may be secrets, and
-   * are never told.
+   * The environment variables of the sandbox, which every start sets again. They may be secrets; no
+   * answer contains their values.
    */
   env?: Record<string, string>;
-  /** When it is stopped by itself. */
+  /** The time limits after which the workspace stops automatically. */
   expiry?: Expiry;
-  /** Commands that run in its sandbox. */
+  /** The commands that run in the sandbox when the workspace starts and stops. */
   hooks?: Hooks;
-  /** Whether a stop takes a snapshot; yes where it was never said. */
+  /** Whether a stop takes a snapshot; true if it was never set. */
   persistent?: boolean;
-  /** How long its snapshots are kept. */
+  /** The retention policy of the workspace's snapshots. */
   retention?: Policy;
 }
 
-/** A workspace to be made where there is none, and else to be started. */
+/** The request to start a named workspace, or to create it if it does not exist. */
 export type GetOrCreateWorkspaceOptions = Record<string, unknown>;
 
-/** How a caller wants a workspace to be started. */
+/** The start options of a workspace. */
 export interface StartSettings {
   /**
-   * Whether it is started although its snapshot is stale.
+   * Whether to start the workspace although its snapshot is stale.
    * @default false
    */
   acceptStale?: boolean;
   /**
-   * Whether it is started empty where there is nothing to restore.
+   * Whether to start the workspace empty if there is nothing to restore.
    * @default false
    */
   allowEmpty?: boolean;
   /**
-   * What files must have been at the snapshot: SHA-256 in hexadecimal, by the paths of
+   * The hashes that files must have had at the snapshot: SHA-256 in hexadecimal, by the paths of
    * `dependsOn.files`.
    */
   expect?: Record<string, string>;
   /**
-   * What becomes of files that were written since the sandbox woke by itself.
+   * How to handle files that were written after the sandbox was cold-started.
    *
-   * - `fail`: The start fails, and nothing is touched.
-   * - `keep`: They are the workspace's from now on.
-   * - `save`: They are kept as a snapshot of their own, and the newest one before is restored.
-   * - `discard`: They go, and the newest snapshot is restored.
+   * - `fail`: The start fails and changes nothing.
+   * - `adopt`: The start adopts the files as the workspace's own.
+   * - `rescue`: The start saves the files in a rescue snapshot, and restores the newest snapshot before
+   * it.
+   * - `discard`: The start discards the files, and restores the newest snapshot.
    * @default "fail"
    */
-  onDiverged?: 'fail' | 'keep' | 'save' | 'discard';
+  onDiverged?: 'fail' | 'adopt' | 'rescue' | 'discard';
 }
 
-/** A page of a tenant's workspaces, in the order of their names. */
+/** A page of a tenant's workspaces, sorted by name. */
 export interface WorkspacePage {
   /** The workspaces. */
   workspaces: WorkspaceEntry[];
-  /** Where the next page begins, if there is one. */
+  /** The cursor of the next page; absent on the last page. */
   cursor?: string;
 }
 
-/** A workspace, as lists show it. */
+/** A workspace in a list. */
 export interface WorkspaceEntry {
-  /** What it is called. */
+  /** The name of the workspace. */
   name: string;
-  /** What it was doing when it was last heard of. */
+  /** The last reported state. */
   state: WorkspaceState;
-  /** Its sandbox. */
+  /** The id of the workspace's sandbox. */
   sandboxId: string;
-  /** When it was made. */
+  /** When the workspace was created. */
   createdAt: string;
-  /** When that was last heard. */
+  /** When the reported state was entered. */
   updatedAt: string;
-  /** How often it has changed, over all workspaces that ever had the name. */
+  /** The number of changes so far, counted over all workspaces that ever had this name. */
   version: number;
-  /** The size of the snapshot of its last stop, in bytes. */
+  /** The size of the last stop's snapshot, in bytes. */
   sizeBytes?: number;
 }
 
-/** A page of a tenant's workspaces. */
+/** The request for a page of a tenant's workspaces, sorted by name. */
 export interface ListWorkspacesOptions {
-  /** The name behind which the page begins. */
+  /** The cursor of the previous page: the page begins after this name. */
   cursor?: string;
   /**
-   * How many are on it at most.
+   * The maximum number of workspaces on the page.
    * @default 100
    */
   limit?: number;
-  /** How their names begin. */
+  /** The prefix that the names of the workspaces must have. */
   prefix?: string;
-  /** Whose; the default tenant's where absent. */
+  /** The tenant; the default tenant if absent. */
   tenant?: string;
 }
 
-/** A workspace to be started. */
+/** The request to start a workspace. */
 export interface StartWorkspaceOptions extends WorkspaceAddress, StartSettings {
-  /** What the world is like now; unchanged where absent. */
+  /** The present fingerprint of the environment; unchanged if absent. */
   fingerprint?: string;
 }
 
-/** What a stop answers. */
+/** A stopped workspace. */
 export interface StoppedWorkspace extends Workspace {
-  /** Whether the sandbox had ended before: what was not in a snapshot then is lost. */
-  wasAsleep: boolean;
-  /**
-   * Whether files were still being changed while the snapshot was taken: they may be in it as they were
-   * before.
-   */
-  unsettled: boolean;
-  /** What hooks came to. */
+  /** Whether the sandbox had ended before the stop. Files that were not in a snapshot by then are lost. */
+  hadEnded: boolean;
+  /** Whether files changed during the capture. The snapshot may contain earlier versions of these files. */
+  changedDuringCapture: boolean;
+  /** The results of the hooks that ran. */
   hookRuns: HookRun[];
-  /** The snapshot that files were saved in which were written after the sandbox had slept. */
-  saved?: string;
+  /** The rescue snapshot that contains files written after the sandbox was cold-started. */
+  rescueSnapshotId?: string;
 }
 
-/** What a fork answers. */
+/** The forks of a workspace. */
 export interface ForkedWorkspaces {
-  /** The snapshot that all of them are made from. */
+  /** The snapshot that all forks are created from. */
   snapshotId: string;
-  /** The sandbox that it was taken of. */
+  /** The sandbox that the snapshot was taken of. */
   originId: string;
-  /** What became of each, in their order. */
+  /** The result of each fork, in the order of their numbers. */
   forks: Fork[];
 }
 
-/** One fork: a value or an error. */
+/** The result of one fork: a value or an error. */
 export interface Fork {
-  /** What it is called. */
+  /** The name of the fork. */
   name: string;
-  /** Why there is none. */
+  /** The reason why the fork failed. */
   error?: WorkspaceProblem;
-  /** The workspace, as a start answers it. */
+  /** The started workspace; absent if the fork failed. */
   value?: StartedWorkspace;
 }
 
-/** Workspaces to be made from the present files of another one. */
+/** The request to fork a workspace: to create new workspaces from its present files. */
 export interface ForkWorkspaceOptions extends WorkspaceAddress {
   /**
-   * Whether they get the environment variables, which may be secrets.
+   * Whether to copy the environment variables, which may be secrets, to the forks.
    * @default false
    */
   copyEnv?: boolean;
   /**
-   * How many; one where absent.
+   * The number of forks; 1 if absent.
    * @default 1
    */
   count?: number;
-  /** A key by which the same call can be made again, and gets the same workspaces. */
+  /** An idempotency key: a repeated call with the same key gets the same workspaces. */
   idempotencyKey?: string;
-  /** What the fork is called; `<newName>-1`, `<newName>-2`… where there are several. Minted where absent. */
+  /**
+   * The name of the fork; several forks are named `<newName>-1`, `<newName>-2`… If absent, the Worker
+   * generates a name.
+   */
   newName?: string;
 }
 
-/** A workspace to be changed. */
+/** The request to update a workspace: to change its settings, or to go back to an earlier snapshot. */
 export interface UpdateWorkspaceOptions extends WorkspaceAddress, WorkspaceSettings {
   /**
    * Whether it goes back although that one is stale.
    * @default false
    */
   acceptStale?: boolean;
-  /** The snapshot to go back to. */
+  /** The id of the snapshot to go back to, in a new sandbox. */
   currentSnapshotId?: string;
 }
 
-/** What the deletion of a workspace answers. */
+/** The result of deleting a workspace. */
 export interface DeletedWorkspace {
-  /** What it was called. */
+  /** The name of the workspace. */
   name: string;
-  /** Whether it was there until now. One that is gone already is fine. */
+  /**
+   * Whether this call deleted the workspace. It is false, without an error, if the workspace did not
+   * exist.
+   */
   removed: boolean;
-  /** How many of its snapshots go. */
+  /** How many of the workspace's snapshots are deleted. */
   removedSnapshots: number;
-  /** Its snapshots that others need: they go when they are released. */
+  /**
+   * The snapshots that are kept because other sandboxes need them, or because they are pinned. A
+   * snapshot that is not pinned is deleted when its last dependent no longer needs it.
+   */
   kept: KeptSnapshot[];
-  /** Its sandboxes whose snapshots could not be looked at yet: that follows. */
+  /** The sandboxes whose snapshots could not be processed yet. The Worker processes them later. */
   pending: string[];
 }
 
-/** A snapshot that others need. */
+/** A snapshot that is kept because other sandboxes need it, or because it is pinned. */
 export interface KeptSnapshot {
-  /** The snapshot. */
+  /** The id of the snapshot. */
   snapshotId: string;
-  /** The sandbox that it was taken of. */
+  /** The sandbox that the snapshot was taken of. */
   originId: string;
-  /** The sandboxes that need it. */
-  holders: string[];
-  /** Whether it is pinned. */
+  /** The sandboxes that need the snapshot. */
+  dependents: string[];
+  /** Whether the snapshot is pinned. */
   pinned: boolean;
 }
 
-/** What `checkpoints/create` answers. */
+/** The result of `checkpoints/create`. */
 export interface CreatedCheckpoint extends Checkpoint {
-  /** The commit that had the name until now. */
+  /** The commit that had this name before. */
   replaced?: string;
 }
 
 /** A checkpoint. */
 export interface Checkpoint {
-  /** What it is called. */
+  /** The name of the checkpoint. */
   name: string;
-  /** The git commit that it is, in hexadecimal: 40 digits, or 64 in a repository of SHA-256. */
+  /** Its git commit, in hexadecimal: 40 digits, or 64 in a SHA-256 repository. */
   commit: string;
-  /** When it was made, by the clock of the container. */
+  /** When it was created, by the clock of the container. */
   createdAt: string;
-  /** What it is of. */
+  /** Its description. */
   description: string;
 }
 
-/** A checkpoint to be made. */
+/** The request to create a checkpoint. */
 export interface CreateCheckpointOptions extends CheckpointsOptions {
-  /** What it is called. */
+  /** The name of the checkpoint. */
   name: string;
-  /** What it is of; `snapshot: <name>` where absent. */
+  /** A description of the checkpoint; `snapshot: <name>` if absent. */
   description?: string;
 }
 
-/** Where checkpoints are. */
-export interface CheckpointsOptions extends Session {
-  /** The sandbox. */
+/** The location of checkpoints: a sandbox and a directory in it. */
+export interface CheckpointsOptions extends LineageScope {
+  /** The id of the sandbox. */
   sandboxId: string;
-  /** The directory; the deployment's default where absent. */
+  /** The directory; the deployment's default directory if absent. */
   dir?: string;
 }
 
 /** A page of a list of checkpoints. */
 export interface Checkpoints {
   /**
-   * The checkpoints, the newest first. Of a description that another tool wrote, these are the first
-   * 10,000 characters.
+   * The checkpoints, newest first. A description that another tool wrote is cut to its first 10,000
+   * characters.
    */
   checkpoints: Checkpoint[];
-  /** Where the next page begins, if there is one. */
+  /** The cursor of the next page; absent on the last page. */
   cursor?: string;
 }
 
-/** A page of the checkpoints in a sandbox. */
+/** The request for a page of the checkpoints in a sandbox. */
 export interface ListCheckpointsOptions extends CheckpointsOptions {
-  /** Where the page begins; at the newest where absent. */
+  /** The cursor of the previous page; the page begins with the newest checkpoint if absent. */
   cursor?: string;
   /**
-   * How many are on it at most. A page ends earlier where its checkpoints have more than 1 MiB.
+   * The maximum number of checkpoints on the page. A page with more than 1 MiB of checkpoints ends
+   * earlier.
    * @default 100
    */
   limit?: number;
 }
 
-/** What `checkpoints/restore` answers. */
+/** The result of `checkpoints/restore`. */
 export interface RestoredCheckpoint {
-  /** The checkpoint. */
+  /** The name of the checkpoint. */
   name: string;
   /** Its commit. */
   commit: string;
   /**
-   * The paths that were written, edited or removed by it, in their order, relative to the directory; at
-   * most 5,000. One with control characters, quotes, backslashes or bytes that are not UTF-8 is quoted
-   * as git quotes it.
+   * The paths that the restore added, edited or removed, sorted, relative to the directory; at most
+   * 5,000. A path with control characters, quotes, backslashes or bytes that are not UTF-8 is quoted as
+   * git quotes it.
    */
   changed: string[];
-  /** How many there are of them. */
+  /** The number of all changed paths. */
   changedCount: number;
   /**
-   * The commit of what was there before, if that was anything else. It is kept under
+   * The commit of the files before the restore, if they differed. It is kept under
    * `refs/sandbox/before-restore` until the next restore that changes something; in a linked work tree,
    * under `refs/worktree/sandbox/before-restore`.
    */
   before?: string;
 }
 
-/** A checkpoint to go back to. */
+/** The request to restore a checkpoint. */
 export interface RestoreCheckpointOptions extends CheckpointsOptions {
-  /** Which. */
+  /** The name of the checkpoint. */
   name: string;
 }
 
-/** What `checkpoints/diff` answers. */
+/** The result of `checkpoints/diff`. */
 export interface CheckpointDiff {
-  /** The checkpoint. */
+  /** The name of the checkpoint. */
   name: string;
   /** Its commit. */
   commit: string;
-  /** A unified diff from the checkpoint to the files as they are now; empty where nothing differs. */
+  /** A unified diff from the checkpoint to the present files; empty if nothing differs. */
   diff: string;
-  /** The size of the whole diff, in bytes. */
+  /** The size of the complete diff, in bytes. */
   sizeBytes: number;
-  /** Whether the end of the diff was cut off, because it is longer than was asked for. */
+  /** Whether the end of the diff was cut off because it is larger than the requested maximum. */
   truncated: boolean;
 }
 
-/** A checkpoint to compare the files with. */
+/** The request to compare the files of a sandbox with a checkpoint. */
 export interface DiffCheckpointOptions extends CheckpointsOptions {
-  /** Which. */
+  /** The name of the checkpoint. */
   name: string;
   /**
-   * How long the diff may be, in bytes.
+   * The maximum length of the diff, in bytes.
    * @default 262144
    */
   maxBytes?: number;
 }
 
-/** What `tools/list` answers. */
+/** The result of `tools/list`. */
 export interface Tools {
   /** The tools. */
   tools: ToolDefinition[];
 }
 
-/** A tool, as a language model is told of it. */
+/** The definition of a tool, as a language model receives it. */
 export interface ToolDefinition {
-  /** What it is called by: 1–64 of the characters `A–Z a–z 0–9 _ -`. */
+  /** The name by which it is called: 1–64 characters of `A–Z a–z 0–9 _ -`. */
   name: string;
-  /** What it is called for people. */
+  /** The title for people. */
   title: string;
-  /** What it does, what it does not, and what to do with its answer. */
+  /** What it does, what it does not do, and how to use its result. */
   description: string;
   /** The JSON Schema of its arguments. */
   inputSchema: Record<string, unknown>;
-  /** The JSON Schema of the `structuredContent` that it answers. */
+  /** The JSON Schema of the `structuredContent` that it returns. */
   outputSchema: Record<string, unknown>;
-  /** What calling it means. */
+  /** The effects of a call. */
   annotations: ToolAnnotations;
 }
 
-/** What calling a tool means, for who decides whether a model may. */
+/** The effects of calling a tool, for clients that decide whether a model may call it. */
 export interface ToolAnnotations {
-  /** Whether it changes nothing. */
+  /** Whether a call changes nothing. */
   readOnlyHint: boolean;
-  /** Whether it can take away what somebody may still want. */
+  /** Whether a call can delete data. */
   destructiveHint: boolean;
-  /** Whether calling it again with the same arguments changes nothing more. */
+  /** Whether a repeated call with the same arguments changes nothing more. */
   idempotentHint: boolean;
-  /** Whether it reaches beyond the workspaces: none does. */
+  /** Whether a call has effects outside of the workspaces. It is `false` for all tools. */
   openWorldHint: boolean;
 }
 
-/** Which tools there are: those for some workspaces. */
+/** A set of tools: the tools for some workspaces. */
 export interface Toolset {
   /**
-   * The workspaces; at least one of them has tools.
+   * The workspaces. At least one of them must have tools.
    *
    * @minItems 1
    * @maxItems 16
    */
   workspaces: ToolWorkspace[];
   /**
-   * Whether there are only tools that change nothing.
+   * Whether the set contains only tools that change nothing.
    * @default false
    */
   readOnly?: boolean;
   /**
-   * How the tools are called.
+   * The style of the tool names.
    *
-   * - `namespaced`: `workspace__<name>__<op>`: for each workspace tools of its own.
-   * - `flat`: `workspace_<op>`, and `snapshot_<op>` for checkpoints: tools for all workspaces, which
-   * take the name as an argument where there is more than one.
+   * - `namespaced`: `workspace__<name>__<op>`: each workspace has its own tools.
+   * - `flat`: `workspace_<op>`, and `snapshot_<op>` for checkpoints: all workspaces share the tools. If
+   * there is more than one workspace, the tools take its name as an argument.
    * @default "namespaced"
    */
   style?: 'namespaced' | 'flat';
 }
 
-/** A workspace that tools are for. */
+/** A workspace in a toolset. */
 export interface ToolWorkspace {
-  /** What the model knows it by: 1–35 letters, digits, `_` and `-`; up to 64 in the flat style. */
+  /**
+   * The name that the model uses for the workspace: 1–35 letters, digits, `_` and `-`; up to 64 in the
+   * flat style.
+   */
   name: string;
   /**
-   * Whether the tools reach every sandbox and snapshot of this deployment, and not only the workspace
-   * and what was made from it.
+   * Whether the tools may use every sandbox and snapshot of this deployment. Otherwise they may use only
+   * the workspace and the sandboxes and snapshots that were created from it.
    * @default false
    */
-  allowCrossSession?: boolean;
-  /** Whether there are tools for checkpoints; as `snapshot` where absent. */
+  allowCrossLineage?: boolean;
+  /** Whether the workspace has tools for checkpoints; the value of `snapshot` if absent. */
   checkpoint?: boolean;
-  /** The directory that is captured, of a sandbox; the deployment's default where absent. */
+  /** The directory to capture, for a sandbox only; the deployment's default directory if absent. */
   dir?: string;
-  /** The sandbox that it is; where absent, it is the workspace that persists by a name. */
+  /** The id of the sandbox. If absent, the workspace is a named workspace. */
   sandboxId?: string;
   /**
-   * Whether there are tools for snapshots.
+   * Whether the workspace has tools for snapshots.
    * @default false
    */
   snapshot?: boolean;
-  /** Whose it is; the default tenant's where absent. */
+  /** The tenant of the named workspace; the default tenant if absent. */
   tenant?: string;
-  /** The name by which it persists; `name` where absent. */
+  /** The name of the named workspace; the value of `name` if absent. */
   workspace?: string;
 }
 
-/** What a tool came to. */
+/** The result of a tool call. */
 export interface ToolResult {
   /** A short text for the model. */
   content: ToolText[];
-  /** Of a failure: the error, as `sandbox-snapshotter/error`. */
+  /** If the call failed, the error under the key `sandbox-snapshotter/error`. */
   _meta?: Record<string, unknown>;
-  /** Whether it failed. */
+  /** Whether the call failed. */
   isError?: boolean;
-  /** The same as data, by the tool's output schema; absent where it failed. */
+  /** The same result as data, in the form of the tool's output schema; absent if the call failed. */
   structuredContent?: Record<string, unknown>;
 }
 
@@ -1407,63 +1446,66 @@ export interface ToolText {
   text: string;
 }
 
-/** A tool to be called. */
+/** The request to call a tool. */
 export interface CallToolOptions extends Toolset {
   /** The name of the tool. */
   name: string;
-  /** The arguments, as the model gave them. */
+  /** The arguments from the model, unchanged. */
   arguments?: {
     [k: string]: unknown;
   };
   /**
-   * A key by which the same call can be made again, and takes the same snapshot, or answers the same new
+   * An idempotency key: a repeated call with the same key returns the same snapshot or the same new
    * workspace.
    */
   idempotencyKey?: string;
 }
 
-/** What `tools/grant` answers. */
+/** The result of `tools/grant`. */
 export interface ToolGrant {
-  /** A bearer token for `/mcp`, which gives these tools and nothing else. */
+  /** A bearer token for `/mcp`, which gives access to these tools only. */
   token: string;
-  /** Until when. */
+  /** When the token expires. */
   expiresAt: string;
 }
 
-/** A token to be made, for who may use some tools over MCP. */
+/** The request to create a token that permits the use of some tools over MCP. */
 export interface GrantToolsOptions extends Toolset {
   /**
-   * For how long, in seconds.
+   * The lifetime of the token, in seconds.
    * @default 86400
    */
   expirationSeconds?: number;
 }
 
-/** What was found of a deployment. */
+/** The health of a deployment. */
 export interface Health {
-  /** Whether nothing was found that is wrong. */
+  /** Whether no check failed. */
   ok: boolean;
-  /** The version of the snapshotter. */
+  /** The version of sandbox-snapshotter. */
   version: string;
-  /** What time it is there. */
+  /** The current time of the deployment. */
   time: string;
-  /** What was looked at, in its order. */
+  /** The checks, in the order in which they ran. */
   checks: HealthCheck[];
 }
 
-/** One part of a deployment. It tells of no configured value: names and absences only. */
+/**
+ * The check of one component. It contains no configured values, only the names of variables and
+ * whether they are set.
+ */
 export interface HealthCheck {
   /**
-   * The part.
+   * The component.
    *
-   * - `config`: The vars that the Worker reads.
-   * - `bucket`: The R2 bucket that backups are in.
+   * - `config`: The variables that the Worker reads.
+   * - `bucket`: The R2 bucket that contains the backups.
    * - `sandboxes`: The Durable Object namespace of the sandboxes.
    * - `workspaces`: The Durable Object namespaces of the Worker's own workspaces.
    * - `directory`: The list of named workspaces.
    * - `apiToken`: The token of the HTTP API.
-   * - `backupCredentials`: What sandboxes sign their transfers to the bucket with.
-   * - `metrics`: The Analytics Engine dataset that operations are counted in.
+   * - `backupCredentials`: The credentials with which sandboxes sign their transfers to the bucket.
+   * - `metrics`: The Analytics Engine dataset that counts operations.
    */
   name:
     | 'config'
@@ -1476,60 +1518,63 @@ export interface HealthCheck {
     | 'metrics';
   /** What was found. */
   detail: string;
-  /** The code that operations fail with because of it. */
+  /** The code with which operations fail because of it. */
   code?: Code;
-  /** Whether it is right; absent where it need not be there, or can't be judged from here. */
+  /**
+   * Whether the component works; absent if it is optional and missing, or cannot be checked from this
+   * Worker.
+   */
   ok?: boolean;
-  /** What to do about it. */
+  /** How to fix it. */
   remediation?: string;
 }
 
-/** A look at the deployment. */
+/** The request to check the deployment. It has no options. */
 export type HealthOptions = Record<string, unknown>;
 
-/** What an error carries, over RPC and HTTP alike. */
+/** An error, in the form that RPC and HTTP share. */
 export interface Problem {
   /** The stable code, for programs. */
   code: Code;
-  /** What sort of failure it is. */
+  /** The class of the failure. */
   kind: Kind;
-  /** What happened, to what. */
+  /** What failed, for which object. */
   message: string;
   /** What to do about it. */
   remediation: string;
   /** Whether the same call may succeed later. */
   retryable: boolean;
-  /** By which the call is found in the log. */
+  /** The id under which the log contains the call. */
   correlationId: string;
-  /** What the platform or the SDK threw, where something did. */
+  /** What the platform or the SDK threw, if it threw something. */
   cause?: Failure;
 }
 
 /**
- * A failure of the world outside: what the platform or the SDK threw.
+ * A failure of the platform or the SDK, as it was thrown.
  *
- * What is text in it is made safe when it is taken in: query strings of URLs are cut out, since the
- * SDK signs its URLs in them, and it is shortened to 500 characters.
+ * Its texts are redacted on creation: the user names, passwords and query strings of URLs are removed,
+ * because the SDK signs its URLs in the query. Each text is cut to 500 characters.
  */
 export interface Failure {
   /** The name of the thrown error's class. */
   name: string;
-  /** What it said. */
+  /** The message of the thrown error. */
   message: string;
-  /** The SDK's error code (`errorResponse.code`), where it survived the way here. */
+  /** The SDK's error code (`errorResponse.code`), if it was passed on. */
   code?: string;
 }
 
 /**
- * What sort of failure it is, for callers that handle failures by class.
+ * The class of a failure, for callers that handle failures by class.
  *
- * - `transient`: May pass by itself: the same call can be made again.
- * - `permanent`: Stays until something is changed: the arguments, the configuration, the sandbox.
- * - `conflict`: The present state of the sandbox does not allow it.
- * - `not_found`: It definitely does not exist (any more).
+ * - `transient`: It may pass without a change: the same call can be made again.
+ * - `permanent`: It stays until the arguments, the configuration or the sandbox are changed.
+ * - `conflict`: The current state of the sandbox does not allow the call.
+ * - `not_found`: The object does not exist, or does not exist any more.
  * - `resource_exhausted`: A limit was reached.
- * - `unsupported`: This deployment or platform can't do it.
- * - `policy_denied`: The caller may not do it.
+ * - `unsupported`: This deployment or platform does not support the call.
+ * - `policy_denied`: The call is not permitted.
  */
 export type Kind =
   | 'transient'

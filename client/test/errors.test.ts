@@ -30,7 +30,7 @@ function members(error: client.SnapshotterError | undefined) {
 }
 
 const WHOLE = {
-  code: 'SNAPSHOT_HELD',
+  code: 'SNAPSHOT_HAS_DEPENDENTS',
   kind: 'conflict',
   detail: 'It went wrong.',
   remediation: 'Put it right.',
@@ -39,33 +39,38 @@ const WHOLE = {
 
 describe('an error of the snapshotter', () => {
   test('is known by its properties, as it comes over RPC', () => {
-    const error = asSnapshotterError(thrown('SNAPSHOT_HELD', 'conflict'));
+    const error = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
     assert.deepEqual(members(error), WHOLE);
-    assert.equal(error?.message, 'SNAPSHOT_HELD: It went wrong. Put it right.');
+    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.');
     assert.equal(error?.correlationId, 'c0ffee');
   });
 
   test('is known by its members, as it comes over HTTP', () => {
-    const error = asSnapshotterError(problem('SNAPSHOT_HELD', 'conflict'));
+    const error = asSnapshotterError(problem('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
     assert.deepEqual(members(error), WHOLE);
-    assert.equal(error?.message, 'SNAPSHOT_HELD: It went wrong. Put it right.');
+    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.');
   });
 
   const FORMS = {
     'by a message with its name before it, between Workers of an older date': new Error(
-      'SnapshotterError: SNAPSHOT_HELD: It went wrong. Put it right.',
+      'SnapshotterError: SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.',
     ),
-    'by its name and its message': Object.assign(new Error('SNAPSHOT_HELD: It went wrong. Put it right.'), {
-      name: 'SnapshotterError',
-    }),
-    'by a message that begins with a known code': new Error('SNAPSHOT_HELD: It went wrong. Put it right.'),
+    'by its name and its message': Object.assign(
+      new Error('SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.'),
+      {
+        name: 'SnapshotterError',
+      },
+    ),
+    'by a message that begins with a known code': new Error(
+      'SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.',
+    ),
   };
   for (const [how, error] of Object.entries(FORMS)) {
     test(`is known ${how}`, () => {
       const detail = 'It went wrong. Put it right.';
       const known = asSnapshotterError(error);
       assert.deepEqual(members(known), { ...WHOLE, detail, remediation: '' });
-      assert.equal(known?.message, `SNAPSHOT_HELD: ${detail}`);
+      assert.equal(known?.message, `SNAPSHOT_HAS_DEPENDENTS: ${detail}`);
     });
   }
 
@@ -74,12 +79,12 @@ describe('an error of the snapshotter', () => {
   });
 
   test('of a kind that only a later snapshotter knows is known by its message', () => {
-    const { code, kind } = asSnapshotterError(thrown('SNAPSHOT_HELD', 'lunar')) ?? {};
-    assert.deepEqual([code, kind], ['SNAPSHOT_HELD', 'conflict']);
+    const { code, kind } = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'lunar')) ?? {};
+    assert.deepEqual([code, kind], ['SNAPSHOT_HAS_DEPENDENTS', 'conflict']);
   });
 
   test('has the name by which it is known after RPC', () => {
-    assert.equal(asSnapshotterError(thrown('SNAPSHOT_HELD', 'conflict'))?.name, 'SnapshotterError');
+    assert.equal(asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict'))?.name, 'SnapshotterError');
   });
 
   test('keeps its lines', () => {
@@ -100,19 +105,19 @@ describe('an error of the snapshotter', () => {
 
   for (const [kind, Class] of Object.entries(CLASSES)) {
     test(`of the kind ${kind} is a ${Class.name}`, () => {
-      const error = asSnapshotterError(thrown('SNAPSHOT_HELD', kind));
+      const error = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', kind));
       assert.ok(error instanceof Class && error instanceof SnapshotterError && error instanceof Error);
       assert.equal(Object.values(CLASSES).filter((other) => error instanceof other).length, 1);
     });
   }
 
   test('is passed on as it is', () => {
-    const error = asSnapshotterError(thrown('SNAPSHOT_HELD', 'conflict'));
+    const error = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
     assert.equal(asSnapshotterError(error), error);
   });
 
   test('is the same again after JSON', () => {
-    const error = asSnapshotterError(thrown('SNAPSHOT_HELD', 'conflict'));
+    const error = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
     const again = asSnapshotterError(JSON.parse(JSON.stringify(error)));
     assert.deepEqual(members(again), members(error));
     assert.equal(again?.message, error?.message);
@@ -124,8 +129,8 @@ describe('whatever else is thrown', () => {
     'a TypeError': new TypeError('x is not a function'),
     'an error with a code of another world': Object.assign(new Error('x'), { code: 'ECONNREFUSED' }),
     'an error whose message looks like a code': new Error('ENOENT: no such file'),
-    'an error of another class with the name before it': new Error('TypeError: SNAPSHOT_HELD: no'),
-    'a text': 'SNAPSHOT_HELD: no',
+    'an error of another class with the name before it': new Error('TypeError: SNAPSHOT_HAS_DEPENDENTS: no'),
+    'a text': 'SNAPSHOT_HAS_DEPENDENTS: no',
     nothing: undefined,
     null: null,
   };
@@ -139,7 +144,7 @@ describe('whatever else is thrown', () => {
 
 describe('the guard', () => {
   test('knows errors of this package, and those that came over RPC', () => {
-    const raw = thrown('SNAPSHOT_HELD', 'conflict');
+    const raw = thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict');
     assert.ok(isSnapshotterError(raw));
     assert.ok(isSnapshotterError(asSnapshotterError(raw)));
   });
@@ -153,9 +158,9 @@ describe('the guard', () => {
   });
 
   test('knows errors of another realm', () => {
-    const properties = { ...thrown('SNAPSHOT_HELD', 'conflict') };
+    const properties = { ...thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict') };
     const error: unknown = runInNewContext(
-      'Object.assign(new Error("SNAPSHOT_HELD: It went wrong. Put it right."), properties)',
+      'Object.assign(new Error("SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right."), properties)',
       { properties },
     );
     assert.ok(!(error instanceof Error) && isSnapshotterError(error));

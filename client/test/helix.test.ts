@@ -48,14 +48,14 @@ describe('restore and branch', () => {
     test(`${operation} gives exactly a workspace, within the session’s lineage`, async () => {
       const { snapshotter, transport } = over({ [operation]: { ...WORKSPACE, later: 'field' } });
       assert.deepEqual(await snapshotter[operation](REF), WORKSPACE);
-      const options = { ref: REF, session: 'agent-42', allowCrossSession: false, idempotencyKey: 'key' };
+      const options = { ref: REF, lineageScope: 'agent-42', allowCrossLineage: false, idempotencyKey: 'key' };
       assert.deepEqual(transport.asked, [[operation, options]]);
     });
 
     test(`${operation} goes beyond the lineage where that is allowed`, async () => {
       const { snapshotter, transport } = over({ [operation]: WORKSPACE });
-      await snapshotter[operation](REF, { allowCrossSession: true });
-      assert.equal(transport.calls[0]?.options.allowCrossSession, true);
+      await snapshotter[operation](REF, { allowCrossLineage: true });
+      assert.equal(transport.calls[0]?.options.allowCrossLineage, true);
     });
   }
 
@@ -71,7 +71,7 @@ test('delete deletes within the session’s lineage', async () => {
   const { snapshotter, transport } = over({ delete: { snapshotId: 'snap-1', removed: true } });
   assert.equal(await snapshotter.delete(REF), undefined);
   assert.deepEqual(transport.asked, [
-    ['delete', { ref: REF, session: 'agent-42', allowCrossSession: false }],
+    ['delete', { ref: REF, lineageScope: 'agent-42', allowCrossLineage: false }],
   ]);
 });
 
@@ -90,8 +90,8 @@ describe('the list', () => {
     assert.deepEqual(Object.keys(refs[0] ?? {}), ['providerId', 'ref']);
     assert.deepEqual(transport.calls[0]?.options, {
       sandboxId: 'agent-42',
-      session: 'agent-42',
-      allowCrossSession: false,
+      lineageScope: 'agent-42',
+      allowCrossLineage: false,
     });
   });
 

@@ -61,9 +61,9 @@ test('neither the signal nor what is meant for the client is sent as an option',
 
 test('a problem is the error that it describes', async () => {
   const headers = { 'content-type': 'application/problem+json' };
-  const { client } = over(answer(problem('CROSS_SESSION', 'policy_denied'), { status: 403, headers }));
+  const { client } = over(answer(problem('CROSS_LINEAGE', 'policy_denied'), { status: 403, headers }));
   const { code, kind, detail } = await failure(client.list({ sandboxId: 'x' }));
-  assert.deepEqual([code, kind, detail], ['CROSS_SESSION', 'policy_denied', 'It went wrong.']);
+  assert.deepEqual([code, kind, detail], ['CROSS_LINEAGE', 'policy_denied', 'It went wrong.']);
 });
 
 describe('what is not an answer of the snapshotter', () => {

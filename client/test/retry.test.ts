@@ -8,7 +8,7 @@ import { clientOver, failure, FakeTransport, never, thrown } from './fakes.ts';
 
 const busy = () => thrown('SANDBOX_BUSY', 'transient', true);
 const interrupted = () => thrown('OPERATION_INTERRUPTED', 'transient', true);
-const held = () => thrown('SNAPSHOT_HELD', 'conflict');
+const held = () => thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict');
 const unknown = () => thrown('WORKSPACE_UNAVAILABLE', 'conflict');
 const lost = () => new Error('Network connection lost.');
 const aborted = () => thrown('ABORTED', 'transient', true);

@@ -90,7 +90,10 @@ describe('over RPC', () => {
       throwing(Object.assign(new Error('boom'), { remote: true })),
       'ANSWER_LOST',
     ],
-    'an answer of the snapshotter': [throwing(thrown('SNAPSHOT_HELD', 'conflict')), 'SNAPSHOT_HELD'],
+    'an answer of the snapshotter': [
+      throwing(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict')),
+      'SNAPSHOT_HAS_DEPENDENTS',
+    ],
   };
   for (const [what, [method, code]] of Object.entries(CASES)) {
     test(`${what} is ${code}`, async () => {
@@ -130,8 +133,8 @@ describe('over a service binding', () => {
   }
 
   test('a refusal over RPC is an answer', async () => {
-    const { client, fetched } = over(throwing(thrown('SNAPSHOT_HELD', 'conflict')));
-    assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'SNAPSHOT_HELD');
+    const { client, fetched } = over(throwing(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict')));
+    assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'SNAPSHOT_HAS_DEPENDENTS');
     assert.deepEqual(fetched, []);
   });
 

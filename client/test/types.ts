@@ -69,8 +69,8 @@ export async function options() {
 
 export async function selections() {
   await client.restore({ ref });
-  await client.restore({ sandboxId: 'x', snapshotId: 'y', session: 'z' });
-  await client.restore({ sandboxId: 'x', label: 'y', allowCrossSession: true, idempotencyKey: 'k' });
+  await client.restore({ sandboxId: 'x', snapshotId: 'y', lineageScope: 'z' });
+  await client.restore({ sandboxId: 'x', label: 'y', allowCrossLineage: true, idempotencyKey: 'k' });
   // @ts-expect-error: a sandbox is not a snapshot
   await client.restore({ sandboxId: 'x' });
   // @ts-expect-error: a ref is an object
@@ -85,7 +85,7 @@ export async function groups() {
   await client.workspaces.getOrCreate({
     name: 'n',
     hooks: { afterStart: { command: 'x' } },
-    onDiverged: 'save',
+    onDiverged: 'rescue',
   });
   await client.workspaces.list();
   await client.sweep();
@@ -135,7 +135,7 @@ export function errors(thrown: unknown, error: SnapshotterError): Kind {
   // @ts-expect-error: anything may be thrown
   thrown.code;
   if (isSnapshotterError(thrown)) same<typeof thrown.retryable, boolean>();
-  if (error.code === 'SNAPSHOT_HELD' || error.code === 'ANSWER_LOST') return error.kind;
+  if (error.code === 'SNAPSHOT_HAS_DEPENDENTS' || error.code === 'ANSWER_LOST') return error.kind;
   // @ts-expect-error: there is no such kind
   if (error.kind === 'temporary') return error.kind;
   // @ts-expect-error: errors do not change

@@ -3,14 +3,14 @@
 
 use std::fmt::Debug;
 
-use sandbox_snapshotter::api::operations::{Operation, target_of};
+use sandbox_snapshotter::api::operations::{Operation, decode_target};
 use sandbox_snapshotter::client::Options;
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    AddressRequest, ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-    LineageRequest, ListCheckpointsRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest,
-    RestoreCheckpointRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest,
+    SandboxRequest, SetRetentionRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
 };
 use sandbox_snapshotter::model::{RestoreRequest, Result, Selection, SnapshotRequest, json};
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub fn read(data: &[u8]) {
     let Some((name, rest)) = words::line(data) else { return };
     let (Some(operation), Some(arguments)) = (Operation::by_name(name), words::json(rest)) else { return };
     let decoded = decode(operation, &arguments);
-    match (&decoded, target_of(operation, &arguments)) {
+    match (&decoded, decode_target(operation, &arguments)) {
         (Ok(()), Ok(_)) => (),
         (Err(one), Err(other)) => {
             assert_eq!(one, &other);
@@ -40,7 +40,7 @@ fn again<Request: Options + PartialEq + Debug>(decode: fn(&Value) -> Result<Requ
     let written = request.to_json();
     assert_eq!(decode(&written).as_ref(), Ok(&request), "{written}");
     // Between the objects of this Worker they pass as text.
-    assert_eq!(json::parse(&arguments.to_string()).as_ref(), Ok(arguments));
+    assert_eq!(json::from_str(&arguments.to_string()).as_ref(), Ok(arguments));
     Ok(())
 }
 
@@ -72,14 +72,14 @@ fn decode(operation: Operation, arguments: &Value) -> Result<()> {
         Operation::List => again(ListRequest::decode, arguments),
         Operation::Import => again(ImportRequest::decode, arguments),
         Operation::Lineage => again(LineageRequest::decode, arguments),
-        Operation::Retention | Operation::RotateKey => again(WorkspaceRequest::decode, arguments),
-        Operation::SetRetention => again(PolicyRequest::decode, arguments),
+        Operation::Retention | Operation::RotateKey => again(SandboxRequest::decode, arguments),
+        Operation::SetRetention => again(SetRetentionRequest::decode, arguments),
         Operation::ApplyRetention => again(ApplyRetentionRequest::decode, arguments),
         Operation::Sweep => again(SweepRequest::decode, arguments),
         Operation::CreateWorkspace => again(CreateRequest::decode, arguments),
         Operation::GetOrCreateWorkspace => again(GetOrCreateRequest::decode, arguments),
         Operation::GetWorkspaceByName | Operation::DeleteWorkspace => again(by_name, arguments),
-        Operation::ListWorkspaces => again(NamesRequest::decode, arguments),
+        Operation::ListWorkspaces => again(ListWorkspacesRequest::decode, arguments),
         Operation::StartWorkspace => again(StartRequest::decode, arguments),
         Operation::StopWorkspace => again(|value| Ok(StopRequest::decode(value)?.address), arguments),
         Operation::ForkWorkspace => again(ForkRequest::decode, arguments),
@@ -96,5 +96,5 @@ fn decode(operation: Operation, arguments: &Value) -> Result<()> {
 }
 
 fn by_name(value: &Value) -> Result<Address> {
-    Ok(NameRequest::decode(value)?.address)
+    Ok(AddressRequest::decode(value)?.address)
 }

@@ -34,7 +34,7 @@ fn classified(failure: &Failure) {
     }
     let error = storage_failed(failure.clone());
     legible(&error);
-    assert_eq!(error.retryable(), !failure.is_unexpected());
+    assert_eq!(error.is_retryable(), !failure.is_protocol());
 }
 
 /// The query and the user of a URL are told nowhere, whatever stands around it.

@@ -4,7 +4,7 @@
 use base64ct::{Base64, Encoding};
 use sandbox_snapshotter::fuzzing::checkpoint;
 use sandbox_snapshotter::model::checkpoint::RestoredCheckpoint;
-use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal};
+use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName};
 
 use super::rules::{kept, short};
@@ -16,7 +16,7 @@ pub fn read(data: &[u8]) {
     let name = CheckpointName::parse("s1").expect("a name");
     let (call, stdout) = match asked.split_once(' ').unwrap_or((asked, "")) {
         ("create", _) => (
-            CheckpointCall::Create { description: CheckpointDescription::of(&name), name },
+            CheckpointCall::Create { description: CheckpointDescription::default_for(&name), name },
             Base64::encode_string(answer),
         ),
         ("list", _) => (CheckpointCall::List { after: None, limit: 100 }, Base64::encode_string(answer)),
@@ -34,31 +34,31 @@ pub fn read(data: &[u8]) {
         Ok(Ok(done)) => told(&done, &call),
         Ok(Err(refusal)) => refused(&refusal),
         Err(failure) => {
-            assert!(failure.is_unexpected());
+            assert!(failure.is_protocol());
             short(&failure);
         }
     }
 }
 
 /// What was done is what was asked for, is of the length that was asked for, and is read by every client.
-fn told(done: &CheckpointDone, call: &CheckpointCall) {
+fn told(done: &CheckpointOutcome, call: &CheckpointCall) {
     match (done, call) {
-        (CheckpointDone::Created(created), CheckpointCall::Create { .. }) => {
+        (CheckpointOutcome::Created(created), CheckpointCall::Create { .. }) => {
             commit(&created.checkpoint.commit);
             kept(created);
         }
-        (CheckpointDone::Listed(listed), CheckpointCall::List { .. }) => {
+        (CheckpointOutcome::Listed(listed), CheckpointCall::List { .. }) => {
             listed.checkpoints.iter().for_each(|checkpoint| commit(&checkpoint.commit));
             assert!(listed.checkpoints.is_sorted_by(|one, next| one.created_at >= next.created_at));
             kept(listed);
         }
-        (CheckpointDone::Restored(restored), CheckpointCall::Restore { .. }) => {
+        (CheckpointOutcome::Restored(restored), CheckpointCall::Restore { .. }) => {
             commit(&restored.commit);
             assert!(restored.changed.len() <= RestoredCheckpoint::MAX_CHANGED);
             plain(&restored.changed);
             kept(restored);
         }
-        (CheckpointDone::Compared(compared), CheckpointCall::Diff { max_bytes, .. }) => {
+        (CheckpointOutcome::Diffed(compared), CheckpointCall::Diff { max_bytes, .. }) => {
             commit(&compared.commit);
             assert!(compared.diff.len() <= *max_bytes as usize);
             kept(compared);
@@ -68,8 +68,8 @@ fn told(done: &CheckpointDone, call: &CheckpointCall) {
 }
 
 fn refused(refusal: &CheckpointRefusal) {
-    use CheckpointRefusal::{Blocked, Names, Unreadable};
-    if let Unreadable(paths) | Names(paths) | Blocked(paths) = refusal {
+    use CheckpointRefusal::{ReservedNames, Unreadable, WouldOverwrite};
+    if let Unreadable(paths) | ReservedNames(paths) | WouldOverwrite(paths) = refusal {
         plain(paths);
     }
 }

@@ -1,8 +1,8 @@
 //! Messages of the Model Context Protocol, with their headers. The input is written like a request: headers in lines of their
 //! own, an empty line, and the body.
 
-use sandbox_snapshotter::api::mcp::{Asked, Era, Fault, Frame, Headers, Message, asked};
-use sandbox_snapshotter::api::operations::{Operation, target_of};
+use sandbox_snapshotter::api::mcp::{Fault, Headers, JsonRpc, Message, MethodAction, ProtocolVersion, resolve_method};
+use sandbox_snapshotter::api::operations::{Operation, decode_target};
 use sandbox_snapshotter::model::json;
 use serde_json::{Value, json};
 
@@ -28,34 +28,34 @@ pub fn read(data: &[u8]) {
     if let Err(fault) = headers.check_media_types() {
         refused(&fault, None);
     }
-    let message = match Frame::parse(body) {
+    let message = match JsonRpc::parse(body) {
         Ok(message) => message,
         Err(fault) => return refused(&fault, None),
     };
-    match headers.era(&message) {
+    match headers.protocol_version(&message) {
         Ok(era) => answered(era, &message),
         Err(fault) => refused(&fault, message.id()),
     }
 }
 
-fn answered(era: Era, message: &Message) {
+fn answered(era: ProtocolVersion, message: &Message) {
     let Message::Request { id, method, params } = message else { return };
     let toolset = json!({ "workspaces": [{ "name": "work", "snapshot": true, "sandboxId": "agent-42" }] });
-    match asked(era, method, params, &toolset) {
-        Ok(Asked::Answer(result)) => {
-            let result = era.complete(method, result);
+    match resolve_method(era, method, params, &toolset) {
+        Ok(MethodAction::Answer(result)) => {
+            let result = era.complete_result(method, result);
             assert!(result.is_object());
-            assert_eq!(result.get("resultType").is_some(), era == Era::Now);
+            assert_eq!(result.get("resultType").is_some(), era == ProtocolVersion::Current);
         }
-        Ok(Asked::Operation(operation, arguments)) => {
+        Ok(MethodAction::Operation(operation, arguments)) => {
             assert!(matches!(operation, Operation::ListTools | Operation::CallTool));
             // Nobody gets at other workspaces by what a model sends.
             assert_eq!(arguments["workspaces"], toolset["workspaces"]);
-            if let Err(error) = target_of(operation, &arguments) {
+            if let Err(error) = decode_target(operation, &arguments) {
                 legible(&error);
             }
         }
-        Err(fault) => refused(&era.fault(fault), Some(id)),
+        Err(fault) => refused(&era.with_status(fault), Some(id)),
     }
 }
 
@@ -63,11 +63,11 @@ fn answered(era: Era, message: &Message) {
 fn refused(fault: &Fault, id: Option<&Value>) {
     assert!(matches!(fault.status, 200 | 400..=499), "{fault:?}");
     assert!(!fault.message.is_empty() && fault.message.len() <= 4096, "{} bytes", fault.message.len());
-    legible(&fault.error());
-    let body = fault.clone().known_by("0123456789abcdef").body(id);
+    legible(&fault.to_error());
+    let body = fault.clone().with_correlation_id("0123456789abcdef").body(id);
     assert_eq!(body["jsonrpc"], "2.0");
     assert_eq!(&body["id"], id.unwrap_or(&Value::Null));
     assert_eq!((&body["error"]["code"], &body["error"]["message"]), (&json!(fault.code), &json!(fault.message)));
     assert_eq!(body["error"]["data"]["correlationId"], "0123456789abcdef");
-    assert_eq!(json::parse(&body.to_string()).as_ref(), Ok(&body));
+    assert_eq!(json::from_str(&body.to_string()).as_ref(), Ok(&body));
 }

@@ -16,7 +16,7 @@ pub fn read(data: &[u8]) {
     handle(&value);
     snapshot(&value);
     match WorkspaceRef::decode(&value) {
-        Ok(workspace) => assert_eq!(json::write(&workspace), Ok(value)),
+        Ok(workspace) => assert_eq!(json::to_value(&workspace), Ok(value)),
         Err(error) => legible(&error),
     }
 }
@@ -25,7 +25,7 @@ pub fn read(data: &[u8]) {
 fn handle(value: &Value) {
     match ImportRequest::decode(&json!({ "sandboxId": "agent-42", "backup": value })) {
         Ok(ImportRequest { backup, .. }) => {
-            assert_eq!(json::write(&backup).as_ref(), Ok(value));
+            assert_eq!(json::to_value(&backup).as_ref(), Ok(value));
             assert_eq!(&by_javascript(value), value, "a handle does not come back whole");
             shallow(value, AROUND_HANDLE);
             kept(&backup);
@@ -39,10 +39,10 @@ fn snapshot(value: &Value) {
         Ok(snapshot) => snapshot,
         Err(error) => return legible(&error),
     };
-    let written = json::write(&snapshot).expect("it is written");
+    let written = json::to_value(&snapshot).expect("it is written");
     assert_eq!(written["ref"], value["ref"], "there is one way to write a ref");
     kept(&snapshot);
-    if !snapshot.backup().is_of_javascript() {
+    if !snapshot.backup().is_javascript_safe() {
         return;
     }
     let (key, other) = (SigningKey::new(1, [7; 32]), SigningKey::new(2, [7; 32]));
@@ -57,7 +57,7 @@ fn snapshot(value: &Value) {
     // Only what is signed as a whole is taken for signed, and it comes back from a caller in JavaScript as it was.
     assert_eq!(snapshot.is_signed_by(std::slice::from_ref(&key)), snapshot == signed);
     assert!(signed.is_signed_by(&[other.clone(), key.clone()]) && !signed.is_signed_by(&[other]));
-    let back = by_javascript(&json::write(&signed).expect("it is written"));
+    let back = by_javascript(&json::to_value(&signed).expect("it is written"));
     assert!(
         SnapshotRef::decode(&back).is_ok_and(|back| back.is_signed_by(std::slice::from_ref(&key))),
         "a ref does not come back whole"

@@ -4,16 +4,16 @@
 use std::fmt::Debug;
 
 use sandbox_snapshotter::fuzzing;
-use sandbox_snapshotter::model::answer::{Descent, Description};
-use sandbox_snapshotter::model::named::answer::Entry;
+use sandbox_snapshotter::model::answer::{SandboxParent, WorkspaceLineage};
+use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
+use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::named::messages::{
-    HaltRequest, Halted, ReserveRequest, ResumeRequest, Resumed, Retired,
+    Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
 };
-use sandbox_snapshotter::model::named::standing::Standing;
 use sandbox_snapshotter::model::named::{NamedRecord, State};
-use sandbox_snapshotter::model::policy::Candidate;
+use sandbox_snapshotter::model::policy::RetentionCandidate;
 use sandbox_snapshotter::model::record::{
-    Derivation, DerivationState, Release, RequestRecord, SnapshotRecord, WorkspaceRecord,
+    Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{Error, Policy, SandboxId, SigningKey, Timestamp, json};
 use serde::Serialize;
@@ -29,23 +29,25 @@ pub fn read(data: &[u8]) {
     match of {
         "snapshots" => with(row, snapshots),
         "workspace" => with(row, |_: &WorkspaceRecord| ()),
-        "derivation" => with(row, |row: &Derivation| assert!(row.holds() || row.loose().is_some() || is_let_go(row))),
-        "request" => with(row, |_: &RequestRecord| ()),
+        "derivation" => {
+            with(row, |row: &Derivation| assert!(row.needs_snapshot() || row.task().is_some() || is_let_go(row)));
+        }
+        "request" => with(row, |_: &IdempotencyRecord| ()),
         "release" => with(row, |_: &Release| ()),
         "home" => with(row, home),
-        "entry" => with(row, |_: &Entry| ()),
-        "standing" => with(row, |_: &Standing| ()),
-        "resume" => with(row, |request: &ResumeRequest| drop(request.settings.check())),
-        "resumed" => with(row, |_: &Resumed| ()),
-        "halt" => with(row, |_: &HaltRequest| ()),
-        "halted" => with(row, |_: &Halted| ()),
+        "entry" => with(row, |_: &WorkspaceEntry| ()),
+        "standing" => with(row, |_: &WorkspaceBinding| ()),
+        "resume" => with(row, |request: &EnsureRunningRequest| drop(request.settings.check())),
+        "resumed" => with(row, |_: &EnsuredRunning| ()),
+        "halt" => with(row, |_: &StopSandboxRequest| ()),
+        "halted" => with(row, |_: &SandboxStopped| ()),
         "reserve" => with(row, |_: &ReserveRequest| ()),
-        "retired" => with(row, |_: &Retired| ()),
-        "description" => with(row, |_: &Description| ()),
-        "descent" => with(row, |_: &Descent| ()),
+        "retired" => with(row, |_: &Decommissioned| ()),
+        "description" => with(row, |_: &WorkspaceLineage| ()),
+        "descent" => with(row, |_: &SandboxParent| ()),
         "error" => with(row, |_: &Error| ()),
         "policy" => with(row, |policy: &Policy| drop(policy.check())),
-        "key" => with(row, |key: &SigningKey| assert!(key.signed(b"message", &key.sign(b"message")))),
+        "key" => with(row, |key: &SigningKey| assert!(key.verify(b"message", &key.sign(b"message")))),
         "reply" => reply(row),
         _ => (),
     }
@@ -53,28 +55,28 @@ pub fn read(data: &[u8]) {
 
 /// What is read is written as the same; a row whose form changes by being read would be lost.
 fn with<T: Serialize + DeserializeOwned + PartialEq + Debug>(text: &str, holds: impl Fn(&T)) {
-    if let Ok(row) = json::parse::<T>(text) {
+    if let Ok(row) = json::from_str::<T>(text) {
         kept(&row);
         holds(&row);
     }
 }
 
 fn is_let_go(row: &Derivation) -> bool {
-    row.state == DerivationState::Ready { holds: false }
+    row.state == DerivedState::Ready { needs_snapshot: false }
 }
 
 fn reply(text: &str) {
-    if let Ok(written) = fuzzing::reply(text) {
-        assert_eq!(fuzzing::reply(&written), Ok(written));
+    if let Ok(written) = fuzzing::rpc_envelope(text) {
+        assert_eq!(fuzzing::rpc_envelope(&written), Ok(written));
     }
 }
 
 fn home(record: &NamedRecord) {
     let mut record = record.clone();
-    let _ = record.ends();
+    let _ = record.deadlines();
     for state in State::ALL {
         let version = record.version;
-        if version < u64::MAX && record.step(state, record.created_at, "the fuzzing").is_some() {
+        if version < u64::MAX && record.transition(state, record.created_at, "the fuzzing").is_some() {
             assert_eq!((record.state, record.version), (state, version + 1));
         }
     }
@@ -85,7 +87,7 @@ fn home(record: &NamedRecord) {
 fn snapshots(snapshot: &SnapshotRecord) {
     let now = Timestamp::from_millis(1_795_150_800_000);
     let holder = SandboxId::parse("agent-42-branch-abcd1234").expect("an id");
-    let candidates: Vec<Candidate> = [Vec::new(), vec![holder], Vec::new()]
+    let candidates: Vec<RetentionCandidate> = [Vec::new(), vec![holder], Vec::new()]
         .into_iter()
         .map(|holders| snapshot.candidate(None, holders, now))
         .collect();
@@ -93,7 +95,7 @@ fn snapshots(snapshot: &SnapshotRecord) {
     for policy in [Policy::default(), strict] {
         let plan = policy.plan(&candidates, now);
         assert_eq!(plan.len(), candidates.len());
-        assert!(plan[1].keep && (!snapshot.pinned || plan[2].keep) && (!candidates[0].good || plan[0].keep));
+        assert!(plan[1].keep && (!snapshot.pinned || plan[2].keep) && (!candidates[0].restorable || plan[0].keep));
         plan.iter().for_each(kept);
     }
 }

@@ -29,12 +29,12 @@ pub fn legible(error: &Error) {
     assert_eq!(member("type"), format!("urn:sandbox-snapshotter:error:{}", error.code()));
     assert_eq!((member("detail"), member("message")), (error.message(), error.message()));
     assert_eq!(body["status"], status_told);
-    assert_eq!(body["retryable"], error.retryable());
+    assert_eq!(body["retryable"], error.is_retryable());
     assert!(["title", "kind", "correlationId"].iter().all(|name| !member(name).is_empty()));
     // Between the objects of this Worker it passes as text.
-    let text = json::print(error).expect("it is written");
-    let again: Error = json::parse(&text).expect("it is read");
-    assert_eq!(json::print(&again), Ok(text));
+    let text = json::to_string(error).expect("it is written");
+    let again: Error = json::from_str(&text).expect("it is read");
+    assert_eq!(json::to_string(&again), Ok(text));
 }
 
 /// What the SDK threw is kept short.
@@ -51,8 +51,8 @@ fn told(text: &str) {
 
 /// What is written is read again, as the same, by whoever reads it as text.
 pub fn kept<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
-    let text = json::print(value).expect("it is written");
-    let again: T = json::parse(&text).unwrap_or_else(|why| panic!("{why}: {text}"));
+    let text = json::to_string(value).expect("it is written");
+    let again: T = json::from_str(&text).unwrap_or_else(|why| panic!("{why}: {text}"));
     assert_eq!(&again, value);
 }
 

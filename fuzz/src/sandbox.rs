@@ -1,20 +1,20 @@
 //! What the commands print that are run inside of sandboxes. The input is the output of one; that of hashes begins with the
 //! files on a line of their own, with tabs between them.
 
-use sandbox_snapshotter::fuzzing::{hashes, hook, probe, survey};
-use sandbox_snapshotter::model::named::Stamp;
+use sandbox_snapshotter::fuzzing::{directory_listing, hashes, hook, probe};
+use sandbox_snapshotter::model::named::ContainerMarker;
 
 use super::rules::{kept, short};
 
 /// See the module.
 pub fn read(data: &[u8]) {
     let stdout = String::from_utf8_lossy(data);
-    if let Some(stamp) = probe(&stdout).and_then(|seen| seen.stamp) {
-        assert_eq!(Stamp::parse(&stamp.to_string()), Some(stamp));
+    if let Some(stamp) = probe(&stdout).and_then(|seen| seen.marker) {
+        assert_eq!(ContainerMarker::parse(&stamp.to_string()), Some(stamp));
     }
-    if let Some(survey) = survey(&stdout) {
+    if let Some(survey) = directory_listing(&stdout) {
         assert!(!survey.image.contains('\n') && survey.image.len() <= 1024, "an image of {} bytes", survey.image.len());
-        assert!(survey.listing.is_none_or(|listing| is_hash(&listing)));
+        assert!(survey.content_hash.is_none_or(|listing| is_hash(&listing)));
     }
     match hook(&stdout, "afterStart") {
         Ok(Some(run)) => {
@@ -25,7 +25,7 @@ pub fn read(data: &[u8]) {
         }
         Ok(None) => (),
         Err(failure) => {
-            assert!(failure.is_unexpected());
+            assert!(failure.is_protocol());
             short(&failure);
         }
     }

@@ -2,8 +2,8 @@
 //! of the object.
 
 use sandbox_snapshotter::fuzzing::{backup_of, header_of, metadata_of, storage_failed};
-use sandbox_snapshotter::model::record::Stored;
-use sandbox_snapshotter::model::{BackupId, Mark, Timestamp, json};
+use sandbox_snapshotter::model::record::StoredBackup;
+use sandbox_snapshotter::model::{BackupId, BackupOwner, Timestamp, json};
 
 use super::rules::{kept, legible, short};
 use super::words;
@@ -31,20 +31,20 @@ fn metadata(id: &BackupId, object: &[u8]) {
     let metadata = match metadata_of(id, object) {
         Ok(metadata) => metadata,
         Err(failure) => {
-            assert!(failure.is_unexpected());
+            assert!(failure.is_protocol());
             short(&failure);
             return legible(&storage_failed(failure));
         }
     };
-    if let Some(mark) = metadata.name.as_deref().and_then(Mark::parse) {
+    if let Some(mark) = metadata.name.as_deref().and_then(BackupOwner::parse) {
         assert_eq!(Some(mark.to_string()), metadata.name);
     }
     let usable_until = metadata.usable_until();
-    assert!(usable_until <= Timestamp::LAST);
-    assert_eq!(metadata.is_expired(Timestamp::LAST), usable_until < Timestamp::LAST);
-    let handle = json::read(&serde_json::json!({ "id": metadata.id, "dir": "/workspace" })).expect("a handle");
+    assert!(usable_until <= Timestamp::MAX);
+    assert_eq!(metadata.is_expired(Timestamp::MAX), usable_until < Timestamp::MAX);
+    let handle = json::from_value(&serde_json::json!({ "id": metadata.id, "dir": "/workspace" })).expect("a handle");
     // What is kept of it in a row is read again.
-    kept(&Stored {
+    kept(&StoredBackup {
         backup: handle,
         created_at: metadata.created_at,
         size_bytes: metadata.size_bytes,
@@ -53,7 +53,7 @@ fn metadata(id: &BackupId, object: &[u8]) {
         imported: true,
         checked_at: metadata.created_at,
         damage: None,
-        damage_within: None,
+        archive_damage: None,
     });
     kept(&metadata);
 }

@@ -1,11 +1,11 @@
 //! Texts of a form of their own: ids, names, labels, directories, marks, stamps, cursors, times, origins. The input is one.
 
-use sandbox_snapshotter::model::named::{Address, Stamp, Tenant, WorkspaceName};
-use sandbox_snapshotter::model::origin::is_origin;
-use sandbox_snapshotter::model::request::{Cursor, Declared};
+use sandbox_snapshotter::model::named::{Address, ContainerMarker, Tenant, WorkspaceName};
+use sandbox_snapshotter::model::request::{SnapshotCursor, ToolWorkspace};
+use sandbox_snapshotter::model::web_origin::is_web_origin;
 use sandbox_snapshotter::model::{
-    BackupId, CheckpointDescription, CheckpointName, Directory, Error, Label, Lineage, Mark, Result, SandboxId,
-    ShortId, SigningKey, SnapshotId, Timestamp, lineage_of, mint, root_of,
+    BackupId, BackupOwner, CheckpointDescription, CheckpointName, DerivationKind, Directory, Error, Label, Result,
+    SandboxId, ShortId, SigningKey, SnapshotId, Timestamp, derivation_kind_of, mint_sandbox_id, root_of,
 };
 
 use super::rules::{kept, legible, spelled};
@@ -32,27 +32,27 @@ pub fn read(data: &[u8]) {
         }
         Err(error) => legible(&error),
     }
-    match Cursor::parse(text) {
-        Ok(cursor) => spelled(&cursor, Cursor::parse),
+    match SnapshotCursor::parse(text) {
+        Ok(cursor) => spelled(&cursor, SnapshotCursor::parse),
         Err(error) => legible(&error),
     }
-    if let Some(mark) = Mark::parse(text) {
+    if let Some(mark) = BackupOwner::parse(text) {
         assert_eq!(mark.to_string(), text);
         assert!(text.chars().count() <= 256, "the SDK takes no name of that length");
     }
-    if let Some(stamp) = Stamp::parse(text) {
-        assert_eq!(Stamp::parse(&stamp.to_string()), Some(stamp));
+    if let Some(stamp) = ContainerMarker::parse(text) {
+        assert_eq!(ContainerMarker::parse(&stamp.to_string()), Some(stamp));
     }
     if let Ok(time) = Timestamp::try_from(text.to_owned()) {
         spelled(&time, |text| Timestamp::try_from(text.to_owned()));
         assert_eq!(time.compact().len(), 15, "{time}");
         kept(&time);
     }
-    if is_origin(text) {
+    if is_web_origin(text) {
         assert!(!text.contains([' ', ',', '*', '@', '?', '#']));
     }
     for is_flat in [true, false] {
-        assert!(Declared::name_of(text, is_flat).len() <= 64);
+        assert!(ToolWorkspace::to_tool_name(text, is_flat).len() <= 64);
     }
 }
 
@@ -69,22 +69,22 @@ fn each<T>(text: &str, parse: fn(&str) -> Result<T, Error>, as_str: fn(&T) -> &s
 
 /// Every sandbox can be restored and branched from, however deep its lineage is.
 fn sandbox(id: &SandboxId) {
-    let short = ShortId::draw(&[7; 32]).expect("it is drawn");
-    for lineage in Lineage::ALL {
-        let minted = mint(id, lineage, &short).expect("it is minted");
-        assert_eq!(lineage_of(&minted), Some(lineage));
-        assert!(mint(&minted, lineage, &short).is_ok());
+    let short = ShortId::from_random(&[7; 32]).expect("it is drawn");
+    for lineage in DerivationKind::ALL {
+        let minted = mint_sandbox_id(id, lineage, &short).expect("it is minted");
+        assert_eq!(derivation_kind_of(&minted), Some(lineage));
+        assert!(mint_sandbox_id(&minted, lineage, &short).is_ok());
         assert_eq!(root_of(&root_of(&minted)), root_of(&minted));
     }
     let snapshot_id = SnapshotId::draw(&[7; 32]).expect("it is drawn");
-    let mark = Mark { snapshot_id, origin_id: id.clone() };
-    assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+    let mark = BackupOwner { snapshot_id, origin_id: id.clone() };
+    assert_eq!(BackupOwner::parse(&mark.to_string()), Some(mark));
 }
 
 fn name_of(name: &WorkspaceName) {
-    assert!(name.draw_sandbox_id(&[7; 32]).is_some());
-    assert!(name.fork("abcdefgh").is_ok());
-    spelled(&Address::of(name.clone()), Address::parse);
+    assert!(name.random_sandbox_id(&[7; 32]).is_some());
+    assert!(name.default_fork_name("abcdefgh").is_ok());
+    spelled(&Address::in_default_tenant(name.clone()), Address::parse);
 }
 
 /// What is drawn from random bytes has the form of what is read.

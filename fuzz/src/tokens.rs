@@ -1,8 +1,8 @@
 //! Who may use which tools: tokens, and the query of the URL. The input is an `Authorization` header on a line of its own, and
 //! behind it either lines of `name=value`, or a toolset as JSON, for which a token is made.
 
-use sandbox_snapshotter::api::mcp::{Origins, scope};
-use sandbox_snapshotter::api::tools::grant::{grant, granted};
+use sandbox_snapshotter::api::mcp::{AllowedOrigins, authorized_toolset};
+use sandbox_snapshotter::api::tools::grant::{issue_token, verify_token};
 use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
 use sandbox_snapshotter::model::{Code, Timestamp, json};
 
@@ -36,21 +36,22 @@ fn now() -> Timestamp {
 
 /// A token gives what it was made for, until its time is over; and no other one does.
 fn made(request: &GrantRequest, header: &str) {
-    let grant = grant(API_TOKEN, request, now()).expect("it is granted");
-    let read = |token: &str, at| granted(API_TOKEN, token, at);
+    let grant = issue_token(API_TOKEN, request, now()).expect("it is granted");
+    let read = |token: &str, at| verify_token(API_TOKEN, token, at);
     assert_eq!(read(&grant.token, now()), Ok(Some(request.toolset.clone())));
     assert_eq!(read(&grant.token, grant.expires_at).map_err(|error| error.code()), Err(Code::Unauthorized));
-    assert!(granted(Some("another"), &grant.token, now()).is_err());
+    assert!(verify_token(Some("another"), &grant.token, now()).is_err());
     let altered = format!("{}{header}", grant.token);
     assert!(header.is_empty() || read(&altered, now()).is_err());
-    let own = scope(API_TOKEN, Some(&format!("Bearer {}", grant.token)), &[], now()).expect("it is authorized");
-    assert_eq!(own, json::write(&request.toolset).map_err(|_| unreachable!()));
+    let own =
+        authorized_toolset(API_TOKEN, Some(&format!("Bearer {}", grant.token)), &[], now()).expect("it is authorized");
+    assert_eq!(own, json::to_value(&request.toolset).map_err(|_| unreachable!()));
 }
 
 fn asked(authorization: &str, query: &[(String, String)]) {
     let token = authorization.split_once(' ').map(|(_, token)| token.trim());
-    assert!(token.is_none_or(|token| !matches!(granted(API_TOKEN, token, now()), Ok(Some(_)))), "a forged token");
-    match scope(API_TOKEN, Some(authorization), query, now()) {
+    assert!(token.is_none_or(|token| !matches!(verify_token(API_TOKEN, token, now()), Ok(Some(_)))), "a forged token");
+    match authorized_toolset(API_TOKEN, Some(authorization), query, now()) {
         // Nothing but the token itself.
         Ok(_) => assert_eq!(token, API_TOKEN),
         Err(error) => {
@@ -58,13 +59,14 @@ fn asked(authorization: &str, query: &[(String, String)]) {
             legible(&error);
         }
     }
-    match scope(API_TOKEN, Some("Bearer a token of the fuzzing"), query, now()).expect("it is authorized") {
+    match authorized_toolset(API_TOKEN, Some("Bearer a token of the fuzzing"), query, now()).expect("it is authorized")
+    {
         Ok(toolset) => assert!(Toolset::decode(&toolset).is_ok()),
         Err(error) => legible(&error),
     }
     for (list, origin) in query {
-        let origins = Origins::parse(Some(list));
-        let is_allowed = origins.allow(origin, "https://snapshotter.example.com/mcp");
+        let origins = AllowedOrigins::parse(Some(list));
+        let is_allowed = origins.allows(origin, "https://snapshotter.example.com/mcp");
         let is_listed = list.split(',').any(|one| one.trim().trim_end_matches('/').eq_ignore_ascii_case(origin));
         assert!(!is_allowed || is_listed || origin.eq_ignore_ascii_case("https://snapshotter.example.com"));
     }

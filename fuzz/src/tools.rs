@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{Operation, target_of};
-use sandbox_snapshotter::api::tools::call::{Operations, failed};
-use sandbox_snapshotter::api::tools::{call, definitions, find};
-use sandbox_snapshotter::model::answer::Descent;
+use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::api::tools::call::{OperationExecutor, error_result};
+use sandbox_snapshotter::api::tools::{call, definitions, find_tool};
+use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::request::CallToolRequest;
 use sandbox_snapshotter::model::tool::ToolResult;
 use sandbox_snapshotter::model::{Error, Result, SandboxId, json};
@@ -28,13 +28,13 @@ pub fn read(data: &[u8]) {
     let offered = definitions(&request.toolset).expect("there are tools");
     assert!(offered.iter().all(|tool| (1..=64).contains(&tool.name.len())));
     let is_offered = offered.iter().any(|tool| tool.name == request.name);
-    assert_eq!(find(&request.toolset, &request.name).is_ok(), is_offered);
+    assert_eq!(find_tool(&request.toolset, &request.name).is_ok(), is_offered);
     let answers = Answers(RefCell::new(lines.take(100).filter_map(words::json).collect()));
     match block_on(call(&answers, &request)) {
         Ok(result) => told(&result),
         Err(error) => {
             legible(&error);
-            let result = failed(&error, "0123456789abcdef");
+            let result = error_result(&error, "0123456789abcdef");
             assert!(result.is_error);
             told(&result);
         }
@@ -44,8 +44,8 @@ pub fn read(data: &[u8]) {
 /// A result has a text, and is what a client reads.
 fn told(result: &ToolResult) {
     assert!(result.content.iter().any(|part| !part.text.is_empty()));
-    let text = json::print(result).expect("it is written");
-    let again: ToolResult = json::parse(&text).expect("it is read");
+    let text = json::to_string(result).expect("it is written");
+    let again: ToolResult = json::from_str(&text).expect("it is read");
     assert_eq!(again.content, result.content);
 }
 
@@ -55,21 +55,21 @@ struct Answers(RefCell<VecDeque<Value>>);
 impl Answers {
     fn next(&self) -> Result<Value> {
         let answer = self.0.borrow_mut().pop_front().unwrap_or_default();
-        match json::read::<Error>(&answer) {
+        match json::from_value::<Error>(&answer) {
             Ok(error) if error.message().len() < 1024 && error.remediation().len() < 1024 => Err(error),
             _ => Ok(answer),
         }
     }
 }
 
-impl Operations for Answers {
-    async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value> {
-        target_of(operation, &arguments)?;
+impl OperationExecutor for Answers {
+    async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
+        decode_target(operation, &arguments)?;
         self.next()
     }
 
-    async fn descent(&self, _: &SandboxId) -> Result<Descent> {
-        let descent = json::read(&self.next()?);
-        Ok(descent.unwrap_or(Descent { parent: None, has_name: false }))
+    async fn parent_of(&self, _: &SandboxId) -> Result<SandboxParent> {
+        let descent = json::from_value(&self.next()?);
+        Ok(descent.unwrap_or(SandboxParent { parent: None, has_binding: false }))
     }
 }

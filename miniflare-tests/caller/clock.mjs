@@ -31,15 +31,15 @@ globalThis.setTimeout = (passed, millis, ...list) => {
 };
 
 const PASSING = `
-  SELECT 'snapshot ' || record AS what FROM snapshots WHERE state IN ('making', 'deleting')
+  SELECT 'snapshot ' || record AS what FROM snapshots WHERE state IN ('creating', 'deleting')
   UNION ALL SELECT 'sandbox ' || record FROM derivations WHERE settled = 0
   UNION ALL SELECT 'call ' || record FROM requests WHERE answered = 0
   UNION ALL SELECT 'word ' || record FROM releases
-  UNION ALL SELECT 'container ' || record FROM workspace WHERE record ->> '$.standing.filling' IS NOT NULL`;
+  UNION ALL SELECT 'container ' || record FROM workspace WHERE record ->> '$.binding.restoreTask' IS NOT NULL`;
 
 const PASSING_NAMED = `
   SELECT 'named ' || record AS what FROM home WHERE record ->> '$.state' IN ('provisioning', 'stopping', 'restoring')
-    OR record ->> '$.chores' != '[]' OR record ->> '$.listed' < record ->> '$.version'`;
+    OR record ->> '$.tasks' != '[]' OR record ->> '$.directoryVersion' < record ->> '$.version'`;
 
 /** An object whose methods `replace` may replace: each gets the call, and with what it was made. */
 function replacing(object, replace) {
@@ -165,8 +165,11 @@ export class NamedWorkspace extends clocked(RealNamed, 'home', PASSING_NAMED) {
   /** Every sandbox that its record knows. */
   sandboxIds() {
     const [row] = this.rows('SELECT record FROM home');
-    const { sandboxId, former, chores } = JSON.parse(row?.record ?? '{"former":[],"chores":[]}');
-    return [...new Set([...(sandboxId ? [sandboxId] : []), ...former, ...chores.flatMap(Object.values)])];
+    const none = '{"formerSandboxIds":[],"tasks":[]}';
+    const { sandboxId, formerSandboxIds, tasks } = JSON.parse(row?.record ?? none);
+    return [
+      ...new Set([...(sandboxId ? [sandboxId] : []), ...formerSandboxIds, ...tasks.flatMap(Object.values)]),
+    ];
   }
 }
 

@@ -117,10 +117,10 @@ test('an image without git is told what to install', async () => {
   assert.equal(await place.exec('ls -A'), 'file\n');
 });
 
-test('a checkpoint of another session is refused', async () => {
-  const call = { name: 's1', session: 'somebody-else' };
-  assert.equal(await place.code(place.call('create', call)), 'CROSS_SESSION');
-  await place.call('create', { ...call, allowCrossSession: true });
+test('a checkpoint of another lineage is refused', async () => {
+  const call = { name: 's1', lineageScope: 'somebody-else' };
+  assert.equal(await place.code(place.call('create', call)), 'CROSS_LINEAGE');
+  await place.call('create', { ...call, allowCrossLineage: true });
 });
 
 test('a checkpoint of another tool that lacks files of nested repositories is not restored', async () => {

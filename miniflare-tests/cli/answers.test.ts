@@ -16,7 +16,7 @@ const SUMMARY = {
   ageSeconds: 0,
   lastUsedAt: '2026-11-20T05:00:00.000Z',
   pinned: false,
-  holders: [],
+  dependents: [],
   restorable: 'yes',
 };
 const LIST = ['snapshot', 'list', 'origin'];
@@ -189,10 +189,10 @@ describe('on a terminal', () => {
   });
 
   /** A policy that lets one snapshot go, or none. */
-  const retention = (letGo: number) => (asked: Asked) => ({
+  const retention = (evicted: number) => (asked: Asked) => ({
     policy: { expirationSeconds: 0, keepDaily: 0, keepWeekly: 0 },
-    decisions: [{ ...SUMMARY, keep: letGo === 0, reasons: ['not among the newest 1'] }],
-    letGo,
+    decisions: [{ ...SUMMARY, keep: evicted === 0, reasons: ['not among the newest 1'] }],
+    evicted,
     dryRun: asked.options.dryRun,
   });
 
@@ -207,7 +207,7 @@ describe('on a terminal', () => {
         );
         assert.match(
           stdout,
-          form.length ? /\[y\/N\] [^]*\nsnap-aaaaaaaaaaaaaaaa\s+$/ : /\n1 snapshot let go\.\s+$/,
+          form.length ? /\[y\/N\] [^]*\nsnap-aaaaaaaaaaaaaaaa\s+$/ : /\n1 snapshot removed\.\s+$/,
         );
       });
       assert.deepEqual(
@@ -220,7 +220,10 @@ describe('on a terminal', () => {
   test('nobody is asked where nothing goes', async () => {
     await answering(retention(0), async (address) => {
       const { status, stdout } = await agreeing('retention', 'apply', 'origin', address);
-      assert.deepEqual([status, /None was let go/.test(stdout), stdout.includes('[y/N]')], [0, true, false]);
+      assert.deepEqual(
+        [status, /No snapshot was removed/.test(stdout), stdout.includes('[y/N]')],
+        [0, true, false],
+      );
     });
   });
 

@@ -198,17 +198,17 @@ describe('one snapshot', () => {
   test('that is needed is deleted by force alone', async () => {
     const made = await cli.id('restore', origin, id);
     const { error, exitCode } = await cli.failure('snapshot', 'delete', origin, id);
-    assert.deepEqual([error.code, exitCode], ['SNAPSHOT_HELD', 4]);
+    assert.deepEqual([error.code, exitCode], ['SNAPSHOT_HAS_DEPENDENTS', 4]);
     assert.ok(error.message.includes(made), error.message);
     assert.equal(await cli.id('snapshot', 'delete', origin, id, '--force', '--yes'), id);
   });
 
-  test('of another lineage is refused in a session', async () => {
+  test('of another lineage is refused in a lineage scope', async () => {
     await world.exec('elsewhere', 'true');
     await cli.print('snapshot', 'create', 'elsewhere');
-    const show = ['snapshot', 'show', origin, id, '--session', 'elsewhere'];
-    assert.deepEqual(await cli.code(...show), ['CROSS_SESSION', 5]);
-    assert.equal((await cli.json(...show, '--allow-cross-session')).snapshotId, id);
+    const show = ['snapshot', 'show', origin, id, '--lineage-scope', 'elsewhere'];
+    assert.deepEqual(await cli.code(...show), ['CROSS_LINEAGE', 5]);
+    assert.equal((await cli.json(...show, '--allow-cross-lineage')).snapshotId, id);
   });
 
   test('that never was is not found', async () => {

@@ -72,13 +72,13 @@ describe('retention', () => {
     assert.deepEqual(set.policy, { keepLast, expirationSeconds: 0, keepDaily: 2, keepWeekly: 3 });
     assert.deepEqual((await cli.json('retention', 'show', origin)).policy, set.policy);
     assert.equal(await cli.print('retention', 'apply', origin, '--yes', '--quiet'), '');
-    assert.match(await cli.print('retention', 'apply', origin, '--yes'), /\nNone was let go\.\n$/);
+    assert.match(await cli.print('retention', 'apply', origin, '--yes'), /\nNo snapshot was removed\.\n$/);
   });
 
-  test('lets go what the new policy says', async () => {
+  test('removes what the new policy says', async () => {
     await take('one', 'two');
     const printed = await cli.print('retention', 'set', origin, '--keep-last', '1', '--yes');
-    assert.match(printed, / is gone +not among the newest 1\n1 snapshot let go\.\n$/);
+    assert.match(printed, / is gone +not among the newest 1\n1 snapshot removed\.\n$/);
     assert.deepEqual(await world.labels(origin), ['two']);
   });
 
@@ -153,7 +153,7 @@ describe('a checkpoint', () => {
   });
 });
 
-test('a lineage is a tree, with what runs and what holds', async () => {
+test('a lineage is a tree, with what runs and what needs what', async () => {
   await take('first', 'second');
   await cli.print('snapshot', 'pin', origin, 'second');
   const restored = await cli.id('restore', origin, 'first');
@@ -169,7 +169,7 @@ test('a lineage is a tree, with what runs and what holds', async () => {
     [
       `${origin}  running`,
       `├─ ${second.snapshotId}  second  4.1 kB  AGE  pinned`,
-      `└─ ${first.snapshotId}  first  4.1 kB  AGE  held by ${one}, ${two}`,
+      `└─ ${first.snapshotId}  first  4.1 kB  AGE  needed by ${one}, ${two}`,
       `   ├─ ${words(one)}`,
       `   └─ ${words(two)}`,
       '3 sandboxes\n',
@@ -193,13 +193,13 @@ test('a key is rotated', async () => {
 test('the bucket is swept of what nobody owns', async () => {
   const ref = await world.snapshot(origin);
   await world.orphan(ref);
-  const { seen, swept, dryRun } = await cli.json('sweep', '--dry-run', '--grace', '0');
-  assert.deepEqual([swept, dryRun], [1, true]);
+  const { scanned, deleted, dryRun } = await cli.json('sweep', '--dry-run', '--grace', '0');
+  assert.deepEqual([deleted, dryRun], [1, true]);
   assert.match(
     await cli.print('sweep', '--grace', '0', '--yes'),
-    new RegExp(`^BACKUPS\n +1 +deleted\n(.*\n)*.* ${seen} +in the bucket\n1 backup was deleted\.\n$`),
+    new RegExp(`^BACKUPS\n +1 +deleted\n(.*\n)*.* ${scanned} +in the bucket\n1 backup was deleted\.\n$`),
   );
-  assert.equal((await cli.json('sweep', '--dry-run', '--grace', '0')).swept, 0);
+  assert.equal((await cli.json('sweep', '--dry-run', '--grace', '0')).deleted, 0);
 });
 
 test('a sweep lists archives without metadata', async () => {

@@ -109,7 +109,7 @@ describe('a workspace', () => {
     await cli.print('workspace', 'create', name);
     await world.workspace(name).wakeByItself('echo since > file');
     assert.deepEqual(await cli.code('workspace', 'start', name), ['WORKSPACE_DIVERGED', 4]);
-    assert.equal((await cli.json('workspace', 'start', name, '--on-diverged', 'keep')).how, 'kept');
+    assert.equal((await cli.json('workspace', 'start', name, '--on-diverged', 'adopt')).how, 'adopted');
   });
 
   test('is forked', async () => {
@@ -268,14 +268,14 @@ describe('a name in the place of a sandbox', () => {
     const before = await labels();
     const plan = await cli.json('retention', 'plan', `@${name}`, '--keep-last', '1');
     const goes = plan.decisions.filter(({ keep }: { keep: boolean }) => !keep);
-    assert.deepEqual([plan.letGo, plan.dryRun, plan.decisions.length], [goes.length, true, before.length]);
+    assert.deepEqual([plan.evicted, plan.dryRun, plan.decisions.length], [goes.length, true, before.length]);
     const going = goes.map(({ label }: { label: string }) => label);
     assert.deepEqual(going, ['present', 'former']);
     assert.deepEqual(await labels(), before);
 
     const set = await cli.json('retention', 'set', `@${name}`, '--keep-last', '1', '--yes');
     const left = await labels();
-    assert.deepEqual([set.letGo, set.dryRun, set.policy.keepLast.count], [going.length, false, 1]);
+    assert.deepEqual([set.evicted, set.dryRun, set.policy.keepLast.count], [going.length, false, 1]);
     const gone = set.decisions.filter(({ keep }: { keep: boolean }) => !keep);
     assert.deepEqual(
       gone.map(({ label }: { label: string }) => label),
@@ -287,7 +287,10 @@ describe('a name in the place of a sandbox', () => {
       shown.decisions.map(({ label }: { label: string }) => label),
       left,
     );
-    assert.match(await cli.print('retention', 'apply', `@${name}`, '--yes'), /\nNone was let go\.\n$/);
+    assert.match(
+      await cli.print('retention', 'apply', `@${name}`, '--yes'),
+      /\nNo snapshot was removed\.\n$/,
+    );
   });
 
   test('works for everything that is in a sandbox', async () => {

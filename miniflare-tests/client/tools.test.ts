@@ -40,8 +40,8 @@ describe('Helix', () => {
     await visit.exec('stranger', 'echo y > /workspace/file');
     const ref = await helix('stranger').snapshot();
     for (const operation of ['restore', 'branch', 'delete'] as const)
-      assert.equal((await failure(helix()[operation](ref))).code, 'CROSS_SESSION', operation);
-    await helix().delete(ref, { allowCrossSession: true });
+      assert.equal((await failure(helix()[operation](ref))).code, 'CROSS_LINEAGE', operation);
+    await helix().delete(ref, { allowCrossLineage: true });
     assert.deepEqual(await helix('stranger').list(), []);
   });
 
@@ -56,8 +56,8 @@ describe('Helix', () => {
 
   test('a deployment without a bucket is not ready', async () => {
     await using bare = await Visit.start({ snapshotter: { without: ['BACKUP_BUCKET'] } });
-    const session = new CloudflareSandboxSnapshotter(bare.outside, { sandboxId: 'agent' });
-    const { code, remediation } = await failure(session.ready());
+    const unready = new CloudflareSandboxSnapshotter(bare.outside, { sandboxId: 'agent' });
+    const { code, remediation } = await failure(unready.ready());
     assert.equal(code, 'R2_BINDING_MISSING');
     assert.match(remediation, /r2_buckets/);
   });

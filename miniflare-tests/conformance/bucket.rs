@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
-use sandbox_snapshotter::model::{Archive, BackupId, ShortId};
+use sandbox_snapshotter::model::{ArchiveInfo, BackupId, ShortId};
 use sandbox_snapshotter::ports::{BackupStore, Entropy};
 
 use crate::real::Real;
@@ -23,15 +23,15 @@ pub fn cases() -> Vec<Case<Real>> {
 async fn the_checksum_is_that_of_the_archive(real: &Real) {
     let id = new_id(real);
     real.stores(&format!("backups/{id}/data.sqsh"), b"abc").await;
-    let archive = Archive { size_bytes: 3, checksum: Some("md5:900150983cd24fb0d6963f7d28e17f72".into()) };
-    assert_eq!(real.backups().archive(&id).await, Ok(Some(archive)));
-    assert_eq!(real.backups().archive_head(&id, 2).await, Ok(Some(b"ab".to_vec())));
+    let archive = ArchiveInfo { size_bytes: 3, checksum: Some("md5:900150983cd24fb0d6963f7d28e17f72".into()) };
+    assert_eq!(real.backups().head_archive(&id).await, Ok(Some(archive)));
+    assert_eq!(real.backups().read_archive_prefix(&id, 2).await, Ok(Some(b"ab".to_vec())));
 }
 
 async fn an_empty_archive_is_there(real: &Real) {
     let id = new_id(real);
     real.stores(&format!("backups/{id}/data.sqsh"), b"").await;
-    assert_eq!(real.backups().archive(&id).await.unwrap().unwrap().size_bytes, 0);
+    assert_eq!(real.backups().head_archive(&id).await.unwrap().unwrap().size_bytes, 0);
 }
 
 async fn metadata_that_cant_be_read_are_a_failure_and_no_absence(real: &Real) {
@@ -39,8 +39,8 @@ async fn metadata_that_cant_be_read_are_a_failure_and_no_absence(real: &Real) {
     for content in [b"".as_slice(), b"null", b"{}", b"{\"id\": ", b"\xff", &large] {
         let id = new_id(real);
         real.stores(&format!("backups/{id}/meta.json"), content).await;
-        let failure = real.backups().metadata(&id).await.unwrap_err();
-        assert!(failure.is_unexpected(), "{failure:?}");
+        let failure = real.backups().get_metadata(&id).await.unwrap_err();
+        assert!(failure.is_protocol(), "{failure:?}");
         assert!(listed(real).await.contains(&id), "it is listed all the same");
     }
 }
@@ -87,6 +87,6 @@ async fn listed(real: &Real) -> Vec<BackupId> {
 }
 
 fn new_id(real: &Real) -> BackupId {
-    let random = ShortId::draw(&real.entropy().bytes().unwrap()).unwrap();
+    let random = ShortId::from_random(&real.entropy().random_bytes().unwrap()).unwrap();
     BackupId::parse(&format!("stored-{}", random.as_str())).unwrap()
 }

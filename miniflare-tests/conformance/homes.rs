@@ -4,23 +4,23 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::Reflect;
-use sandbox_snapshotter::cloudflare::home::SqlHome;
-use sandbox_snapshotter::cloudflare::index::SqlIndex;
+use sandbox_snapshotter::cloudflare::directory_store::SqlDirectoryStore;
 use sandbox_snapshotter::cloudflare::ledger::SqlLedger;
 use sandbox_snapshotter::cloudflare::runtime::WorkerClock;
-use sandbox_snapshotter::model::named::answer::Entry;
+use sandbox_snapshotter::cloudflare::workspace_store::SqlWorkspaceStore;
+use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
 use sandbox_snapshotter::model::named::{State, Transition};
 use sandbox_snapshotter::model::{Code, Timestamp};
-use sandbox_snapshotter::ports::{Clock, Home, Index, Ledger};
+use sandbox_snapshotter::ports::{Clock, DirectoryStore, Ledger, WorkspaceStore};
 use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 
 use crate::storage::Object;
 use crate::suite::Case;
-use crate::suite::home::{address, in_full, plain, transition};
-use crate::suite::index::{entry, name};
-use crate::suite::ledger::rows::{minute, ready};
+use crate::suite::directory_store::{entry, name};
+use crate::suite::ledger::rows::{minute_after_start, ready};
+use crate::suite::workspace_store::{address, full_record, minimal_record, transition};
 
 pub fn cases() -> Vec<Case<Object>> {
     vec![
@@ -37,11 +37,11 @@ pub fn cases() -> Vec<Case<Object>> {
 
 fn what_was_kept_is_there_when_it_is_opened_again(object: &Object) {
     let home = object.home();
-    home.put_named(&in_full()).unwrap();
-    home.set_alarm(Some(minute(1))).unwrap();
+    home.put_record(&full_record()).unwrap();
+    home.set_alarm(Some(minute_after_start(1))).unwrap();
     let reopened = object.home();
-    assert_eq!(reopened.named().unwrap(), Some(in_full()));
-    assert_eq!(reopened.alarm().unwrap(), Some(minute(1)));
+    assert_eq!(reopened.record().unwrap(), Some(full_record()));
+    assert_eq!(reopened.alarm().unwrap(), Some(minute_after_start(1)));
 }
 
 async fn the_platform_has_the_alarm_that_the_home_has(object: &Object) {
@@ -51,33 +51,33 @@ async fn the_platform_has_the_alarm_that_the_home_has(object: &Object) {
         home.set_alarm(at).unwrap();
         assert_eq!(object.alarm().await, at.map(Timestamp::as_millis));
     }
-    home.set_alarm(Some(Timestamp::LAST)).unwrap();
+    home.set_alarm(Some(Timestamp::MAX)).unwrap();
     assert!(object.alarm().await > Some(soon.as_millis()), "it is the latest that the platform takes");
 }
 
 fn a_storage_of_a_later_version_is_refused_and_left_as_it_is(object: &Object) {
-    object.home().put_named(&plain()).unwrap();
-    object.run("UPDATE schema SET version = 2; ALTER TABLE home RENAME TO place");
+    object.home().put_record(&minimal_record()).unwrap();
+    object.run("UPDATE schema SET version = 3; ALTER TABLE home RENAME TO place");
     let before = object.contents();
-    let error = SqlHome::open(&object.0).err().unwrap();
+    let error = SqlWorkspaceStore::open(&object.0).err().unwrap();
     assert_eq!(error.code(), Code::LedgerTooNew);
-    assert!(error.message().contains("version 2") && error.message().contains("up to 1"), "{}", error.message());
+    assert!(error.message().contains("version 3") && error.message().contains("up to 2"), "{}", error.message());
     assert_eq!(object.contents(), before);
 }
 
 fn what_is_of_another_kind_is_refused(object: &Object) {
     SqlLedger::open(&object.0).unwrap().put_snapshot(&ready(1)).unwrap();
     let before = object.contents();
-    assert_eq!(SqlHome::open(&object.0).err().unwrap().code(), Code::LedgerTooNew);
-    assert_eq!(SqlIndex::open(&object.0).err().unwrap().code(), Code::LedgerTooNew);
+    assert_eq!(SqlWorkspaceStore::open(&object.0).err().unwrap().code(), Code::LedgerTooNew);
+    assert_eq!(SqlDirectoryStore::open(&object.0).err().unwrap().code(), Code::LedgerTooNew);
     assert_eq!(object.contents(), before);
 }
 
 fn a_record_that_cant_be_read_is_named_without_what_is_in_it(object: &Object) {
     let home = object.home();
-    home.put_named(&in_full()).unwrap();
+    home.put_record(&full_record()).unwrap();
     object.run("UPDATE home SET record = json_set(record, '$.state', 'secret')");
-    let error = home.named().unwrap_err();
+    let error = home.record().unwrap_err();
     assert_eq!(error.code(), Code::LedgerCorrupt);
     assert!(error.message().contains("\"home\" of the table home"), "{}", error.message());
     assert!(!format!("{error:?}").contains("secret"), "{error:?}");
@@ -93,8 +93,11 @@ fn a_transition_is_a_line_of_the_log(object: &Object) {
         kept.borrow_mut().push(line.as_string().unwrap());
     });
     Reflect::set(&console, &"log".into(), keep.as_ref()).unwrap();
-    home.log(&address(), &transition());
-    home.log(&address(), &Transition { from: None, to: State::Provisioning, at: minute(0), cause: "create".into() });
+    home.log_transition(&address(), &transition());
+    home.log_transition(
+        &address(),
+        &Transition { from: None, to: State::Provisioning, at: minute_after_start(0), cause: "create".into() },
+    );
     Reflect::set(&console, &"log".into(), &before).unwrap();
     let lines: Vec<Value> = lines.borrow().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     let line = json!({ "event": "workspace.transition", "tenant": "Tenant-1", "name": "it_s.a-name" });
@@ -116,27 +119,28 @@ fn a_transition_is_a_line_of_the_log(object: &Object) {
 
 fn a_page_of_names_is_found_by_its_index_without_sorting(object: &Object) {
     let index = object.index();
-    assert_eq!(index.plan_of_page().unwrap(), "SEARCH entries USING INDEX entries_listed (name>? AND name<?)");
+    assert_eq!(index.page_query_plan().unwrap(), "SEARCH entries USING INDEX entries_listed (name>? AND name<?)");
 }
 
 fn a_page_of_names_passes_over_what_is_gone(object: &Object) {
     let index = object.index();
     for number in 0..1000 {
         let state = if number % 10 == 5 { State::Active } else { State::Deleted };
-        index.put_entry(&Entry { state, ..entry(&format!("a{number:03}")) }).unwrap();
+        index.put_entry(&WorkspaceEntry { state, ..entry(&format!("a{number:03}")) }).unwrap();
     }
     let listed = |after: &str, prefix| index.entries(Some(&name(after)), prefix, 2).unwrap();
-    let names = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>();
+    let names =
+        |entries: Vec<WorkspaceEntry>| entries.into_iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>();
     assert_eq!(names(listed("a500", None)), ["a505", "a515"]);
     assert_eq!(names(listed("a", Some("a99"))), ["a995"]);
 }
 
 impl Object {
-    fn home(&self) -> SqlHome {
-        SqlHome::open(&self.0).unwrap()
+    fn home(&self) -> SqlWorkspaceStore {
+        SqlWorkspaceStore::open(&self.0).unwrap()
     }
 
-    fn index(&self) -> SqlIndex {
-        SqlIndex::open(&self.0).unwrap()
+    fn index(&self) -> SqlDirectoryStore {
+        SqlDirectoryStore::open(&self.0).unwrap()
     }
 }

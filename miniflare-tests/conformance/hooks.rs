@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::future::join;
-use sandbox_snapshotter::model::named::Stamp;
+use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::{Directory, SandboxId, Status};
 use sandbox_snapshotter::ports::{Clock, Sandboxes};
 
 use crate::real::Real;
 use crate::suite::Case;
-use crate::suite::inside::{hook, stamped};
+use crate::suite::container::{hook, put_first_marker};
 use crate::suite::sandboxes::state;
-use crate::suite::world::{World, workspace};
+use crate::suite::world::{World, work_dir};
 
 pub fn cases() -> Vec<Case<Real>> {
     vec![
@@ -48,7 +48,7 @@ async fn both_streams_of_a_hook_are_kept_in_their_order(real: &Real) {
 async fn a_hook_runs_in_its_directory_with_nothing_to_read(real: &Real) {
     let sandbox = Sandbox::of(real).await;
     let path = "/workspace/it's \"here\" $x";
-    real.writes(&sandbox.id, "/workspace/make", "").await;
+    real.write_file(&sandbox.id, "/workspace/make", "").await;
     assert!(sandbox.runs(r#"mkdir "it's \"here\" \$x""#).await.ok);
     let dir = Directory::parse(path).unwrap();
     let ran = real
@@ -73,7 +73,7 @@ async fn a_hook_sees_the_variables_that_were_set_and_none_of_ours(real: &Real) {
         [("TOKEN", "it's \"secret\"\n$x 🗂"), ("EMPTY", ""), ("t", "1"), ("now", "2"), ("stamp", "3"), ("run", "4")]
             .map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
     real.sandboxes().set_env(&id, &BTreeMap::from(env.clone())).await.unwrap();
-    let sandbox = Sandbox { real, stamp: stamped(real, &id).await, id };
+    let sandbox = Sandbox { real, stamp: put_first_marker(real, &id).await, id };
     for (name, value) in &env {
         let run = sandbox.runs(&format!("printf %s \"${{{name}-unset}}\"")).await;
         assert_eq!(Some(&run.output), value.as_ref(), "{name}");
@@ -95,13 +95,13 @@ async fn a_command_is_one_text_whatever_is_in_it(real: &Real) {
 
 async fn a_hook_of_another_container_does_nothing(real: &Real) {
     let sandbox = Sandbox::of(real).await;
-    let other = Stamp::Ready("another".into());
+    let other = ContainerMarker::Ready("another".into());
     let ran = real
         .sandboxes()
-        .run_hook(&sandbox.id, &other, &workspace(), "x", &hook("touch done", 5), &BTreeMap::new())
+        .run_hook(&sandbox.id, &other, &work_dir(), "x", &hook("touch done", 5), &BTreeMap::new())
         .await;
     assert_eq!(ran, Ok(None));
-    assert_eq!(real.reads(&sandbox.id, "/workspace/done").await, None);
+    assert_eq!(real.read_file(&sandbox.id, "/workspace/done").await, None);
 }
 
 async fn a_hook_is_killed_when_its_time_is_over(real: &Real) {
@@ -161,9 +161,9 @@ async fn a_process_that_is_left_behind_holds_nothing_up_and_lives_on(real: &Real
         let run = sandbox.runs(&format!("rm -f go outcome; seq 1 3000; {start} echo last")).await;
         assert!(run.ok && run.output.starts_with("1\n2\n") && run.output.ends_with("\nlast\n"), "{run:?}");
         assert!(real.clock().now().millis_since(before) < 10_000, "{number} was not waited for");
-        real.writes(&sandbox.id, "/workspace/go", "").await;
+        real.write_file(&sandbox.id, "/workspace/go", "").await;
         let outcome = eventually(real, async || {
-            real.reads(&sandbox.id, "/workspace/outcome").await.filter(|outcome| !outcome.is_empty())
+            real.read_file(&sandbox.id, "/workspace/outcome").await.filter(|outcome| !outcome.is_empty())
         });
         assert_eq!(outcome.await, "0\n", "{number} was not broken");
     }
@@ -190,9 +190,9 @@ async fn two_hooks_run_at_once(real: &Real) {
 
 async fn a_container_that_may_be_idle_for_a_second_goes_to_sleep(real: &Real) {
     let id = real.sandbox("agent");
-    real.sandboxes().keep_awake(&id, None).await.unwrap();
-    real.writes(&id, "/workspace/file", "content").await;
-    real.sandboxes().keep_awake(&id, Some(1)).await.unwrap();
+    real.sandboxes().set_idle_timeout(&id, None).await.unwrap();
+    real.write_file(&id, "/workspace/file", "content").await;
+    real.sandboxes().set_idle_timeout(&id, Some(1)).await.unwrap();
     eventually(real, async || (state(real, &id).await.status == Status::Down).then_some(())).await;
 }
 
@@ -200,13 +200,13 @@ async fn a_container_that_may_be_idle_for_a_second_goes_to_sleep(real: &Real) {
 struct Sandbox<'a> {
     real: &'a Real,
     id: SandboxId,
-    stamp: Stamp,
+    stamp: ContainerMarker,
 }
 
 impl<'a> Sandbox<'a> {
     async fn of(real: &'a Real) -> Self {
         let id = real.sandbox("agent");
-        Self { real, stamp: stamped(real, &id).await, id }
+        Self { real, stamp: put_first_marker(real, &id).await, id }
     }
 
     async fn runs(&self, command: &str) -> HookRun {
@@ -218,7 +218,7 @@ impl<'a> Sandbox<'a> {
         let ran = self
             .real
             .sandboxes()
-            .run_hook(&self.id, &self.stamp, &workspace(), "afterStart", &hook, &BTreeMap::new())
+            .run_hook(&self.id, &self.stamp, &work_dir(), "afterStart", &hook, &BTreeMap::new())
             .await;
         ran.unwrap().unwrap()
     }

@@ -17,16 +17,16 @@ mod storage;
 
 use std::panic;
 
-use sandbox_snapshotter::cloudflare::home::SqlHome;
-use sandbox_snapshotter::cloudflare::index::SqlIndex;
+use sandbox_snapshotter::cloudflare::directory_store::SqlDirectoryStore;
 use sandbox_snapshotter::cloudflare::ledger::SqlLedger;
+use sandbox_snapshotter::cloudflare::workspace_store::SqlWorkspaceStore;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
 use self::real::Real;
 use self::storage::Object;
-use self::suite::{Case, backups, home, index, ledger, runtime, sandboxes, workspaces};
+use self::suite::{Case, backups, directory_store, ledger, runtime, sandbox_ledgers, sandboxes, workspace_store};
 
 #[wasm_bindgen]
 extern "C" {
@@ -41,13 +41,13 @@ pub fn cases() -> String {
     json!({
         "ledger": names(&ledger::cases::<SqlLedger>()),
         "storage": names(&storage::cases()),
-        "home": names(&home::cases::<SqlHome>()),
-        "index": names(&index::cases::<SqlIndex>()),
+        "home": names(&workspace_store::cases::<SqlWorkspaceStore>()),
+        "index": names(&directory_store::cases::<SqlDirectoryStore>()),
         "homes": names(&homes::cases()),
         "sandboxes": names(&sandboxes::cases::<Real>()),
         "hooks": names(&hooks::cases()),
         "backups": names(&backups::cases::<Real>()),
-        "workspaces": names(&workspaces::cases::<Real>()),
+        "workspaces": names(&sandbox_ledgers::cases::<Real>()),
         "bucket": names(&bucket::cases()),
         "runtime": names(&runtime::cases::<Real>()),
     })
@@ -61,13 +61,13 @@ pub async fn run(subject: String, name: String, ctx: JsValue, env: Env) {
     match subject.as_str() {
         "ledger" => play(&ledger::cases(), &name, &SqlLedger::open(&ctx).unwrap()).await,
         "storage" => play(&storage::cases(), &name, &Object(ctx)).await,
-        "home" => play(&home::cases(), &name, &SqlHome::open(&ctx).unwrap()).await,
-        "index" => play(&index::cases(), &name, &SqlIndex::open(&ctx).unwrap()).await,
+        "home" => play(&workspace_store::cases(), &name, &SqlWorkspaceStore::open(&ctx).unwrap()).await,
+        "index" => play(&directory_store::cases(), &name, &SqlDirectoryStore::open(&ctx).unwrap()).await,
         "homes" => play(&homes::cases(), &name, &Object(ctx)).await,
         "sandboxes" => play(&sandboxes::cases(), &name, &Real::new(env, ctx)).await,
         "hooks" => play(&hooks::cases(), &name, &Real::new(env, ctx)).await,
         "backups" => play(&backups::cases(), &name, &Real::new(env, ctx)).await,
-        "workspaces" => play(&workspaces::cases(), &name, &Real::new(env, ctx)).await,
+        "workspaces" => play(&sandbox_ledgers::cases(), &name, &Real::new(env, ctx)).await,
         "bucket" => play(&bucket::cases(), &name, &Real::new(env, ctx)).await,
         "runtime" => play(&runtime::cases(), &name, &Real::new(env, ctx)).await,
         _ => panic!("there is no subject {subject}"),

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::cloudflare::deployment::Platform;
+use sandbox_snapshotter::cloudflare::deployment::WorkerPorts;
 use sandbox_snapshotter::cloudflare::stub;
 use sandbox_snapshotter::cloudflare::value::from_js;
 use sandbox_snapshotter::cloudflare::{Deployment, WorkspaceObjects};
 use sandbox_snapshotter::model::{Failure, SandboxId, ShortId, SnapshotId};
-use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, Ports, Sandboxes, Workspaces};
+use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, Ports, SandboxLedgerClient, Sandboxes};
 use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
 use worker::{Bucket, Env, ObjectNamespace};
@@ -15,7 +15,7 @@ use worker::{Bucket, Env, ObjectNamespace};
 use crate::suite::world::World;
 
 pub struct Real {
-    platform: Rc<Platform>,
+    platform: Rc<WorkerPorts>,
     env: Env,
     namespace: ObjectNamespace,
     bucket: Bucket,
@@ -25,8 +25,8 @@ pub struct Real {
 
 impl Real {
     pub fn new(env: Env, ctx: JsValue) -> Self {
-        let platform = Rc::clone(Deployment::open(&env, ctx).unwrap().platform());
-        let case = ShortId::draw(&platform.entropy().bytes().unwrap()).unwrap();
+        let platform = Rc::clone(Deployment::open(&env, ctx).unwrap().ports());
+        let case = ShortId::from_random(&platform.entropy().random_bytes().unwrap()).unwrap();
         Self {
             platform,
             namespace: env.durable_object("Sandbox").unwrap(),
@@ -44,11 +44,12 @@ impl Real {
     /// Has the workspace of a sandbox carry an operation out.
     async fn perform(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Value {
         let workspaces = WorkspaceObjects::open(&self.env).unwrap();
-        workspaces.perform(id, operation, arguments, &JsValue::UNDEFINED).await.unwrap().read().unwrap()
+        workspaces.call(id, operation, arguments, &JsValue::UNDEFINED).await.unwrap().parse().unwrap()
     }
 
     async fn call(&self, id: &SandboxId, method: &str, arguments: &[Value]) -> Result<Value, Failure> {
-        let answer = stub::call(&stub::of(&self.namespace, id.as_str())?, method, &stub::list(arguments)?).await?;
+        let answer =
+            stub::call(&stub::get(&self.namespace, id.as_str())?, method, &stub::js_arguments(arguments)?).await?;
         Ok(from_js(&answer).unwrap())
     }
 }
@@ -62,7 +63,7 @@ impl World for Real {
         self.platform.backups().unwrap()
     }
 
-    fn workspaces(&self) -> impl Workspaces {
+    fn sandbox_ledgers(&self) -> impl SandboxLedgerClient {
         WorkspaceObjects::open(&self.env).unwrap()
     }
 
@@ -78,23 +79,23 @@ impl World for Real {
         SandboxId::parse(&format!("{name}-{}", self.case.as_str())).unwrap()
     }
 
-    async fn writes(&self, id: &SandboxId, path: &str, content: &str) {
+    async fn write_file(&self, id: &SandboxId, path: &str, content: &str) {
         let parent = path.rsplit_once('/').map_or("/", |(parent, _)| parent);
         self.call(id, "mkdir", &[json!(parent), json!({ "recursive": true })]).await.unwrap();
         self.call(id, "writeFile", &[json!(path), json!(content)]).await.unwrap();
     }
 
-    async fn links(&self, id: &SandboxId, path: &str) {
+    async fn create_symlink(&self, id: &SandboxId, path: &str) {
         self.call(id, "exec", &[json!(format!("ln -s /tmp '{path}'"))]).await.unwrap();
     }
 
-    async fn ignores(&self, id: &SandboxId, paths: &[&str]) {
+    async fn git_ignore(&self, id: &SandboxId, paths: &[&str]) {
         let command = format!("cd /workspace && git init -q && printf '/%s\\n' {} > .gitignore", paths.join(" "));
         let ran = self.call(id, "exec", &[json!(command)]).await.unwrap();
         assert_eq!(ran["exitCode"], json!(0), "{ran}");
     }
 
-    async fn reads(&self, id: &SandboxId, path: &str) -> Option<String> {
+    async fn read_file(&self, id: &SandboxId, path: &str) -> Option<String> {
         match self.call(id, "readFile", &[json!(path)]).await {
             Ok(file) => Some(file["content"].as_str().unwrap().to_owned()),
             Err(failure) => {
@@ -104,12 +105,12 @@ impl World for Real {
         }
     }
 
-    async fn loses(&self, key: &str) {
+    async fn delete_object(&self, key: &str) {
         self.bucket.delete(key).await.unwrap();
     }
 
-    async fn minted(&self, id: &SandboxId) -> SnapshotId {
-        self.writes(id, "/workspace/file", "first").await;
+    async fn mint_snapshot_id(&self, id: &SandboxId) -> SnapshotId {
+        self.write_file(id, "/workspace/file", "first").await;
         let taken = self.perform(id, "snapshot", &json!({ "sandboxId": id })).await;
         self.perform(id, "delete", &json!({ "ref": taken })).await;
         serde_json::from_value(taken["ref"]["snapshotId"].clone()).unwrap()

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::cloudflare::ledger::SqlLedger;
 use sandbox_snapshotter::cloudflare::runtime::WorkerClock;
-use sandbox_snapshotter::model::record::{RequestRecord, SnapshotRecord, WorkspaceRecord};
+use sandbox_snapshotter::model::record::{IdempotencyRecord, SnapshotRecord, WorkspaceRecord};
 use sandbox_snapshotter::model::{Code, Timestamp};
 use sandbox_snapshotter::ports::{Clock, Ledger};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use worker::worker_sys::DurableObjectState;
 use worker::{State, Storage};
 
 use crate::suite::Case;
-use crate::suite::ledger::rows::{deleted, minute, ready, snapshot_id, workspace};
+use crate::suite::ledger::rows::{deleted, minute_after_start, ready, snapshot_id, workspace};
 
 /// A database that the release of version 1 has written.
 const VERSION_1: &str = include_str!("version-1.sql");
@@ -39,18 +39,18 @@ pub fn cases() -> Vec<Case<Object>> {
 fn what_was_kept_is_there_when_it_is_opened_again(object: &Object) {
     let ledger = object.open();
     ledger.put_snapshot(&ready(1)).unwrap();
-    ledger.set_alarm(Some(minute(1))).unwrap();
+    ledger.set_alarm(Some(minute_after_start(1))).unwrap();
     let reopened = object.open();
     assert_eq!(reopened.snapshot(&snapshot_id(1)).unwrap(), Some(ready(1)));
-    assert_eq!(reopened.alarm().unwrap(), Some(minute(1)));
+    assert_eq!(reopened.alarm().unwrap(), Some(minute_after_start(1)));
 }
 
 fn what_is_only_asked_makes_no_tables(object: &Object) {
     let ledger = object.open();
-    ledger.page(None, None, 10).unwrap();
-    ledger.unfinished().unwrap();
+    ledger.snapshot_page(None, None, 10).unwrap();
+    ledger.unfinished_snapshots().unwrap();
     ledger.set_alarm(None).unwrap();
-    assert!(!ledger.forget_deleted(Timestamp::LAST).unwrap());
+    assert!(!ledger.delete_tombstones(Timestamp::MAX).unwrap());
     assert!(object.schema().is_empty());
 }
 
@@ -59,9 +59,9 @@ fn a_workspace_alone_makes_no_tables_and_is_there_when_they_are_made(object: &Ob
     ledger.put_workspace(&workspace()).unwrap();
     assert!(object.schema().is_empty());
     assert_eq!(object.open().workspace().unwrap(), Some(workspace()));
-    ledger.set_alarm(Some(minute(1))).unwrap();
+    ledger.set_alarm(Some(minute_after_start(1))).unwrap();
     assert_eq!(object.open().workspace().unwrap(), Some(workspace()));
-    let later = WorkspaceRecord { retired_at: Some(minute(1)), ..workspace() };
+    let later = WorkspaceRecord { decommissioned_at: Some(minute_after_start(1)), ..workspace() };
     ledger.put_workspace(&later).unwrap();
     assert_eq!(object.open().workspace().unwrap(), Some(later));
 }
@@ -73,7 +73,7 @@ async fn the_platform_has_the_alarm_that_the_ledger_has(object: &Object) {
         ledger.set_alarm(at).unwrap();
         assert_eq!(object.alarm().await, at.map(Timestamp::as_millis));
     }
-    ledger.set_alarm(Some(Timestamp::LAST)).unwrap();
+    ledger.set_alarm(Some(Timestamp::MAX)).unwrap();
     assert!(
         object.alarm().await > Some(soon.as_millis()),
         "the platform takes none so late, but the latest that it can"
@@ -83,7 +83,7 @@ async fn the_platform_has_the_alarm_that_the_ledger_has(object: &Object) {
 fn a_page_is_found_by_its_index_among_a_thousand_snapshots(object: &Object) {
     let ledger = object.with_a_thousand_snapshots();
     assert_eq!(
-        ledger.plan_of_page(false).unwrap(),
+        ledger.page_query_plan(false).unwrap(),
         "SEARCH snapshots USING INDEX snapshots_by_age ((created_at,snapshot_id)<(?,?))"
     );
 }
@@ -91,7 +91,7 @@ fn a_page_is_found_by_its_index_among_a_thousand_snapshots(object: &Object) {
 fn a_page_of_a_prefix_is_found_by_the_index_of_labels(object: &Object) {
     let ledger = object.with_a_thousand_snapshots();
     assert_eq!(
-        ledger.plan_of_page(true).unwrap(),
+        ledger.page_query_plan(true).unwrap(),
         "SEARCH snapshots USING INDEX snapshots_by_label (label>? AND label<?)\nUSE TEMP B-TREE FOR ORDER BY"
     );
 }
@@ -104,17 +104,17 @@ fn a_database_of_version_1_is_brought_to_this_version_with_all_that_is_in_it(obj
     };
     assert_eq!(ledger.workspace().unwrap().unwrap().policy.expiration_seconds, 3600);
     assert_eq!(ledger.alarm().unwrap(), Some(Timestamp::from_millis(1_795_143_600_000)));
-    assert_eq!(labels(ledger.page(None, None, 10).unwrap()), ["making", "ready"]);
-    assert_eq!(labels(ledger.page(None, Some("r"), 10).unwrap()), ["ready"]);
-    assert_eq!(labels(ledger.unfinished().unwrap()), ["making"]);
-    assert_eq!(labels(ledger.expiring(Timestamp::from_millis(1_795_143_600_000), 10).unwrap()), ["ready"]);
+    assert_eq!(labels(ledger.snapshot_page(None, None, 10).unwrap()), ["making", "ready"]);
+    assert_eq!(labels(ledger.snapshot_page(None, Some("r"), 10).unwrap()), ["ready"]);
+    assert_eq!(labels(ledger.unfinished_snapshots().unwrap()), ["making"]);
+    assert_eq!(labels(ledger.expiring_snapshots(Timestamp::from_millis(1_795_143_600_000), 10).unwrap()), ["ready"]);
     assert!(ledger.snapshot(&snapshot_id(3)).unwrap().is_some());
-    assert!(!ledger.forget_deleted(Timestamp::LAST).unwrap());
+    assert!(!ledger.delete_tombstones(Timestamp::MAX).unwrap());
     assert!(ledger.snapshot(&snapshot_id(3)).unwrap().is_none());
-    assert_eq!(ledger.derived_from(&[snapshot_id(1)]).unwrap(), ledger.unsettled().unwrap());
-    assert_eq!(ledger.unsettled().unwrap().len(), 1);
-    assert_eq!(ledger.unanswered().unwrap().len(), 1);
-    assert!(matches!(ledger.request("answered").unwrap(), Some(RequestRecord { answer: Some(_), .. })));
+    assert_eq!(ledger.derived_from(&[snapshot_id(1)]).unwrap(), ledger.unfinished_sandboxes().unwrap());
+    assert_eq!(ledger.unfinished_sandboxes().unwrap().len(), 1);
+    assert_eq!(ledger.unanswered_calls().unwrap().len(), 1);
+    assert!(matches!(ledger.idempotency_record("answered").unwrap(), Some(IdempotencyRecord { answer: Some(_), .. })));
     assert_eq!(ledger.releases().unwrap().len(), 1);
 }
 
@@ -131,11 +131,11 @@ fn a_database_of_version_1_becomes_what_a_new_one_is(object: &Object) {
 
 fn a_database_of_a_later_version_is_refused_and_left_as_it_is(object: &Object) {
     object.open().put_snapshot(&ready(1)).unwrap();
-    object.run("UPDATE schema SET version = 3; DROP TABLE releases; ALTER TABLE requests RENAME TO calls");
+    object.run("UPDATE schema SET version = 4; DROP TABLE releases; ALTER TABLE requests RENAME TO calls");
     let before = object.contents();
     let error = SqlLedger::open(&object.0).err().unwrap();
     assert_eq!(error.code(), Code::LedgerTooNew);
-    assert!(error.message().contains("version 3") && error.message().contains("up to 2"), "{}", error.message());
+    assert!(error.message().contains("version 4") && error.message().contains("up to 3"), "{}", error.message());
     assert!(error.remediation().contains("Deploy the release that wrote it, or a later one."));
     assert_eq!(object.contents(), before);
 }
@@ -153,7 +153,7 @@ fn a_row_that_cant_be_read_is_named_without_what_is_in_it(object: &Object) {
     ledger.put_snapshot(&ready(1)).unwrap();
     object.run("UPDATE snapshots SET record = json_set(record, '$.label', ' it is secret')");
     let error = ledger.snapshot(&snapshot_id(1)).unwrap_err();
-    assert_eq!((error.code(), error.retryable()), (Code::LedgerCorrupt, false));
+    assert_eq!((error.code(), error.is_retryable()), (Code::LedgerCorrupt, false));
     assert!(error.message().contains("\"snap-0000000000000001\" of the table snapshots"), "{}", error.message());
     assert!(!format!("{error:?}").contains("secret"), "{error:?}");
 }
@@ -164,7 +164,7 @@ fn a_refused_statement_is_the_cause_of_the_failure(object: &Object) {
     let taker = SnapshotRecord { label: ready(1).label, ..ready(2) };
     let error = ledger.put_snapshot(&taker).unwrap_err();
     assert!(error.cause().unwrap().message.contains("UNIQUE constraint failed: snapshots.label"), "{error:?}");
-    ledger.put_snapshot(&SnapshotRecord { label: ready(1).label, ..deleted(2, minute(1)) }).unwrap();
+    ledger.put_snapshot(&SnapshotRecord { label: ready(1).label, ..deleted(2, minute_after_start(1)) }).unwrap();
 }
 
 impl Object {

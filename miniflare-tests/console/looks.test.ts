@@ -44,12 +44,12 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
     await tab.node('Snapshot tests are green').click();
     await tab.details.getByText('How it was captured and stored').click();
   },
-  async 'a snapshot that is held'(tab) {
+  async 'a snapshot that is needed'(tab) {
     await tab.sandbox(showcase.origin);
     await tab.node('Snapshot tests are green').click();
     await tab.button('Delete…').click();
     await tab.button('Delete').click();
-    await tab.failure('SNAPSHOT_HELD');
+    await tab.failure('SNAPSHOT_HAS_DEPENDENTS');
   },
   async 'the form of a snapshot'(tab) {
     await tab.visit(`#/sandboxes/${showcase.origin}?sandbox=${showcase.origin}`);

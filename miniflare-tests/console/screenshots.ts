@@ -69,8 +69,8 @@ async function others(phone: Tab) {
   await tab.node('Snapshot base image').click();
   await tab.button('Delete…').click();
   await tab.dialog.getByRole('button', { name: 'Delete' }).click();
-  await tab.failure('SNAPSHOT_HELD');
-  await tab.page.screenshot({ path: `${folder}/held.png` });
+  await tab.failure('SNAPSHOT_HAS_DEPENDENTS');
+  await tab.page.screenshot({ path: `${folder}/needed.png` });
   await tab.button('Cancel').click();
   await tab.button('Verify').click();
   await tab.page.getByText('Everything that').waitFor();

@@ -127,16 +127,16 @@ describe('a snapshot', () => {
   });
 
   test('that others need goes only by a second, explicit yes', async () => {
-    const holder = (await stage.world.branch(base)).ref.sandboxId;
+    const dependent = (await stage.world.branch(base)).ref.sandboxId;
     await using tab = await atBase();
     const calls = sent(tab, 'delete');
     await tab.button('Delete…').click();
-    assert.equal(await tab.dialog.getByRole('list', { name: 'Holders' }).innerText(), holder);
+    assert.equal(await tab.dialog.getByRole('list', { name: 'Dependents' }).innerText(), dependent);
     assert.equal(await tab.field('Delete it all the same').count(), 0);
     await tab.button('Delete').click();
-    const failure = await tab.failure('SNAPSHOT_HELD');
-    assert.ok(failure.includes(holder), failure);
-    assert.match(failure, /holds it until it has a snapshot of its own/);
+    const failure = await tab.failure('SNAPSHOT_HAS_DEPENDENTS');
+    assert.ok(failure.includes(dependent), failure);
+    assert.match(failure, /needs it until it has a snapshot of its own/);
     await tab.field('Delete it all the same').check();
     await tab.button('Delete by force').click();
     await tab.told('was deleted');

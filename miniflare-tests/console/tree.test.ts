@@ -33,7 +33,7 @@ function generation(at: number): TreeSandbox {
     label: `before the upgrade, number ${at}`,
     state: 'ready',
     pinned: true,
-    holders: [`agent-${at + 1}`],
+    dependents: [`agent-${at + 1}`],
     sizeBytes: 123_456,
     createdAt: '2026-11-20T12:00:00Z',
     expiresAt: new Date(Date.now() + 3 * 86_400_000).toISOString(),
@@ -77,7 +77,7 @@ describe('the tree', () => {
         '- tree "Lineage":',
         '  - treeitem "Sandbox agent here running" [expanded] [level=1] [selected]',
         '  - treeitem "Snapshot later expires in 23 h 8.2 kB" [level=2]',
-        '  - treeitem "Snapshot base pinned held by 1 8.2 kB" [expanded] [level=2]',
+        '  - treeitem "Snapshot base pinned needed by 1 8.2 kB" [expanded] [level=2]',
         `  - treeitem "Sandbox ${branch} running branched" [level=3]`,
       ].join('\n'),
     );
@@ -279,12 +279,12 @@ test('a lineage of five hundred sandboxes is shown whole, and its last one is a 
     label: 'base',
     state: 'ready',
     pinned: false,
-    holders: [],
+    dependents: [],
     derived,
   } as const;
   await using tab = await stage.signedIn();
   await pretend(tab, {
-    root: { sandboxId: 'agent', snapshots: [{ ...snapshot, holders: [] }] },
+    root: { sandboxId: 'agent', snapshots: [{ ...snapshot, dependents: [] }] },
     sandboxes: 500,
     truncated: false,
   });

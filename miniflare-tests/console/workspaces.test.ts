@@ -181,14 +181,14 @@ describe('a workspace', () => {
     const desk = stage.world.workspace('desk', 'ends');
     await desk.exec('echo work >file');
     const snapshot = await stage.world.snapshot(await desk.sandboxId());
-    const holder = (await stage.world.branch(snapshot)).ref.sandboxId;
+    const dependent = (await stage.world.branch(snapshot)).ref.sandboxId;
     await using tab = await stage.signedIn('#/workspaces/ends/desk');
     await tab.button('Delete desk…').click();
     assert.match(await tab.dialog.innerText(), /Removed, for good:.*Kept:.*that other sandboxes need/s);
     assert.ok(await tab.button('Delete the workspace').isDisabled());
     await tab.field('Type desk to go on').fill('desk');
     await tab.button('Delete the workspace').click();
-    assert.ok((await tab.told('desk was deleted')).includes(`1 snapshot stays, for ${holder}.`));
+    assert.ok((await tab.told('desk was deleted')).includes(`1 snapshot stays, for ${dependent}.`));
     await tab.page.getByText('There is no workspace yet.').waitFor();
   });
 

@@ -100,12 +100,12 @@ describe('a granted token', () => {
       assert.equal(isError, true, op);
       return (_meta as any)['sandbox-snapshotter/error'].code;
     };
-    for (const op of ['restore', 'branch', 'delete']) assert.equal(await code(op, { ref }), 'CROSS_SESSION');
+    for (const op of ['restore', 'branch', 'delete']) assert.equal(await code(op, { ref }), 'CROSS_LINEAGE');
     for (const op of ['snapshot', 'list', 'snapshot_list']) {
-      assert.equal(await code(op, { workspace }), 'CROSS_SESSION', op);
+      assert.equal(await code(op, { workspace }), 'CROSS_LINEAGE', op);
     }
     for (const op of ['snapshot_create', 'snapshot_restore', 'snapshot_diff']) {
-      assert.equal(await code(op, { name: 's1', workspace }), 'CROSS_SESSION', op);
+      assert.equal(await code(op, { name: 's1', workspace }), 'CROSS_LINEAGE', op);
     }
     assert.equal((await world.list('elsewhere')).snapshots.length, 1);
   });

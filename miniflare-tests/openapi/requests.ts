@@ -31,7 +31,7 @@ export interface Wrong {
 function values({ sandboxId, ref, snapshotId, cursor, backup }: Known): Allowed {
   return {
     sandboxId: [sandboxId],
-    session: [sandboxId],
+    lineageScope: [sandboxId],
     snapshotId: [snapshotId],
     currentSnapshotId: [snapshotId],
     ref: [ref],

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::join;
-use sandbox_snapshotter::client::{Client, Error, Result, Retry, Service};
+use sandbox_snapshotter::client::{Client, Error, Result, RetryPolicy, ServiceBinding};
 use sandbox_snapshotter::model::named::{Address, WorkspaceName};
 use sandbox_snapshotter::model::request::{CreateRequest, DeleteRequest, ListRequest};
 use sandbox_snapshotter::model::{Label, RestoreRequest, SandboxId, Selection, SnapshotRequest};
@@ -18,7 +18,7 @@ use worker::{Env, Fetcher};
 #[wasm_bindgen]
 pub async fn play(env: Env, what: String) -> std::result::Result<String, JsValue> {
     let (fetcher, token) = (env.service("SNAPSHOTTER")?, env.var("TOKEN")?.to_string());
-    let service = Service::new(fetcher.clone(), &token);
+    let service = ServiceBinding::new(fetcher.clone(), &token);
     let outcome = match what.as_str() {
         "take, restore, delete" => take_restore_delete(service).await,
         "read pages" => read_pages(service).await,
@@ -50,7 +50,7 @@ fn agent() -> Result<SandboxId> {
 }
 
 /// Takes a snapshot, restores it, and asks for it when it is deleted.
-async fn take_restore_delete(service: Service) -> Result<Value> {
+async fn take_restore_delete(service: ServiceBinding) -> Result<Value> {
     let client = Client::new(service);
     let label = Some(Label::parse("before")?);
     let taken = client.snapshot(&SnapshotRequest { label, ..SnapshotRequest::of(agent()?) }).await?;
@@ -65,7 +65,7 @@ async fn take_restore_delete(service: Service) -> Result<Value> {
 }
 
 /// Takes three snapshots, and reads them from pages of two.
-async fn read_pages(service: Service) -> Result<Value> {
+async fn read_pages(service: ServiceBinding) -> Result<Value> {
     let client = Client::new(service);
     for label in ["a", "b", "c"] {
         let label = Some(Label::parse(label)?);
@@ -76,34 +76,34 @@ async fn read_pages(service: Service) -> Result<Value> {
     Ok(json!(labels))
 }
 
-async fn make_workspace(service: Service) -> Result<Value> {
+async fn make_workspace(service: ServiceBinding) -> Result<Value> {
     let client = Client::new(service);
-    let address = Address::of(WorkspaceName::parse("work")?);
+    let address = Address::in_default_tenant(WorkspaceName::parse("work")?);
     let made = client.workspaces().create(&CreateRequest::of(address.clone())).await?;
     client.workspaces().delete(&address).await?;
-    Ok(json!(made.described.state))
+    Ok(json!(made.description.state))
 }
 
 async fn use_wrong_token(fetcher: Fetcher) -> Result<Value> {
-    let page = Client::new(Service::new(fetcher, "wrong")).list(&ListRequest::of(agent()?)).await?;
+    let page = Client::new(ServiceBinding::new(fetcher, "wrong")).list(&ListRequest::of(agent()?)).await?;
     Ok(json!(page))
 }
 
-async fn hang_up_before(service: Service) -> Result<Value> {
-    let client = Client::new(service.until(web_sys::AbortSignal::abort()));
+async fn hang_up_before(service: ServiceBinding) -> Result<Value> {
+    let client = Client::new(service.with_signal(web_sys::AbortSignal::abort()));
     Ok(json!(client.snapshot(&SnapshotRequest::of(agent()?)).await?))
 }
 
-async fn hang_up_meanwhile(service: Service) -> Result<Value> {
+async fn hang_up_meanwhile(service: ServiceBinding) -> Result<Value> {
     let Ok(controller) = AbortController::new() else { return Ok(Value::Null) };
-    let client = Client::new(service.until(controller.signal()));
+    let client = Client::new(service.with_signal(controller.signal()));
     let request = SnapshotRequest::of(agent()?);
     // The call is sent before the signal fires.
     let (outcome, ()) = join(client.snapshot(&request), async { controller.abort() }).await;
     Ok(json!(outcome?))
 }
 
-async fn wait_shortly(service: Service) -> Result<Value> {
-    let client = Client::new(service.within(Duration::from_millis(50))).retrying(Retry::NEVER);
+async fn wait_shortly(service: ServiceBinding) -> Result<Value> {
+    let client = Client::new(service.with_timeout(Duration::from_millis(50))).with_retry(RetryPolicy::NEVER);
     Ok(json!(client.snapshot(&SnapshotRequest::of(agent()?)).await?))
 }

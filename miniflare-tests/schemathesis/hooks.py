@@ -18,7 +18,7 @@ TOOLS = [{"name": "code", "snapshot": True, "sandboxId": SANDBOX}]
 # What a field may be, by its name; where an operation is named before it, in that one alone.
 VALUES = {
     "sandboxId": SANDBOX,
-    "session": SANDBOX,
+    "lineageScope": SANDBOX,
     "snapshotId": KNOWN["snapshotId"],
     "currentSnapshotId": KNOWN["snapshotId"],
     "ref": KNOWN["ref"],

@@ -179,7 +179,7 @@ for (const [what, reading] of Object.entries(READINGS)) {
       assert.equal(await model.run('cat src/app', second), 'better\n');
 
       // It wants to tidy up, is told what still needs the snapshot, sees to that, and can't go back to it from now on.
-      assert.match(await model.fails('workspace_delete', { ref: better }), /SNAPSHOT_HELD/);
+      assert.match(await model.fails('workspace_delete', { ref: better }), /SNAPSHOT_HAS_DEPENDENTS/);
       for (const workspace of [left, right]) await model.use('workspace_snapshot', { workspace });
       assert.match(await model.read('workspace_delete', { ref: better }), /^Deleted the snapshot snap-/);
       assert.match(await model.fails('workspace_restore', { ref: better }), /SNAPSHOT_NOT_FOUND/);

@@ -29,7 +29,7 @@ async function call(declared: object, op: string, args: object = {}) {
 async function refused(declared: object, op: string, args: object) {
   const { isError, _meta, content } = await call(declared, op, args);
   assert.equal(isError, true, `${op} is refused`);
-  assert.equal(_meta['sandbox-snapshotter/error'].code, 'CROSS_SESSION');
+  assert.equal(_meta['sandbox-snapshotter/error'].code, 'CROSS_LINEAGE');
   return content[0].text as string;
 }
 
@@ -83,7 +83,7 @@ test('the tools of a workspace reach what was made from it, and what was made fr
   const { checkpoints } = (await call(sandbox, 'snapshot_list', { workspace: grandchild })).structuredContent;
   assert.deepEqual(checkpoints, []);
   const kept = (await call(sandbox, 'delete', { ref: second }))._meta['sandbox-snapshotter/error'];
-  assert.equal(kept.code, 'SNAPSHOT_HELD', 'the grandchild needs it');
+  assert.equal(kept.code, 'SNAPSHOT_HAS_DEPENDENTS', 'the grandchild needs it');
 });
 
 test('a call of a tool that is made again with its key makes nothing twice', async () => {

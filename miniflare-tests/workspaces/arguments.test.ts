@@ -14,7 +14,7 @@ const SETTINGS = {
   dependsOn: { files: ['lock'], fingerprint: 'a', onMismatch: 'report', onImageChange: 'fail' },
   env: { NAME: 'value' },
 };
-const START = { onDiverged: 'keep', allowEmpty: true, acceptStale: true, expect: { lock: '0' } };
+const START = { onDiverged: 'adopt', allowEmpty: true, acceptStale: true, expect: { lock: '0' } };
 const MAKE = { name: 'new', dir: '/workspace', ...SETTINGS, idempotencyKey: 'key' };
 
 /** Arguments that each operation would take. */
@@ -52,7 +52,7 @@ const VALUES: Record<string, [unknown, string][]> = {
   limit: odd('INVALID_ARGUMENT', [0, -1, 1001, 1.5, '10']),
   prefix: odd('INVALID_ARGUMENT', [7, ['t']]),
   fingerprint: odd('INVALID_ARGUMENT', [7, '', 'x'.repeat(257)]),
-  onDiverged: odd('INVALID_ARGUMENT', ['', 'Keep', 'ask', 7, true]),
+  onDiverged: odd('INVALID_ARGUMENT', ['', 'Adopt', 'ask', 7, true]),
   expect: odd('INVALID_ARGUMENT', ['lock', 7, ['lock'], { lock: 7 }]),
   idempotencyKey: odd('INVALID_ARGUMENT', [7, '', 'x'.repeat(129), 'a\u0000']),
   retention: odd('INVALID_ARGUMENT', [7, { keep: 1 }, { keepLast: { count: 0 } }, { expirationSeconds: -1 }]),

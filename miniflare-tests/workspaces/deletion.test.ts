@@ -132,8 +132,8 @@ test('the sweep leaves what belongs to a workspace, and has nothing left to do',
   await deleted.create({ sourceWorkspace: forks[0]!.name });
   await deleted.delete();
   const objects = await world.objects();
-  const { swept, failed } = await world.rpc('sweep', { graceSeconds: 0 });
-  assert.deepEqual([swept, failed], [0, 0]);
+  const swept = await world.rpc('sweep', { graceSeconds: 0 });
+  assert.deepEqual([swept.deleted, swept.failed], [0, 0]);
   assert.deepEqual(await world.objects(), objects);
 });
 
@@ -141,8 +141,10 @@ describe('a snapshot that is still needed', () => {
   test('by a fork stays, is named, and goes when the fork has one of its own', async () => {
     const { snapshotId, forks } = await workspace.fork({ newName: `${workspace.name}-fork` });
     const { kept, removedSnapshots } = await workspace.delete();
-    const holder = forks[0]!.value!.sandboxId;
-    assert.deepEqual(kept, [{ snapshotId, originId: kept[0]!.originId, holders: [holder], pinned: false }]);
+    const dependent = forks[0]!.value!.sandboxId;
+    assert.deepEqual(kept, [
+      { snapshotId, originId: kept[0]!.originId, dependents: [dependent], pinned: false },
+    ]);
     assert.deepEqual([removedSnapshots, await stored()], [1, 1]);
     const fork = world.workspace(forks[0]!.name);
     await fork.stop();
@@ -175,7 +177,7 @@ describe('a snapshot that is still needed', () => {
   test('by a sandbox that was restored without a name stays', async () => {
     const { sandboxId } = (await world.restore(ref)).ref;
     const { kept } = await workspace.delete();
-    assert.deepEqual(kept[0]?.holders, [sandboxId]);
+    assert.deepEqual(kept[0]?.dependents, [sandboxId]);
     await world.snapshot(sandboxId);
     await until(async () => (await stored()) === 1);
   });

@@ -57,7 +57,7 @@ describe('a sandbox in which something was written', () => {
     for (const options of [{}, { onDiverged: 'fail' }]) {
       const error = await world.failure(workspace.start(options));
       assert.deepEqual([error.code, error.kind], ['WORKSPACE_DIVERGED', 'conflict']);
-      for (const word of ['save', 'keep', 'discard']) assert.ok(error.remediation?.includes(word));
+      for (const word of ['rescue', 'adopt', 'discard']) assert.ok(error.remediation?.includes(word));
     }
     const { state, problem } = await workspace.describe();
     assert.deepEqual([state, problem?.code], ['failed', 'WORKSPACE_DIVERGED']);
@@ -65,81 +65,81 @@ describe('a sandbox in which something was written', () => {
     assert.deepEqual(await workspace.snapshots(), [last]);
   });
 
-  test('goes on where the caller says keep, and is what it is started from then', async () => {
-    assert.equal((await workspace.start({ onDiverged: 'keep' })).how, 'kept');
+  test('goes on where the caller says adopt, and is what it is started from then', async () => {
+    assert.equal((await workspace.start({ onDiverged: 'adopt' })).how, 'adopted');
     assert.equal(await workspace.exec('cat *'), 'written\n');
-    assert.equal((await workspace.start()).how, 'alive');
+    assert.equal((await workspace.start()).how, 'running');
     await workspace.stop();
     await workspace.start();
     assert.equal(await workspace.exec('cat *'), 'written\n');
     assert.equal(await workspace.printsIn(last, 'cat *'), 'own\n');
   });
 
-  test('is saved where the caller says so, and the files before are back', async () => {
-    const { how, saved, restoredFrom } = await workspace.start({ onDiverged: 'save' });
+  test('is rescued where the caller says so, and the files before are back', async () => {
+    const { how, rescueSnapshotId, restoredFrom } = await workspace.start({ onDiverged: 'rescue' });
     assert.deepEqual([how, restoredFrom], ['restored', last]);
     assert.equal(await workspace.exec('cat *'), 'own\n');
-    assert.equal(await workspace.printsIn(saved!, 'cat *'), 'written\n');
+    assert.equal(await workspace.printsIn(rescueSnapshotId!, 'cat *'), 'written\n');
     await workspace.fallAsleep();
-    assert.equal((await workspace.start()).restoredFrom, last, 'never from what was saved aside');
+    assert.equal((await workspace.start()).restoredFrom, last, 'never from what was rescued');
   });
 
-  test('is saved once, where many callers say so at the same time', async () => {
+  test('is rescued once, where many callers say so at the same time', async () => {
     calls.reset();
-    const starts = Array.from({ length: 5 }, () => workspace.start({ onDiverged: 'save' }));
+    const starts = Array.from({ length: 5 }, () => workspace.start({ onDiverged: 'rescue' }));
     const answers = await Promise.all(starts);
-    assert.equal(new Set(answers.map(({ saved }) => saved)).size, 1);
+    assert.equal(new Set(answers.map(({ rescueSnapshotId }) => rescueSnapshotId)).size, 1);
     assert.equal(calls.count(isArchiving), 1);
   });
 
-  test('is saved when the workspace goes back', async () => {
+  test('is rescued when the workspace goes back', async () => {
     const before = await workspace.sandboxId();
     const { state } = await workspace.update({ currentSnapshotId: last });
     assert.equal(state, 'stopped');
     assert.ok(!world.running().includes(await world.hex(before)));
-    const [saved] = (await world.list(before)).snapshots;
-    assert.equal(await workspace.printsIn(saved!.snapshotId, 'cat *', before), 'written\n');
+    const [rescue] = (await world.list(before)).snapshots;
+    assert.equal(await workspace.printsIn(rescue!.snapshotId, 'cat *', before), 'written\n');
     await workspace.start();
     assert.equal(await workspace.exec('cat *'), 'own\n');
   });
 
   test('is discarded where the caller says so', async () => {
-    const { how, saved } = await workspace.start({ onDiverged: 'discard' });
-    assert.deepEqual([how, saved, calls.count(isArchiving)], ['restored', undefined, 1]);
+    const { how, rescueSnapshotId } = await workspace.start({ onDiverged: 'discard' });
+    assert.deepEqual([how, rescueSnapshotId, calls.count(isArchiving)], ['restored', undefined, 1]);
     assert.equal(await workspace.exec('cat *'), 'own\n');
   });
 
-  test('is saved by a stop, which keeps the last snapshot', async () => {
-    const { state, saved, lastSnapshot } = await workspace.stop();
+  test('is rescued by a stop, which keeps the last snapshot', async () => {
+    const { state, rescueSnapshotId, lastSnapshot } = await workspace.stop();
     assert.deepEqual([state, lastSnapshot?.id], ['stopped', last]);
     assert.equal(await workspace.isRunning(), false);
-    assert.equal(await workspace.printsIn(saved!, 'cat *'), 'written\n');
+    assert.equal(await workspace.printsIn(rescueSnapshotId!, 'cat *'), 'written\n');
     assert.equal((await workspace.start()).restoredFrom, last);
     assert.equal(await workspace.exec('cat *'), 'own\n');
   });
 
-  test('is saved by a stop after a start that failed for it', async () => {
+  test('is rescued by a stop after a start that failed for it', async () => {
     await world.failure(workspace.start());
-    const { state, saved } = await workspace.stop();
+    const { state, rescueSnapshotId } = await workspace.stop();
     assert.equal(state, 'stopped');
-    assert.equal(await workspace.printsIn(saved!, 'cat *'), 'written\n');
+    assert.equal(await workspace.printsIn(rescueSnapshotId!, 'cat *'), 'written\n');
   });
 
   test('can become a workspace of its own', async () => {
-    const { saved } = await workspace.stop();
-    const sourceSnapshot = { sandboxId: await workspace.sandboxId(), snapshotId: saved };
+    const { rescueSnapshotId } = await workspace.stop();
+    const sourceSnapshot = { sandboxId: await workspace.sandboxId(), snapshotId: rescueSnapshotId };
     const other = world.workspace(`${workspace.name}-other`);
     await other.create({ sourceSnapshot });
     assert.equal(await other.exec('cat *'), 'written\n');
   });
 });
 
-test('a sandbox of a stopped workspace that somebody woke and wrote into is saved by another stop', async () => {
+test('a sandbox of a stopped workspace that somebody woke and wrote into is rescued by another stop', async () => {
   await workspace.stop();
   await workspace.wakeByItself('echo written > other');
-  const { state, saved } = await workspace.stop();
+  const { state, rescueSnapshotId } = await workspace.stop();
   assert.deepEqual([state, await workspace.isRunning()], ['stopped', false]);
-  assert.equal(await workspace.printsIn(saved!, 'cat *'), 'written\n');
+  assert.equal(await workspace.printsIn(rescueSnapshotId!, 'cat *'), 'written\n');
   await workspace.start();
   assert.equal(await workspace.exec('cat *'), 'own\n');
 });

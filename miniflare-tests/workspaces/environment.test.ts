@@ -55,7 +55,7 @@ describe('variables', () => {
   test('are there for commands and hooks when the sandbox’s object was restarted', async () => {
     await workspace.create({ env, hooks: { beforeStop: { command: 'printf %s "$KEY" > hook' } } });
     await world.crash();
-    assert.equal((await workspace.start()).how, 'alive');
+    assert.equal((await workspace.start()).how, 'running');
     assert.equal(await workspace.exec('echo "$KEY"'), 'sesame\n');
     await world.crash();
     await workspace.stop();

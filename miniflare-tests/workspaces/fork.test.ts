@@ -114,7 +114,7 @@ describe('a fork', () => {
     const { snapshotId, originId, forks } = await workspace.fork();
     const fork = world.workspace(forks[0]!.name);
     const selection = { sandboxId: originId, snapshotId };
-    assert.equal((await world.failure(world.rpc('delete', selection))).code, 'SNAPSHOT_HELD');
+    assert.equal((await world.failure(world.rpc('delete', selection))).code, 'SNAPSHOT_HAS_DEPENDENTS');
     await world.rpc('delete', { ...selection, force: true });
     assert.equal(await fork.exec('cat file'), 'shared\n');
     await fork.fallAsleep();

@@ -116,9 +116,9 @@ describe('beforeStop', () => {
   test('does not run in a sandbox that woke by itself', async () => {
     await make({ command: 'echo hook > hook' });
     await workspace.wakeByItself('echo y > other');
-    const { saved, hookRuns } = await workspace.stop();
+    const { rescueSnapshotId, hookRuns } = await workspace.stop();
     assert.deepEqual(hookRuns, []);
-    assert.equal(await workspace.printsIn(saved!, 'ls'), 'other\n');
+    assert.equal(await workspace.printsIn(rescueSnapshotId!, 'ls'), 'other\n');
   });
 });
 
@@ -172,11 +172,11 @@ describe('afterStart', () => {
     assert.equal(await workspace.exec('kill -0 $(cat /tmp/pid) && echo alive'), 'alive\n');
   });
 
-  test('runs for files that are kept', async () => {
+  test('runs for files that are adopted', async () => {
     await workspace.create({ hooks: { afterStart: { command: 'cp other /tmp/seen', onFailure: 'warn' } } });
     await workspace.wakeByItself('echo y > other');
-    const { how, hookRuns } = await workspace.start({ onDiverged: 'keep' });
-    assert.deepEqual([how, hookRuns[0]?.ok], ['kept', true]);
+    const { how, hookRuns } = await workspace.start({ onDiverged: 'adopt' });
+    assert.deepEqual([how, hookRuns[0]?.ok], ['adopted', true]);
     assert.equal(await workspace.exec('cat /tmp/seen'), 'y\n');
   });
 });

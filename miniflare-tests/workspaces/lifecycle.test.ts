@@ -43,7 +43,7 @@ describe('a workspace that is made', () => {
   test('by getOrCreate is there from then on', async () => {
     const made = await workspace.getOrCreate({ persistent: true });
     const again = await workspace.getOrCreate();
-    assert.deepEqual([made.how, again.how], ['empty', 'alive']);
+    assert.deepEqual([made.how, again.how], ['empty', 'running']);
     assert.equal(again.sandboxId, made.sandboxId);
   });
 
@@ -61,8 +61,8 @@ describe('a workspace that is stopped', () => {
   test('is a snapshot, and no container', async () => {
     await workspace.create();
     await workspace.exec('head -c 100000 /dev/urandom > file');
-    const { state, lastSnapshot, wasAsleep, unsettled, sandboxId } = await workspace.stop();
-    assert.deepEqual([state, wasAsleep, unsettled], ['stopped', false, false]);
+    const { state, lastSnapshot, hadEnded, changedDuringCapture, sandboxId } = await workspace.stop();
+    assert.deepEqual([state, hadEnded, changedDuringCapture], ['stopped', false, false]);
     assert.equal(await workspace.isRunning(), false);
     assert.deepEqual(await workspace.snapshots(), [lastSnapshot?.id]);
     assert.ok(lastSnapshot!.sizeBytes > 100_000, 'as large as its archive');
@@ -157,7 +157,7 @@ describe('a workspace that is started again', () => {
       'echo x > file; echo y > /tmp/beside; sleep 60 >/dev/null 2>&1 & echo $! > /tmp/pid',
     );
     const { how, restoredFrom } = await workspace.start();
-    assert.deepEqual([how, restoredFrom], ['alive', undefined]);
+    assert.deepEqual([how, restoredFrom], ['running', undefined]);
     assert.equal(await world.exec(sandboxId, 'cat file /tmp/beside; kill -0 $(cat /tmp/pid)'), 'x\ny\n');
     assert.equal(calls.count(isArchiving), 0);
   });

@@ -49,7 +49,7 @@ describe('a name', () => {
   test('that is asked for again with the same idempotency key is the same workspace’s', async () => {
     const [workspace, options] = [world.workspace(name), { idempotencyKey: 'key', env: { A: '1' } }];
     const [first, second] = [await workspace.create(options), await workspace.create(options)];
-    assert.deepEqual([second.sandboxId, second.how], [first.sandboxId, 'alive']);
+    assert.deepEqual([second.sandboxId, second.how], [first.sandboxId, 'running']);
     assert.equal(await code(workspace.create({ ...options, env: { A: '2' } })), 'IDEMPOTENCY_CONFLICT');
     assert.equal(await code(workspace.create({ idempotencyKey: 'other' })), 'NAME_TAKEN');
   });
@@ -181,8 +181,8 @@ describe('another tenant', () => {
     const { snapshotId, originId: sandboxId } = ref.ref;
     assert.equal(await code(theirs.create({ sourceWorkspace: 'source-1' })), 'WORKSPACE_NOT_FOUND');
     for (const sourceSnapshot of [{ ref }, { sandboxId, snapshotId }, { sandboxId, label: 'wanted' }]) {
-      assert.equal(await code(theirs.create({ sourceSnapshot })), 'CROSS_SESSION');
-      assert.equal(await code(theirs.getOrCreate({ sourceSnapshot })), 'CROSS_SESSION');
+      assert.equal(await code(theirs.create({ sourceSnapshot })), 'CROSS_LINEAGE');
+      assert.equal(await code(theirs.getOrCreate({ sourceSnapshot })), 'CROSS_LINEAGE');
     }
   });
 

@@ -50,7 +50,7 @@ describe('a workspace whose sandbox has ended', () => {
     await workspace.start();
     await workspace.fallAsleep();
     const stopped = await workspace.stop();
-    assert.deepEqual([stopped.state, stopped.wasAsleep], ['stopped', true]);
+    assert.deepEqual([stopped.state, stopped.hadEnded], ['stopped', true]);
     assert.deepEqual(stopped.lastSnapshot, lastSnapshot);
     assert.match(stopped.history[0]!.cause, /its sandbox had ended before/);
     assert.equal((await workspace.start()).restoredFrom, lastSnapshot?.id);

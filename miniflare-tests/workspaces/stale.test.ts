@@ -82,7 +82,7 @@ describe('a fingerprint', () => {
   test('that becomes another while the workspace runs is that of the next snapshot', async () => {
     await stopped({ fingerprint: 'commit-1' });
     await starts({});
-    assert.equal((await workspace.start({ fingerprint: 'commit-2' })).how, 'alive');
+    assert.equal((await workspace.start({ fingerprint: 'commit-2' })).how, 'running');
     await workspace.stop();
     await starts({ fingerprint: 'commit-2' });
   });
@@ -90,7 +90,7 @@ describe('a fingerprint', () => {
   test('does not matter to a sandbox that runs', async () => {
     await stopped({ fingerprint: 'commit-1' });
     await starts({});
-    assert.equal((await workspace.start({ fingerprint: 'commit-2' })).how, 'alive');
+    assert.equal((await workspace.start({ fingerprint: 'commit-2' })).how, 'running');
   });
 });
 

@@ -70,8 +70,8 @@ describe('a stop', () => {
   test('has a file in its snapshot that was written while it was taken', async () => {
     const id = await workspace.sandboxId();
     calls.meet(isArchiving, async () => void (await world.exec(id, 'echo late > late')), 1);
-    const { unsettled } = await workspace.stop();
-    assert.deepEqual([unsettled, calls.count(isArchiving)], [false, 2]);
+    const { changedDuringCapture } = await workspace.stop();
+    assert.deepEqual([changedDuringCapture, calls.count(isArchiving)], [false, 2]);
     await workspace.start();
     assert.equal(await workspace.exec('cat file late'), 'x\nlate\n');
   });
@@ -79,8 +79,8 @@ describe('a stop', () => {
   test('says so where files are written all the time', async () => {
     const id = await workspace.sandboxId();
     calls.meet(isArchiving, async () => void (await world.exec(id, 'echo more >> log')));
-    const { unsettled, state } = await workspace.stop();
-    assert.deepEqual([unsettled, state], [true, 'stopped']);
+    const { changedDuringCapture, state } = await workspace.stop();
+    assert.deepEqual([changedDuringCapture, state], [true, 'stopped']);
     calls.reset();
     await workspace.start();
     assert.match(await workspace.exec('cat log'), /^more\n/);

@@ -5,9 +5,9 @@ use subtle::ConstantTimeEq;
 
 use crate::model::{Code, Error, Result};
 
-/// Checks the `Authorization` header against the configured token, in a time that tells nothing about either.
-pub(super) fn check(configured: Option<&str>, header: Option<&str>) -> Result<()> {
-    // A token that was piped into `wrangler secret put` may end in a line break.
+/// Verifies the `Authorization` header against the configured token, with a comparison in constant time.
+pub(super) fn check_token(configured: Option<&str>, header: Option<&str>) -> Result<()> {
+    // A token that the user pipes into `wrangler secret put` may end in a line break.
     let Some(token) = configured.map(str::trim).filter(|token| !token.is_empty()) else {
         return Err(Error::new(
             Code::ApiTokenMissing,
@@ -15,7 +15,7 @@ pub(super) fn check(configured: Option<&str>, header: Option<&str>) -> Result<()
             "Set one with `wrangler secret put API_TOKEN`. RPC over a service binding needs none.",
         ));
     };
-    let Some(given) = bearer(header) else {
+    let Some(given) = bearer_token(header) else {
         return Err(unauthorized("The request carries no bearer token."));
     };
     if Sha256::digest(given).ct_eq(&Sha256::digest(token)).into() {
@@ -25,8 +25,8 @@ pub(super) fn check(configured: Option<&str>, header: Option<&str>) -> Result<()
     }
 }
 
-/// The token that an `Authorization` header carries.
-pub(super) fn bearer(header: Option<&str>) -> Option<&str> {
+/// Returns the bearer token of an `Authorization` header.
+pub(super) fn bearer_token(header: Option<&str>) -> Option<&str> {
     let (scheme, token) = header?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
@@ -40,18 +40,18 @@ mod tests {
     use super::*;
 
     fn code(configured: Option<&str>, header: Option<&str>) -> Option<Code> {
-        check(configured, header).err().map(|error| error.code())
+        check_token(configured, header).err().map(|error| error.code())
     }
 
     #[test]
-    fn without_a_configured_token_it_is_closed_to_everyone() {
+    fn api_is_closed_when_no_token_is_configured() {
         assert_eq!(code(None, Some("Bearer ")), Some(Code::ApiTokenMissing));
         assert_eq!(code(None, None), Some(Code::ApiTokenMissing));
         assert_eq!(code(Some(" "), Some("Bearer  ")), Some(Code::ApiTokenMissing));
     }
 
     #[test]
-    fn only_the_configured_token_opens_it() {
+    fn api_accepts_only_the_configured_token() {
         assert_eq!(code(Some("s3cret"), Some("Bearer s3cret")), None);
         assert_eq!(code(Some("s3cret"), Some("bearer s3cret")), None);
         assert_eq!(code(Some("s3cret\n"), Some("Bearer s3cret")), None);

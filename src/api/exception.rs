@@ -8,14 +8,14 @@ use crate::cloudflare::value::to_js;
 use crate::model::Error;
 
 /// The `name` of every exception that this Worker throws.
-const NAME: &str = "SnapshotterError";
+const EXCEPTION_NAME: &str = "SnapshotterError";
 
-/// An exception with the members of the error as own properties. Callers of an older compatibility date get only
-/// its message, so that begins with the code and has all that a person needs.
-pub(super) fn exception(error: &Error, correlation_id: &str) -> JsValue {
+/// Converts an error to an exception with the members of the error as own properties. A caller with an older
+/// compatibility date receives only the message, so the message starts with the code and contains the remediation.
+pub(super) fn to_exception(error: &Error, correlation_id: &str) -> JsValue {
     let message = format!("{}: {} {}", error.code(), error.message(), error.remediation());
     let exception = js_sys::Error::new(&message);
-    exception.set_name(NAME);
+    exception.set_name(EXCEPTION_NAME);
     if let Ok(body) = to_js(&json!(error.body(correlation_id))) {
         Object::assign(&exception, body.unchecked_ref());
         exception.set_message(&message);

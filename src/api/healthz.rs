@@ -1,23 +1,24 @@
-//! `/healthz`: what the configuration says of the deployment's health, for monitors. It needs no token and calls nothing.
+//! `/healthz`: the health of the deployment according to its configuration, for monitors. It needs no token and calls
+//! nothing.
 
 use serde_json::json;
 use worker::{Env, Request, Response, ResponseBuilder};
 
-use super::http::not_read;
-use crate::cloudflare::health::configuration;
+use super::http::refuse_method;
+use crate::cloudflare::health::check_configuration;
 use crate::cloudflare::runtime::WorkerClock;
 use crate::model::health::Health;
 use crate::ports::Clock;
 
-/// Answers a request to `/healthz`: 200 where nothing is wrong, else 503.
+/// Responds to a request to `/healthz`: 200 when no check is unhealthy, otherwise 503.
 pub(super) fn handle(request: &Request, env: &Env) -> worker::Result<Response> {
-    // `Request::method` takes a method that it does not know, such as QUERY, for GET.
+    // `Request::method` returns GET for a method that it does not know, such as QUERY.
     let is_head = match request.inner().method().as_str() {
         "GET" => false,
         "HEAD" => true,
-        _ => return not_read(request),
+        _ => return refuse_method(request),
     };
-    let health = Health::of(WorkerClock.now(), configuration(env));
+    let health = Health::new(WorkerClock.now(), check_configuration(env));
     let builder = ResponseBuilder::new()
         .with_status(if health.ok { 200 } else { 503 })
         .with_header("Content-Type", "application/json")?

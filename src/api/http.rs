@@ -1,4 +1,4 @@
-//! The routes: every operation is `POST /v1/<name>`, with the JSON that its RPC method takes and gives.
+//! The HTTP routes: every operation is `POST /v1/<name>`, with the JSON that its RPC method takes and returns.
 
 use std::panic::AssertUnwindSafe;
 
@@ -9,43 +9,43 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::{Env, Method, Request, Response, ResponseBuilder};
 
-use super::answer::{Answer, Call, answer};
+use super::access_log::log_refusal;
+use super::execute::{Answer, Call, execute};
 use super::operations::{MAX_ARGUMENTS, Operation, too_large};
-use super::tell::refused;
 use super::{auth, healthz, mcp, problem};
 use crate::cloudflare::deployment::api_token;
 use crate::model::ids::quoted;
-use crate::model::json::Printed;
+use crate::model::json::RawJson;
 use crate::model::{Code, Error, Result, json};
 
-/// The method of every operation.
+/// The HTTP method of every operation.
 const POST: &str = "POST";
 
-/// `fetch(request)`
+/// Handles `fetch(request)`.
 #[wasm_bindgen]
 pub fn fetch(request: web_sys::Request, env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let response = handle(request.into(), &env, ctx).await.and_then(as_typed).map_err(JsValue::from)?;
+        let response = handle(request.into(), &env, ctx).await.and_then(with_nosniff).map_err(JsValue::from)?;
         Ok(web_sys::Response::from(response).into())
     }))
 }
 
-/// `refuse(request)`: the answer to a request for a page by a method that it does not take.
-#[wasm_bindgen]
-pub fn refuse(request: web_sys::Request) -> std::result::Result<web_sys::Response, JsValue> {
-    Ok(not_read(&request.into()).and_then(as_typed).map_err(JsValue::from)?.into())
+/// Returns the response to a request for a page with a method other than GET and HEAD.
+#[wasm_bindgen(js_name = refusePageMethod)]
+pub fn refuse_page_method(request: web_sys::Request) -> std::result::Result<web_sys::Response, JsValue> {
+    Ok(refuse_method(&request.into()).and_then(with_nosniff).map_err(JsValue::from)?.into())
 }
 
-/// An answer that no browser takes for another type than it has.
-fn as_typed(mut response: Response) -> worker::Result<Response> {
+/// Adds the header that keeps browsers from guessing another media type.
+fn with_nosniff(mut response: Response) -> worker::Result<Response> {
     response.headers_mut().set("X-Content-Type-Options", "nosniff")?;
     Ok(response)
 }
 
-/// The answer to a request by another method than those by which something is read.
-pub(super) fn not_read(request: &Request) -> worker::Result<Response> {
-    let error = not_allowed(request, "GET");
-    failed(&error, &refused("request", &error), "GET, HEAD")
+/// Returns the response to a request with a method other than GET and HEAD.
+pub(super) fn refuse_method(request: &Request) -> worker::Result<Response> {
+    let error = method_not_allowed(request, "GET");
+    error_response(&error, &log_refusal("request", &error), "GET, HEAD")
 }
 
 async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
@@ -55,21 +55,24 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
     if request.path() == "/healthz" {
         return healthz::handle(&request, env);
     }
-    let operation = match route(&request, env) {
+    let operation = match authorize_route(&request, env) {
         Ok(operation) => operation,
-        Err(error) => return failed(&error, &refused("request", &error), POST),
+        Err(error) => return error_response(&error, &log_refusal("request", &error), POST),
     };
     let signal = request.inner().signal().into();
-    let call = async move { Ok(Call { arguments: read(&mut request).await?, signal }) };
-    let Answer { correlation_id, outcome } = answer(operation, call, env, ctx).await;
+    let call = async move { Ok(Call { arguments: read_arguments(&mut request).await?, signal }) };
+    let Answer { correlation_id, outcome } = execute(operation, call, env, ctx).await;
     match outcome {
         Ok(answer) => respond(ResponseBuilder::new(), "application/json", answer, &correlation_id),
-        Err(error) => failed(&error, &correlation_id, POST),
+        Err(error) => error_response(&error, &correlation_id, POST),
     }
 }
 
-/// The operation that is asked for, by somebody who may.
-fn route(request: &Request, env: &Env) -> Result<Operation> {
+/// Verifies the token and the method of a request, and returns its operation.
+///
+/// # Errors
+/// [`Code::RouteNotFound`], [`Code::MethodNotAllowed`], and those of [`auth::check_token`].
+fn authorize_route(request: &Request, env: &Env) -> Result<Operation> {
     let path = request.path();
     let not_found = || {
         let names: Vec<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
@@ -84,15 +87,15 @@ fn route(request: &Request, env: &Env) -> Result<Operation> {
     };
     let name = path.strip_prefix("/v1/").ok_or_else(not_found)?;
     let authorization = request.headers().get("Authorization").ok().flatten();
-    auth::check(api_token(env)?.as_deref(), authorization.as_deref())?;
+    auth::check_token(api_token(env)?.as_deref(), authorization.as_deref())?;
     let operation = Operation::by_name(name).ok_or_else(not_found)?;
     if request.method() != Method::Post {
-        return Err(not_allowed(request, POST));
+        return Err(method_not_allowed(request, POST));
     }
     Ok(operation)
 }
 
-fn not_allowed(request: &Request, allowed: &str) -> Error {
+fn method_not_allowed(request: &Request, allowed: &str) -> Error {
     let (path, method) = (request.path(), request.inner().method());
     let with = if allowed == POST { ", with the options as a JSON body" } else { "" };
     Error::new(
@@ -102,8 +105,12 @@ fn not_allowed(request: &Request, allowed: &str) -> Error {
     )
 }
 
-/// The body as JSON, as far as it is JSON and no larger than it may be.
-async fn read(request: &mut Request) -> Result<Value> {
+/// Reads the body as JSON.
+///
+/// # Errors
+/// [`Code::UnsupportedMediaType`], [`Code::PayloadTooLarge`] over [`MAX_ARGUMENTS`] bytes, and
+/// [`Code::InvalidArgument`].
+async fn read_arguments(request: &mut Request) -> Result<Value> {
     let content_type = request.headers().get("Content-Type").ok().flatten().unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
@@ -124,11 +131,11 @@ async fn read(request: &mut Request) -> Result<Value> {
             return Err(too_large());
         }
     }
-    json::receive(&body).map_err(unreadable)
+    json::parse_untrusted(&body).map_err(unreadable)
 }
 
-/// An answer that is an error. `methods` are those that the route takes.
-fn failed(error: &Error, correlation_id: &str, methods: &str) -> worker::Result<Response> {
+/// Returns the response of an error. `methods` are the methods of the route, for the header `Allow`.
+fn error_response(error: &Error, correlation_id: &str, methods: &str) -> worker::Result<Response> {
     let (status, body) = problem::problem(error, correlation_id);
     let builder = ResponseBuilder::new().with_status(status);
     let builder = match error.code() {
@@ -136,13 +143,13 @@ fn failed(error: &Error, correlation_id: &str, methods: &str) -> worker::Result<
         Code::MethodNotAllowed => builder.with_header("Allow", methods)?,
         _ => builder,
     };
-    respond(builder, problem::MEDIA_TYPE, Printed::of(&body), correlation_id)
+    respond(builder, problem::MEDIA_TYPE, RawJson::from_value(&body), correlation_id)
 }
 
 fn respond(
     builder: ResponseBuilder,
     media_type: &str,
-    body: Printed,
+    body: RawJson,
     correlation_id: &str,
 ) -> worker::Result<Response> {
     let builder = builder

@@ -1,39 +1,40 @@
-//! How the service is called. Every operation is the same over RPC and HTTP: the same name, the same JSON.
+//! The interfaces of the service: RPC, HTTP, tools and MCP. RPC and HTTP have the same operations, with the same names
+//! and the same JSON.
 //!
 //! - [`operations`]: the operations by name, from JSON to JSON
-//! - [`tools`]: those of them that language models may ask for, in words for these
+//! - [`tools`]: the operations for language models, with descriptions for them
 //! - [`rpc`]: the functions that `entry.mjs` calls
 //! - [`http`]: the routes under `/v1`
 //! - [`mcp`]: the tools over the Model Context Protocol
 //! - [`workspace`]: the Workspace object, which does the work for a sandbox
-//! - [`named`]: the object of a named workspace, and the Directory
-//! - [`objects`]: what these have in common
+//! - [`named`]: the `NamedWorkspace` object and the Directory object
+//! - [`objects`]: the code that these objects share
 //! - `schema`: the operations as JSON Schemas
 //! - `openapi`: the routes as an `OpenAPI` document
-//! - `answer`: one call from its arrival to its log line; `tell`: that line
-//! - `room`: how much may be under way in one object
-//! - `healthz`: the deployment's health, for whoever asks
+//! - `execute`: runs one call, from its arrival to its log line; `access_log`: writes that line
+//! - `memory_budget`: the limit of the calls that run at the same time in one object
+//! - `healthz`: the health of the deployment, without a token
 //! - `auth`: the bearer token
 //! - `problem`: errors as `application/problem+json`
 //! - `exception`: errors as JavaScript exceptions
 
-mod answer;
+mod access_log;
 mod auth;
 mod exception;
+mod execute;
 mod healthz;
 pub mod http;
 pub mod mcp;
+mod memory_budget;
 pub mod named;
 pub mod objects;
 #[cfg(feature = "schema")]
 pub mod openapi;
 pub mod operations;
 pub(crate) mod problem;
-mod room;
 pub mod rpc;
 #[cfg(feature = "schema")]
 pub mod schema;
-mod tell;
 pub mod tools;
 pub mod workspace;
 

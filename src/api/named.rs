@@ -1,4 +1,4 @@
-//! The object of a named workspace, and the Directory that lists them.
+//! The `NamedWorkspace` object, and the Directory object that lists named workspaces.
 
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
@@ -9,19 +9,19 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
-use super::objects::{alarm, answer, unexpected};
-use super::operations::{Operation, Target, run_named, target_of, to_json};
-use super::room::Room;
+use super::memory_budget::MemoryBudget;
+use super::objects::{protocol, respond, run_alarm};
+use super::operations::{Operation, Target, decode_target, run_named, to_json};
 use crate::cloudflare::Deployment;
-use crate::cloudflare::deployment::Platform;
-use crate::cloudflare::index::SqlIndex;
-use crate::cloudflare::names::{DirectoryMessage, NamedMessage};
-use crate::cloudflare::runtime::abort_of;
+use crate::cloudflare::deployment::WorkerPorts;
+use crate::cloudflare::directory_store::SqlDirectoryStore;
+use crate::cloudflare::named_workspaces::{DirectoryMessage, NamedMessage};
+use crate::cloudflare::runtime::cancellation_token;
 use crate::model::named::Address;
 use crate::model::{Result, json};
-use crate::ports::{Home, Ports};
+use crate::ports::{Ports, WorkspaceStore};
 use crate::service::named::NamedWorkspace as Service;
-use crate::service::{Abort, directory};
+use crate::service::{CancellationToken, directory};
 
 /// The Rust side of the Durable Object class `NamedWorkspace`.
 #[wasm_bindgen]
@@ -32,29 +32,29 @@ pub struct NamedWorkspace {
 struct Inner {
     name: Option<String>,
     deployment: Result<Deployment>,
-    room: Room,
-    service: RefCell<Option<(Address, Service<Platform>)>>,
+    memory_budget: MemoryBudget,
+    service: RefCell<Option<(Address, Service<WorkerPorts>)>>,
 }
 
 #[wasm_bindgen]
 impl NamedWorkspace {
-    /// The object called `name`, as the runtime makes it. The runtime does not know the name of every object.
+    /// Creates the object with the name `name`. The runtime does not know the name of every object.
     #[wasm_bindgen(constructor)]
-    #[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
+    #[allow(clippy::needless_pass_by_value)] // JavaScript passes it by value.
     pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
         let deployment = Deployment::open_named(&env, ctx);
         Self {
             inner: AssertUnwindSafe(Rc::new(Inner {
                 name,
                 deployment,
-                room: Room::default(),
+                memory_budget: MemoryBudget::default(),
                 service: RefCell::default(),
             })),
         }
     }
 
-    /// Carries an operation out for the workspace `address`. `arguments` is JSON, `signal` an `AbortSignal` or undefined.
-    pub fn perform(
+    /// Runs an operation for the workspace `address`. `arguments` is JSON, `signal` an `AbortSignal` or undefined.
+    pub fn call(
         &self,
         address: String,
         operation: String,
@@ -63,25 +63,26 @@ impl NamedWorkspace {
         correlation_id: String,
     ) -> Promise {
         let inner = Rc::clone(&self.inner);
-        answer(correlation_id, async move {
-            let _part = inner.room.enter(arguments.len(), &format!("the workspace {address:?}"))?;
-            let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
-            let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
+        respond(correlation_id, async move {
+            let _reservation = inner.memory_budget.reserve(arguments.len(), &format!("the workspace {address:?}"))?;
+            let operation = Operation::by_name(&operation).ok_or_else(|| protocol("no operation"))?;
+            let arguments: Value = serde_json::from_str(&arguments).map_err(|_| protocol("no JSON"))?;
             let address = Address::parse(&address)?;
             let service = inner.service(&address)?;
-            if target_of(operation, &arguments)? != Target::Named(address) {
-                return Err(unexpected("another workspace's operation"));
+            if decode_target(operation, &arguments)? != Target::Named(address) {
+                return Err(protocol("another workspace's operation"));
             }
-            let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
+            let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
             run_named(&service, operation, &arguments, abort).await
         })
     }
 
-    /// Takes a [`NamedMessage`] of another object for the workspace `address`, as JSON.
-    pub fn receive(&self, address: String, message: String, correlation_id: String) -> Promise {
+    /// Handles a [`NamedMessage`] from another object for the workspace `address`, as JSON.
+    #[wasm_bindgen(js_name = handleCall)]
+    pub fn handle_call(&self, address: String, message: String, correlation_id: String) -> Promise {
         let inner = Rc::clone(&self.inner);
-        answer(correlation_id, async move {
-            let message: NamedMessage = json::parse(&message).map_err(|_| unexpected("no message"))?;
+        respond(correlation_id, async move {
+            let message: NamedMessage = json::from_str(&message).map_err(|_| protocol("no message"))?;
             let service = inner.service(&Address::parse(&address)?)?;
             match message {
                 NamedMessage::Source { key } => to_json(&service.source(key).await?),
@@ -89,13 +90,13 @@ impl NamedWorkspace {
         })
     }
 
-    /// What the alarm calls.
+    /// Runs the due tasks of the workspace. The alarm calls it.
     pub fn alarm(&self) -> Promise {
         let inner = Rc::clone(&self.inner);
-        let known = Rc::clone(&self.inner);
-        let whose = move || known.words();
-        alarm(whose, async move {
-            match inner.known()? {
+        let for_log = Rc::clone(&self.inner);
+        let log_fields = move || for_log.log_fields();
+        run_alarm(log_fields, async move {
+            match inner.service_if_known()? {
                 Some(service) => service.alarm().await,
                 None => Ok(()),
             }
@@ -104,40 +105,41 @@ impl NamedWorkspace {
 }
 
 impl Inner {
-    /// The service of the workspace, which must be this object's.
-    fn service(&self, address: &Address) -> Result<Service<Platform>> {
+    /// Returns the service of the workspace `address`, and caches it. Fails when the object belongs to another
+    /// workspace.
+    fn service(&self, address: &Address) -> Result<Service<WorkerPorts>> {
         if self.name.as_ref().is_some_and(|name| *name != address.to_string()) {
-            return Err(unexpected("another workspace's operation"));
+            return Err(protocol("another workspace's operation"));
         }
         let deployment = self.deployment.as_ref().map_err(Clone::clone)?;
-        let mut known = self.service.borrow_mut();
-        match &*known {
-            Some((known, service)) if known == address => Ok(service.clone()),
-            Some(_) => Err(unexpected("another workspace's operation")),
+        let mut cached = self.service.borrow_mut();
+        match &*cached {
+            Some((own, service)) if own == address => Ok(service.clone()),
+            Some(_) => Err(protocol("another workspace's operation")),
             None => {
-                let service = deployment.named(address.clone());
-                *known = Some((address.clone(), service.clone()));
+                let service = deployment.named_workspace(address.clone());
+                *cached = Some((address.clone(), service.clone()));
                 Ok(service)
             }
         }
     }
 
-    /// The service of this object's workspace, as far as that is known: an object that its alarm has woken may have to look into
-    /// its storage for that.
-    fn known(&self) -> Result<Option<Service<Platform>>> {
+    /// Returns the service of this object's workspace; `None` when the workspace is unknown. Where the runtime does not
+    /// know the name of the object, as after an alarm, the address comes from the record.
+    fn service_if_known(&self) -> Result<Option<Service<WorkerPorts>>> {
         let deployment = self.deployment.as_ref().map_err(Clone::clone)?;
         let address = match &self.name {
             Some(name) => Some(Address::parse(name)?),
-            None => deployment.platform().home()?.named()?.map(|record| record.address),
+            None => deployment.ports().workspace_store()?.record()?.map(|record| record.address),
         };
         address.map(|address| self.service(&address)).transpose()
     }
 
-    /// Whose workspace it is and what it is called, as far as that is known.
-    fn words(&self) -> Vec<(&'static str, String)> {
-        let named = self.name.as_ref().and_then(|name| Address::parse(name).ok());
-        let known = named.or_else(|| Some(self.service.borrow().as_ref()?.0.clone()));
-        let Some(address) = known else { return Vec::new() };
+    /// Returns the tenant and the name of the workspace for the log; empty when they are unknown.
+    fn log_fields(&self) -> Vec<(&'static str, String)> {
+        let parsed = self.name.as_ref().and_then(|name| Address::parse(name).ok());
+        let address = parsed.or_else(|| Some(self.service.borrow().as_ref()?.0.clone()));
+        let Some(address) = address else { return Vec::new() };
         vec![("tenant", address.tenant.to_string()), ("name", address.name.to_string())]
     }
 }
@@ -145,27 +147,28 @@ impl Inner {
 /// The Rust side of the Durable Object class `Directory`, which lists the workspaces of one tenant.
 #[wasm_bindgen]
 pub struct Directory {
-    index: AssertUnwindSafe<Rc<Result<SqlIndex>>>,
+    store: AssertUnwindSafe<Rc<Result<SqlDirectoryStore>>>,
 }
 
 #[wasm_bindgen]
 impl Directory {
-    /// The object whose state `ctx` is.
+    /// Creates the object over the storage of `ctx`.
     #[wasm_bindgen(constructor)]
-    #[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
+    #[allow(clippy::needless_pass_by_value)] // JavaScript passes it by value.
     pub fn new(ctx: JsValue) -> Self {
-        Self { index: AssertUnwindSafe(Rc::new(SqlIndex::open(&ctx))) }
+        Self { store: AssertUnwindSafe(Rc::new(SqlDirectoryStore::open(&ctx))) }
     }
 
-    /// Takes a [`DirectoryMessage`], as JSON.
-    pub fn receive(&self, message: String, correlation_id: String) -> Promise {
-        let index = Rc::clone(&self.index);
-        answer(correlation_id, async move {
-            let message: DirectoryMessage = json::parse(&message).map_err(|_| unexpected("no message"))?;
-            let index = index.as_ref().as_ref().map_err(Clone::clone)?;
+    /// Handles a [`DirectoryMessage`], as JSON.
+    #[wasm_bindgen(js_name = handleCall)]
+    pub fn handle_call(&self, message: String, correlation_id: String) -> Promise {
+        let store = Rc::clone(&self.store);
+        respond(correlation_id, async move {
+            let message: DirectoryMessage = json::from_str(&message).map_err(|_| protocol("no message"))?;
+            let store = store.as_ref().as_ref().map_err(Clone::clone)?;
             match message {
-                DirectoryMessage::Note(entry) => to_json(&directory::note(index, &entry)?),
-                DirectoryMessage::List(request) => to_json(&directory::list(index, &request)?),
+                DirectoryMessage::Note(entry) => to_json(&directory::record_entry(store, &entry)?),
+                DirectoryMessage::List(request) => to_json(&directory::list(store, &request)?),
             }
         })
     }

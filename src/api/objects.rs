@@ -1,4 +1,4 @@
-//! What the classes of this Worker's own Durable Objects have in common.
+//! The code that the classes of this Worker's own Durable Objects share.
 
 use std::panic::AssertUnwindSafe;
 
@@ -8,63 +8,67 @@ use js_sys::futures::future_to_promise;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
-use super::tell::{add_error, correlation_id};
-use crate::cloudflare::log::Line;
+use super::access_log::{correlation_id, log_error};
+use crate::cloudflare::log::LogLine;
 use crate::cloudflare::runtime::WorkerClock;
-use crate::cloudflare::workspaces::{Outcome, Reply};
-use crate::model::json::Printed;
+use crate::cloudflare::workspaces::{Outcome, RpcEnvelope};
+use crate::model::json::RawJson;
 use crate::model::{Code, Error, Result};
 use crate::ports::Clock;
-use crate::service::trace::Trace;
+use crate::service::call_context::CallContext;
 
-/// Resets this module where that is due after a trap, so that no pointer into the old one is used.
-#[wasm_bindgen]
-pub fn touch() {}
+/// Resets this WebAssembly module if a call has trapped, so that JavaScript uses no pointer into the old instance.
+#[wasm_bindgen(js_name = resetIfTrapped)]
+pub fn reset_if_trapped() {}
 
-/// A [`Reply`] as text, to a call with a correlation id. It never throws: an exception would lose what an error carries.
-pub(super) fn answer(correlation_id: String, work: impl Future<Output = Result<Value>> + 'static) -> Promise {
+/// Runs `work` with a correlation id, and returns its outcome as the text of an [`RpcEnvelope`]. Never throws, because
+/// an exception would lose the members of an error.
+pub(super) fn respond(correlation_id: String, work: impl Future<Output = Result<Value>> + 'static) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let trace = Trace::new(correlation_id);
+        let context = CallContext::new(correlation_id);
         let outcome =
-            AssertUnwindSafe(trace.within(work)).catch_unwind().await.unwrap_or_else(|_| Err(Error::defect()));
+            AssertUnwindSafe(context.scope(work)).catch_unwind().await.unwrap_or_else(|_| Err(Error::internal()));
         let outcome = match outcome {
-            Ok(answer) => Outcome::Answer(Printed::of(&answer)),
+            Ok(answer) => Outcome::Answer(RawJson::from_value(&answer)),
             Err(error) => Outcome::Error(error),
         };
-        Reply { outcome, deeds: trace.tell() }.print().map(JsValue::from).map_err(JsValue::from)
+        RpcEnvelope { outcome, side_effects: context.effects_for_log() }
+            .print()
+            .map(JsValue::from)
+            .map_err(JsValue::from)
     }))
 }
 
-/// What an alarm came to, for the object that `whose` names: whether all was done. A line tells of it where something was done or
-/// failed. What could not be done is to be tried again: see `entry.mjs`.
-pub(super) fn alarm(
-    whose: impl FnOnce() -> Vec<(&'static str, String)> + 'static,
+/// Runs the work of an alarm, and returns whether it succeeded. Writes a log line, with `log_fields`, where the work
+/// had side effects or failed. After a failure, `entry.mjs` sets the alarm again.
+pub(super) fn run_alarm(
+    log_fields: impl FnOnce() -> Vec<(&'static str, String)> + 'static,
     work: impl Future<Output = Result<()>> + 'static,
 ) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let trace = Trace::new(correlation_id());
+        let context = CallContext::new(correlation_id());
         let started = WorkerClock.now();
-        let work = AssertUnwindSafe(trace.within(work)).catch_unwind();
-        let outcome = work.await.unwrap_or_else(|_| Err(Error::defect()));
-        let deeds = trace.tell();
-        if outcome.is_err() || !deeds.is_nothing() {
-            let mut line = Line::of("alarm", &trace.correlation_id);
-            for (name, value) in whose() {
+        let work = AssertUnwindSafe(context.scope(work)).catch_unwind();
+        let outcome = work.await.unwrap_or_else(|_| Err(Error::internal()));
+        let side_effects = context.effects_for_log();
+        if outcome.is_err() || !side_effects.is_empty() {
+            let mut line = LogLine::of("alarm", &context.correlation_id);
+            for (name, value) in log_fields() {
                 line.add(name, value);
             }
             line.add("durationMs", WorkerClock.now().millis_since(started));
             match &outcome {
                 Ok(()) => line.add("outcome", "success"),
-                Err(error) => add_error(&mut line, error),
+                Err(error) => log_error(&mut line, error),
             }
-            line.with_deeds(&deeds).write();
+            line.with_side_effects(&side_effects).write();
         }
         Ok(outcome.is_ok().into())
     }))
 }
 
-/// The error of who calls an object with what it does not take.
-pub(super) fn unexpected(what: &str) -> Error {
+/// Returns the error for a call with an invalid operation or message.
+pub(super) fn protocol(what: &str) -> Error {
     Error::new(
         Code::Internal,
         format!("The workspace was given {what}."),

@@ -5,32 +5,33 @@ use serde_json::Value;
 
 use crate::model::named::Address;
 use crate::model::request::{
-    ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    AddressRequest, ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-    LineageRequest, ListCheckpointsRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest,
-    RestoreCheckpointRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest,
+    SandboxRequest, SetRetentionRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
 };
 use crate::model::{Code, Error, RestoreRequest, Result, SandboxId, Selection, SnapshotRequest, json};
-use crate::ports::{Names, Ports};
+use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::named::NamedWorkspace;
-use crate::service::{self, Abort, CloudflareSandboxSnapshotter, Snapshotter};
+use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter, Snapshotter};
 
 /// The largest arguments of an operation, in bytes of JSON. A ref is under 1 kB.
 pub(super) const MAX_ARGUMENTS: usize = 64 * 1024;
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal;)+) => {
-        /// Something that callers can ask for. `snapshot…` stands for `{ref}`, `{sandboxId, snapshotId}` or
-        /// `{sandboxId, label}`, each with `session?` and `allowCrossSession?`; `settings…` for `{persistent?, retention?,
-        /// hooks?, expiry?, dependsOn?, env?}`.
+        /// An operation of the service. In the options, `snapshot…` is `{ref}`, `{sandboxId, snapshotId}` or
+        /// `{sandboxId, label}`, each with `lineageScope?` and `allowCrossLineage?`; `settings…` is `{persistent?,
+        /// retention?, hooks?, expiry?, dependsOn?, env?}`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operation { $($(#[doc = $doc])+ $name,)+ }
 
         impl Operation {
-            /// All of them.
+            /// All operations.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// The name: of the RPC method, and of the route under `/v1`. A slash in it is a dot for RPC.
+            /// Returns the name of the route under `/v1`. The name of the RPC method is the same, with dots for
+            /// slashes.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
@@ -40,17 +41,17 @@ macro_rules! operations {
 
 operations! {
     /// `{sandboxId, dir?, label?, replace?, expirationSeconds?, excludes?, gitignore?, compression?, wake?, fresh?,
-    /// session?, allowCrossSession?, idempotencyKey?}` → `SnapshotRef` with `capture`
+    /// lineageScope?, allowCrossLineage?, idempotencyKey?}` → `SnapshotRef` with `capture`
     Snapshot = "snapshot";
     /// `{snapshot…, idempotencyKey?}` → `WorkspaceRef`
     Restore = "restore";
     /// `{snapshot…, idempotencyKey?}` → `WorkspaceRef`
     Branch = "branch";
-    /// `{sandboxId, cursor?, limit?, labelPrefix?, check?, session?, allowCrossSession?}` → `{snapshots, cursor?}`
+    /// `{sandboxId, cursor?, limit?, labelPrefix?, check?, lineageScope?, allowCrossLineage?}` → `{snapshots, cursor?}`
     List = "list";
     /// `{snapshot…}` → a summary
     Get = "get";
-    /// `{snapshot…}` → everything that is known
+    /// `{snapshot…}` → all data of the snapshot
     Manifest = "manifest";
     /// `{snapshot…}` → `{snapshotId, ok, checks, verifiedAt}`
     Verify = "verify";
@@ -64,27 +65,28 @@ operations! {
     Delete = "delete";
     /// `{sandboxId, backup, label?, replace?, expirationSeconds?}` → `SnapshotRef` with `capture`
     Import = "import";
-    /// `{sandboxId, check?, session?, allowCrossSession?}` → `{root, sandboxes, truncated}`
+    /// `{sandboxId, check?, lineageScope?, allowCrossLineage?}` → `{root, sandboxes, truncated}`
     Lineage = "lineage";
-    /// `{sandboxId, session?, allowCrossSession?}` → `{policy, decisions, letGo, dryRun}`
+    /// `{sandboxId, lineageScope?, allowCrossLineage?}` → `{policy, decisions, evicted, dryRun}`
     Retention = "retention";
-    /// `{sandboxId, policy, dryRun?}` → `{policy, decisions, letGo, dryRun}`
+    /// `{sandboxId, policy, dryRun?}` → `{policy, decisions, evicted, dryRun}`
     SetRetention = "setRetention";
-    /// `{sandboxId, dryRun?}` → `{policy, decisions, letGo, dryRun}`
+    /// `{sandboxId, dryRun?}` → `{policy, decisions, evicted, dryRun}`
     ApplyRetention = "applyRetention";
-    /// `{sandboxId, session?, allowCrossSession?}` → `{key, previous?}`
+    /// `{sandboxId, lineageScope?, allowCrossLineage?}` → `{key, previous?}`
     RotateKey = "rotateKey";
     /// `{dryRun?, graceSeconds?}` → counts
     Sweep = "sweep";
-    /// `{name, tenant?, sourceWorkspace? | sourceSnapshot?, dir?, settings…, idempotencyKey?}` → a workspace that is up
+    /// `{name, tenant?, sourceWorkspace? | sourceSnapshot?, dir?, settings…, idempotencyKey?}` → a workspace that is
+    /// running
     CreateWorkspace = "workspaces/create";
-    /// The fields of `create` and of `start` → a workspace that is up
+    /// The fields of `create` and of `start` → a workspace that is running
     GetOrCreateWorkspace = "workspaces/getOrCreate";
     /// `{name, tenant?}` → a workspace
     GetWorkspaceByName = "workspaces/getByName";
     /// `{tenant?, cursor?, limit?, prefix?}` → `{workspaces, cursor?}`
     ListWorkspaces = "workspaces/list";
-    /// `{name, tenant?, fingerprint?, onDiverged?, allowEmpty?, acceptStale?, expect?}` → a workspace that is up
+    /// `{name, tenant?, fingerprint?, onDiverged?, allowEmpty?, acceptStale?, expect?}` → a workspace that is running
     StartWorkspace = "workspaces/start";
     /// `{name, tenant?}` → a workspace, with its `lastSnapshot`
     StopWorkspace = "workspaces/stop";
@@ -94,17 +96,18 @@ operations! {
     UpdateWorkspace = "workspaces/update";
     /// `{name, tenant?}` → `{name, removed, removedSnapshots, kept, pending}`
     DeleteWorkspace = "workspaces/delete";
-    /// `{sandboxId, name, description?, dir?, session?, allowCrossSession?}` → a checkpoint
+    /// `{sandboxId, name, description?, dir?, lineageScope?, allowCrossLineage?}` → a checkpoint
     CreateCheckpoint = "checkpoints/create";
-    /// `{sandboxId, cursor?, limit?, dir?, session?, allowCrossSession?}` → `{checkpoints, cursor?}`
+    /// `{sandboxId, cursor?, limit?, dir?, lineageScope?, allowCrossLineage?}` → `{checkpoints, cursor?}`
     ListCheckpoints = "checkpoints/list";
-    /// `{sandboxId, name, dir?, session?, allowCrossSession?}` → `{name, commit, changed, changedCount, before?}`
+    /// `{sandboxId, name, dir?, lineageScope?, allowCrossLineage?}` → `{name, commit, changed, changedCount, before?}`
     RestoreCheckpoint = "checkpoints/restore";
-    /// `{sandboxId, name, maxBytes?, dir?, session?, allowCrossSession?}` → `{name, commit, diff, sizeBytes, truncated}`
+    /// `{sandboxId, name, maxBytes?, dir?, lineageScope?, allowCrossLineage?}` → `{name, commit, diff, sizeBytes,
+    /// truncated}`
     DiffCheckpoint = "checkpoints/diff";
     /// `{workspaces, style?, readOnly?}` → `{tools}`
     ListTools = "tools/list";
-    /// `{workspaces, style?, readOnly?, name, arguments?}` → what the tool came to
+    /// `{workspaces, style?, readOnly?, name, arguments?}` → the result of the tool
     CallTool = "tools/call";
     /// `{workspaces, style?, readOnly?, expirationSeconds?}` → `{token, expiresAt}`, for `/mcp`
     GrantTools = "tools/grant";
@@ -113,7 +116,7 @@ operations! {
 }
 
 impl Operation {
-    /// Whether it can't be without the bucket. Of tools that depends on which they are.
+    /// Returns whether the operation always needs the bucket. For the operations on tools, the toolset decides.
     pub const fn needs_bucket(self) -> bool {
         !matches!(
             self,
@@ -128,35 +131,35 @@ impl Operation {
         )
     }
 
-    /// The operation of a name, if there is one.
+    /// Returns the operation with the name `name`.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.name() == name)
     }
 }
 
-/// Who carries an operation out.
+/// The object or service that runs an operation, with the decoded arguments that it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// The workspace of a sandbox: of the one that is captured, or was.
+    /// The Workspace object of a sandbox: of the one to capture, or of the one that the snapshot was taken of.
     Sandbox(SandboxId),
-    /// A named workspace.
+    /// The object of a named workspace.
     Named(Address),
-    /// A tenant's Directory.
-    Directory(NamesRequest),
-    /// The entrypoint: it is about the whole bucket.
+    /// The Directory of a tenant.
+    Directory(ListWorkspacesRequest),
+    /// The entrypoint, for the whole bucket.
     Bucket(SweepRequest),
-    /// The entrypoint: which tools there are.
+    /// The entrypoint, for the list of tools.
     Tools(Toolset),
-    /// The entrypoint, and then whoever does what the tool is for.
+    /// The entrypoint, which calls the operations of the tool.
     Tool(CallToolRequest),
-    /// The entrypoint: a token for some tools.
+    /// The entrypoint, for a token that permits some tools.
     Grant(GrantRequest),
-    /// The entrypoint: it is about the deployment.
+    /// The entrypoint, for the deployment.
     Deployment(HealthRequest),
 }
 
 impl Target {
-    /// The tools that it is about.
+    /// Returns the toolset of the target, if it has one.
     pub const fn toolset(&self) -> Option<&Toolset> {
         match self {
             Self::Tools(toolset)
@@ -167,11 +170,11 @@ impl Target {
     }
 }
 
-/// Who carries an operation out.
+/// Decodes the arguments of an operation, and returns its target.
 ///
 /// # Errors
-/// Those of the arguments, which are all checked.
-pub fn target_of(operation: Operation, arguments: &Value) -> Result<Target> {
+/// The errors of the arguments, which are all validated.
+pub fn decode_target(operation: Operation, arguments: &Value) -> Result<Target> {
     let origin = |selection: Selection| selection.selector.origin_id().clone();
     Ok(match operation {
         Operation::Snapshot => Target::Sandbox(SnapshotRequest::decode(arguments)?.sandbox_id),
@@ -184,24 +187,26 @@ pub fn target_of(operation: Operation, arguments: &Value) -> Result<Target> {
         Operation::List => Target::Sandbox(ListRequest::decode(arguments)?.sandbox_id),
         Operation::Import => Target::Sandbox(ImportRequest::decode(arguments)?.sandbox_id),
         Operation::Lineage => Target::Sandbox(LineageRequest::decode(arguments)?.sandbox_id),
-        Operation::Retention | Operation::RotateKey => Target::Sandbox(WorkspaceRequest::decode(arguments)?.sandbox_id),
-        Operation::SetRetention => Target::Sandbox(PolicyRequest::decode(arguments)?.sandbox_id),
+        Operation::Retention | Operation::RotateKey => Target::Sandbox(SandboxRequest::decode(arguments)?.sandbox_id),
+        Operation::SetRetention => Target::Sandbox(SetRetentionRequest::decode(arguments)?.sandbox_id),
         Operation::ApplyRetention => Target::Sandbox(ApplyRetentionRequest::decode(arguments)?.sandbox_id),
         Operation::Sweep => Target::Bucket(SweepRequest::decode(arguments)?),
         Operation::CreateWorkspace => Target::Named(CreateRequest::decode(arguments)?.address),
         Operation::GetOrCreateWorkspace => Target::Named(GetOrCreateRequest::decode(arguments)?.create.address),
         Operation::GetWorkspaceByName | Operation::DeleteWorkspace => {
-            Target::Named(NameRequest::decode(arguments)?.address)
+            Target::Named(AddressRequest::decode(arguments)?.address)
         }
-        Operation::ListWorkspaces => Target::Directory(NamesRequest::decode(arguments)?),
+        Operation::ListWorkspaces => Target::Directory(ListWorkspacesRequest::decode(arguments)?),
         Operation::StartWorkspace => Target::Named(StartRequest::decode(arguments)?.address),
         Operation::StopWorkspace => Target::Named(StopRequest::decode(arguments)?.address),
         Operation::ForkWorkspace => Target::Named(ForkRequest::decode(arguments)?.address),
         Operation::UpdateWorkspace => Target::Named(UpdateRequest::decode(arguments)?.address),
-        Operation::CreateCheckpoint => Target::Sandbox(CreateCheckpointRequest::decode(arguments)?.at.sandbox_id),
-        Operation::ListCheckpoints => Target::Sandbox(ListCheckpointsRequest::decode(arguments)?.at.sandbox_id),
-        Operation::RestoreCheckpoint => Target::Sandbox(RestoreCheckpointRequest::decode(arguments)?.at.sandbox_id),
-        Operation::DiffCheckpoint => Target::Sandbox(DiffCheckpointRequest::decode(arguments)?.at.sandbox_id),
+        Operation::CreateCheckpoint => Target::Sandbox(CreateCheckpointRequest::decode(arguments)?.location.sandbox_id),
+        Operation::ListCheckpoints => Target::Sandbox(ListCheckpointsRequest::decode(arguments)?.location.sandbox_id),
+        Operation::RestoreCheckpoint => {
+            Target::Sandbox(RestoreCheckpointRequest::decode(arguments)?.location.sandbox_id)
+        }
+        Operation::DiffCheckpoint => Target::Sandbox(DiffCheckpointRequest::decode(arguments)?.location.sandbox_id),
         Operation::ListTools => Target::Tools(Toolset::decode(arguments)?),
         Operation::CallTool => Target::Tool(CallToolRequest::decode(arguments)?),
         Operation::GrantTools => Target::Grant(GrantRequest::decode(arguments)?),
@@ -209,18 +214,18 @@ pub fn target_of(operation: Operation, arguments: &Value) -> Result<Target> {
     })
 }
 
-/// Carries an operation on the snapshots of one sandbox out. The deployment is checked before the arguments: on one that can't take
-/// snapshots, that is the first thing to be told.
-pub async fn run<P: Ports>(
+/// Runs an operation on one sandbox. Checks the deployment before the arguments, so that an incomplete deployment is
+/// the first error that is reported.
+pub async fn run_sandbox<P: Ports>(
     snapshotter: &CloudflareSandboxSnapshotter<P>,
     operation: Operation,
     arguments: &Value,
-    abort: Abort,
+    abort: CancellationToken,
 ) -> Result<Value> {
     if operation.needs_bucket() {
         snapshotter.ready()?;
     } else {
-        snapshotter.has_sandboxes()?;
+        snapshotter.require_sandboxes()?;
     }
     let selection = || Selection::decode(arguments);
     match operation {
@@ -237,12 +242,12 @@ pub async fn run<P: Ports>(
         Operation::Delete => to_json(&snapshotter.delete(DeleteRequest::decode(arguments)?).await?),
         Operation::Import => to_json(&snapshotter.import(ImportRequest::decode(arguments)?).await?),
         Operation::Lineage => to_json(&snapshotter.lineage(LineageRequest::decode(arguments)?).await?),
-        Operation::Retention => to_json(&snapshotter.retention(WorkspaceRequest::decode(arguments)?).await?),
-        Operation::SetRetention => to_json(&snapshotter.set_retention(PolicyRequest::decode(arguments)?).await?),
+        Operation::Retention => to_json(&snapshotter.retention(SandboxRequest::decode(arguments)?).await?),
+        Operation::SetRetention => to_json(&snapshotter.set_retention(SetRetentionRequest::decode(arguments)?).await?),
         Operation::ApplyRetention => {
             to_json(&snapshotter.apply_retention(ApplyRetentionRequest::decode(arguments)?).await?)
         }
-        Operation::RotateKey => to_json(&snapshotter.rotate_key(WorkspaceRequest::decode(arguments)?).await?),
+        Operation::RotateKey => to_json(&snapshotter.rotate_key(SandboxRequest::decode(arguments)?).await?),
         Operation::CreateCheckpoint => {
             to_json(&snapshotter.create_checkpoint(CreateCheckpointRequest::decode(arguments)?, abort).await?)
         }
@@ -255,16 +260,16 @@ pub async fn run<P: Ports>(
         Operation::DiffCheckpoint => {
             to_json(&snapshotter.diff_checkpoint(DiffCheckpointRequest::decode(arguments)?, abort).await?)
         }
-        _ => Err(Error::defect()),
+        _ => Err(Error::internal()),
     }
 }
 
-/// Carries an operation on one named workspace out.
+/// Runs an operation on one named workspace.
 pub async fn run_named<P: Ports>(
     named: &NamedWorkspace<P>,
     operation: Operation,
     arguments: &Value,
-    abort: Abort,
+    abort: CancellationToken,
 ) -> Result<Value> {
     match operation {
         Operation::CreateWorkspace => to_json(&named.create(CreateRequest::decode(arguments)?, abort).await?),
@@ -277,7 +282,7 @@ pub async fn run_named<P: Ports>(
         Operation::ForkWorkspace => to_json(&named.fork(ForkRequest::decode(arguments)?, abort).await?),
         Operation::UpdateWorkspace => to_json(&named.update(UpdateRequest::decode(arguments)?, abort).await?),
         Operation::DeleteWorkspace => to_json(&named.delete(abort).await?),
-        _ => Err(Error::defect()),
+        _ => Err(Error::internal()),
     }
 }
 
@@ -287,16 +292,16 @@ pub async fn sweep<P: Ports>(ports: &P, request: SweepRequest) -> Result<Value> 
 }
 
 /// Lists named workspaces.
-pub async fn list<P: Ports>(ports: &P, request: &NamesRequest) -> Result<Value> {
-    ports.names()?.list(request).await
+pub async fn list<P: Ports>(ports: &P, request: &ListWorkspacesRequest) -> Result<Value> {
+    ports.named_workspaces()?.list_workspaces(request).await
 }
 
-/// What the cron trigger asks for.
-pub(super) fn cron() -> (Operation, Value) {
+/// Returns the operation of the cron trigger, and its arguments.
+pub(super) fn cron_operation() -> (Operation, Value) {
     (Operation::Sweep, Value::Object(serde_json::Map::new()))
 }
 
-/// The error for arguments larger than [`MAX_ARGUMENTS`].
+/// Returns the error for arguments larger than [`MAX_ARGUMENTS`].
 pub(super) fn too_large() -> Error {
     Error::new(
         Code::PayloadTooLarge,
@@ -305,9 +310,9 @@ pub(super) fn too_large() -> Error {
     )
 }
 
-/// An answer as JSON.
+/// Converts an answer to JSON.
 pub(super) fn to_json(answer: &impl Serialize) -> Result<Value> {
-    json::write(answer).map_err(|error| {
+    json::to_value(answer).map_err(|error| {
         Error::new(Code::Internal, format!("The answer can't be written as JSON: {error}."), "Report it.")
     })
 }

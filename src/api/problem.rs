@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::model::{Code, Error, Kind};
 
-/// The media type of the body.
+/// The media type of an error body.
 pub(super) const MEDIA_TYPE: &str = "application/problem+json";
 
-/// The status and the body of an error.
+/// Returns the HTTP status and the body of an error.
 pub(crate) fn problem(error: &Error, correlation_id: &str) -> (u16, Value) {
     let status = status(error.code());
     let mut body = json!(error.body(correlation_id));
@@ -20,7 +20,7 @@ pub(crate) fn problem(error: &Error, correlation_id: &str) -> (u16, Value) {
     (status, body)
 }
 
-/// The HTTP status of a code.
+/// Returns the HTTP status of a code.
 pub fn status(code: Code) -> u16 {
     match code {
         Code::InvalidArgument
@@ -33,7 +33,7 @@ pub fn status(code: Code) -> u16 {
         | Code::ForeignRef
         | Code::UnsupportedRefVersion => 400,
         Code::Unauthorized => 401,
-        Code::RefMismatch | Code::CrossSession => 403,
+        Code::RefMismatch | Code::CrossLineage => 403,
         Code::BackupNotFound
         | Code::SnapshotNotFound
         | Code::WorkspaceNotFound
@@ -47,7 +47,7 @@ pub fn status(code: Code) -> u16 {
         | Code::SandboxEmpty
         | Code::BackupInterrupted
         | Code::BackupIncomplete
-        | Code::SnapshotHeld
+        | Code::SnapshotHasDependents
         | Code::LabelTaken
         | Code::NameTaken
         | Code::WorkspaceDiverged
@@ -88,7 +88,7 @@ pub fn status(code: Code) -> u16 {
     }
 }
 
-/// The status for a code that only a later release knows.
+/// Returns the status of a code that only a later release defines.
 const fn status_of_kind(kind: Kind) -> u16 {
     match kind {
         Kind::Transient => 503,
@@ -101,10 +101,10 @@ const fn status_of_kind(kind: Kind) -> u16 {
     }
 }
 
-/// The code as words: `R2_BINDING_MISSING` is "R2 binding missing".
+/// Returns a code as a title: "R2 binding missing" for `R2_BINDING_MISSING`.
 fn title(code: Code) -> String {
-    let words = code.as_str().replace('_', " ").to_lowercase();
-    let mut letters = words.chars();
+    let text = code.as_str().replace('_', " ").to_lowercase();
+    let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_has_the_members_of_the_standard_and_ours() {
+    fn problem_has_the_members_of_rfc_9457_and_of_the_error() {
         let error = Error::new(Code::R2BindingMissing, "No bucket.", "Bind one.");
         let (status, body) = problem(&error, "c0ffee");
         assert_eq!(status, 500);
@@ -135,8 +135,8 @@ mod tests {
     }
 
     #[test]
-    fn whatever_may_pass_has_a_status_that_says_so() {
-        for code in Code::ALL.iter().filter(|code| code.retryable()) {
+    fn retryable_codes_have_a_retryable_status() {
+        for code in Code::ALL.iter().filter(|code| code.is_retryable()) {
             assert!([408, 502, 503].contains(&status(*code)), "{code}");
         }
     }

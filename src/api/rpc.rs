@@ -9,61 +9,62 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
-use super::answer::{Answer, Call, answer};
-use super::exception::exception;
-use super::operations::{MAX_ARGUMENTS, Operation, cron, too_large};
-use crate::cloudflare::value::printed_to_js;
+use super::exception::to_exception;
+use super::execute::{Answer, Call, execute};
+use super::operations::{MAX_ARGUMENTS, Operation, cron_operation, too_large};
+use crate::cloudflare::value::raw_json_to_js;
 use crate::model::{Code, Error, Result};
 
-/// The names of the operations, each of which is an RPC method.
+/// Returns the names of the operations. Each is an RPC method.
 #[wasm_bindgen]
 pub fn operations() -> Vec<String> {
     Operation::ALL.iter().map(|operation| operation.name().to_owned()).collect()
 }
 
-/// Calls an operation by its name.
+/// Calls the operation with the name `name`.
 #[wasm_bindgen]
-#[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
+#[allow(clippy::needless_pass_by_value)] // JavaScript passes it by value.
 pub fn call(name: String, options: JsValue, env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let operation = Operation::by_name(&name).ok_or_else(|| exception(&Error::defect(), ""))?;
-        perform(operation, options, env, ctx).await
+        let operation = Operation::by_name(&name).ok_or_else(|| to_exception(&Error::internal(), ""))?;
+        execute_rpc(operation, options, env, ctx).await
     }))
 }
 
-/// What the cron trigger calls.
+/// Runs the scheduled operation. The cron trigger calls it.
 #[wasm_bindgen]
 pub fn scheduled(env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let (operation, arguments) = cron();
+        let (operation, arguments) = cron_operation();
         let call = ready(Ok(Call { arguments, signal: JsValue::UNDEFINED }));
-        let Answer { correlation_id, outcome } = answer(operation, call, &env, ctx).await;
-        outcome.map(|_| JsValue::UNDEFINED).map_err(|error| exception(&error, &correlation_id))
+        let Answer { correlation_id, outcome } = execute(operation, call, &env, ctx).await;
+        outcome.map(|_| JsValue::UNDEFINED).map_err(|error| to_exception(&error, &correlation_id))
     }))
 }
 
-async fn perform(
+async fn execute_rpc(
     operation: Operation,
     options: JsValue,
     env: Env,
     ctx: JsValue,
 ) -> std::result::Result<JsValue, JsValue> {
-    let call = take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read(&options)?, signal }));
-    let Answer { correlation_id, outcome } = answer(operation, ready(call), &env, ctx).await;
+    let call =
+        take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read_arguments(&options)?, signal }));
+    let Answer { correlation_id, outcome } = execute(operation, ready(call), &env, ctx).await;
     match outcome {
-        Ok(answer) => printed_to_js(&answer),
-        Err(error) => Err(exception(&error, &correlation_id)),
+        Ok(answer) => raw_json_to_js(&answer),
+        Err(error) => Err(to_exception(&error, &correlation_id)),
     }
 }
 
-/// The options without their `signal`, and the signal.
+/// Separates the `signal` from the options, and returns the other options and the signal.
 fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
     if !options.is_object() || Array::is_array(options) {
         return Ok((options.clone(), JsValue::UNDEFINED));
     }
     let signal = Reflect::get(options, &"signal".into()).unwrap_or_default();
     let rest = Object::assign(&Object::new(), options.unchecked_ref());
-    // It fails for no own property of a fresh object.
+    // It does not fail for an own property of a new object.
     let _ = Reflect::delete_property(&rest, &"signal".into());
     if signal.is_null() || signal.is_undefined() {
         return Ok((rest.into(), JsValue::UNDEFINED));
@@ -78,8 +79,8 @@ fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
     ))
 }
 
-/// JSON as it would come over HTTP: the same arguments mean the same there.
-fn read(options: &JsValue) -> Result<Value> {
+/// Converts the options to JSON, so that the same arguments have the same meaning as over HTTP.
+fn read_arguments(options: &JsValue) -> Result<Value> {
     let invalid = |why: &str| {
         Error::new(
             Code::InvalidArgument,
@@ -87,7 +88,8 @@ fn read(options: &JsValue) -> Result<Value> {
             "Give one object with the operation's options.",
         )
     };
-    let strict = Closure::<dyn FnMut(JsValue, JsValue) -> std::result::Result<JsValue, JsValue>>::new(only_json);
+    let strict =
+        Closure::<dyn FnMut(JsValue, JsValue) -> std::result::Result<JsValue, JsValue>>::new(refuse_lossy_json);
     let text = JSON::stringify_with_replacer(options, strict.as_ref().unchecked_ref())
         .map_err(|_| invalid("they hold a value that JSON has no form for"))?;
     let text = text.as_string().ok_or_else(|| invalid("they are not an object"))?;
@@ -97,8 +99,8 @@ fn read(options: &JsValue) -> Result<Value> {
     serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))
 }
 
-/// Refuses what `JSON.stringify` would leave out or turn into `null`.
-fn only_json(_key: JsValue, value: JsValue) -> std::result::Result<JsValue, JsValue> {
-    let is_lost = value.is_function() || value.is_symbol() || value.as_f64().is_some_and(|number| !number.is_finite());
-    if is_lost { Err(JsValue::NULL) } else { Ok(value) }
+/// Refuses values that `JSON.stringify` leaves out or turns into `null`.
+fn refuse_lossy_json(_key: JsValue, value: JsValue) -> std::result::Result<JsValue, JsValue> {
+    let is_lossy = value.is_function() || value.is_symbol() || value.as_f64().is_some_and(|number| !number.is_finite());
+    if is_lossy { Err(JsValue::NULL) } else { Ok(value) }
 }

@@ -1,4 +1,5 @@
-//! The operations as JSON Schemas: what each takes, and what it answers. On the build machine only: feature `schema`.
+//! The operations as JSON Schemas of their options and answers. Built only with the feature `schema`, on the build
+//! machine.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -11,19 +12,21 @@ use crate::model::checkpoint::{CheckpointDiff, Checkpoints, CreatedCheckpoint, R
 use crate::model::error::ErrorBody;
 use crate::model::health::Health;
 use crate::model::named::Address;
-use crate::model::named::answer::{DeletedWorkspace, Described, Entries, Forked, Started, Stopped};
-use crate::model::named::messages::Start;
+use crate::model::named::answer::{
+    DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
+};
+use crate::model::named::messages::StartSettings;
 use crate::model::request::{
-    ApplyRetentionRequest, CallToolRequest, Changes, CheckpointsRequest, CreateCheckpointRequest, CreateRequest,
-    DeleteRequest, DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest,
-    LabelRequest, LineageRequest, ListCheckpointsRequest, ListRequest, NamesRequest, PolicyRequest,
-    RestoreCheckpointRequest, Session, StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    ApplyRetentionRequest, CallToolRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
+    LineageRequest, LineageScope, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest,
+    SandboxRequest, SetRetentionRequest, SettingsUpdate, StartRequest, SweepRequest, Toolset, UpdateRequest,
 };
 use crate::model::schema::NULLABLE;
-use crate::model::tool::{Grant, ToolResult, Tools};
-use crate::model::{RestoreRequest, Selection, SnapshotRequest, Taken, WorkspaceRef};
+use crate::model::tool::{ToolGrant, ToolResult, Tools};
+use crate::model::{RestoreRequest, Selection, SnapshotRequest, TakenSnapshot, WorkspaceRef};
 
-/// What an operation does, for its callers, what it takes and what it answers.
+/// The contract of an operation: its summary for callers, its options and its answer.
 struct Contract {
     summary: &'static str,
     options: fn(&mut SchemaGenerator) -> Schema,
@@ -39,7 +42,9 @@ impl Contract {
 
 fn contract(operation: Operation) -> Contract {
     match operation {
-        Operation::Snapshot => Contract::of::<SnapshotRequest, Taken>("Captures a directory of a running sandbox."),
+        Operation::Snapshot => {
+            Contract::of::<SnapshotRequest, TakenSnapshot>("Captures a directory of a running sandbox.")
+        }
         Operation::Restore => Contract::of::<RestoreRequest, WorkspaceRef>(
             "Makes a new sandbox, `<origin>-restored-<id>`, with the files of a snapshot.",
         ),
@@ -60,43 +65,49 @@ fn contract(operation: Operation) -> Contract {
         Operation::Delete => Contract::of::<DeleteRequest, Deletion>(
             "Deletes a snapshot. One that is pinned, or that others need, goes by `force` alone.",
         ),
-        Operation::Import => Contract::of::<ImportRequest, Taken>("Takes in a backup that the SDK made directly."),
+        Operation::Import => {
+            Contract::of::<ImportRequest, TakenSnapshot>("Takes in a backup that the SDK made directly.")
+        }
         Operation::Lineage => {
             Contract::of::<LineageRequest, Tree>("Shows the tree of sandboxes and snapshots that a sandbox belongs to.")
         }
-        Operation::Retention => Contract::of::<WorkspaceRequest, Retention>(
+        Operation::Retention => Contract::of::<SandboxRequest, Retention>(
             "Tells the policy of a sandbox, and what it means for each of its snapshots now.",
         ),
         Operation::SetRetention => {
-            Contract::of::<PolicyRequest, Retention>("Gives a sandbox another policy, which is applied at once.")
+            Contract::of::<SetRetentionRequest, Retention>("Gives a sandbox another policy, which is applied at once.")
         }
-        Operation::ApplyRetention => Contract::of::<ApplyRetentionRequest, Retention>("Lets go what the policy says."),
-        Operation::RotateKey => Contract::of::<WorkspaceRequest, KeyRotation>(
+        Operation::ApplyRetention => {
+            Contract::of::<ApplyRetentionRequest, Retention>("Removes the snapshots that the policy no longer keeps.")
+        }
+        Operation::RotateKey => Contract::of::<SandboxRequest, KeyRotation>(
             "Signs the refs of a sandbox with a new key from now on. The one before is still accepted.",
         ),
         Operation::Sweep => Contract::of::<SweepRequest, Sweep>(
             "Deletes what carries the snapshotter's mark in R2 and belongs to no sandbox's snapshots.",
         ),
-        Operation::CreateWorkspace => {
-            Contract::of::<CreateRequest, Started>("Makes a workspace; `NAME_TAKEN` where there is one of the name.")
-        }
-        Operation::GetOrCreateWorkspace => Contract::of::<GetOrCreateRequest, Started>(
+        Operation::CreateWorkspace => Contract::of::<CreateRequest, StartedWorkspace>(
+            "Makes a workspace; `NAME_TAKEN` where there is one of the name.",
+        ),
+        Operation::GetOrCreateWorkspace => Contract::of::<GetOrCreateRequest, StartedWorkspace>(
             "Starts a workspace, or makes it where there is none. Of one that exists, only the fingerprint is changed.",
         ),
         Operation::GetWorkspaceByName => {
-            Contract::of::<Address, Described>("Tells what is known of a workspace. Starts nothing.")
+            Contract::of::<Address, WorkspaceDescription>("Tells what is known of a workspace. Starts nothing.")
         }
-        Operation::ListWorkspaces => Contract::of::<NamesRequest, Entries>(
+        Operation::ListWorkspaces => Contract::of::<ListWorkspacesRequest, WorkspacePage>(
             "Lists a tenant's workspaces by their names. The list may lag a little behind.",
         ),
-        Operation::StartWorkspace => {
-            Contract::of::<StartRequest, Started>("Gives a workspace a sandbox that runs with its files in place.")
+        Operation::StartWorkspace => Contract::of::<StartRequest, StartedWorkspace>(
+            "Gives a workspace a sandbox that runs with its files in place.",
+        ),
+        Operation::StopWorkspace => {
+            Contract::of::<Address, StoppedWorkspace>("Takes a snapshot, and ends the sandbox.")
         }
-        Operation::StopWorkspace => Contract::of::<Address, Stopped>("Takes a snapshot, and ends the sandbox."),
-        Operation::ForkWorkspace => Contract::of::<ForkRequest, Forked<Started>>(
+        Operation::ForkWorkspace => Contract::of::<ForkRequest, ForkedWorkspaces<StartedWorkspace>>(
             "Makes other workspaces that begin where this one is now, all of them from one snapshot.",
         ),
-        Operation::UpdateWorkspace => Contract::of::<UpdateRequest, Described>(
+        Operation::UpdateWorkspace => Contract::of::<UpdateRequest, WorkspaceDescription>(
             "Changes how a workspace is kept, or goes back to an earlier snapshot, in a new sandbox.",
         ),
         Operation::DeleteWorkspace => {
@@ -119,16 +130,16 @@ fn contract(operation: Operation) -> Contract {
             Contract::of::<CallToolRequest, ToolResult>("Calls a tool, as a language model asked for it.")
         }
         Operation::GrantTools => {
-            Contract::of::<GrantRequest, Grant>("Makes a token for `/mcp` that gives some tools and nothing else.")
+            Contract::of::<GrantRequest, ToolGrant>("Makes a token for `/mcp` that gives some tools and nothing else.")
         }
         Operation::Health => Contract::of::<HealthRequest, Health>("Looks whether the deployment is fit for work."),
     }
 }
 
 /// The schemas of one operation.
-pub(super) struct Terms {
+pub(super) struct OperationSchema {
     pub operation: Operation,
-    /// What it does, in sentences.
+    /// The description of the operation, in sentences.
     pub summary: &'static str,
     pub options: Schema,
     pub answer: Schema,
@@ -136,80 +147,82 @@ pub(super) struct Terms {
 
 /// The schemas of all operations.
 pub(super) struct Schemas {
-    pub operations: Vec<Terms>,
+    pub operations: Vec<OperationSchema>,
     /// The body of an error.
     pub error: Schema,
-    /// The types that these are made of.
+    /// The types that the schemas refer to.
     pub types: Map<String, Value>,
 }
 
 impl Schemas {
     pub(super) fn new() -> Self {
-        let mut takes = SchemaSettings::draft2020_12().for_deserialize().into_generator();
-        let mut gives = SchemaSettings::draft2020_12().for_serialize().into_generator();
-        let terms = |operation: &Operation| {
+        let mut input_generator = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+        let mut output_generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        let schema_of = |operation: &Operation| {
             let Contract { summary, options, answer } = contract(*operation);
-            let mut options = options(&mut takes);
-            // Here and not in the types, because some of them are the bases of others.
+            let mut options = options(&mut input_generator);
+            // Set here and not in the types, because some types extend others.
             options.insert("unevaluatedProperties".into(), json!(false));
-            Terms { operation: *operation, summary, options, answer: answer(&mut gives) }
+            OperationSchema { operation: *operation, summary, options, answer: answer(&mut output_generator) }
         };
-        let operations = Operation::ALL.iter().map(terms).collect();
-        let error = gives.subschema_for::<ErrorBody>();
-        bases(&mut takes);
-        // What is both given and answered is described as it is given: with what may be left out.
-        let mut types = gives.take_definitions(true);
-        let mut options = takes.take_definitions(true);
-        types.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| tidy(schema, false));
-        options.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| tidy(schema, true));
+        let operations = Operation::ALL.iter().map(schema_of).collect();
+        let error = output_generator.subschema_for::<ErrorBody>();
+        add_base_types(&mut input_generator);
+        // A type that occurs both as an option and in an answer has the schema of the option, with its optional
+        // members.
+        let mut types = output_generator.take_definitions(true);
+        let mut options = input_generator.take_definitions(true);
+        types.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| normalize(schema, false));
+        options.values_mut().filter_map(|schema| schema.try_into().ok()).for_each(|schema| normalize(schema, true));
         types.extend(options);
         Self { operations, error, types }
     }
 }
 
-/// Every operation with its `options` and its `answer`, the body of an `error`, and the types that these are made of. The
-/// document is itself a schema of 2020-12, whose `$defs` they share.
+/// Returns the document with the `options` and the `answer` of every operation, the body of an `error`, and the types
+/// that they refer to. The document is itself a schema of draft 2020-12, with the types in `$defs`.
 pub fn document() -> Value {
     let Schemas { operations, error, types } = Schemas::new();
-    let shown = |Terms { operation, summary, options, answer }: &Terms| json!({ "name": operation.name(), "description": summary, "options": options, "answer": answer });
+    let to_json = |OperationSchema { operation, summary, options, answer }: &OperationSchema| json!({ "name": operation.name(), "description": summary, "options": options, "answer": answer });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The operations of sandbox-snapshotter",
-        "operations": operations.iter().map(shown).collect::<Vec<_>>(),
+        "operations": operations.iter().map(to_json).collect::<Vec<_>>(),
         "error": error,
         "$defs": types,
     })
 }
 
-/// The types that others extend, as far as no operation takes them.
-fn bases(generator: &mut SchemaGenerator) {
-    generator.subschema_for::<Session>();
-    generator.subschema_for::<CheckpointsRequest>();
-    generator.subschema_for::<Changes>();
-    generator.subschema_for::<Start>();
+/// Adds the types that others extend and that no operation takes directly.
+fn add_base_types(generator: &mut SchemaGenerator) {
+    generator.subschema_for::<LineageScope>();
+    generator.subschema_for::<CheckpointLocation>();
+    generator.subschema_for::<SettingsUpdate>();
+    generator.subschema_for::<StartSettings>();
 }
 
-/// Writes a schema as people would. An option that may be left out may also be `null`; a part of an answer is there or not.
-fn tidy(schema: &mut Schema, is_taken: bool) {
+/// Normalizes a generated schema. An optional option may also be `null`; an optional member of an answer is present or
+/// absent.
+fn normalize(schema: &mut Schema, is_input: bool) {
     RecursiveTransform(|schema: &mut Schema| {
-        let is_nullable = without_null(schema);
-        // That a number is not below zero is said by its minimum.
+        let is_nullable = remove_null(schema);
+        // The minimum already says that the number is not negative.
         if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
             schema.remove("format");
         }
         if let Some(Value::String(text)) = schema.get_mut("description") {
             *text = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
         }
-        as_enum(schema);
-        if is_taken && is_nullable {
-            with_null(schema);
+        merge_constants(schema);
+        if is_input && is_nullable {
+            add_null(schema);
         }
     })
     .transform(schema);
 }
 
-/// Adds `null` to what a schema admits.
-fn with_null(schema: &mut Schema) {
+/// Adds `null` to the values that a schema permits.
+fn add_null(schema: &mut Schema) {
     if let Some(Value::Array(values)) = schema.get_mut("enum") {
         values.push(Value::Null);
     }
@@ -218,21 +231,21 @@ fn with_null(schema: &mut Schema) {
         Some(name) => *name = json!([name.take(), "null"]),
         None => {
             let names = ["$ref", "properties", "unevaluatedProperties"];
-            let form: Map<_, _> =
+            let schema_members: Map<_, _> =
                 names.iter().filter_map(|name| Some(((*name).to_owned(), schema.remove(*name)?))).collect();
-            if !form.is_empty() {
-                schema.insert("anyOf".into(), json!([form, { "type": "null" }]));
+            if !schema_members.is_empty() {
+                schema.insert("anyOf".into(), json!([schema_members, { "type": "null" }]));
             }
         }
     }
 }
 
-/// Takes `null` out of what a schema admits. Answers whether it was there.
-fn without_null(schema: &mut Schema) -> bool {
+/// Removes `null` from the values that a schema permits. Returns whether it was permitted.
+fn remove_null(schema: &mut Schema) -> bool {
     let null = json!("null");
-    let mut was_there = schema.remove(NULLABLE).is_some();
+    let mut was_nullable = schema.remove(NULLABLE).is_some();
     if let Some(Value::Array(types)) = schema.get_mut("type") {
-        was_there |= types.contains(&null);
+        was_nullable |= types.contains(&null);
         types.retain(|name| *name != null);
         if let [name] = types.as_slice() {
             let name = name.clone();
@@ -250,25 +263,25 @@ fn without_null(schema: &mut Schema) -> bool {
         && other.get("type") == Some(&null)
     {
         let form = form.clone();
-        was_there = true;
+        was_nullable = true;
         schema.remove("anyOf");
         for (keyword, value) in form {
             schema.ensure_object().entry(keyword).or_insert(value);
         }
     }
-    was_there
+    was_nullable
 }
 
-/// One of some words is an `enum`, with what each means in the description.
-fn as_enum(schema: &mut Schema) {
+/// Converts a `oneOf` of constants to an `enum`, with the meaning of each constant in the description.
+fn merge_constants(schema: &mut Schema) {
     let Some(Value::Array(forms)) = schema.get("oneOf") else { return };
-    let Some(words) = forms.iter().map(|form| form.get("const").cloned()).collect::<Option<Vec<_>>>() else { return };
+    let Some(values) = forms.iter().map(|form| form.get("const").cloned()).collect::<Option<Vec<_>>>() else { return };
     let meaning = |form: &Value| {
-        let (word, meaning) = (form.get("const")?.as_str()?, form.get("description")?.as_str()?);
-        Some(format!("\n- `{word}`: {}", meaning.replace('\n', " ")))
+        let (value, meaning) = (form.get("const")?.as_str()?, form.get("description")?.as_str()?);
+        Some(format!("\n- `{value}`: {}", meaning.replace('\n', " ")))
     };
     let meanings: String = forms.iter().filter_map(meaning).collect();
-    if words.len() > 1
+    if values.len() > 1
         && let Some(Value::String(description)) = schema.get_mut("description")
     {
         description.push('\n');
@@ -276,5 +289,5 @@ fn as_enum(schema: &mut Schema) {
     }
     schema.remove("oneOf");
     schema.insert("type".into(), json!("string"));
-    schema.insert("enum".into(), json!(words));
+    schema.insert("enum".into(), json!(values));
 }

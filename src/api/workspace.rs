@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
-use super::objects::{alarm, answer, unexpected};
-use super::operations::{Operation, Target, run, target_of, to_json};
-use super::room::Room;
+use super::memory_budget::MemoryBudget;
+use super::objects::{protocol, respond, run_alarm};
+use super::operations::{Operation, Target, decode_target, run_sandbox, to_json};
 use crate::cloudflare::Deployment;
-use crate::cloudflare::deployment::Platform;
-use crate::cloudflare::runtime::abort_of;
+use crate::cloudflare::deployment::WorkerPorts;
+use crate::cloudflare::runtime::cancellation_token;
 use crate::cloudflare::workspaces::Message;
 use crate::model::{self, Result, SandboxId, Selection};
 use crate::ports::{Ledger, Ports};
-use crate::service::{Abort, CloudflareSandboxSnapshotter};
+use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
-/// The Rust side of the Durable Object class `Workspace`. It lives as long as the object is in memory, and so does what its
-/// snapshotter knows to be under way.
+/// The Rust side of the Durable Object class `Workspace`. It exists while the object is in memory, and so does the
+/// in-process state of its snapshotter.
 #[wasm_bindgen]
 pub struct Workspace {
     inner: AssertUnwindSafe<Rc<Inner>>,
@@ -30,30 +30,30 @@ pub struct Workspace {
 struct Inner {
     name: Option<String>,
     deployment: Result<Deployment>,
-    room: Room,
-    snapshotter: RefCell<Option<(SandboxId, CloudflareSandboxSnapshotter<Platform>)>>,
+    memory_budget: MemoryBudget,
+    snapshotter: RefCell<Option<(SandboxId, CloudflareSandboxSnapshotter<WorkerPorts>)>>,
 }
 
 #[wasm_bindgen]
 impl Workspace {
-    /// The object called `name`, as the runtime makes it. The runtime does not know the name of every object.
+    /// Creates the object with the name `name`. The runtime does not know the name of every object.
     #[wasm_bindgen(constructor)]
-    #[allow(clippy::needless_pass_by_value)] // The shape of what JavaScript calls.
+    #[allow(clippy::needless_pass_by_value)] // JavaScript passes it by value.
     pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
         let deployment = Deployment::open_workspace(&env, ctx);
         Self {
             inner: AssertUnwindSafe(Rc::new(Inner {
                 name,
                 deployment,
-                room: Room::default(),
+                memory_budget: MemoryBudget::default(),
                 snapshotter: RefCell::default(),
             })),
         }
     }
 
-    /// Carries an operation out for the sandbox `id`. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Answers
-    /// a [`Reply`](crate::cloudflare::workspaces::Reply) as text, and never throws.
-    pub fn perform(
+    /// Runs an operation for the sandbox `id`. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Returns an
+    /// [`RpcEnvelope`](crate::cloudflare::workspaces::RpcEnvelope) as text, and never throws.
+    pub fn call(
         &self,
         id: String,
         operation: String,
@@ -62,57 +62,61 @@ impl Workspace {
         correlation_id: String,
     ) -> Promise {
         let inner = Rc::clone(&self.inner);
-        answer(correlation_id, async move {
-            let _part = inner.room.enter(arguments.len(), &format!("the sandbox {id:?}"))?;
-            let operation = Operation::by_name(&operation).ok_or_else(|| unexpected("no operation"))?;
-            let arguments: Value = serde_json::from_str(&arguments).map_err(|_| unexpected("no JSON"))?;
+        respond(correlation_id, async move {
+            let _reservation = inner.memory_budget.reserve(arguments.len(), &format!("the sandbox {id:?}"))?;
+            let operation = Operation::by_name(&operation).ok_or_else(|| protocol("no operation"))?;
+            let arguments: Value = serde_json::from_str(&arguments).map_err(|_| protocol("no JSON"))?;
             let snapshotter = inner.snapshotter(&id)?;
-            if target_of(operation, &arguments)? != Target::Sandbox(SandboxId::parse(&id)?) {
-                return Err(unexpected("another sandbox's operation"));
+            if decode_target(operation, &arguments)? != Target::Sandbox(SandboxId::parse(&id)?) {
+                return Err(protocol("another sandbox's operation"));
             }
-            let abort = signal.dyn_ref().map_or_else(Abort::never, abort_of);
-            run(&snapshotter, operation, &arguments, abort).await
+            let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
+            run_sandbox(&snapshotter, operation, &arguments, abort).await
         })
     }
 
-    /// Takes a [`Message`] of another Workspace object for the sandbox `id`, as JSON. Answers as [`Self::perform`]
-    /// does.
-    pub fn receive(&self, id: String, message: String, correlation_id: String) -> Promise {
+    /// Handles a [`Message`] from another object for the sandbox `id`, as JSON. Returns the same as [`Self::call`].
+    #[wasm_bindgen(js_name = handleCall)]
+    pub fn handle_call(&self, id: String, message: String, correlation_id: String) -> Promise {
         let inner = Rc::clone(&self.inner);
-        answer(correlation_id, async move {
-            let message: Message = model::json::parse(&message).map_err(|_| unexpected("no message"))?;
+        respond(correlation_id, async move {
+            let message: Message = model::json::from_str(&message).map_err(|_| protocol("no message"))?;
             let snapshotter = inner.snapshotter(&id)?;
             Ok(match message {
-                Message::Claim { root_id, parent, standing, marker } => {
-                    json!(snapshotter.claim(&root_id, parent.as_ref(), standing.as_ref(), marker.as_deref())?)
+                Message::Claim { root_id, parent, binding, marker } => {
+                    json!(snapshotter.claim(&root_id, parent.as_ref(), binding.as_ref(), marker.as_deref())?)
                 }
-                Message::Release { snapshot_id, holder } => json!(snapshotter.release(&snapshot_id, &holder)?),
+                Message::Release { snapshot_id, dependent } => {
+                    json!(snapshotter.release(&snapshot_id, &dependent)?)
+                }
                 Message::Root => json!(snapshotter.root()?),
                 Message::Describe => json!(snapshotter.describe()?),
                 Message::Descent => json!(snapshotter.descent()?),
                 Message::Sweep { backups, dry_run } => json!(snapshotter.sweep(&backups, dry_run).await?),
-                Message::Lend { snapshot_id, holder } => to_json(&snapshotter.lend(&snapshot_id, &holder).await?)?,
-                Message::Find { selection, tenant } => {
-                    to_json(&snapshotter.find(Selection::decode(&selection)?, &tenant).await?)?
+                Message::GetForRestore { snapshot_id, dependent } => {
+                    to_json(&snapshotter.get_for_restore(&snapshot_id, &dependent).await?)?
                 }
-                Message::Newest => to_json(&snapshotter.newest().await?)?,
+                Message::Find { selection, tenant } => {
+                    to_json(&snapshotter.find_snapshot(Selection::decode(&selection)?, &tenant).await?)?
+                }
+                Message::Newest => to_json(&snapshotter.newest_snapshot().await?)?,
                 Message::Reserve(request) => json!(snapshotter.reserve(&request).await?),
-                Message::Look => to_json(&snapshotter.look().await?)?,
-                Message::Stirred => json!(snapshotter.stirred().await?),
-                Message::Resume(request) => to_json(&snapshotter.resume(*request).await?)?,
-                Message::Halt(request) => to_json(&snapshotter.halt(request).await?)?,
-                Message::Retire { address } => to_json(&snapshotter.retire(address).await?)?,
+                Message::ProbeCondition => to_json(&snapshotter.condition().await?)?,
+                Message::ChangedSinceWatch => json!(snapshotter.changed_since_watch().await?),
+                Message::EnsureRunning(request) => to_json(&snapshotter.ensure_running(*request).await?)?,
+                Message::StopSandbox(request) => to_json(&snapshotter.stop_sandbox(request).await?)?,
+                Message::Decommission { address } => to_json(&snapshotter.decommission(address).await?)?,
             })
         })
     }
 
-    /// What the alarm calls.
+    /// Runs the due tasks of the sandbox. The alarm calls it.
     pub fn alarm(&self) -> Promise {
         let inner = Rc::clone(&self.inner);
-        let known = Rc::clone(&self.inner);
-        let whose = move || known.id().map(|id| ("sandboxId", id)).into_iter().collect();
-        alarm(whose, async move {
-            match inner.known()? {
+        let for_log = Rc::clone(&self.inner);
+        let log_fields = move || for_log.id().map(|id| ("sandboxId", id)).into_iter().collect();
+        run_alarm(log_fields, async move {
+            match inner.snapshotter_if_known()? {
                 Some(snapshotter) => snapshotter.alarm().await,
                 None => Ok(()),
             }
@@ -121,36 +125,36 @@ impl Workspace {
 }
 
 impl Inner {
-    /// The snapshotter of the sandbox `id`, which must be this object's.
-    fn snapshotter(&self, id: &str) -> Result<CloudflareSandboxSnapshotter<Platform>> {
+    /// Returns the snapshotter of the sandbox `id`, and caches it. Fails when the object belongs to another sandbox.
+    fn snapshotter(&self, id: &str) -> Result<CloudflareSandboxSnapshotter<WorkerPorts>> {
         let id = SandboxId::parse(id)?;
         if self.name.as_ref().is_some_and(|name| name != id.as_str()) {
-            return Err(unexpected("another sandbox's operation"));
+            return Err(protocol("another sandbox's operation"));
         }
         let deployment = self.deployed()?;
-        let mut known = self.snapshotter.borrow_mut();
-        match &*known {
-            Some((known, snapshotter)) if *known == id => Ok(snapshotter.clone()),
-            Some(_) => Err(unexpected("another sandbox's operation")),
+        let mut cached = self.snapshotter.borrow_mut();
+        match &*cached {
+            Some((own, snapshotter)) if *own == id => Ok(snapshotter.clone()),
+            Some(_) => Err(protocol("another sandbox's operation")),
             None => {
                 let snapshotter = deployment.snapshotter(id.clone());
-                *known = Some((id, snapshotter.clone()));
+                *cached = Some((id, snapshotter.clone()));
                 Ok(snapshotter)
             }
         }
     }
 
-    /// The snapshotter of this object's sandbox, as far as that is known: an object that its alarm has woken may have to look
-    /// into its ledger for that.
-    fn known(&self) -> Result<Option<CloudflareSandboxSnapshotter<Platform>>> {
+    /// Returns the snapshotter of this object's sandbox; `None` when the sandbox is unknown. Where the runtime does not
+    /// know the name of the object, as after an alarm, the id comes from the ledger.
+    fn snapshotter_if_known(&self) -> Result<Option<CloudflareSandboxSnapshotter<WorkerPorts>>> {
         let id = match &self.name {
             Some(name) => Some(name.clone()),
-            None => self.deployed()?.platform().ledger()?.workspace()?.map(|workspace| workspace.sandbox_id.into()),
+            None => self.deployed()?.ports().ledger()?.workspace()?.map(|workspace| workspace.sandbox_id.into()),
         };
         id.map(|id| self.snapshotter(&id)).transpose()
     }
 
-    /// The id of this object's sandbox, as far as it is known.
+    /// Returns the id of this object's sandbox; `None` when it is unknown.
     fn id(&self) -> Option<String> {
         self.name.clone().or_else(|| Some(self.snapshotter.borrow().as_ref()?.0.to_string()))
     }

@@ -1,16 +1,16 @@
-//! What a call fails with.
+//! The error of a failed call.
 
 use std::fmt;
 
 use serde_json::Value;
 
-use super::transport::Loss;
+use super::transport::TransportError;
 use crate::model::{self, Code, Failure, Kind, json};
 
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failed call: the snapshotter's own error, or that it was not reached or not understood.
+/// The error of a failed call: an error of the snapshotter, or a failure to reach it or to understand its answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{code}: {message} {remediation}")]
 pub struct Error {
@@ -27,20 +27,21 @@ pub struct Error {
 /// The stable code of a failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorCode {
-    /// The snapshotter's.
+    /// A code of the snapshotter.
     Known(Code),
-    /// That of a later snapshotter, which this client does not know.
+    /// A code of a later snapshotter that this client does not know.
     Other(String),
-    /// `SERVICE_UNREACHABLE`: nobody took the call, and nothing was done.
+    /// `SERVICE_UNREACHABLE`: the call did not reach the snapshotter, and had no effect.
     Unreachable,
-    /// `ANSWER_LOST`: the call was sent, and no answer came. It may have been carried out.
+    /// `ANSWER_LOST`: the call was sent, and no answer arrived. The call may have taken effect.
     AnswerLost,
-    /// `FOREIGN_ANSWER`: what answered is not the snapshotter, or one that this client does not understand.
+    /// `FOREIGN_ANSWER`: the answer is not from the snapshotter, or from a version that this client does not
+    /// understand.
     ForeignAnswer,
 }
 
 impl ErrorCode {
-    /// The code as it is written everywhere outside of Rust.
+    /// Returns the code as it appears in JSON, in logs and in the documentation.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Known(code) => code.as_str(),
@@ -51,7 +52,7 @@ impl ErrorCode {
         }
     }
 
-    fn read(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let known = Code::ALL.iter().find(|code| code.as_str() == text);
         known.map_or_else(|| Self::Other(text.to_owned()), |code| Self::Known(*code))
     }
@@ -70,37 +71,37 @@ impl PartialEq<Code> for ErrorCode {
 }
 
 impl Error {
-    /// The stable code, for programs.
+    /// Returns the stable code, for programs.
     pub const fn code(&self) -> &ErrorCode {
         &self.code
     }
 
-    /// What sort of failure it is.
+    /// Returns the kind of failure.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What happened, to what.
+    /// Returns what failed, and for which object.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// Returns how to correct the failure.
     pub fn remediation(&self) -> &str {
         &self.remediation
     }
 
-    /// Whether the same call, made again, may succeed.
+    /// Returns whether the same call may succeed when it is repeated.
     pub const fn retryable(&self) -> bool {
         self.retryable
     }
 
-    /// By which the call is found in the snapshotter's log; absent where the failure is not the snapshotter's.
+    /// Returns the id of the call in the snapshotter's log; `None` if the error is not from the snapshotter.
     pub fn correlation_id(&self) -> Option<&str> {
         self.correlation_id.as_deref()
     }
 
-    /// What the platform or the SDK threw, where something did.
+    /// Returns the exception of the platform or the SDK that caused the failure, if there is one.
     pub fn cause(&self) -> Option<&Failure> {
         self.cause.as_deref()
     }
@@ -110,30 +111,31 @@ impl Error {
         Self { code, kind, message, remediation, retryable, correlation_id: None, cause: None }
     }
 
-    /// The error that a body tells, if it tells one.
-    pub(super) fn read(body: &Value) -> Option<Self> {
+    /// Parses the error in the body of a response. Returns `None` if the body contains none.
+    pub(super) fn from_json(body: &Value) -> Option<Self> {
         let text = |field: &str| body.get(field)?.as_str().map(str::to_owned);
         Some(Self {
-            code: ErrorCode::read(&text("code")?),
-            kind: body.get("kind").and_then(|kind| json::read(kind).ok()).unwrap_or(Kind::Permanent),
+            code: ErrorCode::parse(&text("code")?),
+            kind: body.get("kind").and_then(|kind| json::from_value(kind).ok()).unwrap_or(Kind::Permanent),
             message: text("message")?,
             remediation: text("remediation")?,
             retryable: body.get("retryable")?.as_bool()?,
             correlation_id: text("correlationId"),
-            cause: body.get("cause").and_then(|cause| json::read(cause).ok()),
+            cause: body.get("cause").and_then(|cause| json::from_value(cause).ok()),
         })
     }
 
-    /// That there is no answer. `repeatable` is whether making the call twice does no more than making it once.
-    pub(super) fn of_loss(loss: Loss, repeatable: bool) -> Self {
-        match loss {
-            Loss::Unreachable(why) => Self::new(
+    /// Returns the error of a call without an answer. `repeatable` is whether a second call has no effect beyond the
+    /// first one.
+    pub(super) fn from_transport(error: TransportError, repeatable: bool) -> Self {
+        match error {
+            TransportError::Unreachable(why) => Self::new(
                 ErrorCode::Unreachable,
                 Kind::Transient,
                 format!("The snapshotter could not be reached: {why}."),
                 "Nothing was done. Try again; if it stays, look whether the service binding, or the address, is that of its Worker.",
             ),
-            Loss::Lost(why) => Self {
+            TransportError::NoAnswer(why) => Self {
                 retryable: repeatable,
                 ..Self::new(
                     ErrorCode::AnswerLost,
@@ -146,7 +148,7 @@ impl Error {
                     },
                 )
             },
-            Loss::Aborted => Self::new(
+            TransportError::Aborted => Self::new(
                 ErrorCode::Known(Code::Aborted),
                 Kind::Transient,
                 "The AbortSignal of the call has fired.".to_owned(),
@@ -155,8 +157,8 @@ impl Error {
         }
     }
 
-    /// That somebody else answered.
-    pub(super) fn foreign(what: &str) -> Self {
+    /// Returns the error for an answer that is not from the snapshotter that this client knows.
+    pub(super) fn foreign_answer(what: &str) -> Self {
         Self::new(
             ErrorCode::ForeignAnswer,
             Kind::Permanent,
@@ -166,7 +168,7 @@ impl Error {
     }
 }
 
-/// What is wrong with an id or a name is known before anything is sent.
+/// Converts the error of an invalid id or name, which the client detects before it sends a call.
 impl From<model::Error> for Error {
     fn from(error: model::Error) -> Self {
         let code = ErrorCode::Known(error.code());

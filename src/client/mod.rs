@@ -6,24 +6,24 @@
 //! ```
 //!
 //! ```no_run
-//! use sandbox_snapshotter::client::{Client, Result, Service};
+//! use sandbox_snapshotter::client::{Client, Result, ServiceBinding};
 //! use sandbox_snapshotter::model::{RestoreRequest, SandboxId, SnapshotRequest};
 //!
-//! async fn try_something(service: Service) -> Result<()> {
+//! async fn try_something(service: ServiceBinding) -> Result<()> {
 //!     let client = Client::new(service);
 //!     let taken = client.snapshot(&SnapshotRequest::of(SandboxId::parse("agent-42")?)).await?;
 //!     let restored = client.restore(&RestoreRequest::of(taken.snapshot)).await?;
-//!     println!("its files are in {}", restored.sandbox_id());
+//!     println!("restored to the sandbox {}", restored.sandbox_id());
 //!     Ok(())
 //! }
 //! ```
 //!
-//! - [`Client`]: a method for each operation; those on workspaces that persist by name, on checkpoints and on tools stand in
-//!   groups: [`Client::workspaces`], [`Client::checkpoints`], [`Client::tools`]
-//! - [`Service`]: the way over a service binding; [`Transport`] is any way
-//! - [`Error`]: what a call fails with
-//! - [`Retry`]: how calls are made again
-//! - [`Options`]: what the operations take
+//! - [`Client`]: a method for each operation. [`Client::workspaces`], [`Client::checkpoints`] and [`Client::tools`]
+//!   group the operations on named workspaces, on checkpoints and on tools
+//! - [`ServiceBinding`]: the transport over a service binding; [`Transport`] is the trait of transports
+//! - [`Error`]: the error of a failed call
+//! - [`RetryPolicy`]: how the client retries calls
+//! - [`Options`]: the options of the operations
 
 mod checkpoints;
 mod error;
@@ -31,7 +31,7 @@ mod options;
 mod pages;
 mod retry;
 #[cfg(feature = "service-binding")]
-mod service;
+mod service_binding;
 mod snapshots;
 mod tools;
 mod transport;
@@ -40,100 +40,103 @@ mod workspaces;
 pub use checkpoints::Checkpoints;
 pub use error::{Error, ErrorCode, Result};
 pub use options::Options;
-pub use retry::Retry;
+pub use retry::RetryPolicy;
 #[cfg(feature = "service-binding")]
-pub use service::Service;
+pub use service_binding::ServiceBinding;
 pub use tools::Tools;
-pub use transport::{Loss, Reply, Transport};
+pub use transport::{HttpResponse, Transport, TransportError};
 pub use workspaces::Workspaces;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use self::retry::Again;
+use self::retry::Repeatability;
 use crate::model::json;
 
-/// Calls the snapshotter.
+/// The client of the snapshotter.
 ///
-/// A call that failed in passing is made again, where that does no harm. So that it never does for what makes something, such
-/// calls get an idempotency key where they have none.
+/// The client retries a call after a transient failure, if a second call has no effect beyond the first one. To make
+/// the calls that create something safe to retry, the client adds an idempotency key to those that have none.
 #[derive(Clone, Debug)]
 pub struct Client<T> {
     transport: T,
-    retry: Retry,
+    retry: RetryPolicy,
 }
 
 impl<T: Transport> Client<T> {
-    /// A client that calls over `transport`.
+    /// Creates a client that calls over `transport`.
     pub fn new(transport: T) -> Self {
-        Self { transport, retry: Retry::default() }
+        Self { transport, retry: RetryPolicy::default() }
     }
 
-    /// With another rule for making calls again.
+    /// Sets another retry policy.
     #[must_use]
-    pub fn retrying(self, retry: Retry) -> Self {
+    pub fn with_retry(self, retry: RetryPolicy) -> Self {
         Self { retry, ..self }
     }
 
-    /// Workspaces that persist by name, across sandboxes that come and go.
+    /// Returns the operations on named workspaces, whose files persist across sandboxes.
     pub const fn workspaces(&self) -> Workspaces<'_, T> {
         Workspaces(self)
     }
 
-    /// Named states inside of a sandbox: cheap, local, gone with the container.
+    /// Returns the operations on checkpoints: named states inside a sandbox that are cheap and local, and disappear
+    /// with the container.
     pub const fn checkpoints(&self) -> Checkpoints<'_, T> {
         Checkpoints(self)
     }
 
-    /// Tools for language models.
+    /// Returns the operations on tools for language models.
     pub const fn tools(&self) -> Tools<'_, T> {
         Tools(self)
     }
 
-    /// Calls an operation by its name, from JSON to JSON: also one that only a later snapshotter has.
+    /// Calls an operation by its name, with options and answer as JSON. The operation may be one that only a later
+    /// snapshotter has.
     pub async fn call(&self, operation: &str, mut options: Value) -> Result<Value> {
-        let again = Again::of(operation, &options);
-        let lost = |loss| Error::of_loss(loss, again.is_repeatable());
-        if again == Again::Keyed
+        let repeatability = Repeatability::of(operation, &options);
+        let to_error = |error| Error::from_transport(error, repeatability.is_repeatable());
+        if repeatability == Repeatability::WithKey
             && let Value::Object(fields) = &mut options
             && fields.get("idempotencyKey").is_none_or(Value::is_null)
         {
-            let key = u128::from_le_bytes(self.transport.random().map_err(lost)?);
+            let key = u128::from_le_bytes(self.transport.random().map_err(to_error)?);
             fields.insert("idempotencyKey".into(), json!(format!("{key:032x}")));
         }
         let mut attempts = 1;
         loop {
-            let reply = self.transport.send(operation, &options).await.map_err(lost);
-            let error = match reply.and_then(|reply| read(&reply, again)) {
+            let response = self.transport.send(operation, &options).await.map_err(to_error);
+            let error = match response.and_then(|response| read_response(&response, repeatability)) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            if attempts >= self.retry.attempts || !again.after(&error) {
+            if attempts >= self.retry.attempts || !repeatability.allows_retry(&error) {
                 return Err(error);
             }
-            let random = self.transport.random().map_err(lost)?;
-            self.transport.sleep(self.retry.wait(attempts, random)).await;
+            let random = self.transport.random().map_err(to_error)?;
+            self.transport.sleep(self.retry.delay(attempts, random)).await;
             attempts += 1;
         }
     }
 
-    async fn ask<Answer: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<Answer> {
+    async fn call_typed<Answer: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<Answer> {
         let answer = self.call(operation, options.to_json()).await?;
-        json::read(&answer).map_err(|why| Error::foreign(&format!("the answer of {operation} can't be read: {why}")))
+        json::from_value(&answer)
+            .map_err(|why| Error::foreign_answer(&format!("the answer of {operation} can't be read: {why}")))
     }
 }
 
-/// The answer or the error of a reply.
-fn read(reply: &Reply, again: Again) -> Result<Value> {
-    let body = serde_json::from_str::<Value>(&reply.body).ok();
-    match (reply.status, body) {
+/// Returns the answer or the error in a response.
+fn read_response(response: &HttpResponse, repeatability: Repeatability) -> Result<Value> {
+    let body = serde_json::from_str::<Value>(&response.body).ok();
+    match (response.status, body) {
         (200..300, Some(answer)) => Ok(answer),
-        (status, body) => Err(body.as_ref().and_then(Error::read).unwrap_or_else(|| {
+        (status, body) => Err(body.as_ref().and_then(Error::from_json).unwrap_or_else(|| {
             let what = format!("the status was {status}");
             match status {
-                429 => Error::of_loss(Loss::Unreachable(what), again.is_repeatable()),
-                500.. => Error::of_loss(Loss::Lost(what), again.is_repeatable()),
-                _ => Error::foreign(&what),
+                429 => Error::from_transport(TransportError::Unreachable(what), repeatability.is_repeatable()),
+                500.. => Error::from_transport(TransportError::NoAnswer(what), repeatability.is_repeatable()),
+                _ => Error::foreign_answer(&what),
             }
         })),
     }

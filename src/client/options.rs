@@ -1,24 +1,24 @@
-//! What the operations take, as JSON.
+//! The options of the operations, as JSON.
 
 use serde_json::{Map, Value, json};
 
 use crate::model::named::Address;
 use crate::model::request::{
-    ApplyRetentionRequest, CallToolRequest, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    ApplyRetentionRequest, CallToolRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-    LineageRequest, ListCheckpointsRequest, ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest,
-    StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest,
+    SandboxRequest, SetRetentionRequest, StartRequest, SweepRequest, Toolset, UpdateRequest,
 };
 use crate::model::{RestoreRequest, Selection, SnapshotRequest};
 
 /// The options of an operation: one of the types in [`model::request`](crate::model::request).
 pub trait Options {
-    /// The options as the operation takes them. What is `null` is as good as absent.
+    /// Returns the options as JSON. A field with the value `null` counts as absent.
     fn to_json(&self) -> Value;
 }
 
-/// The fields of several objects.
-fn merged<const N: usize>(parts: [Value; N]) -> Value {
+/// Merges the fields of several objects, without those that are `null`.
+fn merge<const N: usize>(parts: [Value; N]) -> Value {
     let fields = parts.into_iter().filter_map(|part| match part {
         Value::Object(fields) => Some(fields),
         _ => None,
@@ -28,31 +28,31 @@ fn merged<const N: usize>(parts: [Value; N]) -> Value {
 
 impl Options for SnapshotRequest {
     fn to_json(&self) -> Value {
-        merged([json!(self), json!(self.session), json!({ "idempotencyKey": self.idempotency_key })])
+        merge([json!(self), json!(self.lineage_scope), json!({ "idempotencyKey": self.idempotency_key })])
     }
 }
 
 impl Options for Selection {
     fn to_json(&self) -> Value {
-        merged([json!(self)])
+        merge([json!(self)])
     }
 }
 
 impl Options for RestoreRequest {
     fn to_json(&self) -> Value {
-        merged([json!(self), json!({ "idempotencyKey": self.idempotency_key })])
+        merge([json!(self), json!({ "idempotencyKey": self.idempotency_key })])
     }
 }
 
 impl Options for LabelRequest {
     fn to_json(&self) -> Value {
-        merged([json!(self.selection), json!({ "newLabel": self.new_label, "replace": self.replace })])
+        merge([json!(self.selection), json!({ "newLabel": self.new_label, "replace": self.replace })])
     }
 }
 
 impl Options for DeleteRequest {
     fn to_json(&self) -> Value {
-        merged([json!(self.selection), json!({ "force": self.force })])
+        merge([json!(self.selection), json!({ "force": self.force })])
     }
 }
 
@@ -65,13 +65,13 @@ impl Options for ListRequest {
             "labelPrefix": self.label_prefix,
             "check": self.check,
         });
-        merged([rest, json!(self.session)])
+        merge([rest, json!(self.lineage_scope)])
     }
 }
 
 impl Options for ImportRequest {
     fn to_json(&self) -> Value {
-        merged([json!({
+        merge([json!({
             "sandboxId": self.sandbox_id,
             "backup": self.backup,
             "label": self.label,
@@ -81,19 +81,19 @@ impl Options for ImportRequest {
     }
 }
 
-impl Options for WorkspaceRequest {
+impl Options for SandboxRequest {
     fn to_json(&self) -> Value {
-        merged([json!({ "sandboxId": self.sandbox_id }), json!(self.session)])
+        merge([json!({ "sandboxId": self.sandbox_id }), json!(self.lineage_scope)])
     }
 }
 
 impl Options for LineageRequest {
     fn to_json(&self) -> Value {
-        merged([json!({ "sandboxId": self.sandbox_id, "check": self.check }), json!(self.session)])
+        merge([json!({ "sandboxId": self.sandbox_id, "check": self.check }), json!(self.lineage_scope)])
     }
 }
 
-impl Options for PolicyRequest {
+impl Options for SetRetentionRequest {
     fn to_json(&self) -> Value {
         json!({ "sandboxId": self.sandbox_id, "policy": self.policy, "dryRun": self.dry_run })
     }
@@ -125,25 +125,25 @@ impl Options for Address {
 
 impl Options for CreateRequest {
     fn to_json(&self) -> Value {
-        merged([self.to_arguments().unwrap_or_default()])
+        merge([self.to_arguments().unwrap_or_default()])
     }
 }
 
 impl Options for GetOrCreateRequest {
     fn to_json(&self) -> Value {
-        merged([self.create.to_json(), json!(self.start)])
+        merge([self.create.to_json(), json!(self.start)])
     }
 }
 
-impl Options for NamesRequest {
+impl Options for ListWorkspacesRequest {
     fn to_json(&self) -> Value {
-        merged([json!(self)])
+        merge([json!(self)])
     }
 }
 
 impl Options for StartRequest {
     fn to_json(&self) -> Value {
-        merged([json!(self.address), json!({ "fingerprint": self.fingerprint }), json!(self.start)])
+        merge([json!(self.address), json!({ "fingerprint": self.fingerprint }), json!(self.start)])
     }
 }
 
@@ -155,45 +155,45 @@ impl Options for ForkRequest {
             "copyEnv": self.copy_env,
             "idempotencyKey": self.idempotency_key,
         });
-        merged([json!(self.address), rest])
+        merge([json!(self.address), rest])
     }
 }
 
 impl Options for UpdateRequest {
     fn to_json(&self) -> Value {
         let rest = json!({ "currentSnapshotId": self.current_snapshot_id, "acceptStale": self.start.accept_stale });
-        merged([json!(self.address), json!(self.changes), rest])
+        merge([json!(self.address), json!(self.settings), rest])
     }
 }
 
-impl Options for CheckpointsRequest {
+impl Options for CheckpointLocation {
     fn to_json(&self) -> Value {
-        merged([json!({ "sandboxId": self.sandbox_id, "dir": self.dir }), json!(self.session)])
+        merge([json!({ "sandboxId": self.sandbox_id, "dir": self.dir }), json!(self.lineage_scope)])
     }
 }
 
 impl Options for ListCheckpointsRequest {
     fn to_json(&self) -> Value {
         let cursor = self.cursor.as_ref().map(ToString::to_string);
-        merged([self.at.to_json(), json!({ "cursor": cursor, "limit": self.limit })])
+        merge([self.location.to_json(), json!({ "cursor": cursor, "limit": self.limit })])
     }
 }
 
 impl Options for CreateCheckpointRequest {
     fn to_json(&self) -> Value {
-        merged([self.at.to_json(), json!({ "name": self.name, "description": self.description })])
+        merge([self.location.to_json(), json!({ "name": self.name, "description": self.description })])
     }
 }
 
 impl Options for RestoreCheckpointRequest {
     fn to_json(&self) -> Value {
-        merged([self.at.to_json(), json!({ "name": self.name })])
+        merge([self.location.to_json(), json!({ "name": self.name })])
     }
 }
 
 impl Options for DiffCheckpointRequest {
     fn to_json(&self) -> Value {
-        merged([self.at.to_json(), json!({ "name": self.name, "maxBytes": self.max_bytes })])
+        merge([self.location.to_json(), json!({ "name": self.name, "maxBytes": self.max_bytes })])
     }
 }
 
@@ -206,12 +206,12 @@ impl Options for Toolset {
 impl Options for CallToolRequest {
     fn to_json(&self) -> Value {
         let call = json!({ "name": self.name, "arguments": self.arguments, "idempotencyKey": self.idempotency_key });
-        merged([json!(self.toolset), call])
+        merge([json!(self.toolset), call])
     }
 }
 
 impl Options for GrantRequest {
     fn to_json(&self) -> Value {
-        merged([json!(self.toolset), json!({ "expirationSeconds": self.expiration_seconds })])
+        merge([json!(self.toolset), json!({ "expirationSeconds": self.expiration_seconds })])
     }
 }

@@ -1,4 +1,4 @@
-//! When a call is made again, and after which wait.
+//! Retries: which calls the client repeats, and how long it waits before.
 
 use std::time::Duration;
 
@@ -7,60 +7,62 @@ use serde_json::Value;
 use super::error::{Error, ErrorCode};
 use crate::model::Code;
 
-/// How calls are made again that failed in passing.
+/// The policy for retries of calls that failed with a transient error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
-    /// How often a call is made at most.
+pub struct RetryPolicy {
+    /// The maximum number of attempts per call.
     pub attempts: u32,
-    /// The longest wait before the second attempt. It doubles with each attempt.
-    pub base: Duration,
-    /// The longest wait before any attempt.
-    pub longest: Duration,
+    /// The maximum delay before the second attempt. It doubles with each attempt.
+    pub base_delay: Duration,
+    /// The maximum delay before any attempt.
+    pub max_delay: Duration,
 }
 
-impl Retry {
-    /// Each call is made once.
-    pub const NEVER: Self = Self { attempts: 1, base: Duration::ZERO, longest: Duration::ZERO };
+impl RetryPolicy {
+    /// The policy without retries: one attempt per call.
+    pub const NEVER: Self = Self { attempts: 1, base_delay: Duration::ZERO, max_delay: Duration::ZERO };
 
-    /// How long to wait after so many attempts: at random, so that callers who failed together do not come together again.
-    pub(super) fn wait(&self, attempts: u32, random: [u8; 16]) -> Duration {
-        let most = self.base.saturating_mul(2_u32.saturating_pow(attempts - 1)).min(self.longest);
-        most.mul_f64(f64::from(u16::from_le_bytes([random[0], random[1]])) / f64::from(u16::MAX))
+    /// Returns the delay after `attempts` attempts. It is random, so that callers that failed at the same time do not
+    /// retry at the same time.
+    pub(super) fn delay(&self, attempts: u32, random: [u8; 16]) -> Duration {
+        let max = self.base_delay.saturating_mul(2_u32.saturating_pow(attempts - 1)).min(self.max_delay);
+        max.mul_f64(f64::from(u16::from_le_bytes([random[0], random[1]])) / f64::from(u16::MAX))
     }
 }
 
-impl Default for Retry {
-    /// Four attempts, within about a second.
+impl Default for RetryPolicy {
+    /// Returns a policy of four attempts within about one second.
     fn default() -> Self {
-        Self { attempts: 4, base: Duration::from_millis(100), longest: Duration::from_secs(5) }
+        Self { attempts: 4, base_delay: Duration::from_millis(100), max_delay: Duration::from_secs(5) }
     }
 }
 
-/// What a second call does when the first was carried out and its answer got lost.
+/// The effect of a second call when the first one took effect and its answer was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
-    /// It gets the answer of the first, by the idempotency key.
-    Keyed,
-    /// It changes nothing more.
-    Settles,
-    /// It does the work a second time, or does it to something else.
-    Repeats,
+pub(super) enum Repeatability {
+    /// The second call gets the answer of the first one, because both have the same idempotency key.
+    WithKey,
+    /// The second call changes nothing more.
+    Idempotent,
+    /// The second call does the work again, or does it to another object.
+    NotIdempotent,
 }
 
-impl Again {
-    /// That of an operation with these options. Those that a later snapshotter may have are taken for the worst.
+impl Repeatability {
+    /// Returns the repeatability of an operation with these options. Unknown operations, which a later snapshotter may
+    /// have, count as not idempotent.
     pub fn of(operation: &str, options: &Value) -> Self {
-        let has = |option| options.get(option).is_some_and(|value| !value.is_null());
+        let has = |field| options.get(field).is_some_and(|value| !value.is_null());
         match operation {
             "snapshot" | "restore" | "branch" | "workspaces/create" | "workspaces/getOrCreate" | "workspaces/fork" => {
-                Self::Keyed
+                Self::WithKey
             }
-            // Every tool but the one that does what `checkpoints/restore` does.
-            "tools/call" if !restores_checkpoint(options) => Self::Keyed,
-            // A label may have gone to another snapshot in between; a ref and an id stay with theirs.
-            "label" | "pin" | "unpin" | "delete" if !has("ref") && !has("snapshotId") => Self::Repeats,
-            // Going back makes another sandbox each time.
-            "workspaces/update" if has("currentSnapshotId") => Self::Repeats,
+            // All tools except the one that restores a checkpoint.
+            "tools/call" if !is_checkpoint_restore(options) => Self::WithKey,
+            // Between the calls, a label may move to another snapshot. A ref or an id always selects the same snapshot.
+            "label" | "pin" | "unpin" | "delete" if !has("ref") && !has("snapshotId") => Self::NotIdempotent,
+            // Each return to a snapshot creates another sandbox.
+            "workspaces/update" if has("currentSnapshotId") => Self::NotIdempotent,
             "list"
             | "get"
             | "manifest"
@@ -85,25 +87,27 @@ impl Again {
             | "checkpoints/diff"
             | "tools/list"
             | "tools/grant"
-            | "health" => Self::Settles,
-            // A second rotation ends the refs that the first one still let pass; a second restore of a checkpoint loses
-            // what was written in between; and there may be another workspace of the name when it is deleted again.
-            _ => Self::Repeats,
+            | "health" => Self::Idempotent,
+            // `rotateKey`: a second rotation invalidates the refs that are still valid after the first one.
+            // `checkpoints/restore`: a second restore loses the files that were written in between.
+            // `workspaces/delete`: another workspace may have the name by the time of the second deletion.
+            _ => Self::NotIdempotent,
         }
     }
 
-    /// Whether making the call twice does no more than making it once.
+    /// Returns whether a second call has no effect beyond the first one.
     pub fn is_repeatable(self) -> bool {
-        self != Self::Repeats
+        self != Self::NotIdempotent
     }
 
-    /// Whether a call that failed like this may be made again, without any harm and with some hope.
-    pub fn after(self, error: &Error) -> bool {
+    /// Returns whether to retry a call that failed with `error`: a second call must be safe, and must have a chance to
+    /// succeed.
+    pub fn allows_retry(self, error: &Error) -> bool {
         match error.code() {
             ErrorCode::Known(Code::Aborted) => false,
             ErrorCode::Known(Code::SandboxBusy | Code::SandboxStarting | Code::SnapshotBusy)
             | ErrorCode::Unreachable => {
-                // Nothing was done.
+                // The call had no effect.
                 true
             }
             ErrorCode::Known(Code::WorkspaceUnavailable) | ErrorCode::AnswerLost => self.is_repeatable(),
@@ -112,8 +116,8 @@ impl Again {
     }
 }
 
-/// Whether a call of a tool puts the files of a sandbox back as they were at a checkpoint.
-fn restores_checkpoint(options: &Value) -> bool {
+/// Returns whether the options of `tools/call` call the tool that restores a checkpoint.
+fn is_checkpoint_restore(options: &Value) -> bool {
     let tool = options.get("name").and_then(Value::as_str).unwrap_or_default();
     tool == "snapshot_restore" || tool.ends_with("__snapshot_restore")
 }

@@ -2,117 +2,117 @@
 
 use futures_util::Stream;
 
-use super::pages::each;
+use super::pages::stream_items;
 use super::{Client, Result, Transport};
 use crate::model::answer::{Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification};
 use crate::model::health::Health;
 use crate::model::request::{
-    ApplyRetentionRequest, Cursor, DeleteRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest,
-    ListRequest, PolicyRequest, SweepRequest, WorkspaceRequest,
+    ApplyRetentionRequest, DeleteRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest,
+    SandboxRequest, SetRetentionRequest, SnapshotCursor, SweepRequest,
 };
-use crate::model::{RestoreRequest, Selection, SnapshotRequest, Taken, WorkspaceRef};
+use crate::model::{RestoreRequest, Selection, SnapshotRequest, TakenSnapshot, WorkspaceRef};
 
 impl<T: Transport> Client<T> {
     /// Captures a directory of a running sandbox.
-    pub async fn snapshot(&self, request: &SnapshotRequest) -> Result<Taken> {
-        self.ask("snapshot", request).await
+    pub async fn snapshot(&self, request: &SnapshotRequest) -> Result<TakenSnapshot> {
+        self.call_typed("snapshot", request).await
     }
 
-    /// Makes a new sandbox, `<origin>-restored-<id>`, with the files of a snapshot.
+    /// Creates a sandbox `<origin>-restored-<id>` with the files of a snapshot.
     pub async fn restore(&self, request: &RestoreRequest) -> Result<WorkspaceRef> {
-        self.ask("restore", request).await
+        self.call_typed("restore", request).await
     }
 
-    /// Makes a new sandbox, `<origin>-branch-<id>`, with the files of a snapshot, to try something else.
+    /// Creates a sandbox `<origin>-branch-<id>` with the files of a snapshot, for an alternative course of work.
     pub async fn branch(&self, request: &RestoreRequest) -> Result<WorkspaceRef> {
-        self.ask("branch", request).await
+        self.call_typed("branch", request).await
     }
 
-    /// A page of the snapshots of a sandbox, the newest first.
+    /// Returns a page of the snapshots of a sandbox, newest first.
     pub async fn list(&self, request: &ListRequest) -> Result<Page> {
-        self.ask("list", request).await
+        self.call_typed("list", request).await
     }
 
-    /// The snapshots of a sandbox, the newest first, read in pages of `limit` as they are needed.
+    /// Returns a stream of the snapshots of a sandbox, newest first. It reads pages of `limit` on demand.
     pub fn snapshots(&self, request: ListRequest) -> impl Stream<Item = Result<Summary>> {
-        each(request.cursor.clone(), async move |cursor| {
+        stream_items(request.cursor.clone(), async move |cursor| {
             let Page { snapshots, cursor } = self.list(&ListRequest { cursor, ..request.clone() }).await?;
-            Ok((snapshots, cursor.as_deref().map(Cursor::parse).transpose()?))
+            Ok((snapshots, cursor.as_deref().map(SnapshotCursor::parse).transpose()?))
         })
     }
 
-    /// What lists show of one snapshot.
+    /// Returns the summary of one snapshot, as lists contain it.
     pub async fn get(&self, snapshot: &Selection) -> Result<Summary> {
-        self.ask("get", snapshot).await
+        self.call_typed("get", snapshot).await
     }
 
-    /// Everything that is known about one snapshot.
+    /// Returns everything that the ledger records about one snapshot.
     pub async fn manifest(&self, snapshot: &Selection) -> Result<Manifest> {
-        self.ask("manifest", snapshot).await
+        self.call_typed("manifest", snapshot).await
     }
 
-    /// Checks in R2 whether a snapshot can be restored. No container is started.
+    /// Verifies in R2 that a snapshot can be restored. It starts no container.
     pub async fn verify(&self, snapshot: &Selection) -> Result<Verification> {
-        self.ask("verify", snapshot).await
+        self.call_typed("verify", snapshot).await
     }
 
-    /// Gives a snapshot another label.
+    /// Changes the label of a snapshot.
     pub async fn label(&self, request: &LabelRequest) -> Result<Summary> {
-        self.ask("label", request).await
+        self.call_typed("label", request).await
     }
 
-    /// Keeps a snapshot whatever the policy says.
+    /// Pins a snapshot: retention does not remove it.
     pub async fn pin(&self, snapshot: &Selection) -> Result<Summary> {
-        self.ask("pin", snapshot).await
+        self.call_typed("pin", snapshot).await
     }
 
-    /// Leaves a snapshot to the policy again.
+    /// Unpins a snapshot: the retention policy applies to it again.
     pub async fn unpin(&self, snapshot: &Selection) -> Result<Summary> {
-        self.ask("unpin", snapshot).await
+        self.call_typed("unpin", snapshot).await
     }
 
-    /// Deletes a snapshot. One that is pinned, or that others need, goes by `force` alone.
+    /// Deletes a snapshot. A snapshot that is pinned or has dependents is deleted only with `force`.
     pub async fn delete(&self, request: &DeleteRequest) -> Result<Deletion> {
-        self.ask("delete", request).await
+        self.call_typed("delete", request).await
     }
 
-    /// Takes in a backup that the SDK made directly.
-    pub async fn import(&self, request: &ImportRequest) -> Result<Taken> {
-        self.ask("import", request).await
+    /// Imports a backup that the SDK created directly.
+    pub async fn import(&self, request: &ImportRequest) -> Result<TakenSnapshot> {
+        self.call_typed("import", request).await
     }
 
-    /// The tree of sandboxes and snapshots that a sandbox belongs to.
+    /// Returns the tree of sandboxes and snapshots that a sandbox belongs to.
     pub async fn lineage(&self, sandbox: &LineageRequest) -> Result<Tree> {
-        self.ask("lineage", sandbox).await
+        self.call_typed("lineage", sandbox).await
     }
 
-    /// The policy of a sandbox, and what it means for each of its snapshots now.
-    pub async fn retention(&self, sandbox: &WorkspaceRequest) -> Result<Retention> {
-        self.ask("retention", sandbox).await
+    /// Returns the retention policy of a sandbox, and the present decision about each of its snapshots.
+    pub async fn retention(&self, sandbox: &SandboxRequest) -> Result<Retention> {
+        self.call_typed("retention", sandbox).await
     }
 
-    /// Gives a sandbox another policy, which is applied at once.
-    pub async fn set_retention(&self, request: &PolicyRequest) -> Result<Retention> {
-        self.ask("setRetention", request).await
+    /// Sets the retention policy of a sandbox, and applies it at once.
+    pub async fn set_retention(&self, request: &SetRetentionRequest) -> Result<Retention> {
+        self.call_typed("setRetention", request).await
     }
 
-    /// Lets go what the policy says.
+    /// Applies the retention policy of a sandbox: removes the snapshots that the policy does not keep.
     pub async fn apply_retention(&self, request: &ApplyRetentionRequest) -> Result<Retention> {
-        self.ask("applyRetention", request).await
+        self.call_typed("applyRetention", request).await
     }
 
-    /// Signs the refs of a sandbox with a new key from now on. The one before is still accepted.
-    pub async fn rotate_key(&self, sandbox: &WorkspaceRequest) -> Result<KeyRotation> {
-        self.ask("rotateKey", sandbox).await
+    /// Creates a new key, which signs the refs of a sandbox from now on. Refs with the previous key are still accepted.
+    pub async fn rotate_key(&self, sandbox: &SandboxRequest) -> Result<KeyRotation> {
+        self.call_typed("rotateKey", sandbox).await
     }
 
-    /// Deletes what carries the snapshotter's mark in R2 and belongs to no sandbox's snapshots.
+    /// Deletes the backups in R2 that carry the snapshotter's mark and belong to no snapshot.
     pub async fn sweep(&self, request: &SweepRequest) -> Result<Sweep> {
-        self.ask("sweep", request).await
+        self.call_typed("sweep", request).await
     }
 
-    /// Looks whether the deployment is fit for work.
+    /// Checks whether the deployment is ready for use.
     pub async fn health(&self) -> Result<Health> {
-        self.ask("health", &HealthRequest::default()).await
+        self.call_typed("health", &HealthRequest::default()).await
     }
 }

@@ -2,25 +2,25 @@
 
 use super::{Client, Result, Transport};
 use crate::model::request::{CallToolRequest, GrantRequest, Toolset};
-use crate::model::tool::{self, Grant, ToolResult};
+use crate::model::tool::{self, ToolGrant, ToolResult};
 
-/// Tools for language models.
+/// The operations on tools for language models.
 #[derive(Debug)]
 pub struct Tools<'a, T>(pub(super) &'a Client<T>);
 
 impl<T: Transport> Tools<'_, T> {
-    /// The definitions of some tools.
+    /// Returns the definitions of the tools in a toolset.
     pub async fn list(&self, toolset: &Toolset) -> Result<tool::Tools> {
-        self.0.ask("tools/list", toolset).await
+        self.0.call_typed("tools/list", toolset).await
     }
 
-    /// Calls a tool. What the model did wrong is in the result.
+    /// Calls a tool. The result, not an error, reports mistakes of the model.
     pub async fn call(&self, request: &CallToolRequest) -> Result<ToolResult> {
-        self.0.ask("tools/call", request).await
+        self.0.call_typed("tools/call", request).await
     }
 
-    /// A token for `/mcp` that gives some tools and nothing else.
-    pub async fn grant(&self, request: &GrantRequest) -> Result<Grant> {
-        self.0.ask("tools/grant", request).await
+    /// Creates a token for `/mcp` that permits the tools of a toolset and nothing else.
+    pub async fn grant(&self, request: &GrantRequest) -> Result<ToolGrant> {
+        self.0.call_typed("tools/grant", request).await
     }
 }

@@ -1,25 +1,25 @@
-//! A way to the snapshotter.
+//! The transport of calls to the snapshotter.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// A way to the snapshotter, with what the client needs of the platform on it.
-#[allow(async_fn_in_trait)] // Workers are one thread.
+/// The transport of calls to the snapshotter, and the platform functions that the client needs.
+#[allow(async_fn_in_trait)] // Workers are single-threaded.
 pub trait Transport {
-    /// Makes a call once: `POST /v1/<operation>`, with its options as JSON.
-    async fn send(&self, operation: &str, options: &Value) -> Result<Reply, Loss>;
+    /// Sends a call once: `POST /v1/<operation>` with its options as JSON.
+    async fn send(&self, operation: &str, options: &Value) -> Result<HttpResponse, TransportError>;
 
-    /// Waits, before a call is made again.
+    /// Waits before a retry.
     async fn sleep(&self, duration: Duration);
 
-    /// Random bytes, for idempotency keys and for how long is waited.
-    fn random(&self) -> Result<[u8; 16], Loss>;
+    /// Returns random bytes, for idempotency keys and retry delays.
+    fn random(&self) -> Result<[u8; 16], TransportError>;
 }
 
-/// What was answered, by whomever.
+/// An HTTP response, from the snapshotter or from another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct HttpResponse {
     /// The HTTP status.
     pub status: u16,
     /// The body.
@@ -28,11 +28,11 @@ pub struct Reply {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Loss {
-    /// Nobody took the call: nothing was done.
+pub enum TransportError {
+    /// The call did not reach the snapshotter, and had no effect.
     Unreachable(String),
-    /// The call was sent, and may have been carried out.
-    Lost(String),
-    /// The caller does not want the answer any more.
+    /// The call was sent, and may have taken effect.
+    NoAnswer(String),
+    /// The caller aborted the call.
     Aborted,
 }

@@ -1,70 +1,74 @@
-//! The operations on workspaces that persist by name.
+//! The operations on named workspaces.
 
 use futures_util::Stream;
 
-use super::pages::each;
+use super::pages::stream_items;
 use super::{Client, Result, Transport};
-use crate::model::named::answer::{DeletedWorkspace, Described, Entries, Entry, Forked, Started, Stopped};
+use crate::model::named::answer::{
+    DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspaceEntry,
+    WorkspacePage,
+};
 use crate::model::named::{Address, WorkspaceName};
 use crate::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, NamesRequest, StartRequest, UpdateRequest,
+    CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, StartRequest, UpdateRequest,
 };
 
-/// Workspaces that persist by name, across sandboxes that come and go.
+/// The operations on named workspaces, whose files persist across sandboxes.
 #[derive(Debug)]
 pub struct Workspaces<'a, T>(pub(super) &'a Client<T>);
 
 impl<T: Transport> Workspaces<'_, T> {
-    /// Makes a workspace; `NAME_TAKEN` where there is one of the name.
-    pub async fn create(&self, request: &CreateRequest) -> Result<Started> {
-        self.0.ask("workspaces/create", request).await
+    /// Creates a workspace. Fails with `NAME_TAKEN` if a workspace with the name exists.
+    pub async fn create(&self, request: &CreateRequest) -> Result<StartedWorkspace> {
+        self.0.call_typed("workspaces/create", request).await
     }
 
-    /// Starts a workspace, or makes it where there is none. Of one that exists, only the fingerprint is changed.
-    pub async fn get_or_create(&self, request: &GetOrCreateRequest) -> Result<Started> {
-        self.0.ask("workspaces/getOrCreate", request).await
+    /// Starts a workspace, or creates it if it does not exist. If it exists, only its fingerprint is changed.
+    pub async fn get_or_create(&self, request: &GetOrCreateRequest) -> Result<StartedWorkspace> {
+        self.0.call_typed("workspaces/getOrCreate", request).await
     }
 
-    /// What is known of a workspace. Starts nothing.
-    pub async fn get_by_name(&self, address: &Address) -> Result<Described> {
-        self.0.ask("workspaces/getByName", address).await
+    /// Returns the description of a workspace. It starts no container.
+    pub async fn get_by_name(&self, address: &Address) -> Result<WorkspaceDescription> {
+        self.0.call_typed("workspaces/getByName", address).await
     }
 
-    /// A page of a tenant's workspaces, by their names. It may lag a little behind.
-    pub async fn list(&self, request: &NamesRequest) -> Result<Entries> {
-        self.0.ask("workspaces/list", request).await
+    /// Returns a page of a tenant's workspaces, sorted by name. The list may lag behind the latest changes.
+    pub async fn list(&self, request: &ListWorkspacesRequest) -> Result<WorkspacePage> {
+        self.0.call_typed("workspaces/list", request).await
     }
 
-    /// All workspaces of a tenant, by their names, read in pages of `limit` as they are needed.
-    pub fn all(&self, request: NamesRequest) -> impl Stream<Item = Result<Entry>> {
-        each(request.cursor.clone(), async move |cursor| {
-            let Entries { workspaces, cursor } = self.list(&NamesRequest { cursor, ..request.clone() }).await?;
+    /// Returns a stream of a tenant's workspaces, sorted by name. It reads pages of `limit` on demand.
+    pub fn all(&self, request: ListWorkspacesRequest) -> impl Stream<Item = Result<WorkspaceEntry>> {
+        stream_items(request.cursor.clone(), async move |cursor| {
+            let WorkspacePage { workspaces, cursor } =
+                self.list(&ListWorkspacesRequest { cursor, ..request.clone() }).await?;
             Ok((workspaces, cursor.as_deref().map(WorkspaceName::parse).transpose()?))
         })
     }
 
-    /// Gives a workspace a sandbox that runs with its files in place.
-    pub async fn start(&self, request: &StartRequest) -> Result<Started> {
-        self.0.ask("workspaces/start", request).await
+    /// Starts a workspace: its sandbox runs with the workspace's files in place.
+    pub async fn start(&self, request: &StartRequest) -> Result<StartedWorkspace> {
+        self.0.call_typed("workspaces/start", request).await
     }
 
-    /// Takes a snapshot, and ends the sandbox.
-    pub async fn stop(&self, address: &Address) -> Result<Stopped> {
-        self.0.ask("workspaces/stop", address).await
+    /// Stops a workspace: takes a snapshot, and destroys the sandbox.
+    pub async fn stop(&self, address: &Address) -> Result<StoppedWorkspace> {
+        self.0.call_typed("workspaces/stop", address).await
     }
 
-    /// Makes other workspaces that begin where this one is now, all of them from one snapshot.
-    pub async fn fork(&self, request: &ForkRequest) -> Result<Forked<Started>> {
-        self.0.ask("workspaces/fork", request).await
+    /// Creates workspaces from the present files of a workspace, all of them from one snapshot.
+    pub async fn fork(&self, request: &ForkRequest) -> Result<ForkedWorkspaces<StartedWorkspace>> {
+        self.0.call_typed("workspaces/fork", request).await
     }
 
-    /// Changes how a workspace is kept, or goes back to an earlier snapshot, in a new sandbox.
-    pub async fn update(&self, request: &UpdateRequest) -> Result<Described> {
-        self.0.ask("workspaces/update", request).await
+    /// Changes the settings of a workspace, or goes back to an earlier snapshot in a new sandbox.
+    pub async fn update(&self, request: &UpdateRequest) -> Result<WorkspaceDescription> {
+        self.0.call_typed("workspaces/update", request).await
     }
 
-    /// Ends a workspace, removes its snapshots and frees its name.
+    /// Deletes a workspace and its snapshots, and frees its name.
     pub async fn delete(&self, address: &Address) -> Result<DeletedWorkspace> {
-        self.0.ask("workspaces/delete", address).await
+        self.0.call_typed("workspaces/delete", address).await
     }
 }

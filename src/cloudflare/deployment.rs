@@ -1,4 +1,4 @@
-//! What the bindings and vars of this Worker say.
+//! The configuration of this Worker: its bindings, vars and secrets.
 
 use std::rc::Rc;
 
@@ -7,14 +7,14 @@ use wasm_bindgen::JsValue;
 use worker::Env;
 
 use super::backups::R2Backups;
-use super::home::SqlHome;
 use super::ledger::SqlLedger;
-use super::names::NamedObjects;
+use super::named_workspaces::NamedWorkspaceObjects;
 use super::runtime::{WaitUntil, WorkerClock, WorkerEntropy};
-use super::sandboxes::Stubs;
+use super::sandboxes::SandboxStubs;
+use super::workspace_store::SqlWorkspaceStore;
 use super::workspaces::WorkspaceObjects;
 use crate::model::named::Address;
-use crate::model::origin::is_origin;
+use crate::model::web_origin::is_web_origin;
 use crate::model::{Code, Directory, Error, Result, SandboxId};
 use crate::ports::Ports;
 use crate::service::limits::TimeLimited;
@@ -28,22 +28,22 @@ const LOCAL_BUCKET: &str = "LOCAL_BUCKET";
 const API_TOKEN: &str = "API_TOKEN";
 const ALLOWED_ORIGINS: &str = "ALLOWED_ORIGINS";
 
-/// Refuses a var whose value can't be used.
-type Check = fn(&Env) -> Result<()>;
+/// A check that fails when the value of a var is not valid.
+type VarCheck = fn(&Env) -> Result<()>;
 
-/// The vars and secrets that are read, each with what refuses a value that can't be used.
-pub const VARS: [(&str, Check); 6] = [
+/// The vars and secrets that the Worker reads, each with the check of its value.
+pub const VARS: [(&str, VarCheck); 6] = [
     (SANDBOX_BINDING, |env| sandbox_binding(env).map(drop)),
     (BACKUP_R2_BINDING, |env| var(env, BACKUP_R2_BINDING).map(drop)),
     (DEFAULT_DIR, |env| default_dir(env).map(drop)),
-    (LOCAL_BUCKET, |env| is_local(env).map(drop)),
+    (LOCAL_BUCKET, |env| is_local_bucket(env).map(drop)),
     (API_TOKEN, |env| api_token(env).map(drop)),
     (ALLOWED_ORIGINS, |env| allowed_origins(env).map(drop)),
 ];
 
-/// This Worker, as it is configured, while it handles one event.
+/// The configured Worker, for the duration of one event.
 pub struct Deployment {
-    platform: Rc<Platform>,
+    ports: Rc<WorkerPorts>,
     config: Rc<Config>,
 }
 
@@ -52,78 +52,81 @@ impl Deployment {
     /// the bindings that the first two name.
     ///
     /// # Errors
-    /// [`Code::ConfigInvalid`]. A binding that is missing is an error of the operation that needs it.
+    /// [`Code::ConfigInvalid`] when a var is not valid. A missing binding is an error of the operation that needs it.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::with(env, ctx, |_| Err(Error::defect()), |_| Err(Error::defect()))
+        Self::build(env, ctx, |_| Err(Error::internal()), |_| Err(Error::internal()))
     }
 
-    /// As [`open`](Self::open), in a Workspace object with the state `ctx`, where the ledger is.
+    /// As [`open`](Self::open), in a Workspace object with the state `ctx`, which contains the ledger.
     pub fn open_workspace(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::with(env, ctx, SqlLedger::open, |_| Err(Error::defect()))
+        Self::build(env, ctx, SqlLedger::open, |_| Err(Error::internal()))
     }
 
-    /// As [`open`](Self::open), in the object of a named workspace with the state `ctx`, where its record is.
+    /// As [`open`](Self::open), in a `NamedWorkspace` object with the state `ctx`, which contains its record.
     pub fn open_named(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::with(env, ctx, |_| Err(Error::defect()), SqlHome::open)
+        Self::build(env, ctx, |_| Err(Error::internal()), SqlWorkspaceStore::open)
     }
 
-    fn with(
+    fn build(
         env: &Env,
         ctx: JsValue,
         ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>,
-        home: impl FnOnce(&JsValue) -> Result<SqlHome>,
+        workspace_store: impl FnOnce(&JsValue) -> Result<SqlWorkspaceStore>,
     ) -> Result<Self> {
-        let config = Config { default_dir: default_dir(env)?, local_bucket: is_local(env)? };
-        let platform = Platform::with(env, ctx, ledger, home)?;
-        Ok(Self { platform: Rc::new(platform), config: Rc::new(config) })
+        let config = Config { default_dir: default_dir(env)?, local_bucket: is_local_bucket(env)? };
+        let ports = WorkerPorts::build(env, ctx, ledger, workspace_store)?;
+        Ok(Self { ports: Rc::new(ports), config: Rc::new(config) })
     }
 
-    /// The vars whose values can't be used.
-    pub fn unusable(env: &Env) -> impl Iterator<Item = &'static str> {
+    /// Returns the names of the vars whose values are not valid.
+    pub fn invalid_vars(env: &Env) -> impl Iterator<Item = &'static str> {
         VARS.into_iter().filter_map(|(name, check)| check(env).is_err().then_some(name))
     }
 
-    /// The ports over this Worker's bindings.
-    pub fn platform(&self) -> &Rc<Platform> {
-        &self.platform
+    /// Returns the ports over the bindings of this Worker.
+    pub fn ports(&self) -> &Rc<WorkerPorts> {
+        &self.ports
     }
 
-    /// The service for one sandbox.
-    pub fn snapshotter(&self, id: SandboxId) -> CloudflareSandboxSnapshotter<Platform> {
-        CloudflareSandboxSnapshotter::new(id, Rc::clone(&self.platform), Rc::clone(&self.config))
+    /// Returns the service for one sandbox.
+    pub fn snapshotter(&self, id: SandboxId) -> CloudflareSandboxSnapshotter<WorkerPorts> {
+        CloudflareSandboxSnapshotter::new(id, Rc::clone(&self.ports), Rc::clone(&self.config))
     }
 
-    /// The service for one named workspace.
-    pub fn named(&self, address: Address) -> NamedWorkspace<Platform> {
-        NamedWorkspace::new(address, Rc::clone(&self.platform), Rc::clone(&self.config))
+    /// Returns the service for one named workspace.
+    pub fn named_workspace(&self, address: Address) -> NamedWorkspace<WorkerPorts> {
+        NamedWorkspace::new(address, Rc::clone(&self.ports), Rc::clone(&self.config))
     }
 
-    /// Whether the bindings are there: of the bucket as far as it is needed.
-    pub fn ready(&self, needs_bucket: bool) -> Result<()> {
+    /// Verifies that the sandbox binding exists and, with `needs_bucket`, the bucket binding.
+    ///
+    /// # Errors
+    /// [`Code::SandboxBindingMissing`] or [`Code::R2BindingMissing`].
+    pub fn ensure_configured(&self, needs_bucket: bool) -> Result<()> {
         if needs_bucket {
-            self.platform.backups()?;
+            self.ports.backups()?;
         }
-        self.platform.sandboxes()?;
+        self.ports.sandboxes()?;
         Ok(())
     }
 }
 
-/// The secret `API_TOKEN`; `None` when it is not set, or empty.
+/// Returns the secret `API_TOKEN`; `None` when it is not set, or empty.
 ///
 /// # Errors
-/// [`Code::ConfigInvalid`] when it is something else than text.
+/// [`Code::ConfigInvalid`] when it is not text.
 pub fn api_token(env: &Env) -> Result<Option<String>> {
     var(env, API_TOKEN)
 }
 
-/// The var `ALLOWED_ORIGINS`: the origins of web pages that may use `/mcp`, with commas between them.
+/// Returns the var `ALLOWED_ORIGINS`: the origins of web pages that may use `/mcp`, separated by commas.
 ///
 /// # Errors
-/// [`Code::ConfigInvalid`] when one of them can be no page's.
+/// [`Code::ConfigInvalid`] when one of them is not the origin of a web page.
 pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
     let list = var(env, ALLOWED_ORIGINS)?;
     let mut origins = list.iter().flat_map(|list| list.split(',')).map(str::trim);
-    if origins.all(|origin| origin.is_empty() || origin == "null" || is_origin(origin)) {
+    if origins.all(|origin| origin.is_empty() || origin == "null" || is_web_origin(origin)) {
         return Ok(list);
     }
     Err(Error::new(
@@ -133,56 +136,56 @@ pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
     ))
 }
 
-/// The ports over this Worker's bindings.
-pub struct Platform {
-    sandboxes: Result<TimeLimited<Stubs, WorkerClock>>,
+/// The ports over the bindings of this Worker.
+pub struct WorkerPorts {
+    sandboxes: Result<TimeLimited<SandboxStubs, WorkerClock>>,
     backups: Result<R2Backups>,
     ledger: Result<SqlLedger>,
-    workspaces: Result<WorkspaceObjects>,
-    home: Result<SqlHome>,
-    names: Result<NamedObjects>,
+    sandbox_ledgers: Result<WorkspaceObjects>,
+    workspace_store: Result<SqlWorkspaceStore>,
+    named_workspaces: Result<NamedWorkspaceObjects>,
     background: WaitUntil,
 }
 
-impl Platform {
-    /// The ports over the bindings, outside of any Durable Object. A binding that is missing is an error of the port.
+impl WorkerPorts {
+    /// Opens the ports outside of a Durable Object. A missing binding is an error of its port.
     ///
     /// # Errors
-    /// [`Code::ConfigInvalid`] when a var that names a binding can't be used.
+    /// [`Code::ConfigInvalid`] when a var that names a binding is not valid.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::with(env, ctx, |_| Err(Error::defect()), |_| Err(Error::defect()))
+        Self::build(env, ctx, |_| Err(Error::internal()), |_| Err(Error::internal()))
     }
 
-    fn with(
+    fn build(
         env: &Env,
         ctx: JsValue,
         ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>,
-        home: impl FnOnce(&JsValue) -> Result<SqlHome>,
+        workspace_store: impl FnOnce(&JsValue) -> Result<SqlWorkspaceStore>,
     ) -> Result<Self> {
         let sandbox_binding = sandbox_binding(env)?;
         let r2_binding = var(env, BACKUP_R2_BINDING)?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         Ok(Self {
             sandboxes: env
                 .durable_object(&sandbox_binding)
-                .map(|namespace| TimeLimited::new(Rc::new(Stubs::new(namespace)), Rc::new(WorkerClock)))
-                .map_err(|_| no_sandboxes(&sandbox_binding)),
-            backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| no_bucket(&r2_binding)),
+                .map(|namespace| TimeLimited::new(Rc::new(SandboxStubs::new(namespace)), Rc::new(WorkerClock)))
+                .map_err(|_| sandbox_binding_missing(&sandbox_binding)),
+            backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| r2_binding_missing(&r2_binding)),
             ledger: ledger(&ctx),
-            workspaces: WorkspaceObjects::open(env),
-            home: home(&ctx),
-            names: NamedObjects::open(env),
+            sandbox_ledgers: WorkspaceObjects::open(env),
+            workspace_store: workspace_store(&ctx),
+            named_workspaces: NamedWorkspaceObjects::open(env),
             background: WaitUntil::of(ctx),
         })
     }
 }
 
-impl Ports for Platform {
-    type Sandboxes = TimeLimited<Stubs, WorkerClock>;
+impl Ports for WorkerPorts {
+    type Sandboxes = TimeLimited<SandboxStubs, WorkerClock>;
     type Backups = R2Backups;
     type Ledger = SqlLedger;
-    type Workspaces = WorkspaceObjects;
-    type Home = SqlHome;
-    type Names = NamedObjects;
+    type SandboxLedgerClient = WorkspaceObjects;
+    type WorkspaceStore = SqlWorkspaceStore;
+    type NamedWorkspaceClient = NamedWorkspaceObjects;
     type Clock = WorkerClock;
     type Entropy = WorkerEntropy;
     type Background = WaitUntil;
@@ -199,16 +202,16 @@ impl Ports for Platform {
         self.ledger.as_ref().map_err(Clone::clone)
     }
 
-    fn workspaces(&self) -> Result<&WorkspaceObjects> {
-        self.workspaces.as_ref().map_err(Clone::clone)
+    fn sandbox_ledgers(&self) -> Result<&WorkspaceObjects> {
+        self.sandbox_ledgers.as_ref().map_err(Clone::clone)
     }
 
-    fn home(&self) -> Result<&SqlHome> {
-        self.home.as_ref().map_err(Clone::clone)
+    fn workspace_store(&self) -> Result<&SqlWorkspaceStore> {
+        self.workspace_store.as_ref().map_err(Clone::clone)
     }
 
-    fn names(&self) -> Result<&NamedObjects> {
-        self.names.as_ref().map_err(Clone::clone)
+    fn named_workspaces(&self) -> Result<&NamedWorkspaceObjects> {
+        self.named_workspaces.as_ref().map_err(Clone::clone)
     }
 
     fn clock(&self) -> &WorkerClock {
@@ -224,10 +227,10 @@ impl Ports for Platform {
     }
 }
 
-/// A var or a secret; `None` when it is not set, or empty.
+/// Returns a var or a secret; `None` when it is not set, or empty.
 ///
 /// # Errors
-/// [`Code::ConfigInvalid`] when it is something else than text.
+/// [`Code::ConfigInvalid`] when it is not text.
 pub fn var(env: &Env, name: &str) -> Result<Option<String>> {
     let value = Reflect::get(env, &name.into()).unwrap_or_default();
     if value.is_undefined() || value.is_null() {
@@ -243,7 +246,7 @@ pub fn var(env: &Env, name: &str) -> Result<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
-/// The name of the namespace of the sandboxes.
+/// Returns the name of the binding of the sandboxes.
 fn sandbox_binding(env: &Env) -> Result<String> {
     let name = var(env, SANDBOX_BINDING)?.unwrap_or_else(|| "Sandbox".into());
     if ["Workspace", "NamedWorkspace", "Directory"].contains(&name.as_str()) {
@@ -265,11 +268,11 @@ fn default_dir(env: &Env) -> Result<Directory> {
     })
 }
 
-/// Whether backups pass through the Worker, as in development.
+/// Returns whether backups pass through the Worker, as in development.
 ///
 /// # Errors
-/// [`Code::ConfigInvalid`]
-pub fn is_local(env: &Env) -> Result<bool> {
+/// [`Code::ConfigInvalid`] when the var `LOCAL_BUCKET` is neither "true" nor "false".
+pub fn is_local_bucket(env: &Env) -> Result<bool> {
     match var(env, LOCAL_BUCKET)?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
@@ -281,7 +284,7 @@ pub fn is_local(env: &Env) -> Result<bool> {
     }
 }
 
-fn no_bucket(binding: &str) -> Error {
+fn r2_binding_missing(binding: &str) -> Error {
     Error::new(
         Code::R2BindingMissing,
         format!(
@@ -294,7 +297,7 @@ fn no_bucket(binding: &str) -> Error {
     )
 }
 
-fn no_sandboxes(binding: &str) -> Error {
+fn sandbox_binding_missing(binding: &str) -> Error {
     Error::new(
         Code::SandboxBindingMissing,
         format!(

@@ -1,67 +1,70 @@
-//! The log: one line of JSON for each piece of work. Ids, sizes and outcomes; never content, labels or secrets.
+//! The log: one line of JSON for each call or background task. A line has ids, sizes and outcomes; never content,
+//! labels or secrets.
 
 use serde_json::{Map, Value, json};
 
-use crate::model::escape::escaped;
-use crate::model::json::text;
-use crate::service::trace::{Deeds, Trace};
+use crate::model::escape::escape;
+use crate::model::json::value_to_string;
+use crate::service::call_context::{CallContext, SideEffects};
 
-/// How many ids of a kind are named in a line.
-const MOST: usize = 20;
+/// The maximum number of ids of a kind in a line.
+const MAX_IDS: usize = 20;
 
 /// A line of the log.
 #[derive(Debug)]
-pub struct Line(Map<String, Value>);
+pub struct LogLine(Map<String, Value>);
 
-impl Line {
-    /// A line about `event`, by the correlation id of the call that it is for.
+impl LogLine {
+    /// Returns a line about `event`, with the correlation id of its call.
     pub fn of(event: &str, correlation_id: &str) -> Self {
         Self(Map::from_iter([("event".into(), json!(event)), ("correlationId".into(), json!(correlation_id))]))
     }
 
-    /// A line about `event`, in the work that is being done.
-    pub fn here(event: &str) -> Self {
-        Trace::current().map_or_else(
+    /// Returns a line about `event`, with the correlation id of the current call, if there is one.
+    pub fn for_current_call(event: &str) -> Self {
+        CallContext::current().map_or_else(
             || Self(Map::from_iter([("event".into(), json!(event))])),
-            |trace| Self::of(event, &trace.correlation_id),
+            |context| Self::of(event, &context.correlation_id),
         )
     }
 
-    /// Says one thing more.
+    /// Returns the line with one more member.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.add(name, value);
         self
     }
 
-    /// Says one thing more.
+    /// Adds a member.
     pub fn add(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Says what was done: how often it was tried, and for each kind how many there were, and the first of them.
+    /// Adds the side effects: the number of attempts, and for each kind the number of ids and the first `MAX_IDS` of
+    /// them.
     #[must_use]
-    pub fn with_deeds(mut self, deeds: &Deeds) -> Self {
-        self.add("attempts", deeds.attempts);
+    pub fn with_side_effects(mut self, side_effects: &SideEffects) -> Self {
+        self.add("attempts", side_effects.attempts);
         for (name, ids) in [
-            ("letGo", json!(deeds.let_go)),
-            ("adopted", json!(deeds.adopted)),
-            ("discarded", json!(deeds.discarded)),
-            ("ended", json!(deeds.ended)),
+            ("deleted", json!(side_effects.deleted)),
+            ("recovered", json!(side_effects.recovered)),
+            ("discarded", json!(side_effects.discarded)),
+            ("ended", json!(side_effects.ended)),
         ] {
             if let Value::Array(mut ids) = ids
                 && !ids.is_empty()
             {
                 let count = ids.len();
-                ids.truncate(MOST);
+                ids.truncate(MAX_IDS);
                 self.add(name, json!({ "count": count, "ids": ids }));
             }
         }
         self
     }
 
-    /// Writes it. An id that an application chose can't break the line, or change the order in which it is shown.
+    /// Writes the line. Escapes it, so that an id from an application cannot break the line or change its display
+    /// order.
     pub fn write(self) {
-        web_sys::console::log_1(&escaped(&text(&Value::Object(self.0))).as_ref().into());
+        web_sys::console::log_1(&escape(&value_to_string(&Value::Object(self.0))).as_ref().into());
     }
 }

@@ -13,46 +13,46 @@ pub struct Metrics {
     write: Function,
 }
 
-/// What is counted of one operation. `docs/observability.md` says how to ask for it.
+/// The data point of one operation. `docs/observability.md` documents the queries.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Point {
-    /// What was asked for: the index, and `blob1`.
+pub struct DataPoint {
+    /// The name of the operation: the index, and `blob1`.
     pub event: String,
     /// `success` or `failure`: `blob2`.
     pub outcome: &'static str,
-    /// The code of the failure, or nothing: `blob3`.
+    /// The code of the error, or empty: `blob3`.
     pub code: String,
-    /// The tool that a language model asked for, or nothing: `blob4`.
+    /// The tool that a language model called, or empty: `blob4`.
     pub tool: String,
-    /// How long it took, in milliseconds: `double1`.
+    /// The duration in milliseconds: `double1`.
     pub duration_millis: f64,
-    /// The size of the archive that it was about, in bytes, or 0: `double2`.
+    /// The size of the archive in bytes, or 0: `double2`.
     pub size_bytes: f64,
-    /// How often what took most attempts was tried: `double3`.
+    /// The number of attempts of the step that took the most attempts: `double3`.
     pub attempts: f64,
 }
 
-fn bound(env: &Env) -> Option<JsValue> {
+fn find_binding(env: &Env) -> Option<JsValue> {
     Reflect::get(env, &BINDING.into()).ok().filter(|value| !value.is_undefined() && !value.is_null())
 }
 
 impl Metrics {
-    /// The dataset, where there is one.
-    pub fn of(env: &Env) -> Option<Self> {
-        let dataset = bound(env).filter(JsValue::is_object)?;
+    /// Returns the dataset; `None` where none is bound.
+    pub fn from_env(env: &Env) -> Option<Self> {
+        let dataset = find_binding(env).filter(JsValue::is_object)?;
         let method = |name: &str| Reflect::get(&dataset, &name.into()).ok()?.dyn_into::<Function>().ok();
-        // The stub of a service has a method for every name.
+        // The stub of a service has a method of every name, and a dataset does not.
         let write = method("writeDataPoint").filter(|_| method("").is_none())?;
         Some(Self { dataset, write })
     }
 
-    /// Whether something is bound, a dataset or not.
-    pub fn are_bound(env: &Env) -> bool {
-        bound(env).is_some()
+    /// Returns whether anything is bound as `METRICS`, a dataset or not.
+    pub fn is_bound(env: &Env) -> bool {
+        find_binding(env).is_some()
     }
 
-    /// Counts an operation. What can't be counted is no failure of it.
-    pub fn count(&self, point: &Point) {
+    /// Writes a data point. Ignores failures, so that they do not fail the operation.
+    pub fn count(&self, point: &DataPoint) {
         let texts = [&point.event, point.outcome, &point.code, &point.tool].map(JsValue::from);
         let numbers = [point.duration_millis, point.size_bytes, point.attempts].map(JsValue::from);
         let object = Object::new();
@@ -61,7 +61,7 @@ impl Metrics {
             ("blobs", texts.iter().collect()),
             ("doubles", numbers.iter().collect()),
         ] {
-            // It fails for no property of a fresh object.
+            // `Reflect.set` does not fail on a new object.
             let _ = Reflect::set(&object, &name.into(), &values);
         }
         drop(self.write.call1(&self.dataset, &object));

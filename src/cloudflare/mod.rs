@@ -1,41 +1,42 @@
-//! The service's ports over the real world.
+//! The implementation of the service's ports on Cloudflare.
 //!
-//! - [`deployment`]: what the bindings and vars of this Worker say
-//! - [`sandboxes`]: Durable Object stubs of the sandboxes; [`session`]: several calls on one as one request; `scripts`: the
-//!   commands that are run inside of them; `checkpoints`: those that work on checkpoints; `ignored`: the one that lists what git
-//!   ignores; `prelude`: how all of them begin
+//! - [`deployment`]: the configuration from the bindings and vars of this Worker
+//! - [`sandboxes`]: Durable Object stubs of the sandboxes; [`sdk_session`]: several calls to one sandbox, billed as one
+//!   request; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
+//!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
+//!   commands
 //! - [`backups`]: the R2 bucket
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
-//! - [`home`]: those of a named workspace's; [`index`]: those of a Directory; `sql`: what they have in common
-//! - [`runtime`]: clock, randomness, work in the background, abort signals
-//! - [`stub`]: calls a Durable Object's methods
-//! - [`names`]: the objects of named workspaces and the Directories, seen from there too
-//! - [`workspaces`]: the Workspace objects, seen from the entrypoint and from each other
-//! - [`health`]: what the configuration says of a deployment's health; [`metrics`]: operations as data points;
-//!   [`log`]: pieces of work as lines
-//! - [`value`]: JSON values on either side of the border to JavaScript
-//! - `thrown`: reads what JavaScript throws
+//! - [`workspace_store`]: the tables of a `NamedWorkspace` object; [`directory_store`]: the tables of a Directory
+//!   object; `sql`: the code that they share
+//! - [`runtime`]: clock, randomness, background work, abort signals
+//! - [`stub`]: method calls to a Durable Object
+//! - [`named_workspaces`]: the client of the `NamedWorkspace` and Directory objects
+//! - [`workspaces`]: the client of the Workspace objects, for the entrypoint and for other objects
+//! - [`health`]: the health checks of the configuration; [`metrics`]: data points of operations; [`log`]: log lines
+//! - [`value`]: JSON values, converted between Rust and JavaScript
+//! - `js_error`: failures from JavaScript exceptions
 
 pub mod backups;
 pub(crate) mod checkpoints;
 pub mod deployment;
+pub mod directory_store;
+mod git_ignored;
 pub mod health;
-pub mod home;
-mod ignored;
-pub mod index;
+pub(crate) mod js_error;
 pub mod ledger;
 pub mod log;
 pub mod metrics;
-pub mod names;
+pub mod named_workspaces;
 mod prelude;
 pub mod runtime;
 pub mod sandboxes;
 pub(crate) mod scripts;
-pub mod session;
+pub mod sdk_session;
 mod sql;
 pub mod stub;
-pub(crate) mod thrown;
 pub mod value;
+pub mod workspace_store;
 pub mod workspaces;
 
 pub use deployment::Deployment;

@@ -1,9 +1,10 @@
-//! What every command begins with that runs in a sandbox, hooks excepted.
+//! The first lines of every command that runs in a sandbox, except hooks.
 
-/// Returns the shell to its defaults.
+/// Resets the shell to its defaults.
 ///
-/// A command inherits the sandbox's variables, and `BASH_ENV` runs before it: options, functions and these variables change
-/// what a script does, or how programs are found. Hooks are the user's own commands and keep all of them.
+/// A command inherits the sandbox's variables, and bash runs the file in `BASH_ENV` before it. Shell options, functions
+/// and these variables change what a script does, or how bash finds programs. Hooks are commands of the user and keep
+/// all of them.
 pub(super) const PRELUDE: &str = "\
 set +abefkmuvxCP -B +o posix +o pipefail
 shopt -u dotglob expand_aliases failglob lastpipe localvar_inherit nocaseglob nocasematch nullglob xpg_echo 2>/dev/null

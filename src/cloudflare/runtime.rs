@@ -1,4 +1,4 @@
-//! The Workers runtime: clock, randomness, work in the background, abort signals.
+//! The Workers runtime: clock, randomness, background work, abort signals.
 
 use std::future::pending;
 use std::panic::AssertUnwindSafe;
@@ -11,14 +11,14 @@ use js_sys::{Function, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::log::Line;
+use super::log::LogLine;
 use crate::model::{Code, Error, Result, Timestamp};
 use crate::ports::{Background, Clock, Entropy};
-use crate::service::Abort;
-use crate::service::trace::Trace;
+use crate::service::CancellationToken;
+use crate::service::call_context::CallContext;
 use crate::timer;
 
-/// The clock of the runtime, which stands still between two answers of the world.
+/// The clock of the runtime. It advances only after I/O.
 pub struct WorkerClock;
 
 impl Clock for WorkerClock {
@@ -32,11 +32,11 @@ impl Clock for WorkerClock {
     }
 }
 
-/// `crypto.getRandomValues`.
+/// Random bytes from `crypto.getRandomValues`.
 pub struct WorkerEntropy;
 
 impl Entropy for WorkerEntropy {
-    fn bytes(&self) -> Result<[u8; 32]> {
+    fn random_bytes(&self) -> Result<[u8; 32]> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| {
             Error::new(Code::Internal, format!("The platform gave no random bytes: {error}."), "Try again.")
@@ -45,49 +45,50 @@ impl Entropy for WorkerEntropy {
     }
 }
 
-/// `ctx.waitUntil` of the event that is being handled.
+/// `ctx.waitUntil` of the event that the Worker handles.
 pub struct WaitUntil(JsValue);
 
 impl WaitUntil {
-    /// That of `ctx`.
+    /// Returns the `waitUntil` of `ctx`.
     pub fn of(ctx: JsValue) -> Self {
         Self(ctx)
     }
 }
 
 impl Background for WaitUntil {
-    /// The work stays within the trace of its call. What it does after that was told is told in a line of its own.
+    /// Runs the work in the context of its call. Writes the side effects that come after the log line of that call to a
+    /// log line of their own.
     fn run(&self, work: LocalBoxFuture<'static, ()>) {
-        let trace = Trace::current();
+        let context = CallContext::current();
         let promise = future_to_promise(AssertUnwindSafe(async move {
-            let Some(trace) = trace else {
+            let Some(context) = context else {
                 work.await;
                 return Ok(JsValue::UNDEFINED);
             };
-            trace.within(work).await;
-            let deeds = trace.take_later();
-            if !deeds.is_nothing() {
-                Line::of("background", &trace.correlation_id).with_deeds(&deeds).write();
+            context.scope(work).await;
+            let side_effects = context.take_late_effects();
+            if !side_effects.is_empty() {
+                LogLine::of("background", &context.correlation_id).with_side_effects(&side_effects).write();
             }
             Ok(JsValue::UNDEFINED)
         }));
         if let Ok(wait_until) = Reflect::get(&self.0, &"waitUntil".into())
             && let Some(wait_until) = wait_until.dyn_ref::<Function>()
         {
-            // Without it the work goes on for as long as the event lives, which is all that can be had.
+            // Without `waitUntil`, the work runs for the lifetime of the event, which is the most that is possible.
             drop(wait_until.call1(&self.0, &promise));
         }
     }
 }
 
-/// What an `AbortSignal` says, to the service.
-pub fn abort_of(signal: &web_sys::AbortSignal) -> Abort {
+/// Converts an `AbortSignal` to a cancellation token.
+pub fn cancellation_token(signal: &web_sys::AbortSignal) -> CancellationToken {
     if signal.aborted() {
-        return Abort::when(ready(()));
+        return CancellationToken::from_signal(ready(()));
     }
     let (sender, receiver) = oneshot::channel();
-    let listener = Listener::on(signal.clone(), sender);
-    Abort::when(async move {
+    let listener = AbortListener::listen(signal.clone(), sender);
+    CancellationToken::from_signal(async move {
         let fired = receiver.await.is_ok();
         drop(listener);
         if !fired {
@@ -96,26 +97,26 @@ pub fn abort_of(signal: &web_sys::AbortSignal) -> Abort {
     })
 }
 
-/// A listener to a signal, for as long as it lives.
-struct Listener {
+/// A listener on an `AbortSignal`. Removes itself when it is dropped.
+struct AbortListener {
     signal: web_sys::AbortSignal,
     callback: Closure<dyn FnMut()>,
 }
 
-impl Listener {
-    fn on(signal: web_sys::AbortSignal, sender: oneshot::Sender<()>) -> Self {
+impl AbortListener {
+    fn listen(signal: web_sys::AbortSignal, sender: oneshot::Sender<()>) -> Self {
         let callback = Closure::once_assert_unwind_safe(move || {
-            // Nobody waits any more when this fails.
+            // It fails only when the receiver was dropped.
             let _ = sender.send(());
         });
         let listener = Self { signal, callback };
-        // It fails for no signal that there is.
+        // `addEventListener` does not fail on a valid signal.
         let _ = listener.signal.add_event_listener_with_callback("abort", listener.callback.as_ref().unchecked_ref());
         listener
     }
 }
 
-impl Drop for Listener {
+impl Drop for AbortListener {
     fn drop(&mut self) {
         let callback = self.callback.as_ref().unchecked_ref();
         let _ = self.signal.remove_event_listener_with_callback("abort", callback);

@@ -1,8 +1,9 @@
-//! The SQL storage of a Durable Object, and its alarm. Of each kind of object there are versions, whose tables follow from
-//! those of the version before. Tables are made when something is kept in them first: each costs rows, and many an object
-//! is only asked.
+//! The SQL storage of a Durable Object, and its alarm.
 //!
-//! Declared here because `worker` lets through what JavaScript throws while rows are read.
+//! Each class of objects has a versioned schema: migrations derive the tables of a version from those of the version
+//! before. The first write creates the tables, because each table costs rows, and many objects are only read.
+//!
+//! The bindings are declared here because those of `worker` do not catch what JavaScript throws while rows are read.
 
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
@@ -13,12 +14,12 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::thrown::failure;
+use super::js_error::to_failure;
 use crate::model::{self, Code, Error, Failure, Result, Timestamp};
 
-/// The latest time that the platform takes for an alarm, in milliseconds: the end of 2188. One that was meant to come later
-/// finds nothing to do, and is set anew.
-const LATEST_ALARM: i64 = 6_911_049_599_999;
+/// The latest time that the platform accepts for an alarm, in milliseconds: the end of 2188. An alarm that was meant
+/// for a later time finds no work when it fires, and is set again.
+const MAX_ALARM_MILLIS: i64 = 6_911_049_599_999;
 
 #[wasm_bindgen]
 extern "C" {
@@ -52,7 +53,7 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = toArray)]
     fn to_array(this: &Cursor) -> Result<Array, JsValue>;
 
-    /// A row of any statement: those of its columns that are asked for have one of these names.
+    /// A row of any statement. The columns that are read have one of these names.
     pub(super) type Row;
     #[wasm_bindgen(method, getter)]
     fn key(this: &Row) -> JsValue;
@@ -65,19 +66,19 @@ extern "C" {
 }
 
 impl Row {
-    /// Its column `value`; `None` where that is NULL.
+    /// Returns the column `value`; `None` where it is NULL.
     fn number(&self) -> Option<f64> {
         self.value().as_f64()
     }
 
-    /// Its column `detail`, which a query plan has.
-    fn step(&self) -> String {
+    /// Returns the column `detail` of a query plan.
+    fn plan_step(&self) -> String {
         self.detail().as_string().unwrap_or_default()
     }
 }
 
-/// What brings the tables of each version to the next: the `n`th those of the version `n - 1` to the version `n`. What was
-/// released is never changed: a new version appends.
+/// The statements that migrate the tables from one version to the next: the `n`th entry, from version `n - 1` to
+/// version `n`. A released entry never changes; a new version appends an entry.
 pub(super) type Migrations = &'static [&'static [&'static str]];
 
 /// The storage of a Durable Object.
@@ -85,24 +86,26 @@ pub(super) struct Database {
     storage: Storage,
     sql: Sql,
     migrations: Migrations,
-    is_made: Cell<bool>,
+    has_tables: Cell<bool>,
     alarm: Cell<Alarm>,
 }
 
-/// The alarm that is kept, once it was read or set.
+/// The cached alarm: known once it was read or set.
 #[derive(Clone, Copy)]
 enum Alarm {
-    NotRead,
+    Unread,
     Known(Option<Timestamp>),
 }
 
 impl Database {
-    /// That of `ctx`. Where there are tables, they are brought to the version that `migrations` lead to. Tables of a later
-    /// version are left as they are, and refused with [`Code::LedgerTooNew`].
+    /// Opens the storage of `ctx`. Migrates existing tables to the latest version in `migrations`.
+    ///
+    /// # Errors
+    /// [`Code::LedgerTooNew`] when the tables have a later version. They are not changed.
     pub(super) fn open(ctx: &JsValue, migrations: Migrations) -> Result<Self> {
-        let storage = ctx.unchecked_ref::<State>().storage().map_err(failed)?;
-        let sql = storage.sql().map_err(failed)?;
-        let database = Self { storage, sql, migrations, is_made: Cell::new(false), alarm: Cell::new(Alarm::NotRead) };
+        let storage = ctx.unchecked_ref::<State>().storage().map_err(storage_failed)?;
+        let sql = storage.sql().map_err(storage_failed)?;
+        let database = Self { storage, sql, migrations, has_tables: Cell::new(false), alarm: Cell::new(Alarm::Unread) };
         let version = database.version()?;
         if version > 0 {
             database.migrate(version)?;
@@ -110,67 +113,67 @@ impl Database {
         Ok(database)
     }
 
-    /// Whether there are tables.
-    pub(super) fn is_made(&self) -> bool {
-        self.is_made.get()
+    /// Returns whether the tables exist.
+    pub(super) fn has_tables(&self) -> bool {
+        self.has_tables.get()
     }
 
-    /// Runs a statement that keeps something, for which the tables are made.
-    pub(super) fn keep(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
-        if !self.is_made() {
+    /// Runs a statement that writes, and returns its rows. Creates the tables where they do not exist.
+    pub(super) fn write(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
+        if !self.has_tables() {
             self.migrate(0)?;
         }
         self.execute(statement, values)
     }
 
-    /// Runs a statement that has nothing to do where there are no tables, and answers its rows.
-    pub(super) fn run(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
-        if self.is_made() { self.execute(statement, values) } else { Ok(Vec::new()) }
+    /// Runs a statement and returns its rows. Does nothing where the tables do not exist.
+    pub(super) fn run_if_created(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
+        if self.has_tables() { self.execute(statement, values) } else { Ok(Vec::new()) }
     }
 
-    /// A text that was noted beside the tables.
-    pub(super) fn noted(&self, key: &str) -> Result<Option<String>> {
-        Ok(self.storage.kv().and_then(|kv| kv.get(key)).map_err(failed)?.as_string())
+    /// Returns a text from the key-value storage.
+    pub(super) fn get_kv(&self, key: &str) -> Result<Option<String>> {
+        Ok(self.storage.kv().and_then(|kv| kv.get(key)).map_err(storage_failed)?.as_string())
     }
 
-    /// Notes a text, for which no tables are made.
-    pub(super) fn note(&self, key: &str, text: &JsValue) -> Result<()> {
-        self.storage.kv().and_then(|kv| kv.put(key, text)).map_err(failed)
+    /// Writes a text to the key-value storage. Creates no tables.
+    pub(super) fn put_kv(&self, key: &str, text: &JsValue) -> Result<()> {
+        self.storage.kv().and_then(|kv| kv.put(key, text)).map_err(storage_failed)
     }
 
     fn execute(&self, statement: &str, values: &[JsValue]) -> Result<Vec<Row>> {
         let values: Array = values.iter().collect();
-        let rows = self.sql.exec(statement, &values).and_then(|cursor| cursor.to_array()).map_err(failed)?;
+        let rows = self.sql.exec(statement, &values).and_then(|cursor| cursor.to_array()).map_err(storage_failed)?;
         Ok(rows.iter().map(JsCast::unchecked_into).collect())
     }
 
-    /// Runs a statement whose rows have the columns `key` and `record`, and answers the records that are not NULL.
+    /// Runs a statement whose rows have the columns `key` and `record`, and returns the records that are not NULL.
     pub(super) fn records<T: DeserializeOwned>(
         &self,
         table: &str,
         statement: &str,
         values: &[JsValue],
     ) -> Result<Vec<T>> {
-        let rows = self.run(statement, values)?;
+        let rows = self.run_if_created(statement, values)?;
         let records = rows.iter().filter(|row| !row.record().is_null());
         let text = |value: JsValue| value.as_string().unwrap_or_default();
-        records.map(|row| decoded(table, &text(row.key()), &text(row.record()))).collect()
+        records.map(|row| decode_record(table, &text(row.key()), &text(row.record()))).collect()
     }
 
-    /// Does `work` as a whole or, when it fails, not at all.
+    /// Runs `work` in a transaction: commits it, or rolls it back when it fails.
     fn transaction(&self, work: impl Fn() -> Result<()>) -> Result<()> {
         let mut outcome = Ok(());
         let mut inner = AssertUnwindSafe((work, &mut outcome));
         let committed = self.storage.transaction_sync(&mut move || {
-            let whole = &mut inner;
-            let (work, outcome) = &mut whole.0;
+            let parts = &mut inner;
+            let (work, outcome) = &mut parts.0;
             **outcome = work();
             outcome.as_ref().map_err(|error| JsValue::from(error.to_string())).copied()
         });
-        outcome.and(committed.map_err(failed))
+        outcome.and(committed.map_err(storage_failed))
     }
 
-    /// Brings the tables of a version to that of this release.
+    /// Migrates the tables from `version` to the version of this release.
     fn migrate(&self, version: usize) -> Result<()> {
         let latest = self.migrations.len();
         if version > latest {
@@ -184,11 +187,11 @@ impl Database {
                 self.execute("UPDATE schema SET version = ?", &[latest.into()]).map(drop)
             })?;
         }
-        self.is_made.set(true);
+        self.has_tables.set(true);
         Ok(())
     }
 
-    /// The version of the tables; 0 where there are none.
+    /// Returns the version of the tables; 0 where there are none.
     fn version(&self) -> Result<usize> {
         let number = |statement: &str| {
             let rows = self.execute(statement, &[])?;
@@ -197,66 +200,67 @@ impl Database {
         if number("SELECT 1 AS value FROM sqlite_schema WHERE name = 'schema'")? == 0.0 {
             return Ok(0);
         }
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It saturates.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The conversion saturates.
         number("SELECT version AS value FROM schema").map(|version| version as usize)
     }
 
-    /// How a statement is going to be carried out, a step in a line.
-    pub(super) fn plan(&self, statement: &str, values: &[JsValue]) -> Result<String> {
-        let steps = self.keep(&format!("EXPLAIN QUERY PLAN {statement}"), values)?;
-        Ok(steps.iter().map(Row::step).collect::<Vec<_>>().join("\n"))
+    /// Returns the query plan of a statement, one step a line.
+    pub(super) fn query_plan(&self, statement: &str, values: &[JsValue]) -> Result<String> {
+        let steps = self.write(&format!("EXPLAIN QUERY PLAN {statement}"), values)?;
+        Ok(steps.iter().map(Row::plan_step).collect::<Vec<_>>().join("\n"))
     }
 
-    /// The alarm, by the only row of a table, which has a column `alarm_at`: the platform's own answer comes later.
+    /// Returns the alarm from the column `alarm_at` of the only row of `table`. The platform's `getAlarm` is
+    /// asynchronous.
     pub(super) fn alarm(&self, table: &str) -> Result<Option<Timestamp>> {
         if let Alarm::Known(known) = self.alarm.get() {
             return Ok(known);
         }
-        let rows = self.run(&format!("SELECT alarm_at AS value FROM {table}"), &[])?;
-        #[allow(clippy::cast_possible_truncation)] // Whole milliseconds, as they were written.
-        let kept = rows.first().and_then(Row::number).map(|millis| Timestamp::from_millis(millis as i64));
-        self.alarm.set(Alarm::Known(kept));
-        Ok(kept)
+        let rows = self.run_if_created(&format!("SELECT alarm_at AS value FROM {table}"), &[])?;
+        #[allow(clippy::cast_possible_truncation)] // `set_alarm` writes whole milliseconds.
+        let alarm = rows.first().and_then(Row::number).map(|millis| Timestamp::from_millis(millis as i64));
+        self.alarm.set(Alarm::Known(alarm));
+        Ok(alarm)
     }
 
-    /// Sets the alarm, or takes it away. What is written is kept before anything that was asked for is answered, so
-    /// there is nothing to wait for.
+    /// Sets or deletes the alarm. Does not wait for the write: the platform sends no answer before its writes are
+    /// durable.
     pub(super) fn set_alarm(&self, table: &str, at: Option<Timestamp>) -> Result<()> {
         let set = match at {
-            Some(at) => self.storage.set_alarm(number(at.as_millis().clamp(1, LATEST_ALARM))),
+            Some(at) => self.storage.set_alarm(number(at.as_millis().clamp(1, MAX_ALARM_MILLIS))),
             None => self.storage.delete_alarm(),
         };
-        set.map(drop).map_err(failed)?;
-        self.alarm.set(Alarm::NotRead);
+        set.map(drop).map_err(storage_failed)?;
+        self.alarm.set(Alarm::Unread);
         let statement = format!("UPDATE {table} SET alarm_at = ?");
         match at {
-            Some(at) => self.keep(&statement, &[millis(at)])?,
-            None => self.run(&statement, &[JsValue::NULL])?,
+            Some(at) => self.write(&statement, &[millis(at)])?,
+            None => self.run_if_created(&statement, &[JsValue::NULL])?,
         };
         self.alarm.set(Alarm::Known(at));
         Ok(())
     }
 }
 
-/// A record in the form that it is stored in.
+/// Returns the stored form of a record: JSON text.
 pub(super) fn json(record: &impl Serialize) -> Result<JsValue> {
-    let text = model::json::print(record);
-    text.map(JsValue::from).map_err(|error| unavailable(Failure::new("SerializationError", &error)))
+    let text = model::json::to_string(record);
+    text.map(JsValue::from).map_err(|error| storage_unavailable(Failure::new("SerializationError", &error)))
 }
 
-/// A time in the form that it is stored in: its milliseconds.
+/// Returns the stored form of a time: milliseconds.
 pub(super) fn millis(time: Timestamp) -> JsValue {
     number(time.as_millis()).into()
 }
 
-#[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
+#[allow(clippy::cast_precision_loss)] // Milliseconds are far below 2^53.
 fn number(millis: i64) -> f64 {
     millis as f64
 }
 
-/// The record of a row. What is in it must not be in the message: it may be secret.
-pub(super) fn decoded<T: DeserializeOwned>(table: &str, key: &str, text: &str) -> Result<T> {
-    model::json::parse(text).map_err(|_| {
+/// Decodes the record of a row. The error message leaves the content out, because it may be secret.
+pub(super) fn decode_record<T: DeserializeOwned>(table: &str, key: &str, text: &str) -> Result<T> {
+    model::json::from_str(text).map_err(|_| {
         Error::new(
             Code::LedgerCorrupt,
             format!("The row {key:?} of the table {table} can't be read."),
@@ -265,23 +269,23 @@ pub(super) fn decoded<T: DeserializeOwned>(table: &str, key: &str, text: &str) -
     })
 }
 
-fn too_new(version: usize, known: usize) -> Error {
+fn too_new(version: usize, latest: usize) -> Error {
     Error::new(
         Code::LedgerTooNew,
         format!(
             "The storage of the workspace has the version {version}, and this release of the Worker knows it up to \
-             {known}. Nothing was touched."
+             {latest}. Nothing was touched."
         ),
         "Deploy the release that wrote it, or a later one.",
     )
 }
 
-#[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.
-fn failed(thrown: JsValue) -> Error {
-    unavailable(failure(&thrown))
+#[allow(clippy::needless_pass_by_value)] // `map_err` passes the value.
+fn storage_failed(thrown: JsValue) -> Error {
+    storage_unavailable(to_failure(&thrown))
 }
 
-fn unavailable(cause: Failure) -> Error {
+fn storage_unavailable(cause: Failure) -> Error {
     let message = format!("The storage of the workspace failed: {}", cause.message);
     Error::new(Code::LedgerUnavailable, message, "Try again.").caused_by(cause)
 }

@@ -1,22 +1,22 @@
-//! JSON values on either side of the border to JavaScript, which they pass as text.
+//! JSON values, converted between Rust and JavaScript by way of JSON text.
 
 use js_sys::JSON;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
 
-use crate::model::json::{self, Printed};
+use crate::model::json::{self, RawJson};
 
-/// As JavaScript has it.
+/// Converts a JSON value to a JavaScript value.
 pub fn to_js(value: &Value) -> Result<JsValue, JsValue> {
-    JSON::parse(&json::text(value))
+    JSON::parse(&json::value_to_string(value))
 }
 
-/// As JavaScript has it.
-pub fn printed_to_js(printed: &Printed) -> Result<JsValue, JsValue> {
-    JSON::parse(printed.as_str())
+/// Converts JSON text to a JavaScript value.
+pub fn raw_json_to_js(text: &RawJson) -> Result<JsValue, JsValue> {
+    JSON::parse(text.as_str())
 }
 
-/// As Rust has it. What JSON has no form for is null.
+/// Converts a JavaScript value to a JSON value. A value that JSON cannot represent becomes null.
 pub fn from_js(value: &JsValue) -> Result<Value, JsValue> {
     let text = JSON::stringify(value)?.as_string().unwrap_or_else(|| "null".to_owned());
     serde_json::from_str(&text).map_err(|error| JsValue::from(error.to_string()))

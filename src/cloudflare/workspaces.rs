@@ -1,31 +1,33 @@
-//! The Workspace objects, seen from the entrypoint and from each other.
+//! The client of the Workspace objects, for the entrypoint and for other objects.
 //!
-//! Each sandbox has one, by the sandbox's id. It is one place with one memory and one storage, where isolates of a Worker
-//! share nothing, so it does the work: guards that hold for all callers can only be there. Arguments and answers pass as
-//! text, which keeps JSON as it is.
+//! Each sandbox has one Workspace object, whose name is the id of the sandbox. The object does the work, because it has
+//! one memory and one storage for all callers, while the isolates of a Worker share nothing: only there can calls
+//! exclude each other. Arguments and answers are passed as text, which preserves JSON exactly.
 
 use js_sys::Array;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
 use worker::{Env, ObjectNamespace};
 
 use super::stub;
-use crate::model::answer::{Descent, Description};
-use crate::model::json::Printed;
+use crate::model::answer::{SandboxParent, WorkspaceLineage};
+use crate::model::json::RawJson;
+use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{
-    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
+    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, LastSnapshot, ReserveRequest, SandboxStopped,
+    StopSandboxRequest,
 };
-use crate::model::named::standing::Standing;
 use crate::model::named::{Address, Tenant};
-use crate::model::record::Parent;
+use crate::model::record::ParentLink;
 use crate::model::{
-    BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, Taken, json,
+    BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    json,
 };
-use crate::ports::{Loan, Workspaces};
+use crate::ports::{RestoreSource, SandboxLedgerClient};
+use crate::service::call_context::{self, CallContext, SideEffects};
 use crate::service::from_object;
-use crate::service::trace::{self, Deeds, Trace};
 
 const BINDING: &str = "Workspace";
 
@@ -34,41 +36,44 @@ pub struct WorkspaceObjects {
     namespace: ObjectNamespace,
 }
 
-/// What a Workspace object answers: an exception would lose what an error carries.
+/// The answer of an object, or its error. Objects do not throw, because an exception would lose the members of an
+/// error.
 #[derive(Debug)]
 pub enum Outcome {
-    /// What was asked for.
-    Answer(Printed),
-    /// Why there is none.
+    /// The answer.
+    Answer(RawJson),
+    /// The error.
     Error(Error),
 }
 
-/// What an object of this Worker answers another: a line of JSON about it and, below that, the answer as it is.
+/// The response of one object of this Worker to another. Its text is a line of JSON, the head, and then the answer
+/// unchanged.
 #[derive(Debug)]
-pub struct Reply {
-    /// What it came to.
+pub struct RpcEnvelope {
+    /// The answer or the error.
     pub outcome: Outcome,
-    /// What was done on the way.
-    pub deeds: Deeds,
+    /// The side effects of the call.
+    pub side_effects: SideEffects,
 }
 
-/// What is said about an answer.
+/// The head of an [`RpcEnvelope`].
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct EnvelopeHead {
     error: Option<Error>,
-    deeds: Deeds,
+    #[serde(alias = "deeds")]
+    side_effects: SideEffects,
 }
 
-impl Reply {
-    /// Its text.
+impl RpcEnvelope {
+    /// Returns the text of the envelope.
     pub fn print(self) -> Result<String, String> {
         let (error, answer) = match self.outcome {
             Outcome::Answer(answer) => (None, Some(answer)),
             Outcome::Error(error) => (Some(error), None),
         };
-        let mut text = json::print(&Head { error, deeds: self.deeds })?;
+        let mut text = json::to_string(&EnvelopeHead { error, side_effects: self.side_effects })?;
         if let Some(answer) = answer {
-            text.push('\n'); // There is none in JSON that was printed.
+            text.push('\n'); // The head contains no line break.
             text.push_str(answer.as_str());
         }
         Ok(text)
@@ -76,68 +81,62 @@ impl Reply {
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (head, answer) = text.split_once('\n').map_or((text, None), |(head, answer)| (head, Some(answer)));
-        let Head { error, deeds } = json::parse(head)?;
+        let EnvelopeHead { error, side_effects } = json::from_str(head)?;
         let outcome = match (error, answer) {
-            (None, Some(answer)) => Outcome::Answer(Printed::received(answer)),
+            (None, Some(answer)) => Outcome::Answer(RawJson::from_text(answer)),
             (Some(error), None) => Outcome::Error(error),
             _ => return Err("not either an answer or an error".to_owned()),
         };
-        Ok(Self { outcome, deeds })
+        Ok(Self { outcome, side_effects })
     }
 }
 
 impl WorkspaceObjects {
-    /// Those in the namespace that is bound as `Workspace`.
+    /// Opens the namespace that is bound as `Workspace`.
     pub fn open(env: &Env) -> Result<Self> {
         Ok(Self { namespace: namespace(env, BINDING)? })
     }
 
-    /// Has the Workspace object of `id` carry an operation out. `signal` is an `AbortSignal`, or undefined. It is a failure
-    /// of the operation when the object can't be reached.
-    pub async fn perform(
-        &self,
-        id: &SandboxId,
-        operation: &str,
-        arguments: &Value,
-        signal: &JsValue,
-    ) -> Result<Printed> {
-        let list = Array::of4(&id.as_str().into(), &operation.into(), &json::text(arguments).into(), signal);
-        let outcome = call(&self.namespace, id.as_str(), "perform", &list).await;
-        outcome.map_err(|failure| from_object(failure, &of_sandbox(id)))?.answer()
+    /// Runs an operation in the Workspace object of `id`. `signal` is an `AbortSignal`, or undefined. Returns an error
+    /// also when the object cannot be reached.
+    pub async fn call(&self, id: &SandboxId, operation: &str, arguments: &Value, signal: &JsValue) -> Result<RawJson> {
+        let list = Array::of4(&id.as_str().into(), &operation.into(), &json::value_to_string(arguments).into(), signal);
+        let outcome = call_object(&self.namespace, id.as_str(), "perform", &list).await;
+        outcome.map_err(|failure| from_object(failure, &display_name(id)))?.answer()
     }
 
-    /// Where the sandbox `id` came from.
-    pub async fn descent(&self, id: &SandboxId) -> Result<Descent> {
-        self.order(id, &Message::Descent).await
+    /// Returns the parent of the sandbox `id`.
+    pub async fn descent(&self, id: &SandboxId) -> Result<SandboxParent> {
+        self.call_message(id, &Message::Descent).await
     }
 
-    /// Has the Workspace object of `id` carry an operation out, for another object of this Worker.
-    async fn ask<T: DeserializeOwned>(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Result<T> {
-        self.perform(id, operation, arguments, &JsValue::UNDEFINED).await?.read().map_err(misunderstood)
+    /// Runs an operation in the Workspace object of `id` on behalf of another object, and decodes its answer.
+    async fn call_typed<T: DeserializeOwned>(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Result<T> {
+        self.call(id, operation, arguments, &JsValue::UNDEFINED).await?.parse().map_err(protocol)
     }
 
-    /// Tells the Workspace object of `id` something whose errors are for callers.
-    async fn order<T: DeserializeOwned>(&self, id: &SandboxId, message: &Message) -> Result<T> {
-        let message = json::print(message).map_err(misunderstood)?;
+    /// Sends a message to the Workspace object of `id`. Returns its errors unchanged, for the caller of the operation.
+    async fn call_message<T: DeserializeOwned>(&self, id: &SandboxId, message: &Message) -> Result<T> {
+        let message = json::to_string(message).map_err(protocol)?;
         let list = Array::of2(&id.as_str().into(), &message.into());
-        let outcome = call(&self.namespace, id.as_str(), "receive", &list).await;
-        outcome.map_err(|failure| from_object(failure, &of_sandbox(id)))?.answer()?.read().map_err(misunderstood)
+        let outcome = call_object(&self.namespace, id.as_str(), "receive", &list).await;
+        outcome.map_err(|failure| from_object(failure, &display_name(id)))?.answer()?.parse().map_err(protocol)
     }
 
-    async fn tell<T: DeserializeOwned>(&self, id: &SandboxId, message: &Message) -> Result<T, Failure> {
-        let unexpected = |error: String| Failure::unexpected("the workspace", error);
-        let message = json::print(message).map_err(unexpected)?;
+    async fn try_call_message<T: DeserializeOwned>(&self, id: &SandboxId, message: &Message) -> Result<T, Failure> {
+        let unexpected = |error: String| Failure::protocol("the workspace", error);
+        let message = json::to_string(message).map_err(unexpected)?;
         let list = Array::of2(&id.as_str().into(), &message.into());
-        match call(&self.namespace, id.as_str(), "receive", &list).await? {
-            Outcome::Answer(answer) => answer.read().map_err(unexpected),
+        match call_object(&self.namespace, id.as_str(), "receive", &list).await? {
+            Outcome::Answer(answer) => answer.parse().map_err(unexpected),
             Outcome::Error(error) => Err(Failure::new(error.code().as_str(), error.message())),
         }
     }
 }
 
 impl Outcome {
-    /// The answer, or the error.
-    pub fn answer(self) -> Result<Printed> {
+    /// Returns the answer, or the error.
+    pub fn answer(self) -> Result<RawJson> {
         match self {
             Self::Answer(answer) => Ok(answer),
             Self::Error(error) => Err(error),
@@ -145,7 +144,7 @@ impl Outcome {
     }
 }
 
-/// A namespace of this Worker's own objects.
+/// Returns a namespace of this Worker's own objects.
 pub(super) fn namespace(env: &Env, binding: &str) -> Result<ObjectNamespace> {
     env.durable_object(binding).map_err(|_| {
         Error::new(
@@ -159,177 +158,212 @@ pub(super) fn namespace(env: &Env, binding: &str) -> Result<ObjectNamespace> {
     })
 }
 
-/// Calls an object of this Worker, in the trace of the work that is being done.
-pub(super) async fn call(
+/// Calls an object of this Worker with the correlation id of the current call, and records the side effects of the
+/// call.
+pub(super) async fn call_object(
     namespace: &ObjectNamespace,
     name: &str,
     method: &str,
     arguments: &Array,
 ) -> Result<Outcome, Failure> {
-    let correlation_id = Trace::current().map(|trace| trace.correlation_id.clone()).unwrap_or_default();
+    let correlation_id = CallContext::current().map(|context| context.correlation_id.clone()).unwrap_or_default();
     arguments.push(&correlation_id.into());
-    let answer = stub::call(&stub::of(namespace, name)?, method, arguments).await?;
-    let reply = Reply::parse(&answer.as_string().unwrap_or_default())
-        .map_err(|error| Failure::unexpected("the workspace", error))?;
-    trace::note(reply.deeds);
-    Ok(reply.outcome)
+    let answer = stub::call(&stub::get(namespace, name)?, method, arguments).await?;
+    let envelope = RpcEnvelope::parse(&answer.as_string().unwrap_or_default())
+        .map_err(|error| Failure::protocol("the workspace", error))?;
+    call_context::record(envelope.side_effects);
+    Ok(envelope.outcome)
 }
 
-fn of_sandbox(id: &SandboxId) -> String {
+fn display_name(id: &SandboxId) -> String {
     format!("The workspace of the sandbox {:?}", id.as_str())
 }
 
-#[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.
-fn misunderstood(error: String) -> Error {
+#[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
+fn protocol(error: String) -> Error {
     Error::new(Code::Internal, format!("Objects of this Worker do not understand each other: {error}."), "Report it.")
 }
 
-/// What one Workspace object tells another.
+/// A message from one object of this Worker to a Workspace object.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Message {
-    /// [`Workspaces::claim`]
+    /// [`SandboxLedgerClient::claim`]
     Claim {
         /// The first sandbox of the lineage.
         root_id: SandboxId,
-        /// What the sandbox is made from.
-        parent: Option<Parent>,
-        /// What it stands for.
-        standing: Option<Standing>,
-        /// The marker that its container is going to carry.
+        /// The snapshot that the sandbox is made from.
+        parent: Option<ParentLink>,
+        /// The named workspace that the sandbox belongs to.
+        #[serde(alias = "standing")]
+        binding: Option<WorkspaceBinding>,
+        /// The marker that its container will have.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         marker: Option<String>,
     },
-    /// [`Workspaces::release`]
+    /// [`SandboxLedgerClient::release`]
     Release {
         /// The snapshot.
         snapshot_id: SnapshotId,
-        /// Who does not need it any more.
-        holder: SandboxId,
+        /// The sandbox that no longer depends on it.
+        #[serde(alias = "holder")]
+        dependent: SandboxId,
     },
-    /// [`Workspaces::root`]
+    /// [`SandboxLedgerClient::root_id`]
     Root,
-    /// [`Workspaces::describe`]
+    /// [`SandboxLedgerClient::describe`]
     Describe,
     /// [`WorkspaceObjects::descent`]
     Descent,
-    /// [`Workspaces::sweep`]
+    /// [`SandboxLedgerClient::sweep`]
     Sweep {
-        /// The backups with this workspace's mark, and the snapshots that they name.
+        /// The backups with the mark of this workspace, and the snapshots that they name.
         backups: Vec<(BackupId, SnapshotId)>,
-        /// Whether they are only counted.
+        /// Whether to count the backups without deleting them.
         dry_run: bool,
     },
-    /// [`Workspaces::lend`]
-    Lend {
+    /// [`SandboxLedgerClient::get_for_restore`]
+    #[serde(alias = "lend")]
+    GetForRestore {
         /// The snapshot.
         snapshot_id: SnapshotId,
         /// The sandbox that was made from it.
-        holder: SandboxId,
+        #[serde(alias = "holder")]
+        dependent: SandboxId,
     },
-    /// [`Workspaces::find`]
+    /// [`SandboxLedgerClient::find_snapshot`]
     Find {
         /// The snapshot, as operations on snapshots name it.
+        #[serde(deserialize_with = "with_present_names")]
         selection: Value,
-        /// Who asks.
+        /// The tenant of the caller.
         tenant: Tenant,
     },
-    /// [`Workspaces::newest`]
+    /// [`SandboxLedgerClient::newest_snapshot`]
     Newest,
-    /// [`Workspaces::reserve`]
+    /// [`SandboxLedgerClient::reserve`]
     Reserve(ReserveRequest),
-    /// [`Workspaces::look`]
-    Look,
-    /// [`Workspaces::stirred`]
-    Stirred,
-    /// [`Workspaces::resume`]
-    Resume(Box<ResumeRequest>),
-    /// [`Workspaces::halt`]
-    Halt(HaltRequest),
-    /// [`Workspaces::retire`]
-    Retire {
-        /// What it stands for.
+    /// [`SandboxLedgerClient::probe_condition`]
+    #[serde(alias = "look")]
+    ProbeCondition,
+    /// [`SandboxLedgerClient::changed_since_watch`]
+    #[serde(alias = "stirred")]
+    ChangedSinceWatch,
+    /// [`SandboxLedgerClient::ensure_running`]
+    #[serde(alias = "resume")]
+    EnsureRunning(Box<EnsureRunningRequest>),
+    /// [`SandboxLedgerClient::stop_sandbox`]
+    #[serde(alias = "halt")]
+    StopSandbox(StopSandboxRequest),
+    /// [`SandboxLedgerClient::decommission`]
+    #[serde(alias = "retire")]
+    Decommission {
+        /// The named workspace that the sandbox belongs to.
         address: Address,
     },
 }
 
-impl Workspaces for WorkspaceObjects {
+/// Reads a selection whose options may have the names of an earlier release: its objects may still run during a rollout.
+fn with_present_names<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Value, D::Error> {
+    const FORMER: [(&str, &str); 2] = [("session", "lineageScope"), ("allowCrossSession", "allowCrossLineage")];
+    let mut selection = Value::deserialize(deserializer)?;
+    if let Some(options) = selection.as_object_mut() {
+        for (former, name) in FORMER {
+            if let Some(value) = options.remove(former) {
+                options.insert(name.to_owned(), value);
+            }
+        }
+    }
+    Ok(selection)
+}
+
+impl SandboxLedgerClient for WorkspaceObjects {
     async fn claim(
         &self,
         id: &SandboxId,
         root_id: &SandboxId,
-        parent: Option<&Parent>,
-        standing: Option<&Standing>,
+        parent: Option<&ParentLink>,
+        binding: Option<&WorkspaceBinding>,
         marker: Option<&str>,
     ) -> Result<bool, Failure> {
-        let (parent, standing, marker) = (parent.cloned(), standing.cloned(), marker.map(str::to_owned));
-        self.tell(id, &Message::Claim { root_id: root_id.clone(), parent, standing, marker }).await
+        let (parent, binding, marker) = (parent.cloned(), binding.cloned(), marker.map(str::to_owned));
+        self.try_call_message(id, &Message::Claim { root_id: root_id.clone(), parent, binding, marker }).await
     }
 
-    async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<(), Failure> {
-        self.tell(id, &Message::Release { snapshot_id: snapshot_id.clone(), holder: holder.clone() }).await
+    async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<(), Failure> {
+        self.try_call_message(id, &Message::Release { snapshot_id: snapshot_id.clone(), dependent: dependent.clone() })
+            .await
     }
 
-    async fn root(&self, id: &SandboxId) -> Result<SandboxId, Failure> {
-        self.tell(id, &Message::Root).await
+    async fn root_id(&self, id: &SandboxId) -> Result<SandboxId, Failure> {
+        self.try_call_message(id, &Message::Root).await
     }
 
-    async fn describe(&self, id: &SandboxId) -> Result<Description, Failure> {
-        self.tell(id, &Message::Describe).await
+    async fn describe(&self, id: &SandboxId) -> Result<WorkspaceLineage, Failure> {
+        self.try_call_message(id, &Message::Describe).await
     }
 
     async fn sweep(&self, id: &SandboxId, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize, Failure> {
-        self.tell(id, &Message::Sweep { backups: backups.to_vec(), dry_run }).await
+        self.try_call_message(id, &Message::Sweep { backups: backups.to_vec(), dry_run }).await
     }
 
-    async fn lend(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<Loan> {
-        self.order(id, &Message::Lend { snapshot_id: snapshot_id.clone(), holder: holder.clone() }).await
+    async fn get_for_restore(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        dependent: &SandboxId,
+    ) -> Result<RestoreSource> {
+        self.call_message(
+            id,
+            &Message::GetForRestore { snapshot_id: snapshot_id.clone(), dependent: dependent.clone() },
+        )
+        .await
     }
 
-    async fn find(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+    async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
         let id = selection.selector.origin_id();
-        let selection = json::write(selection).map_err(misunderstood)?;
-        self.order(id, &Message::Find { selection, tenant: tenant.clone() }).await
+        let selection = json::to_value(selection).map_err(protocol)?;
+        self.call_message(id, &Message::Find { selection, tenant: tenant.clone() }).await
     }
 
-    async fn newest(&self, id: &SandboxId) -> Result<Option<LastSnapshot>> {
-        self.order(id, &Message::Newest).await
+    async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<LastSnapshot>> {
+        self.call_message(id, &Message::Newest).await
     }
 
-    async fn capture(&self, request: &SnapshotRequest) -> Result<Taken> {
-        let mut arguments = json::write(request).map_err(misunderstood)?;
+    async fn take_snapshot(&self, request: &SnapshotRequest) -> Result<TakenSnapshot> {
+        let mut arguments = json::to_value(request).map_err(protocol)?;
         if let (Value::Object(arguments), Some(key)) = (&mut arguments, &request.idempotency_key) {
             arguments.insert("idempotencyKey".into(), key.as_str().into());
         }
-        self.ask(&request.sandbox_id, "snapshot", &arguments).await
+        self.call_typed(&request.sandbox_id, "snapshot", &arguments).await
     }
 
     async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {
         let arguments = json!({ "sandboxId": id, "policy": policy });
-        self.ask(id, "setRetention", &arguments).await.map(|_: Value| ())
+        self.call_typed(id, "setRetention", &arguments).await.map(|_: Value| ())
     }
 
     async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {
-        self.order(id, &Message::Reserve(request.clone())).await
+        self.call_message(id, &Message::Reserve(request.clone())).await
     }
 
-    async fn look(&self, id: &SandboxId) -> Result<Condition> {
-        self.order(id, &Message::Look).await
+    async fn probe_condition(&self, id: &SandboxId) -> Result<Condition> {
+        self.call_message(id, &Message::ProbeCondition).await
     }
 
-    async fn stirred(&self, id: &SandboxId) -> Result<bool> {
-        self.order(id, &Message::Stirred).await
+    async fn changed_since_watch(&self, id: &SandboxId) -> Result<bool> {
+        self.call_message(id, &Message::ChangedSinceWatch).await
     }
 
-    async fn resume(&self, id: &SandboxId, request: &ResumeRequest) -> Result<Resumed> {
-        self.order(id, &Message::Resume(Box::new(request.clone()))).await
+    async fn ensure_running(&self, id: &SandboxId, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
+        self.call_message(id, &Message::EnsureRunning(Box::new(request.clone()))).await
     }
 
-    async fn halt(&self, id: &SandboxId, request: &HaltRequest) -> Result<Halted> {
-        self.order(id, &Message::Halt(request.clone())).await
+    async fn stop_sandbox(&self, id: &SandboxId, request: &StopSandboxRequest) -> Result<SandboxStopped> {
+        self.call_message(id, &Message::StopSandbox(request.clone())).await
     }
 
-    async fn retire(&self, id: &SandboxId, address: &Address) -> Result<Retired> {
-        self.order(id, &Message::Retire { address: address.clone() }).await
+    async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {
+        self.call_message(id, &Message::Decommission { address: address.clone() }).await
     }
 }

@@ -1,4 +1,4 @@
-//! What the operations answer, apart from refs.
+//! The results of the operations, apart from refs.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::named::Address;
 use super::policy::{Decision, Policy};
 use super::record::SnapshotState;
-use super::{Compression, Directory, Label, Lineage, SandboxId, SnapshotId, SnapshotRef, Suspect, Timestamp};
+use super::{Compression, DerivationKind, Directory, Label, SandboxId, SizeDrop, SnapshotId, SnapshotRef, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
@@ -16,40 +16,41 @@ use crate::model::schema::extends;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
     /// Its label.
     pub label: Label,
-    /// How far it is.
+    /// Its state.
     pub state: SnapshotState,
-    /// The directory that it holds.
+    /// The directory that it contains.
     pub dir: Directory,
-    /// When it was taken; while it is being made, when that began.
+    /// When it was taken; while it is being taken, when the capture began.
     pub created_at: Timestamp,
-    /// How long ago that is, in seconds.
+    /// Its age, in seconds.
     pub age_seconds: i64,
-    /// The size of its archive, in bytes; absent while it is being made.
+    /// The size of its archive, in bytes; absent while it is being taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// When it was taken or last restored.
     pub last_used_at: Timestamp,
-    /// When it goes; absent where that is not a matter of time.
+    /// When it expires; absent if it has no expiration time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Whether it stays whatever the policy says.
+    /// Whether it is pinned: the retention policy never removes it.
     pub pinned: bool,
-    /// Whether it is a rescue snapshot: of a container that was not the sandbox's own.
+    /// Whether it is a rescue snapshot: one of a container that was not the sandbox's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,
-    /// How much smaller it is than the one before, where files may be missing by mistake.
+    /// The size of the previous snapshot and of this one; present if this one is so much smaller that files may be
+    /// missing by mistake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suspect: Option<Suspect>,
-    /// The workspaces that need it.
-    pub holders: Vec<SandboxId>,
+    pub suspect: Option<SizeDrop>,
+    /// The workspaces that depend on it.
+    pub dependents: Vec<SandboxId>,
     /// Whether it can be restored.
     #[serde(flatten)]
     pub restorable: Restorable,
-    /// Its ref; absent while it is being made.
+    /// Its ref; absent while it is being taken.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<SnapshotRef>,
 }
@@ -60,95 +61,95 @@ pub struct Summary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restorable {
     /// Whether it can be restored.
-    pub restorable: Answer,
-    /// Why it isn't yes.
+    pub restorable: Restorability,
+    /// Why it cannot be restored, or why that is unknown; absent if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// When R2 was looked into for it; absent where it was not.
+    /// When R2 was last checked for it; absent if it was not checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked_at: Option<Timestamp>,
 }
 
-/// An answer that may not be known.
+/// Whether a snapshot can be restored, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum Answer {
-    /// It can be, as far as was looked.
+pub enum Restorability {
+    /// It can be restored, according to all checks so far.
     Yes,
-    /// It can not be.
+    /// It cannot be restored.
     No,
-    /// R2 did not say.
+    /// R2 did not respond.
     Unknown,
 }
 
-/// A page of a list, the newest first.
+/// A page of a list of snapshots, newest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page {
     /// The snapshots.
     pub snapshots: Vec<Summary>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
-/// Everything that is known about a snapshot.
+/// All details of a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("Summary")))]
 pub struct Manifest {
-    /// The version of this form: 1.
+    /// The version of this format: 1.
     #[cfg_attr(feature = "schema", schemars(extend("const" = 1)))]
     pub schema_version: u32,
-    /// What lists show of it.
+    /// The fields that lists show.
     #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub summary: Summary,
-    /// The sandbox that it was taken of.
+    /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
     /// The first sandbox of the lineage.
     pub root_id: SandboxId,
     /// The snapshot that the sandbox itself was made from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Ancestor>,
-    /// When the capture began: what was written later may not be in it.
+    pub parent: Option<ParentSnapshot>,
+    /// When the capture began. Files that were written later may be missing.
     pub capture_began_at: Timestamp,
-    /// Patterns of paths that were left out.
+    /// The patterns of paths that were left out.
     pub excludes: Vec<String>,
-    /// Whether what git ignores was left out.
+    /// Whether files that git ignores were left out.
     pub gitignore: bool,
-    /// How the archive is compressed, where that was asked for.
+    /// How the archive is compressed, if the request set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compression: Option<Compression>,
-    /// Its own expiration, in seconds after its last use; 0 is never.
+    /// The snapshot's own expiration, in seconds after its last use; 0 is never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<u64>,
-    /// Until when the SDK restores the backup.
+    /// The time until which the SDK restores the backup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usable_until: Option<Timestamp>,
-    /// R2's checksum of the archive, as it was when it was taken.
+    /// R2's checksum of the archive at the time of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
-    /// The keys of its objects in R2.
+    /// The keys of the snapshot's objects in R2.
     pub objects: Vec<String>,
-    /// Whether it came in by `import`.
+    /// Whether the snapshot was added by `import`.
     pub imported: bool,
-    /// The sandboxes that were made from it.
-    pub derived: Vec<Derived>,
-    /// When and why it was let go, if it was.
+    /// The sandboxes that were made from the snapshot.
+    pub derived: Vec<DerivedSandbox>,
+    /// When and why the snapshot was removed, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Ended>,
+    pub removal: Option<Removal>,
 }
 
-/// Where a sandbox came from.
+/// The snapshot that a sandbox was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ancestor {
+pub struct ParentSnapshot {
     /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
 }
 
@@ -156,50 +157,51 @@ pub struct Ancestor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Derived {
-    /// The sandbox.
+pub struct DerivedSandbox {
+    /// The id of the sandbox.
     pub sandbox_id: SandboxId,
     /// Whether it was restored or branched.
-    pub lineage: Lineage,
-    /// When that began.
+    pub lineage: DerivationKind,
+    /// When its creation began.
     pub began_at: Timestamp,
-    /// Whether it needs the snapshot.
-    pub holds: bool,
+    /// Whether it depends on the snapshot.
+    #[serde(alias = "holds")]
+    pub needs_snapshot: bool,
 }
 
-/// Why a snapshot is gone.
+/// When and why a snapshot was removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ended {
-    /// When it was let go.
+pub struct Removal {
+    /// When it was removed.
     pub at: Timestamp,
-    /// Why.
+    /// Why it was removed.
     pub reason: String,
 }
 
-/// What a deletion came to.
+/// The result of a deletion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deletion {
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// Whether it was there until now. One that is gone already is fine.
+    /// Whether this call removed the snapshot; `false` if it had been removed before.
     pub removed: bool,
 }
 
-/// What was found in R2, without starting a container.
+/// The result of checks of a backup in R2, which start no container.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verification {
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// Whether everything that could be checked is right.
+    /// Whether no check failed.
     pub ok: bool,
-    /// The checks, in their order.
+    /// The checks, in the order in which they ran.
     pub checks: Vec<Check>,
-    /// When that was.
+    /// When the checks ran.
     pub verified_at: Timestamp,
 }
 
@@ -210,72 +212,72 @@ pub struct Check {
     /// What was checked.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["objects", "header", "checksum"])))]
     pub name: Cow<'static, str>,
-    /// Whether it is right; absent where there is nothing to compare with.
+    /// Whether the check passed; absent if there is nothing to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
     /// What was found.
     pub detail: String,
 }
 
-/// The tree of sandboxes and snapshots that grows from one sandbox.
+/// The tree of sandboxes and snapshots with one sandbox as its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tree {
-    /// The first sandbox.
-    pub root: Branch,
-    /// How many sandboxes are in the tree.
+    /// The first sandbox of the lineage.
+    pub root: TreeSandbox,
+    /// The number of sandboxes in the tree.
     pub sandboxes: usize,
-    /// Whether there is more than was looked at.
+    /// Whether the tree is incomplete because a limit was reached.
     pub truncated: bool,
 }
 
-/// A sandbox in the tree, and what grows from it.
+/// A sandbox in the tree, with its snapshots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TreeSandbox"))]
-pub struct Branch {
-    /// The sandbox.
+pub struct TreeSandbox {
+    /// The id of the sandbox.
     pub sandbox_id: SandboxId,
-    /// Whether it was restored or branched; absent for the first one.
+    /// Whether it was restored or branched; absent for the first sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lineage: Option<Lineage>,
-    /// The named workspace whose sandbox it is, or was.
+    pub lineage: Option<DerivationKind>,
+    /// The named workspace that the sandbox belongs to, or belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Address>,
-    /// Whether it is running; absent where that was not asked, or is not known.
+    /// Whether its container is running; absent if that was not requested or is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<bool>,
-    /// Its snapshots, the newest first; those that are gone only where something was made from them.
-    pub snapshots: Vec<Node>,
-    /// What is missing here, if its workspace could not be asked.
+    /// Its snapshots, newest first; removed ones only if sandboxes were made from them.
+    pub snapshots: Vec<TreeSnapshot>,
+    /// What is missing here because the sandbox's workspace could not be reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// A snapshot in the tree, and what was made from it.
+/// A snapshot in the tree, and the sandboxes that were made from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TreeSnapshot"))]
-pub struct Node {
-    /// The snapshot; only its id where it is gone.
+pub struct TreeSnapshot {
+    /// The snapshot; only its id if it was removed.
     #[serde(flatten)]
-    pub knot: Knot,
+    pub snapshot: SnapshotNode,
     /// The sandboxes that were made from it.
-    pub derived: Vec<Branch>,
+    pub derived: Vec<TreeSandbox>,
 }
 
-/// What a tree shows of a snapshot.
+/// The fields of a snapshot that a tree shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Knot {
-    /// The snapshot.
+pub struct SnapshotNode {
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
     /// Its label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Label>,
-    /// How far it is.
+    /// Its state.
     pub state: SnapshotState,
     /// When it was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -283,95 +285,99 @@ pub struct Knot {
     /// The size of its archive, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// Whether it stays whatever the policy says.
+    /// Whether it is pinned: the retention policy never removes it.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(!default))]
     pub pinned: bool,
-    /// When it goes.
+    /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The workspaces that need it.
+    /// The workspaces that depend on it.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(!default))]
-    pub holders: Vec<SandboxId>,
+    #[serde(alias = "holders")]
+    pub dependents: Vec<SandboxId>,
 }
 
-/// What one workspace knows of the tree.
+/// The part of a tree that the ledger of one workspace contains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Description {
+pub struct WorkspaceLineage {
     /// The first sandbox of the lineage.
     pub root_id: SandboxId,
-    /// Where the sandbox came from.
+    /// The snapshot that the sandbox was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Ancestor>,
-    /// The named workspace whose sandbox it is, or was.
+    pub parent: Option<ParentSnapshot>,
+    /// The named workspace that the sandbox belongs to, or belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Address>,
-    /// Its snapshots, the newest first.
-    pub snapshots: Vec<Knot>,
-    /// What was made from them, by the snapshot.
-    pub derived: Vec<(SnapshotId, Derived)>,
+    /// Its snapshots, newest first.
+    pub snapshots: Vec<SnapshotNode>,
+    /// The sandboxes that were made from them, each with the id of its snapshot.
+    pub derived: Vec<(SnapshotId, DerivedSandbox)>,
     /// Whether there are more snapshots than these.
     pub truncated: bool,
 }
 
-/// Where a sandbox came from, as one object of this Worker tells another.
+/// The parent of a sandbox, as sent between objects of this Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Descent {
+pub struct SandboxParent {
     /// The sandbox that it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SandboxId>,
-    /// Whether it stands for a name, and so is that workspace's.
-    pub has_name: bool,
+    /// Whether the sandbox belongs to a named workspace.
+    #[serde(alias = "hasName")]
+    pub has_binding: bool,
 }
 
-/// A workspace's policy, and what it means for its snapshots.
+/// A workspace's retention policy, and its effect on each snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Retention {
     /// The policy.
     pub policy: Policy,
-    /// What becomes of each snapshot, the newest first.
+    /// The decision about each snapshot, newest first.
     pub decisions: Vec<Decision>,
-    /// How many go, or went.
-    pub let_go: usize,
-    /// Whether nothing was done yet.
+    /// The number of snapshots that the policy removed; in a dry run, the number that it would remove.
+    pub evicted: usize,
+    /// Whether this was a dry run, which removes nothing.
     pub dry_run: bool,
 }
 
-/// What a sweep of the bucket came to. Every backup is counted once.
+/// The result of a sweep of the bucket. Every backup is counted once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// Backups in the bucket.
-    pub seen: usize,
-    /// Younger than the grace period: left for the next time.
-    pub young: usize,
-    /// Without the product's mark, or unreadable: an application's own.
+    pub scanned: usize,
+    /// Backups younger than the grace period: skipped until a later sweep.
+    pub too_recent: usize,
+    /// Backups without the product's mark, or unreadable ones: they belong to an application.
     pub unmarked: usize,
-    /// Owned by a ledger here, or not made by one: of another deployment, or of an earlier version.
+    /// Backups that a ledger of this deployment owns, or that no ledger of this deployment created: those of another
+    /// deployment or of an earlier version.
     pub owned: usize,
-    /// Owned by no ledger, and deleted; only counted in a dry run.
-    pub swept: usize,
-    /// Could not be looked at or deleted: left for the next time.
+    /// Backups that no ledger owns: deleted, or in a dry run only counted.
+    pub deleted: usize,
+    /// Backups that could not be checked or deleted: skipped until a later sweep.
     pub failed: usize,
-    /// Archives without metadata, older than the grace period. They carry no mark, so they are never deleted and not among the
-    /// backups seen: each may be an application's own upload, or what a sandbox left that died while it stored a backup.
+    /// Archives without metadata that are older than the grace period. They carry no mark, so a sweep never deletes
+    /// them and does not count them in `scanned`. Each is either an application's own upload, or left by a sandbox that
+    /// failed while it stored a backup.
     #[serde(default)]
     pub unowned: usize,
-    /// The first of these, in the order of their keys.
+    /// The first of these archives, in the order of their keys.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(length(max = MAX_UNOWNED)))]
     pub unowned_objects: Vec<UnownedObject>,
-    /// Whether nothing was deleted.
+    /// Whether this was a dry run, which deletes nothing.
     pub dry_run: bool,
 }
 
-/// How many unowned objects a sweep lists.
+/// The maximum number of unowned objects that a sweep lists.
 pub const MAX_UNOWNED: usize = 100;
 
 /// An object in the bucket that no ledger can own.
@@ -379,11 +385,11 @@ pub const MAX_UNOWNED: usize = 100;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnownedObject {
-    /// Its key in the bucket.
+    /// The object's key in the bucket.
     pub key: String,
-    /// Its size, in bytes.
+    /// The object's size, in bytes.
     pub size_bytes: u64,
-    /// How long ago it was written, in seconds.
+    /// The time since the object was written, in seconds.
     pub age_seconds: u64,
 }
 
@@ -392,9 +398,9 @@ pub struct UnownedObject {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyRotation {
-    /// Its number.
+    /// The number of the key.
     pub key: u32,
-    /// The number of the one before, which is still accepted; absent where there was none.
+    /// The number of the previous key, whose signatures stay valid; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<u32>,
 }

@@ -1,6 +1,6 @@
-//! Checkpoints: named states that are kept inside of a sandbox, as detached git commits.
+//! Checkpoints: named states inside of a sandbox, stored as detached git commits.
 //!
-//! They are cheap, local, and gone with the container; a durable snapshot of their directory carries them along.
+//! They are cheap and local, and are lost with the container. A durable snapshot of their directory includes them.
 
 use std::fmt;
 
@@ -13,16 +13,16 @@ use super::{Code, Error, Result, Timestamp};
 use crate::model::schema::extends;
 
 checked_string! {
-    /// The name of a checkpoint: 1–100 characters of `A–Z a–z 0–9 _ . -`, the first of them none of `.` and `-`, without
-    /// `..`, and ending in neither `.` nor `.lock`, which git refuses in refs.
+    /// The name of a checkpoint: 1–100 characters of `A–Z a–z 0–9 _ . -`. It does not start with `.` or `-`, does not
+    /// contain `..`, and does not end in `.` or `.lock`, which git refuses in refs.
     CheckpointName
 }
 
 impl CheckpointName {
-    /// The longest name, in characters.
+    /// The maximum length, in characters.
     pub const MAX: usize = 100;
 
-    /// Checks a name, or says what is wrong with it ([`Code::InvalidCheckpointName`]).
+    /// Parses a name. Fails with [`Code::InvalidCheckpointName`].
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |message: String| {
             Err(Error::new(
@@ -53,16 +53,16 @@ impl CheckpointName {
     }
 }
 
-/// What a checkpoint is described by: any text without a null byte, of at most [`MAX`](Self::MAX) characters.
+/// The description of a checkpoint: any text without a null byte, of at most [`MAX`](Self::MAX) characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CheckpointDescription(String);
 
 impl CheckpointDescription {
-    /// The longest description, in characters.
+    /// The maximum length, in characters.
     pub const MAX: usize = 10_000;
 
-    /// Checks a description ([`Code::InvalidArgument`]).
+    /// Parses a description. Fails with [`Code::InvalidArgument`].
     pub fn parse(text: &str) -> Result<Self> {
         if text.chars().count() > Self::MAX || text.contains('\0') {
             return Err(Error::new(
@@ -74,12 +74,12 @@ impl CheckpointDescription {
         Ok(Self(text.to_owned()))
     }
 
-    /// The one of a checkpoint of which nobody said anything.
-    pub fn of(name: &CheckpointName) -> Self {
+    /// Returns the description of a checkpoint that was created without one.
+    pub fn default_for(name: &CheckpointName) -> Self {
         Self(format!("snapshot: {name}"))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -90,17 +90,17 @@ impl CheckpointDescription {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checkpoint {
-    /// What it is called.
+    /// The name of the checkpoint.
     pub name: CheckpointName,
-    /// The git commit that it is, in hexadecimal: 40 digits, or 64 in a repository of SHA-256.
+    /// Its git commit, in hexadecimal: 40 digits, or 64 in a SHA-256 repository.
     pub commit: String,
-    /// When it was made, by the clock of the container.
+    /// When it was created, by the clock of the container.
     pub created_at: Timestamp,
-    /// What it is of.
+    /// Its description.
     pub description: String,
 }
 
-/// What `checkpoints/create` answers.
+/// The result of `checkpoints/create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("Checkpoint")))]
@@ -109,7 +109,7 @@ pub struct CreatedCheckpoint {
     #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub checkpoint: Checkpoint,
-    /// The commit that had the name until now.
+    /// The commit that had this name before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
 }
@@ -118,35 +118,35 @@ pub struct CreatedCheckpoint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checkpoints {
-    /// The checkpoints, the newest first. Of a description that another tool wrote, these are the first 10,000 characters.
+    /// The checkpoints, newest first. A description that another tool wrote is cut to its first 10,000 characters.
     pub checkpoints: Vec<Checkpoint>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
-/// A place in a list of checkpoints, the newest first: after the one of that time and name.
+/// A position in a list of checkpoints, newest first: the page starts after the checkpoint with this time and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointCursor {
-    /// When the checkpoint was made, in microseconds since 1970.
+    /// When the checkpoint was created, in microseconds since 1970.
     pub micros: i64,
-    /// The checkpoint.
+    /// The name of the checkpoint.
     pub name: CheckpointName,
 }
 
 impl CheckpointCursor {
-    /// Reads a cursor that a list answered ([`Code::InvalidArgument`]).
+    /// Parses a cursor that a list returned. Fails with [`Code::InvalidArgument`].
     pub fn parse(text: &str) -> Result<Self> {
         let read = || {
             let text = String::from_utf8(Base64UrlUnpadded::decode_vec(text).ok()?).ok()?;
             let (micros, name) = text.split_once(' ')?;
             Some(Self { micros: micros.parse().ok()?, name: CheckpointName::parse(name).ok()? })
         };
-        let refused = || {
+        let invalid = || {
             let message = "`cursor` is not one that checkpoints/list answered";
             Error::new(Code::InvalidArgument, message, "Begin again without a cursor.")
         };
-        read().ok_or_else(refused)
+        read().ok_or_else(invalid)
     }
 }
 
@@ -157,46 +157,46 @@ impl fmt::Display for CheckpointCursor {
     }
 }
 
-/// What `checkpoints/restore` answers.
+/// The result of `checkpoints/restore`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoredCheckpoint {
-    /// The checkpoint.
+    /// The name of the checkpoint.
     pub name: CheckpointName,
     /// Its commit.
     pub commit: String,
-    /// The paths that were written, edited or removed by it, in their order, relative to the directory; at most
-    /// 5,000. One with control characters, quotes, backslashes or bytes that are not UTF-8 is quoted as git quotes it.
+    /// The paths that the restore added, edited or removed, sorted, relative to the directory; at most 5,000. A path
+    /// with control characters, quotes, backslashes or bytes that are not UTF-8 is quoted as git quotes it.
     pub changed: Vec<String>,
-    /// How many there are of them.
+    /// The number of all changed paths.
     pub changed_count: u64,
-    /// The commit of what was there before, if that was anything else. It is kept under
-    /// `refs/sandbox/before-restore` until the next restore that changes something; in a linked work tree, under
+    /// The commit of the files before the restore, if they differed. It is kept under `refs/sandbox/before-restore`
+    /// until the next restore that changes something; in a linked work tree, under
     /// `refs/worktree/sandbox/before-restore`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
 impl RestoredCheckpoint {
-    /// The most paths that are told.
+    /// The maximum number of paths in `changed`.
     pub const MAX_CHANGED: usize = 5_000;
 }
 
-/// What `checkpoints/diff` answers.
+/// The result of `checkpoints/diff`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckpointDiff {
-    /// The checkpoint.
+    /// The name of the checkpoint.
     pub name: CheckpointName,
     /// Its commit.
     pub commit: String,
-    /// A unified diff from the checkpoint to the files as they are now; empty where nothing differs.
+    /// A unified diff from the checkpoint to the present files; empty if nothing differs.
     pub diff: String,
-    /// The size of the whole diff, in bytes.
+    /// The size of the complete diff, in bytes.
     pub size_bytes: u64,
-    /// Whether the end of the diff was cut off, because it is longer than was asked for.
+    /// Whether the end of the diff was cut off because it is larger than the requested maximum.
     pub truncated: bool,
 }
 

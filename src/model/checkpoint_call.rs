@@ -1,102 +1,103 @@
-//! What a sandbox is asked to do about checkpoints, and what comes of it.
+//! The calls about checkpoints that a sandbox receives, and their outcomes.
 
 use super::checkpoint::{
     CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint,
     RestoredCheckpoint,
 };
-use super::sandbox::Place;
+use super::sandbox::DirectoryContent;
 
-/// In which container it may be done.
+/// The container in which a call may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meant {
-    /// In one that is at least so old, in milliseconds, and carries no note that it took the place of another one.
-    Aged(i64),
-    /// In the one that was handed out to a workspace with a name, by its stamp.
-    HandedOut,
+pub enum RequiredContainer {
+    /// A container that is at least this old, in milliseconds, and does not carry the note that it replaced another
+    /// container.
+    OlderThan(i64),
+    /// The ready container of a named workspace, by its container marker.
+    Ready,
 }
 
-/// What is to be done.
+/// A call about checkpoints.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CheckpointCall {
-    /// A checkpoint is made.
+    /// Creates a checkpoint.
     Create {
-        /// What it is called.
+        /// The name of the checkpoint.
         name: CheckpointName,
-        /// What it is of.
+        /// Its description.
         description: CheckpointDescription,
     },
-    /// A page of the checkpoints is listed.
+    /// Lists a page of the checkpoints.
     List {
-        /// Where the page begins; at the newest where absent.
+        /// Where the page starts; with the newest if absent.
         after: Option<CheckpointCursor>,
-        /// How many are on it at most.
+        /// The maximum number of checkpoints on the page.
         limit: u32,
     },
-    /// The files become again what they were.
+    /// Restores the files of a checkpoint.
     Restore {
-        /// At which checkpoint.
+        /// The name of the checkpoint.
         name: CheckpointName,
     },
-    /// The files are compared.
+    /// Compares the present files with a checkpoint.
     Diff {
-        /// With which checkpoint.
+        /// The name of the checkpoint.
         name: CheckpointName,
-        /// How long the diff may be, in bytes.
+        /// The maximum size of the diff, in bytes.
         max_bytes: u32,
     },
 }
 
-/// What was done.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum CheckpointDone {
-    /// A checkpoint was made.
+pub enum CheckpointOutcome {
+    /// The call created a checkpoint.
     Created(CreatedCheckpoint),
-    /// A page of the checkpoints was listed.
+    /// The call listed a page of the checkpoints.
     Listed(Checkpoints),
-    /// The files are again what they were.
+    /// The call restored the files of a checkpoint.
     Restored(RestoredCheckpoint),
-    /// The files were compared.
-    Compared(CheckpointDiff),
+    /// The call compared the files with a checkpoint.
+    Diffed(CheckpointDiff),
 }
 
-/// Why nothing was done, and no file was changed, unless [`Failed`](Self::Failed) says something else.
+/// Why a call was refused. No file was changed, except possibly with [`Failed`](Self::Failed).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckpointRefusal {
-    /// The container is too young: it may have taken the place of another one.
-    Young {
+    /// The container is too young: it may have replaced another one.
+    TooYoung {
         /// How long it has been running, in milliseconds.
         age_millis: i64,
     },
-    /// The container carries the note that it took the place of another one.
-    TookPlace,
-    /// The container was not handed out.
-    NotHandedOut,
-    /// The directory is none.
-    NoDirectory(Place),
-    /// The directory belongs to the git repository of another one that is above it.
-    Inside(String),
-    /// A directory of the repository that holds refs is a symbolic link.
-    LinkedRefs(String),
-    /// There is no git.
-    NoGit,
-    /// There is no checkpoint of that name.
-    Unknown,
-    /// The checkpoint refers to other repositories, of which it does not have the files.
-    Gitlinks,
-    /// Files can't be read; some of them.
+    /// The container carries the note that it replaced another one.
+    IsReplacement,
+    /// The container is not ready: no start of the workspace has returned it.
+    NotReady,
+    /// The directory is missing, or is not a directory.
+    NotADirectory(DirectoryContent),
+    /// The directory belongs to the git repository of a parent directory.
+    InsideRepository(String),
+    /// A directory of the repository that contains refs is a symbolic link.
+    SymlinkedRefs(String),
+    /// The image has no git.
+    GitMissing,
+    /// No checkpoint has this name.
+    NotFound,
+    /// The checkpoint refers to other repositories, whose files it does not contain.
+    Submodules,
+    /// Some files cannot be read. Lists some of them.
     Unreadable(Vec<String>),
-    /// Files have names that git keeps to itself; some of them.
-    Names(Vec<String>),
-    /// What is in no checkpoint would be lost: ignored files and nested repositories that are where the checkpoint has other
-    /// files; some of them.
-    Blocked(Vec<String>),
-    /// Another call is at work, and has been for long.
+    /// Some files have names that git reserves. Lists some of them.
+    ReservedNames(Vec<String>),
+    /// The restore would overwrite files that no checkpoint contains: ignored files and nested repositories at paths
+    /// where the checkpoint has other files. Lists some of them.
+    WouldOverwrite(Vec<String>),
+    /// Another call has been running for a long time.
     Busy,
     /// Git failed.
     Failed {
-        /// What it said.
-        words: String,
-        /// The commit of what was there before, where files may have been changed already.
+        /// The output of git.
+        output: String,
+        /// The commit of the files before the call, if files may have been changed already.
         before: Option<String>,
     },
 }

@@ -8,38 +8,38 @@ use super::ids::{checked_string, quoted};
 use super::{Code, Error, Result};
 
 /// The roots that the SDK backs up (`BACKUP_ALLOWED_PREFIXES` of 0.12.10).
-pub const ROOTS: [&str; 5] = ["/workspace", "/home", "/tmp", "/var/tmp", "/app"];
+pub const ALLOWED_ROOTS: [&str; 5] = ["/workspace", "/home", "/tmp", "/var/tmp", "/app"];
 
-/// Directories that hold files which the SDK, or a program of the image, has open while it restores: mounted over, they hide
-/// these files, and `restoreBackup` never answers.
-const IN_USE: [(&str, &str); 2] = [
+/// Directories with files that the SDK, or a program of the image, has open during a restore. A mount over such a
+/// directory hides these files, and `restoreBackup` never returns.
+const DIRECTORIES_IN_USE: [(&str, &str); 2] = [
     ("/tmp", "the SDK keeps the files of its own shell sessions there"),
     ("/var/tmp", "programs that are running keep their temporary files there"),
 ];
 
-/// The folders of the SDK's container server under `/tmp`, by the beginnings of their names (0.12.10).
-const OF_THE_SDK: [&str; 2] = ["session-", "sandbox-internal"];
+/// The folders of the SDK's container server under `/tmp`, by the prefixes of their names (0.12.10).
+const SDK_FOLDER_PREFIXES: [&str; 2] = ["session-", "sandbox-internal"];
 
 checked_string! {
-    /// A directory that the SDK can back up: absolute, without `..`, at or under one of [`ROOTS`].
+    /// A directory that the SDK can back up: absolute, without `..`, at or under one of [`ALLOWED_ROOTS`].
     Directory
 }
 
 impl Directory {
-    /// The directory above, where that is not one that every sandbox has.
+    /// Returns the parent directory, unless every sandbox has it.
     pub fn parent(&self) -> Option<Self> {
         let (above, _) = self.as_str().trim_end_matches('/').rsplit_once('/')?;
         let parent = Self::parse(above.trim_end_matches('/')).ok()?;
-        (!ROOTS.contains(&parent.as_str())).then_some(parent)
+        (!ALLOWED_ROOTS.contains(&parent.as_str())).then_some(parent)
     }
 
-    /// Checks a path, or says what is wrong with it ([`Code::InvalidDirectory`]).
+    /// Parses a path. Fails with [`Code::InvalidDirectory`].
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |why: &str| {
             Err(Error::new(
                 Code::InvalidDirectory,
                 format!("The directory {} {why}.", quoted(text)),
-                format!("Give an absolute path at or under one of {}, without \"..\".", ROOTS.join(", ")),
+                format!("Give an absolute path at or under one of {}, without \"..\".", ALLOWED_ROOTS.join(", ")),
             ))
         };
         if !text.starts_with('/') {
@@ -54,7 +54,7 @@ impl Directory {
         if text.split('/').any(|part| part == "..") {
             return refuse("contains \"..\"");
         }
-        let allowed = ROOTS
+        let allowed = ALLOWED_ROOTS
             .iter()
             .any(|root| text.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
         if !allowed {
@@ -63,19 +63,19 @@ impl Directory {
         Ok(Self(text.to_owned()))
     }
 
-    /// Refuses a directory that the SDK can back up but not restore ([`Code::InvalidDirectory`]). It is no part of
-    /// [`parse`](Self::parse): what was stored of such a directory stays readable.
+    /// Refuses a directory that the SDK can back up but not restore ([`Code::InvalidDirectory`]).
+    /// [`parse`](Self::parse) does not check this, so that stored backups of such a directory stay readable.
     pub fn check_restorable(&self) -> Result<()> {
         let parts: Vec<&str> = self.0.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         let path = format!("/{}", parts.join("/"));
-        let in_use = IN_USE.iter().find(|(dir, _)| *dir == path).map(|(_, why)| *why);
-        let of_the_sdk = match parts.as_slice() {
-            ["tmp", name, ..] if OF_THE_SDK.iter().any(|begin| name.starts_with(begin)) => {
+        let in_use = DIRECTORIES_IN_USE.iter().find(|(dir, _)| *dir == path).map(|(_, why)| *why);
+        let used_by_sdk = match parts.as_slice() {
+            ["tmp", name, ..] if SDK_FOLDER_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) => {
                 Some("the SDK keeps its own files there")
             }
             _ => None,
         };
-        let Some(why) = in_use.or(of_the_sdk) else { return Ok(()) };
+        let Some(why) = in_use.or(used_by_sdk) else { return Ok(()) };
         Err(Error::new(
             Code::InvalidDirectory,
             format!("The directory {} can't be restored: {why}, and a restore would not end.", quoted(&self.0)),

@@ -1,38 +1,38 @@
-//! The one error type of the product.
+//! The error type of the product.
 //!
 //! Rules:
-//! - An error says what happened to what (`message`), what to do about it (`remediation`), and whether
-//!   the same call may succeed later (`retryable`). Programs switch on `code`, never on `message`.
-//! - Where the platform or the SDK threw, that is kept as the [`cause`](Error::cause).
-//! - "Not found" is said only on a definite answer; doubt is [`Kind::Transient`].
-//! - No secret and no file content is ever in a message.
+//! - An error says what failed for which object (`message`), what to do about it (`remediation`), and whether the same
+//!   call may succeed later (`retryable`). Programs switch on `code`, never on `message`.
+//! - What the platform or the SDK threw is kept as the [`cause`](Error::cause).
+//! - An error of [`Kind::NotFound`] requires a definite answer. An unknown outcome is [`Kind::Transient`].
+//! - A message never contains a secret or the content of a file.
 
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
-use super::later::LaterCode;
+use super::later_code::LaterCode;
 
-/// The result of everything fallible in this crate.
+/// The result of every fallible function in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What sort of failure it is, for callers that handle failures by class.
+/// The class of a failure, for callers that handle failures by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Kind {
-    /// May pass by itself: the same call can be made again.
+    /// It may pass without a change: the same call can be made again.
     Transient,
-    /// Stays until something is changed: the arguments, the configuration, the sandbox.
+    /// It stays until the arguments, the configuration or the sandbox are changed.
     Permanent,
-    /// The present state of the sandbox does not allow it.
+    /// The current state of the sandbox does not allow the call.
     Conflict,
-    /// It definitely does not exist (any more).
+    /// The object does not exist, or does not exist any more.
     NotFound,
     /// A limit was reached.
     ResourceExhausted,
-    /// This deployment or platform can't do it.
+    /// This deployment or platform does not support the call.
     Unsupported,
-    /// The caller may not do it.
+    /// The call is not permitted.
     PolicyDenied,
 }
 
@@ -42,16 +42,16 @@ macro_rules! codes {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $($(#[doc = $doc])+ $name,)+
-            /// A code that only a later release knows. Objects of both releases run during a rollout, and after a rollback
-            /// its rows are still there.
+            /// A code that only a later release defines. During a rollout, objects of both releases run, and after a
+            /// rollback the rows of the later release remain.
             Later(LaterCode),
         }
 
         impl Code {
-            /// Every code that this release has.
+            /// Every code that this release defines.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// The code as it is written everywhere outside of Rust.
+            /// The code as it is written outside of Rust.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$name => $text,)+
@@ -67,7 +67,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it means, for the documents that are made of this.
+            /// The meaning of the code, for the generated documents.
             #[cfg(feature = "schema")]
             pub const fn meaning(self) -> &'static str {
                 match self {
@@ -86,133 +86,136 @@ codes! {
     WorkspaceBindingMissing = "WORKSPACE_BINDING_MISSING", Permanent;
     /// No Durable Object namespace of sandboxes is bound under the configured name.
     SandboxBindingMissing = "SANDBOX_BINDING_MISSING", Permanent;
-    /// A variable of this Worker has a value that can't be used.
+    /// A variable of this Worker has an invalid value.
     ConfigInvalid = "CONFIG_INVALID", Permanent;
     /// The HTTP API is closed because no token is configured.
     ApiTokenMissing = "API_TOKEN_MISSING", PolicyDenied;
     /// The bearer token is absent or wrong.
     Unauthorized = "UNAUTHORIZED", PolicyDenied;
-    /// The arguments do not have the shape of the operation.
+    /// The arguments do not match the operation's schema.
     InvalidArgument = "INVALID_ARGUMENT", Permanent;
-    /// The sandbox id is not one that a sandbox can have.
+    /// The sandbox id is invalid.
     InvalidSandboxId = "INVALID_SANDBOX_ID", Permanent;
-    /// The directory can't be backed up.
+    /// The directory cannot be backed up.
     InvalidDirectory = "INVALID_DIRECTORY", Permanent;
-    /// A pattern of `excludes`, or a path that git ignores, contains a slash: the SDK would leave out more than it names.
+    /// A pattern of `excludes`, or a path that git ignores, contains a slash: the SDK would leave out more than it
+    /// names.
     ExcludeUnsupported = "EXCLUDE_UNSUPPORTED", Unsupported;
-    /// The label is not one that a snapshot can have.
+    /// The label is invalid.
     InvalidLabel = "INVALID_LABEL", Permanent;
-    /// The ref is not a snapshot ref: truncated, of a wrong shape, or with unknown fields.
+    /// The ref is not a snapshot ref: it is truncated, has the wrong shape, or has unknown fields.
     InvalidRef = "INVALID_REF", Permanent;
     /// The ref belongs to another provider.
     ForeignRef = "FOREIGN_REF", Permanent;
     /// The ref has a schema version that this deployment does not read.
     UnsupportedRefVersion = "UNSUPPORTED_REF_VERSION", Unsupported;
-    /// The ref does not agree with the backup that it names: forged or altered.
+    /// The ref does not match the backup that it names: it is forged or altered.
     RefMismatch = "REF_MISMATCH", PolicyDenied;
-    /// The snapshot is of another lineage than the caller's session.
-    CrossSession = "CROSS_SESSION", PolicyDenied;
-    /// There is no such snapshot in the ledger (any more).
+    /// The snapshot is outside of the caller's lineage scope.
+    CrossLineage = "CROSS_LINEAGE", PolicyDenied;
+    /// The snapshot is not in the ledger, or not any more.
     SnapshotNotFound = "SNAPSHOT_NOT_FOUND", NotFound;
-    /// The snapshot is pinned, or other workspaces need it.
-    SnapshotHeld = "SNAPSHOT_HELD", Conflict;
-    /// The snapshot is being made, or a sandbox is being made from it.
+    /// The snapshot is pinned, or other workspaces depend on it.
+    SnapshotHasDependents = "SNAPSHOT_HAS_DEPENDENTS", Conflict;
+    /// The snapshot is being taken, or a sandbox is being made from it.
     SnapshotBusy = "SNAPSHOT_BUSY", Transient;
-    /// Another snapshot of the workspace has the label.
+    /// Another snapshot of the workspace has this label.
     LabelTaken = "LABEL_TAKEN", Conflict;
-    /// The name or the tenant is not one that a workspace can have.
+    /// The workspace's name or tenant is invalid.
     InvalidWorkspaceName = "INVALID_WORKSPACE_NAME", Permanent;
-    /// The tenant has no workspace of that name (any more).
+    /// The tenant has no workspace with this name, or not any more.
     WorkspaceNotFound = "WORKSPACE_NOT_FOUND", NotFound;
-    /// The tenant has a workspace of that name already.
+    /// The tenant already has a workspace with this name.
     NameTaken = "NAME_TAKEN", Conflict;
-    /// The sandbox woke by itself without its files, and others were written since.
+    /// The sandbox's container cold-started without the workspace's files, and other files were written since.
     WorkspaceDiverged = "WORKSPACE_DIVERGED", Conflict;
-    /// There is no snapshot that the workspace could be started from.
+    /// The workspace has no snapshot from which it can be started.
     NothingRestorable = "NOTHING_RESTORABLE", Conflict;
-    /// What the snapshot depends on is not what it was.
+    /// Something that the snapshot depends on has changed.
     SnapshotStale = "SNAPSHOT_STALE", Conflict;
     /// A command that runs at the start or the stop of a workspace failed.
     HookFailed = "HOOK_FAILED", Permanent;
-    /// What was asked for can't be done on this platform.
+    /// This platform does not support the request.
     Unsupported = "UNSUPPORTED", Unsupported;
-    /// The list of workspaces can't be read now.
+    /// The list of workspaces cannot be read at the moment.
     DirectoryUnavailable = "DIRECTORY_UNAVAILABLE", Transient;
-    /// The idempotency key was used for another call.
+    /// The idempotency key was used for a different call.
     IdempotencyConflict = "IDEMPOTENCY_CONFLICT", Conflict;
-    /// The workspace's storage did not take or give what it was asked for.
+    /// The workspace's storage failed to read or write.
     LedgerUnavailable = "LEDGER_UNAVAILABLE", Transient;
-    /// A row of the workspace's storage can't be read.
+    /// A row of the workspace's storage cannot be read.
     LedgerCorrupt = "LEDGER_CORRUPT", Permanent;
     /// A later version of this Worker wrote the workspace's storage.
     LedgerTooNew = "LEDGER_TOO_NEW", Unsupported;
-    /// The checkpoint's name is not one that a checkpoint can have.
+    /// The checkpoint's name is invalid.
     InvalidCheckpointName = "INVALID_CHECKPOINT_NAME", Permanent;
-    /// There is no checkpoint of that name in the sandbox.
+    /// The sandbox has no checkpoint with this name.
     CheckpointNotFound = "CHECKPOINT_NOT_FOUND", NotFound;
     /// Git could not make, compare or restore the checkpoint.
     CheckpointFailed = "CHECKPOINT_FAILED", Permanent;
-    /// There is no git in the sandbox's image.
+    /// The sandbox's image has no git.
     GitMissing = "GIT_MISSING", Unsupported;
-    /// There is no tool of that name for the caller.
+    /// The caller has no tool with this name.
     ToolNotFound = "TOOL_NOT_FOUND", NotFound;
-    /// The sandbox is not running, so its files are not there to be captured.
+    /// The sandbox is not running, so it has no files to capture.
     SandboxNotRunning = "SANDBOX_NOT_RUNNING", Conflict;
-    /// The sandbox is starting and not ready yet.
+    /// The sandbox is starting and is not ready yet.
     SandboxStarting = "SANDBOX_STARTING", Transient;
-    /// The container was replaced or stopped while it was being captured; the backup was discarded.
+    /// The container was replaced or stopped during the capture; the backup was discarded.
     SandboxReplaced = "SANDBOX_REPLACED", Conflict;
-    /// There is nothing in the directory that could be adopted.
+    /// The directory contains nothing to adopt.
     SandboxEmpty = "SANDBOX_EMPTY", Conflict;
-    /// The sandbox can't be reached now, or has no container to run on.
+    /// The sandbox cannot be reached at the moment, or has no container to run on.
     SandboxUnavailable = "SANDBOX_UNAVAILABLE", Transient;
-    /// A call to the sandbox was not answered within its time limit: what became of it is not known.
+    /// A call to the sandbox was not answered within its time limit. Its outcome is unknown.
     SandboxTimeout = "SANDBOX_TIMEOUT", Transient;
-    /// The sandbox of a workspace does not answer since its files were being restored: the workspace goes on in another one.
+    /// The workspace's sandbox stopped responding while its files were restored. The workspace continues in another
+    /// sandbox.
     SandboxUnresponsive = "SANDBOX_UNRESPONSIVE", Transient;
-    /// So much is asked of the sandbox or the workspace at this time that the call was not taken on: nothing was done.
+    /// The sandbox or the workspace has too many calls at the moment, so this call was rejected. Nothing was done.
     SandboxBusy = "SANDBOX_BUSY", Transient;
-    /// The class behind the binding does not answer a method that is needed.
+    /// The class behind the binding does not implement a required method.
     SandboxUnsupported = "SANDBOX_UNSUPPORTED", Unsupported;
-    /// The workspace, which does the work, could not be reached, or was cut off: the outcome is not known.
+    /// The workspace's object, which does the work, could not be reached or was interrupted. The outcome is unknown.
     WorkspaceUnavailable = "WORKSPACE_UNAVAILABLE", Conflict;
-    /// The sandbox refused or failed in a way that has no code of its own.
+    /// The sandbox refused the call or failed, in a way that has no code of its own.
     SandboxFailed = "SANDBOX_FAILED", Permanent;
     /// The sandbox's Worker is not configured for backups, or refused the options.
     BackupConfigInvalid = "BACKUP_CONFIG_INVALID", Permanent;
-    /// The backup could not be made.
+    /// The backup could not be created.
     BackupFailed = "BACKUP_FAILED", Permanent;
-    /// The sandbox was cut off while it was being backed up, and may have lost its files with that.
+    /// The sandbox was interrupted during the backup, and may have lost its files.
     BackupInterrupted = "BACKUP_INTERRUPTED", Conflict;
-    /// What is in R2 is not the whole backup.
+    /// The backup in R2 is incomplete.
     BackupIncomplete = "BACKUP_INCOMPLETE", Permanent;
-    /// The backup is not in R2 (any more).
+    /// The backup is not in R2, or not any more.
     BackupNotFound = "BACKUP_NOT_FOUND", NotFound;
-    /// The backup's time to live is over.
+    /// The backup's time to live has ended.
     BackupExpired = "BACKUP_EXPIRED", NotFound;
     /// The backup could not be applied to the new sandbox.
     RestoreFailed = "RESTORE_FAILED", Transient;
-    /// The operation was cut off before its outcome was known.
+    /// The operation was interrupted before its outcome was known.
     OperationInterrupted = "OPERATION_INTERRUPTED", Transient;
-    /// R2 can't be reached or failed to answer.
+    /// R2 cannot be reached, or failed to respond.
     StorageUnavailable = "STORAGE_UNAVAILABLE", Transient;
     /// The caller's `AbortSignal` fired.
     Aborted = "ABORTED", Transient;
-    /// There is no such route.
+    /// No such route exists.
     RouteNotFound = "ROUTE_NOT_FOUND", NotFound;
-    /// The route does not take this method.
+    /// The route does not support this method.
     MethodNotAllowed = "METHOD_NOT_ALLOWED", Unsupported;
-    /// The body is not JSON by its `Content-Type`.
+    /// The `Content-Type` of the body is not JSON.
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", Unsupported;
-    /// The request's body is larger than any operation needs.
+    /// The request's body is larger than any operation accepts.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", ResourceExhausted;
     /// A defect of this Worker.
     Internal = "INTERNAL", Permanent;
 }
 
 impl Code {
-    /// Whether its message may quote what a caller sent, or what is in a sandbox: that is for the caller alone.
-    pub fn may_quote(self) -> bool {
+    /// Whether a message with this code may quote the caller's input or content of the sandbox. Such a message is for
+    /// the caller only.
+    pub fn may_quote_input(self) -> bool {
         matches!(
             self,
             Self::InvalidArgument
@@ -245,16 +248,16 @@ impl Code {
         )
     }
 
-    /// Whether the same call, made again, may succeed without anything being changed.
-    pub fn retryable(self) -> bool {
+    /// Whether the same call may succeed later without a change.
+    pub fn is_retryable(self) -> bool {
         self.kind() == Kind::Transient
     }
 }
 
-/// A failure, legible to people and programs.
+/// A failure, readable by people and programs.
 ///
-/// It is serialized as it passes between the objects of this Worker, with the kind of its code, which a release that does not
-/// know the code goes by; [`body`](Self::body) is its form outside.
+/// It is serialized when it passes between the objects of this Worker. The serialized form includes the kind of the
+/// code, for a release that does not know the code. [`body`](Self::body) is the public form.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Error {
@@ -265,34 +268,36 @@ pub struct Error {
     cause: Option<Box<Failure>>,
 }
 
-/// An error as it passes between objects, perhaps of two releases.
+/// An error as it passes between objects, which may run different releases.
 #[derive(Serialize, Deserialize)]
-struct Passed {
+struct SerializedError {
     code: Code,
-    /// Absent where an earlier release wrote it, and nothing where a later one wrote a kind of its own.
-    #[serde(default, deserialize_with = "known_kind")]
+    /// Absent in an error of an earlier release. `None` if a later release wrote a kind that this one does not know.
+    #[serde(default, deserialize_with = "deserialize_known_kind")]
     kind: Option<Kind>,
     message: String,
     remediation: String,
     cause: Option<Box<Failure>>,
 }
 
-fn known_kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Kind>, D::Error> {
+fn deserialize_known_kind<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Kind>, D::Error> {
     serde_json::Value::deserialize(deserializer).map(|kind| Kind::deserialize(kind).ok())
 }
 
 impl Serialize for Error {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let Self { code, message, remediation, cause } = self.clone();
-        Passed { code, kind: Some(code.kind()), message, remediation, cause }.serialize(serializer)
+        SerializedError { code, kind: Some(code.kind()), message, remediation, cause }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Error {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let Passed { code, kind, message, remediation, cause } = Passed::deserialize(deserializer)?;
+        let SerializedError { code, kind, message, remediation, cause } = SerializedError::deserialize(deserializer)?;
         let code = match (code, kind) {
-            (Code::Later(later), Some(kind)) => Code::Later(later.of_kind(kind)),
+            (Code::Later(later), Some(kind)) => Code::Later(later.with_kind(kind)),
             (code, _) => code,
         };
         Ok(Self { code, message, remediation, cause })
@@ -300,10 +305,10 @@ impl<'de> Deserialize<'de> for Error {
 }
 
 impl Error {
-    /// A failure with `code`; `message` says what happened to what, `remediation` what to do.
+    /// Creates a failure with `code`. `message` says what failed for which object, `remediation` what to do about it.
     pub fn new(code: Code, message: impl Into<String>, remediation: impl Into<String>) -> Self {
         let mut message = message.into();
-        // It may end in the words of the SDK, and other sentences follow it.
+        // The message may end in text of the SDK, and other sentences may follow it.
         if !message.ends_with(['.', '?', '!', '…']) {
             message.push('.');
         }
@@ -311,7 +316,7 @@ impl Error {
     }
 
     /// The failure of a panic.
-    pub fn defect() -> Self {
+    pub fn internal() -> Self {
         Self::new(
             Code::Internal,
             "This Worker failed where it never should.",
@@ -319,16 +324,16 @@ impl Error {
         )
     }
 
-    /// Keeps what the platform or the SDK threw.
+    /// Adds what the platform or the SDK threw.
     #[must_use]
     pub fn caused_by(mut self, cause: Failure) -> Self {
         self.cause = Some(Box::new(cause));
         self
     }
 
-    /// Adds a sentence to the message, about what else went wrong or was left behind.
+    /// Adds a sentence to the message: what else failed, or what was left behind.
     #[must_use]
-    pub fn and(mut self, sentence: &str) -> Self {
+    pub fn with_note(mut self, sentence: &str) -> Self {
         self.message.push(' ');
         self.message.push_str(sentence);
         self
@@ -339,7 +344,7 @@ impl Error {
         self.code
     }
 
-    /// What happened, to what.
+    /// What failed, for which object.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -349,48 +354,48 @@ impl Error {
         &self.remediation
     }
 
-    /// What the platform or the SDK threw, where something did.
+    /// What the platform or the SDK threw, if it threw something.
     pub fn cause(&self) -> Option<&Failure> {
         self.cause.as_deref()
     }
 
-    /// Whether the same call may succeed later. See [`Code::retryable`].
-    pub fn retryable(&self) -> bool {
-        self.code.retryable()
+    /// Whether the same call may succeed later. See [`Code::is_retryable`].
+    pub fn is_retryable(&self) -> bool {
+        self.code.is_retryable()
     }
 
-    /// The members that the error has outside of Rust, over RPC and HTTP alike.
+    /// Returns the public form of the error, which is the same over RPC and HTTP.
     pub fn body<'a>(&'a self, correlation_id: &'a str) -> ErrorBody<'a> {
         ErrorBody {
             code: self.code,
             kind: self.code.kind(),
             message: &self.message,
             remediation: &self.remediation,
-            retryable: self.retryable(),
+            retryable: self.is_retryable(),
             correlation_id,
             cause: self.cause.as_deref(),
         }
     }
 }
 
-/// What an error carries, over RPC and HTTP alike.
+/// An error, in the form that RPC and HTTP share.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Problem"))]
 pub struct ErrorBody<'a> {
     /// The stable code, for programs.
     code: Code,
-    /// What sort of failure it is.
+    /// The class of the failure.
     kind: Kind,
-    /// What happened, to what.
+    /// What failed, for which object.
     message: &'a str,
     /// What to do about it.
     remediation: &'a str,
     /// Whether the same call may succeed later.
     retryable: bool,
-    /// By which the call is found in the log.
+    /// The id under which the log contains the call.
     correlation_id: &'a str,
-    /// What the platform or the SDK threw, where something did.
+    /// What the platform or the SDK threw, if it threw something.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a Failure>,
 }

@@ -1,13 +1,13 @@
-//! Characters that a reader is not shown as what they are.
+//! Characters that do not display as themselves.
 //!
-//! A terminal obeys some, a viewer of logs breaks a line at others, and some change the order of what is beside them or are not
-//! seen at all. In a text that people or language models read, each of them is written as `\uXXXX`.
+//! Terminals execute some of them, log viewers break lines at others, and some are invisible or change the order of the
+//! text around them. In text for people or language models, each of them is written as `\uXXXX`.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a character does something else than to be seen.
-pub fn is_harmful(c: char) -> bool {
+/// Whether a character does anything other than display itself.
+pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -24,16 +24,16 @@ pub fn is_harmful(c: char) -> bool {
         )
 }
 
-/// Escapes those characters as JSON does, so that JSON means the same afterwards. Line breaks and tabs stay.
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    let is_escaped = |c: char| is_harmful(c) && !matches!(c, '\n' | '\t');
+/// Escapes such characters as JSON does, so that escaped JSON keeps its meaning. Line breaks and tabs are kept.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    let is_escaped = |c: char| needs_escape(c) && !matches!(c, '\n' | '\t');
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
     let escape = |mut escaped: String, c: char| {
         if is_escaped(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing to a text can't fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(escaped, "\\u{unit:04x}");
             }
         } else {

@@ -1,75 +1,76 @@
-//! What the platform or the SDK threw, before it is given a code of ours.
+//! What the platform or the SDK threw, before it gets a [`Code`](super::Code).
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest message that is kept, in characters.
+/// The maximum length of a stored message, in characters.
 const MAX_MESSAGE: usize = 500;
 
-const UNEXPECTED: &str = "UnexpectedAnswer";
+const PROTOCOL: &str = "UnexpectedAnswer";
 
 const TIMED_OUT: &str = "CallTimedOut";
 
-/// A failure of the world outside: what the platform or the SDK threw.
+/// A failure of the platform or the SDK, as it was thrown.
 ///
-/// What is text in it is made safe when it is taken in: query strings of URLs are cut out, since the SDK signs its URLs in
-/// them, and it is shortened to 500 characters.
+/// Its texts are redacted on creation: the user names, passwords and query strings of URLs are removed, because the SDK
+/// signs its URLs in the query. Each text is cut to 500 characters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{name}: {message}")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// The SDK's error code (`errorResponse.code`), where it survived the way here.
+    /// The SDK's error code (`errorResponse.code`), if it was passed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The name of the thrown error's class.
     pub name: String,
-    /// What it said.
+    /// The message of the thrown error.
     pub message: String,
-    /// The SDK's HTTP status for it, where it survived.
+    /// The SDK's HTTP status for the error, if it was passed on.
     #[serde(skip)]
     pub http_status: Option<u16>,
-    /// Whether the platform says that the call may be repeated.
+    /// Whether the platform marks the call as retryable.
     #[serde(skip)]
     pub retryable: bool,
 }
 
 impl Failure {
-    /// A failure by the name of its class and its message.
+    /// Creates a failure from the name of an error class and a message.
     pub fn new(name: impl Into<String>, message: &str) -> Self {
-        Self { name: safe(&name.into()), message: safe(message), ..Self::default() }
+        Self { name: redact(&name.into()), message: redact(message), ..Self::default() }
     }
 
-    /// An answer that can't be understood: of `what`, because of `why`.
-    pub fn unexpected(what: &str, why: impl std::fmt::Display) -> Self {
-        Self::new(UNEXPECTED, &format!("{what} answered something else than expected: {why}"))
+    /// Creates the failure for an unexpected response of `what`; `why` is the reason.
+    pub fn protocol(what: &str, why: impl std::fmt::Display) -> Self {
+        Self::new(PROTOCOL, &format!("{what} answered something else than expected: {why}"))
     }
 
-    /// Whether there was an answer, and it could not be understood: trying again will not help.
-    pub fn is_unexpected(&self) -> bool {
-        self.name == UNEXPECTED
+    /// Whether there was a response that could not be read. A retry will not help.
+    pub fn is_protocol(&self) -> bool {
+        self.name == PROTOCOL
     }
 
-    /// A call that was not answered within its time limit: of `what`. It may still have its effect.
+    /// Creates the failure for a call to `what` that got no response within its time limit. The call may still take
+    /// effect.
     pub fn timed_out(what: &str, limit: Duration) -> Self {
         Self::new(TIMED_OUT, &format!("{what} was not done within {} seconds", limit.as_secs()))
     }
 
-    /// Whether a time limit passed without an answer: what became of the call is not known, and it may go on.
+    /// Whether a time limit passed without a response. The outcome of the call is unknown, and it may still be running.
     pub fn is_timed_out(&self) -> bool {
         self.name == TIMED_OUT
     }
 
-    /// Adds the SDK's code for it.
+    /// Adds the SDK's error code.
     #[must_use]
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
-        self.code = Some(safe(&code.into()));
+        self.code = Some(redact(&code.into()));
         self
     }
 }
 
-/// Cuts what is secret out of the URLs in a message: user names, passwords and queries.
-fn safe(message: &str) -> String {
+/// Removes secrets from the URLs in a message: user names, passwords and query strings.
+fn redact(message: &str) -> String {
     let mut out = String::new();
     let mut rest = message;
     while let Some(start) = rest.find("://") {
@@ -78,7 +79,7 @@ fn safe(message: &str) -> String {
             url.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')).unwrap_or(url.len());
         let (url, after) = url.split_at(end);
         out.push_str(before);
-        out.push_str(&safe_url(url));
+        out.push_str(&redact_url(url));
         rest = after;
     }
     out.push_str(rest);
@@ -92,15 +93,15 @@ fn safe(message: &str) -> String {
     }
 }
 
-/// `://user:password@host/path?query` without the user and the query.
-fn safe_url(url: &str) -> String {
+/// Removes the user and the query from `://user:password@host/path?query`.
+fn redact_url(url: &str) -> String {
     let (address, query) = url.split_once('?').map_or((url, ""), |(address, _)| (address, "?…"));
-    let parts: Vec<String> = address.split("://").map(without_user).collect();
+    let parts: Vec<String> = address.split("://").map(without_userinfo).collect();
     parts.join("://") + query
 }
 
-/// `user:password@host/path` without the user.
-fn without_user(address: &str) -> String {
+/// Removes the user from `user:password@host/path`.
+fn without_userinfo(address: &str) -> String {
     let end = address.find('/').unwrap_or(address.len());
     match address.get(..end).and_then(|authority| authority.rfind('@')) {
         Some(at) => format!("…{}", address.get(at..).unwrap_or_default()),
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signed_url_loses_its_query() {
+    fn new_removes_the_query_of_a_signed_url() {
         let failure = Failure::new(
             "Error",
             "PUT https://x.example/a?X-Amz-Signature=secret failed, see 'https://y/?t=s' or z://",
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_cut_between_characters() {
+    fn new_cuts_a_long_message_between_characters() {
         let failure = Failure::new("Error", &"ä".repeat(600));
         assert_eq!(failure.message.chars().count(), MAX_MESSAGE + 1);
     }

@@ -1,61 +1,61 @@
-//! Whether a deployment is fit for work.
+//! The health of a deployment.
 
 use serde::{Deserialize, Serialize};
 
-use super::origin::is_origin;
+use super::web_origin::is_web_origin;
 use super::{Code, Timestamp};
 
-/// What was found of a deployment.
+/// The health of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Health {
-    /// Whether nothing was found that is wrong.
+    /// Whether no check failed.
     pub ok: bool,
-    /// The version of the snapshotter.
+    /// The version of sandbox-snapshotter.
     pub version: String,
-    /// What time it is there.
+    /// The current time of the deployment.
     pub time: Timestamp,
-    /// What was looked at, in its order.
+    /// The checks, in the order in which they ran.
     pub checks: Vec<HealthCheck>,
 }
 
 impl Health {
-    /// That of this version, from what was looked at.
-    pub fn of(time: Timestamp, checks: Vec<HealthCheck>) -> Self {
+    /// Returns the health of this version, from its checks.
+    pub fn new(time: Timestamp, checks: Vec<HealthCheck>) -> Self {
         let ok = checks.iter().all(|check| check.ok != Some(false));
         Self { ok, version: env!("CARGO_PKG_VERSION").to_owned(), time, checks }
     }
 }
 
-/// One part of a deployment. It tells of no configured value: names and absences only.
+/// The check of one component. It contains no configured values, only the names of variables and whether they are set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HealthCheck {
-    /// The part.
-    pub name: Part,
-    /// Whether it is right; absent where it need not be there, or can't be judged from here.
+    /// The component.
+    pub name: HealthComponent,
+    /// Whether the component works; absent if it is optional and missing, or cannot be checked from this Worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// The code that operations fail with because of it.
+    /// The code with which operations fail because of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
     /// What was found.
     pub detail: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remediation: Option<String>,
 }
 
-/// A part of a deployment.
+/// A component of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum Part {
-    /// The vars that the Worker reads.
+pub enum HealthComponent {
+    /// The variables that the Worker reads.
     Config,
-    /// The R2 bucket that backups are in.
+    /// The R2 bucket that contains the backups.
     Bucket,
     /// The Durable Object namespace of the sandboxes.
     Sandboxes,
@@ -65,31 +65,36 @@ pub enum Part {
     Directory,
     /// The token of the HTTP API.
     ApiToken,
-    /// What sandboxes sign their transfers to the bucket with.
+    /// The credentials with which sandboxes sign their transfers to the bucket.
     BackupCredentials,
-    /// The Analytics Engine dataset that operations are counted in.
+    /// The Analytics Engine dataset that counts operations.
     Metrics,
 }
 
 impl HealthCheck {
-    /// A part that is right.
-    pub fn right(name: Part, detail: impl Into<String>) -> Self {
+    /// A check that passed.
+    pub fn healthy(name: HealthComponent, detail: impl Into<String>) -> Self {
         Self { name, ok: Some(true), code: None, detail: detail.into(), remediation: None }
     }
 
-    /// A part that operations fail because of.
-    pub fn wrong(name: Part, code: Code, detail: impl Into<String>, remediation: impl Into<String>) -> Self {
+    /// A check that failed: operations fail because of this component.
+    pub fn unhealthy(
+        name: HealthComponent,
+        code: Code,
+        detail: impl Into<String>,
+        remediation: impl Into<String>,
+    ) -> Self {
         let (detail, remediation) = (detail.into(), Some(remediation.into()));
         Self { name, ok: Some(false), code: Some(code), detail, remediation }
     }
 
-    /// A part that need not be there, or that can't be judged from here.
-    pub fn open(name: Part, detail: impl Into<String>, remediation: impl Into<String>) -> Self {
+    /// A check without a result: the component is optional and missing, or cannot be checked from this Worker.
+    pub fn undetermined(name: HealthComponent, detail: impl Into<String>, remediation: impl Into<String>) -> Self {
         Self { name, ok: None, code: None, detail: detail.into(), remediation: Some(remediation.into()) }
     }
 }
 
-/// The vars and secrets that sandboxes sign their transfers with; any one of the names in a row will do.
+/// The variables and secrets with which sandboxes sign their transfers. Each row needs one of its names.
 ///
 /// Source: the environment that `createBackup` of @cloudflare/sandbox 0.12.10 reads.
 const CREDENTIALS: [&[&str]; 4] = [
@@ -99,16 +104,17 @@ const CREDENTIALS: [&[&str]; 4] = [
     &["CLOUDFLARE_R2_ACCOUNT_ID", "CLOUDFLARE_ACCOUNT_ID"],
 ];
 
-/// The var with the endpoint of a bucket that has one of its own. The class of the sandboxes refuses to work with another one
-/// than it takes.
+/// The variable with the endpoint of a bucket that has its own. The class of the sandboxes fails every call when the
+/// value is not one that it accepts.
 const ENDPOINT: &str = "BACKUP_BUCKET_ENDPOINT";
 
-/// Judges what sandboxes of this Worker would sign their transfers with. `value` is that of a var or secret, which may be empty.
+/// Checks the credentials with which sandboxes of this Worker sign their transfers. `value` returns the value of a
+/// variable or secret, which may be empty.
 pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<String>) -> HealthCheck {
-    let name = Part::BackupCredentials;
+    let name = HealthComponent::BackupCredentials;
     let is_set = |name: &str| value(name).is_some_and(|value| !value.is_empty());
-    if value(ENDPOINT).is_some_and(|endpoint| !(endpoint.starts_with("https://") && is_origin(&endpoint))) {
-        return HealthCheck::wrong(
+    if value(ENDPOINT).is_some_and(|endpoint| !(endpoint.starts_with("https://") && is_web_origin(&endpoint))) {
+        return HealthCheck::unhealthy(
             name,
             Code::BackupConfigInvalid,
             format!("{ENDPOINT} is not an https origin: every call of a sandbox fails."),
@@ -116,7 +122,7 @@ pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<Str
         );
     }
     if local_bucket {
-        return HealthCheck::right(name, "LOCAL_BUCKET is set: backups pass through the Worker, and need none.");
+        return HealthCheck::healthy(name, "LOCAL_BUCKET is set: backups pass through the Worker, and need none.");
     }
     let missing: Vec<String> = CREDENTIALS
         .iter()
@@ -125,16 +131,16 @@ pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<Str
         .collect();
     let secrets = ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
     if missing.is_empty() {
-        HealthCheck::right(name, "All of them are set. Whether R2 accepts them shows with the first snapshot.")
+        HealthCheck::healthy(name, "All of them are set. Whether R2 accepts them shows with the first snapshot.")
     } else if secrets.iter().any(|name| is_set(name)) {
-        HealthCheck::wrong(
+        HealthCheck::unhealthy(
             name,
             Code::BackupConfigInvalid,
             format!("Missing on this Worker: {}.", missing.join(", ")),
             "Set secrets with `wrangler secret put <NAME>`, and BACKUP_BUCKET_NAME as a var.",
         )
     } else {
-        HealthCheck::open(
+        HealthCheck::undetermined(
             name,
             format!("Not on this Worker: {}.", missing.join(", ")),
             "That is right where another Worker exports the class of the sandboxes: they belong there. Otherwise set them with \

@@ -1,4 +1,4 @@
-//! Ids: of sandboxes, snapshots and backups.
+//! The ids of sandboxes, snapshots and backups.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Code, Error, Result, SigningKey};
 
-/// The characters of every id that is minted here.
+/// The characters of the random part of every id that this crate creates.
 pub(crate) const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Names that the SDK refuses as sandbox ids, in any case.
-const RESERVED: [&str; 7] = ["www", "api", "admin", "root", "system", "cloudflare", "workers"];
+const RESERVED_NAMES: [&str; 7] = ["www", "api", "admin", "root", "system", "cloudflare", "workers"];
 
-/// Declares a string that only its `parse` can make.
+/// Declares a string type that only its `parse` can create.
 macro_rules! checked_string {
     ($(#[doc = $doc:literal])+ $name:ident) => {
         $(#[doc = $doc])+
@@ -21,7 +21,7 @@ macro_rules! checked_string {
         pub struct $name(String);
 
         impl $name {
-            /// The text, exactly as it was given.
+            /// Returns the text, exactly as it was given.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -50,18 +50,18 @@ macro_rules! checked_string {
 pub(crate) use checked_string;
 
 checked_string! {
-    /// A sandbox's id, exactly as the application spells it.
+    /// The id of a sandbox, exactly as the application spells it.
     ///
-    /// The SDK's rules (`getSandbox`): 1–63 UTF-16 code units, no leading or trailing `-`, no reserved name.
-    /// Control characters are refused too: R2 would not take the mark of such a sandbox's backups.
+    /// The SDK's rules (`getSandbox`): 1–63 UTF-16 code units, no leading or trailing `-`, no reserved name. Control
+    /// characters are refused too, because R2 does not accept the mark of such a sandbox's backups.
     SandboxId
 }
 
 impl SandboxId {
-    /// The longest id, in UTF-16 code units.
+    /// The maximum length, in UTF-16 code units.
     pub const MAX: usize = 63;
 
-    /// Checks an id, or says what is wrong with it ([`Code::InvalidSandboxId`]).
+    /// Parses an id. Fails with [`Code::InvalidSandboxId`].
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |why: String| {
             Err(Error::new(
@@ -81,7 +81,7 @@ impl SandboxId {
         if text.starts_with('-') || text.ends_with('-') {
             return refuse("begins or ends with \"-\"".into());
         }
-        if RESERVED.iter().any(|name| text.eq_ignore_ascii_case(name)) {
+        if RESERVED_NAMES.iter().any(|name| text.eq_ignore_ascii_case(name)) {
             return refuse("is a reserved name".into());
         }
         if text.chars().any(char::is_control) {
@@ -92,18 +92,18 @@ impl SandboxId {
 }
 
 checked_string! {
-    /// A snapshot's id: `snap-` and 16 characters of a–z 0–9.
+    /// The id of a snapshot: `snap-` and 16 characters of a–z 0–9.
     SnapshotId
 }
 
 impl SnapshotId {
     const PREFIX: &str = "snap-";
-    const RANDOM: usize = 16;
+    const RANDOM_LENGTH: usize = 16;
 
-    /// Checks an id ([`Code::InvalidRef`] otherwise: snapshot ids arrive in refs).
+    /// Parses an id. Fails with [`Code::InvalidRef`], because snapshot ids arrive in refs.
     pub fn parse(text: &str) -> Result<Self> {
         match text.strip_prefix(Self::PREFIX) {
-            Some(random) if random.len() == Self::RANDOM && is_minted(random) => Ok(Self(text.to_owned())),
+            Some(random) if random.len() == Self::RANDOM_LENGTH && is_in_alphabet(random) => Ok(Self(text.to_owned())),
             _ => Err(Error::new(
                 Code::InvalidRef,
                 format!("{} is not a snapshot id.", quoted(text)),
@@ -112,41 +112,43 @@ impl SnapshotId {
         }
     }
 
-    /// A new id from random bytes; `None` when too few of them are usable. See [`ShortId::draw`].
+    /// Creates an id from random bytes; `None` if too few of them are usable. See [`ShortId::from_random`].
     pub fn draw(random: &[u8]) -> Option<Self> {
-        draw(random, Self::RANDOM).map(|text| Self(format!("{}{text}", Self::PREFIX)))
+        random_text(random, Self::RANDOM_LENGTH).map(|text| Self(format!("{}{text}", Self::PREFIX)))
     }
 
-    /// A new id, whose second half follows from the first by `seal`: so a ledger knows the ids of its own making from those
-    /// of another deployment, also when it has forgotten them. `None` as for [`draw`](Self::draw).
-    pub fn mint(random: &[u8], seal: &SigningKey) -> Option<Self> {
-        let first = draw(random, Self::RANDOM / 2)?;
-        let second = draw(&seal.tag(first.as_bytes()), Self::RANDOM / 2)?;
+    /// Creates an id whose second half is derived from the first with `key`. With it, a ledger distinguishes the ids
+    /// that it created from those of another deployment, even after it has deleted their rows. `None` as for
+    /// [`draw`](Self::draw).
+    pub fn mint(random: &[u8], key: &SigningKey) -> Option<Self> {
+        let first = random_text(random, Self::RANDOM_LENGTH / 2)?;
+        let second = random_text(&key.tag(first.as_bytes()), Self::RANDOM_LENGTH / 2)?;
         Some(Self(format!("{}{first}{second}", Self::PREFIX)))
     }
 
-    /// Whether it was minted with `seal`. By accident that is so once in 36^8 times.
-    pub fn is_minted_with(&self, seal: &SigningKey) -> bool {
-        let random = self.0.strip_prefix(Self::PREFIX).and_then(|random| random.split_at_checked(Self::RANDOM / 2));
+    /// Whether the id was created with `key`. A random id passes with a probability of 1 in 36^8.
+    pub fn is_minted_with(&self, key: &SigningKey) -> bool {
+        let random =
+            self.0.strip_prefix(Self::PREFIX).and_then(|random| random.split_at_checked(Self::RANDOM_LENGTH / 2));
         random.is_some_and(|(first, second)| {
-            draw(&seal.tag(first.as_bytes()), Self::RANDOM / 2).is_some_and(|minted| minted == second)
+            random_text(&key.tag(first.as_bytes()), Self::RANDOM_LENGTH / 2).is_some_and(|minted| minted == second)
         })
     }
 }
 
 checked_string! {
-    /// The id that the SDK gave a backup: a UUID for 0.12.
+    /// The id that the SDK gave a backup: a UUID in 0.12.
     ///
-    /// It becomes part of R2 keys, so it may hold letters, digits, `-` and `_` only.
+    /// It becomes part of R2 keys, so it may contain only letters, digits, `-` and `_`.
     BackupId
 }
 
 impl BackupId {
-    /// Checks an id ([`Code::InvalidRef`] otherwise).
+    /// Parses an id. Fails with [`Code::InvalidRef`].
     pub fn parse(text: &str) -> Result<Self> {
-        let fits = (1..=128).contains(&text.len())
+        let is_valid = (1..=128).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-        if fits {
+        if is_valid {
             return Ok(Self(text.to_owned()));
         }
         Err(Error::new(
@@ -157,34 +159,34 @@ impl BackupId {
     }
 }
 
-/// The random end of a minted sandbox id: 8 characters of a–z 0–9.
+/// The random suffix of a minted sandbox id: 8 characters of a–z 0–9.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShortId(String);
 
 impl ShortId {
-    /// How many characters it has.
+    /// The length, in characters.
     pub const LENGTH: usize = 8;
 
-    /// Draws one from random bytes, uniformly; `None` when too few of them are usable, which of 32 bytes
-    /// happens once in 10^35 times.
-    pub fn draw(random: &[u8]) -> Option<Self> {
-        draw(random, Self::LENGTH).map(Self)
+    /// Draws a short id uniformly from random bytes; `None` if too few of them are usable. With 32 bytes this happens
+    /// with a probability of 1 in 10^35.
+    pub fn from_random(random: &[u8]) -> Option<Self> {
+        random_text(random, Self::LENGTH).map(Self)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether `text` has only characters that minted ids have.
-pub(crate) fn is_minted(text: &str) -> bool {
+/// Whether `text` has only characters of [`ALPHABET`].
+pub(crate) fn is_in_alphabet(text: &str) -> bool {
     text.bytes().all(|b| ALPHABET.contains(&b))
 }
 
-/// `length` characters of the alphabet. Bytes from 252 up are passed over: 252 is the largest multiple of 36
-/// in a byte, and using the rest would favour the first letters.
-pub(crate) fn draw(random: &[u8], length: usize) -> Option<String> {
+/// Returns `length` characters of [`ALPHABET`]. It skips bytes from 252 up: 252 is the largest multiple of 36 in a
+/// byte, and the remaining values would make the first letters more frequent.
+pub(crate) fn random_text(random: &[u8], length: usize) -> Option<String> {
     let text: String = random
         .iter()
         .filter(|byte| **byte < 252)
@@ -195,7 +197,7 @@ pub(crate) fn draw(random: &[u8], length: usize) -> Option<String> {
     (text.len() == length).then_some(text)
 }
 
-/// A caller's text in a message: in quotes, control characters escaped, cut to 80 characters.
+/// Quotes a caller's text for a message, with control characters escaped, cut to 80 characters.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((cut, _)) => format!("{:?}…", text.get(..cut).unwrap_or_default()),

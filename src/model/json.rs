@@ -1,7 +1,7 @@
-//! JSON, read and written in one way only.
+//! Reads and writes JSON through one type.
 //!
-//! Everything passes through [`Value`]: so each type is compiled for one reader and one writer, which halves the
-//! WebAssembly.
+//! All JSON passes through [`Value`], so each type is compiled for only one reader and one writer. This halves the size
+//! of the WebAssembly.
 
 use std::fmt;
 
@@ -11,100 +11,100 @@ use serde_json::{Map, Value};
 
 use super::ids::quoted;
 
-/// The longest reason that is told, in characters: it quotes what was read.
-const MAX_REASON: usize = 200;
+/// The maximum length of an error's text, in characters: it quotes the input.
+const MAX_REASON_CHARS: usize = 200;
 
-/// The largest number up to which every whole one is told from its neighbours: 2^53.
-const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+/// The largest number up to which an `f64` represents every integer exactly: 2^53.
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
 
-/// Reads a value.
-pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(why)
+/// Reads a type from a value.
+pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    T::deserialize(value).map_err(reason)
 }
 
-/// Reads a text.
-pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let value: Value = serde_json::from_str(text).map_err(why)?;
-    read(&value)
+/// Reads a type from text.
+pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let value: Value = serde_json::from_str(text).map_err(reason)?;
+    from_value(&value)
 }
 
-/// Reads what a caller has written. No key may be given twice: one of the two values would be lost without a word.
-pub fn receive(text: &[u8]) -> Result<Value, String> {
-    let Unambiguous(value) = serde_json::from_slice(text).map_err(why)?;
+/// Reads JSON from a caller. Refuses an object that has a key twice, because one of the two values would be lost.
+pub fn parse_untrusted(text: &[u8]) -> Result<Value, String> {
+    let UniqueKeys(value) = serde_json::from_slice(text).map_err(reason)?;
     Ok(value)
 }
 
-/// Writes a value.
-pub fn write(value: &impl Serialize) -> Result<Value, String> {
-    serde_json::to_value(value).map_err(why)
+/// Writes a type as a value.
+pub fn to_value(value: &impl Serialize) -> Result<Value, String> {
+    serde_json::to_value(value).map_err(reason)
 }
 
-/// Writes a text, its keys in order and without blanks.
-pub fn print(value: &impl Serialize) -> Result<String, String> {
-    write(value).map(|value| text(&value))
+/// Writes a type as text, with sorted keys and no whitespace.
+pub fn to_string(value: &impl Serialize) -> Result<String, String> {
+    to_value(value).map(|value| value_to_string(&value))
 }
 
-/// The text of a value, its keys in order and without blanks. `to_string` takes longer: it goes through the
+/// Writes a value as text, with sorted keys and no whitespace. `Value::to_string` is slower, because it uses the
 /// formatter.
-pub fn text(value: &Value) -> String {
-    serde_json::to_string(value).unwrap_or_default() // It fails for no value.
+pub fn value_to_string(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_default() // It cannot fail for a `Value`.
 }
 
-/// JSON that passes on as it is, and is read only by who wants something in it: a page of a list is long.
+/// JSON text that is passed on without parsing it, because a page of a list is long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Printed(String);
+pub struct RawJson(String);
 
-impl Printed {
-    /// That of a value.
-    pub fn of(value: &Value) -> Self {
-        Self(text(value))
+impl RawJson {
+    /// Writes a value.
+    pub fn from_value(value: &Value) -> Self {
+        Self(value_to_string(value))
     }
 
-    /// What was printed elsewhere in this Worker.
-    pub fn received(text: &str) -> Self {
+    /// Wraps text that another part of this Worker wrote.
+    pub fn from_text(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What it says.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
-        parse(&self.0)
+    /// Parses the text.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, String> {
+        from_str(&self.0)
     }
 }
 
-impl From<Printed> for String {
-    fn from(printed: Printed) -> Self {
-        printed.0
+impl From<RawJson> for String {
+    fn from(json: RawJson) -> Self {
+        json.0
     }
 }
 
-/// Why something was not read, or not written.
+/// Returns why something could not be read or written.
 #[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.
-fn why(error: serde_json::Error) -> String {
+fn reason(error: serde_json::Error) -> String {
     let mut reason = error.to_string();
-    if let Some((cut, _)) = reason.char_indices().nth(MAX_REASON) {
+    if let Some((cut, _)) = reason.char_indices().nth(MAX_REASON_CHARS) {
         reason.truncate(cut);
         reason.push('…');
     }
     reason
 }
 
-/// A value in which every key of an object is there once.
-struct Unambiguous(Value);
+/// A value in which every object has each key only once.
+struct UniqueKeys(Value);
 
-impl<'de> Deserialize<'de> for Unambiguous {
+impl<'de> Deserialize<'de> for UniqueKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Builder).map(Self)
+        deserializer.deserialize_any(ValueVisitor).map(Self)
     }
 }
 
-struct Builder;
+struct ValueVisitor;
 
-impl<'de> Visitor<'de> for Builder {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -127,10 +127,10 @@ impl<'de> Visitor<'de> for Builder {
         Ok(value.into())
     }
 
-    /// JSON has one kind of number: `5.0` is the whole number 5.
-    #[allow(clippy::cast_possible_truncation)] // It is whole, and small enough.
+    /// JSON has only one number type: `5.0` is the integer 5.
+    #[allow(clippy::cast_possible_truncation)] // It is an integer within the exact range.
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        let is_whole = value.fract() == 0.0 && value.abs() <= MAX_EXACT;
+        let is_whole = value.fract() == 0.0 && value.abs() <= MAX_EXACT_INTEGER;
         Ok(if is_whole { (value as i64).into() } else { value.into() })
     }
 
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for Builder {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Unambiguous(item)) = items.next_element()? {
+        while let Some(UniqueKeys(item)) = items.next_element()? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -148,7 +148,7 @@ impl<'de> Visitor<'de> for Builder {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
-        while let Some((name, Unambiguous(member))) = members.next_entry::<String, _>()? {
+        while let Some((name, UniqueKeys(member))) = members.next_entry::<String, _>()? {
             if object.contains_key(&name) {
                 return Err(A::Error::custom(format!("the key {} is given twice", quoted(&name))));
             }

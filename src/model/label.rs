@@ -1,4 +1,4 @@
-//! A person's name for a snapshot.
+//! Labels: the names that people give to snapshots.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use super::ids::{checked_string, quoted};
 use super::{Code, Error, Result, Timestamp};
 
 checked_string! {
-    /// A label: 1–128 characters, none of them a control character, not blank at either end.
+    /// A label: 1–128 characters, with no control characters and no whitespace at either end.
     Label
 }
 
 impl Label {
-    /// The label of a snapshot that was given none: `snap-YYYYMMDD-HHMMSS` in UTC, with `-2`, `-3`… for the others of
-    /// that second.
-    pub fn of_time(time: Timestamp, number: u32) -> Self {
+    /// Returns the label of a snapshot that was taken without one: `snap-YYYYMMDD-HHMMSS` in UTC, with `-2`, `-3`… for
+    /// further snapshots in the same second.
+    pub fn default_at(time: Timestamp, number: u32) -> Self {
         let label = format!("snap-{}", time.compact());
         Self(if number > 1 { format!("{label}-{number}") } else { label })
     }
 
-    /// The longest label, in characters.
+    /// The maximum length, in characters.
     pub const MAX: usize = 128;
 
-    /// Checks a label, or says what is wrong with it ([`Code::InvalidLabel`]).
+    /// Parses a label. Fails with [`Code::InvalidLabel`].
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |why: &str| {
             Err(Error::new(

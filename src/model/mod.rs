@@ -1,10 +1,11 @@
-//! What things are: ids, refs, labels, backups, policies, the rows of the ledger, errors.
+//! The data types: ids, refs, labels, backups, policies, the rows of the ledger, errors.
 //!
-//! Everything from outside becomes one of these types once, at the edge, and can't be wrong afterwards.
-//! Pure: nothing here does I/O, reads a clock or draws random numbers.
+//! All input is parsed into one of these types at the edge of the Worker and is valid from then on. The types are pure:
+//! no I/O, no clock, no randomness.
 
 pub mod answer;
 pub mod backup;
+pub mod backup_owner;
 pub mod checkpoint;
 pub mod checkpoint_call;
 pub mod directory;
@@ -16,11 +17,9 @@ pub mod health;
 pub mod ids;
 pub mod json;
 pub mod label;
-pub mod later;
-pub mod mark;
+pub mod later_code;
 pub mod mint;
 pub mod named;
-pub mod origin;
 pub mod policy;
 pub mod record;
 pub mod refs;
@@ -31,21 +30,25 @@ pub(crate) mod schema;
 pub mod signature;
 pub mod time;
 pub mod tool;
+pub mod web_origin;
 
 pub use backup::{
-    Archive, BackupHandle, BackupMetadata, BackupOptions, Compression, CompressionFormat, Listed, Listing, Part,
+    ArchiveInfo, BackupHandle, BackupMetadata, BackupObject, BackupObjectKind, BackupObjectPage, BackupOptions,
+    Compression, CompressionFormat,
 };
+pub use backup_owner::BackupOwner;
 pub use checkpoint::{CheckpointDescription, CheckpointName};
 pub use directory::Directory;
 pub use error::{Code, Error, Kind, Result};
 pub use failure::Failure;
 pub use ids::{BackupId, SandboxId, ShortId, SnapshotId};
 pub use label::Label;
-pub use mark::Mark;
-pub use mint::{Lineage, lineage_of, mint, root_of};
+pub use mint::{DerivationKind, derivation_kind_of, mint_sandbox_id, root_of};
 pub use policy::Policy;
-pub use refs::{Capabilities, Capture, PROVIDER_ID, SCHEMA_VERSION, SnapshotRef, Suspect, Taken, WorkspaceRef};
+pub use refs::{
+    Capabilities, Capture, PROVIDER_ID, SCHEMA_VERSION, SizeDrop, SnapshotRef, TakenSnapshot, WorkspaceRef,
+};
 pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
-pub use sandbox::{Arrival, Place, Probe, SandboxState, StampOutcome, Stamping, Status};
+pub use sandbox::{Arrival, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus, Status};
 pub use signature::SigningKey;
 pub use time::Timestamp;

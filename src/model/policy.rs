@@ -1,14 +1,15 @@
-//! How long the snapshots of a workspace are kept, and the decisions that follow.
+//! Retention policies, and the decisions that follow from them.
 //!
-//! [`Policy::plan`] decides about each snapshot, and says why. In this order:
+//! [`Policy::plan`] decides about each snapshot and gives the reasons. The rules apply in this order:
 //!
-//! 1. What is pinned, what another workspace holds or is being made from, and the newest snapshot that can be restored,
-//!    stay.
-//! 2. A snapshot's own expiration, where it was given one, ends it: from its last use on.
-//! 3. The newest of each of the last `keepDaily` days and `keepWeekly` weeks that have any stay (UTC, weeks from Monday).
-//! 4. What is not among the newest `keepLast.count` goes, unless `deleteEvicted` is false.
-//! 5. The others go `expirationSeconds` after their last use; 0 is never. For those that `keepLast` counts, its own
-//!    `expirationSeconds` takes the place of the policy's.
+//! 1. A snapshot stays if it is pinned, if another workspace depends on it, if a sandbox is being made from it, or if
+//!    it is the newest restorable snapshot.
+//! 2. A snapshot with its own expiration expires that many seconds after its last use.
+//! 3. The newest snapshot of each of the last `keepDaily` days and `keepWeekly` weeks that have snapshots stays (UTC;
+//!    weeks start on Monday).
+//! 4. A snapshot that is not among the newest `keepLast.count` is evicted, unless `deleteEvicted` is false.
+//! 5. Any other snapshot expires `expirationSeconds` after its last use; 0 is never. For the newest `keepLast.count`,
+//!    the `expirationSeconds` of `keepLast` overrides that of the policy.
 
 use std::num::NonZeroU32;
 
@@ -17,13 +18,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Code, Error, Label, Result, SandboxId, SnapshotId, Timestamp};
 
-/// 30 days, in seconds.
+/// The default expiration, in seconds: 30 days.
 pub const DEFAULT_EXPIRATION: u64 = 30 * 24 * 3600;
 
 /// The longest expiration, in seconds: 100 years of 365 days.
 pub const MAX_EXPIRATION: u64 = 100 * 365 * 24 * 3600;
 
-/// The most snapshots, days or weeks that a rule counts.
+/// The maximum number of snapshots, days or weeks in a rule.
 const MAX_COUNT: u32 = 10_000;
 
 /// How long snapshots are kept.
@@ -31,38 +32,38 @@ const MAX_COUNT: u32 = 10_000;
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Policy {
-    /// Bounds how many there are; no bound where absent.
+    /// Limits the number of snapshots; no limit if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_last: Option<KeepLast>,
-    /// Seconds from the last use of a snapshot to its end; 0 is never.
+    /// A snapshot expires this many seconds after its last use; 0 is never.
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: u64,
-    /// The newest of each of so many days stay.
+    /// The number of days, among those with snapshots, whose newest snapshot stays.
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_COUNT)))]
     pub keep_daily: u32,
-    /// The newest of each of so many weeks stay.
+    /// The number of weeks, among those with snapshots, whose newest snapshot stays.
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_COUNT)))]
     pub keep_weekly: u32,
 }
 
-/// The rule that bounds how many snapshots there are.
+/// The rule that limits the number of snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeepLast {
-    /// How many of the newest stay.
+    /// The number of newest snapshots that stay.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_COUNT)))]
     pub count: NonZeroU32,
-    /// Seconds from the last use of these to their end, in place of the policy's.
+    /// These snapshots expire this many seconds after their last use, instead of the policy's; 0 is never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
-    /// Whether the others go at once; otherwise they go when they expire.
-    #[serde(default = "yes")]
+    /// Whether all other snapshots are deleted at once; otherwise they stay until they expire.
+    #[serde(default = "default_true")]
     pub delete_evicted: bool,
 }
 
-const fn yes() -> bool {
+const fn default_true() -> bool {
     true
 }
 
@@ -72,10 +73,10 @@ impl Default for Policy {
     }
 }
 
-/// What retention looks at of one snapshot.
+/// The properties of a snapshot on which retention decides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
-    /// The snapshot.
+pub struct RetentionCandidate {
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
     /// Its label.
     pub label: Label,
@@ -83,24 +84,24 @@ pub struct Candidate {
     pub created_at: Timestamp,
     /// When it was taken or last restored.
     pub last_used_at: Timestamp,
-    /// Its own expiration, in seconds after its last use; 0 is never.
+    /// The snapshot's own expiration, in seconds after its last use; 0 is never.
     pub expiration_seconds: Option<u64>,
-    /// Whether somebody wants it kept whatever the policy says.
+    /// Whether it is pinned: the policy never removes it.
     pub pinned: bool,
-    /// Until when it stays since the next snapshot was much smaller.
-    pub spared_until: Option<Timestamp>,
+    /// The time until which it is protected, because the next snapshot is much smaller.
+    pub protected_until: Option<Timestamp>,
     /// Whether it can be restored, as far as is known.
-    pub good: bool,
-    /// The workspaces that need it.
-    pub holders: Vec<SandboxId>,
+    pub restorable: bool,
+    /// The workspaces that depend on it.
+    pub dependents: Vec<SandboxId>,
 }
 
-/// What becomes of a snapshot.
+/// The policy's decision about one snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
     /// Its label.
     pub label: Label,
@@ -108,15 +109,15 @@ pub struct Decision {
     pub created_at: Timestamp,
     /// Whether it stays.
     pub keep: bool,
-    /// Why, for people.
+    /// The reasons, for people.
     pub reasons: Vec<String>,
-    /// When it goes, if nothing changes; absent where that is never, or not a matter of time.
+    /// When the snapshot expires if nothing changes; absent if it has no expiration time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
 impl Policy {
-    /// Checks what the types leave open ([`Code::InvalidArgument`]).
+    /// Verifies the limits that the types do not express ([`Code::InvalidArgument`]).
     pub fn check(&self) -> Result<()> {
         let count = self.keep_last.map_or(0, |rule| rule.count.get());
         let seconds = self.keep_last.and_then(|rule| rule.expiration_seconds).unwrap_or(0);
@@ -134,43 +135,43 @@ impl Policy {
         ))
     }
 
-    /// Whether every decision can be made from one snapshot alone: its expiration.
-    pub fn is_about_time_only(&self) -> bool {
+    /// Whether every decision depends on one snapshot alone: only expirations are set.
+    pub fn is_time_only(&self) -> bool {
         self.keep_last.is_none() && self.keep_daily == 0 && self.keep_weekly == 0
     }
 
-    /// Decides about every snapshot of a workspace. `candidates` are all of them, the newest first.
-    pub fn plan(&self, candidates: &[Candidate], now: Timestamp) -> Vec<Decision> {
-        let newest_good = candidates.iter().position(|candidate| candidate.good);
+    /// Decides about every snapshot of a workspace. `candidates` are all of its snapshots, newest first.
+    pub fn plan(&self, candidates: &[RetentionCandidate], now: Timestamp) -> Vec<Decision> {
+        let newest_restorable = candidates.iter().position(|candidate| candidate.restorable);
         let mut days = Buckets::new(self.keep_daily);
         let mut weeks = Buckets::new(self.keep_weekly);
-        // Those that can't be restored take nobody's place among the newest.
+        // A snapshot that cannot be restored does not count among the newest.
         let mut newer = 0;
-        let decide = |(index, candidate): (usize, &Candidate)| {
+        let decide = |(index, candidate): (usize, &RetentionCandidate)| {
             let date = date(candidate.created_at);
-            let is_daily = candidate.good && days.takes(date.num_days_from_ce());
-            let is_weekly = candidate.good && weeks.takes((date.num_days_from_ce() - 1).div_euclid(7));
-            let rank = Rank { newer, is_newest_good: newest_good == Some(index), is_daily, is_weekly };
-            newer += usize::from(candidate.good);
+            let is_daily = candidate.restorable && days.takes(date.num_days_from_ce());
+            let is_weekly = candidate.restorable && weeks.takes((date.num_days_from_ce() - 1).div_euclid(7));
+            let rank = Rank { newer, is_newest_restorable: newest_restorable == Some(index), is_daily, is_weekly };
+            newer += usize::from(candidate.restorable);
             self.decide(candidate, &rank, now)
         };
         candidates.iter().enumerate().map(decide).collect()
     }
 
-    /// When a snapshot that was just taken or used expires, if it is among the newest.
-    pub fn expires_at(&self, candidate: &Candidate) -> Option<Timestamp> {
-        end(candidate, self.seconds_for(candidate, true))
+    /// Returns when a snapshot expires that was taken or used just now, if it is among the newest.
+    pub fn expires_at(&self, candidate: &RetentionCandidate) -> Option<Timestamp> {
+        expiry(candidate, self.expiration_for(candidate, true))
     }
 
-    fn seconds_for(&self, candidate: &Candidate, is_last: bool) -> u64 {
-        let kept = self.keep_last.filter(|_| is_last).and_then(|rule| rule.expiration_seconds);
-        candidate.expiration_seconds.or(kept).unwrap_or(self.expiration_seconds)
+    fn expiration_for(&self, candidate: &RetentionCandidate, is_last: bool) -> u64 {
+        let of_newest = self.keep_last.filter(|_| is_last).and_then(|rule| rule.expiration_seconds);
+        candidate.expiration_seconds.or(of_newest).unwrap_or(self.expiration_seconds)
     }
 
-    fn decide(&self, candidate: &Candidate, rank: &Rank, now: Timestamp) -> Decision {
+    fn decide(&self, candidate: &RetentionCandidate, rank: &Rank, now: Timestamp) -> Decision {
         let is_last = self.keep_last.is_none_or(|rule| rank.newer < rule.count.get() as usize);
-        let seconds = self.seconds_for(candidate, is_last);
-        let ends_at = end(candidate, seconds);
+        let seconds = self.expiration_for(candidate, is_last);
+        let ends_at = expiry(candidate, seconds);
         let is_over = ends_at.is_some_and(|end| end <= now);
         let decision = |keep, reasons, expires_at| Decision {
             snapshot_id: candidate.snapshot_id.clone(),
@@ -181,8 +182,8 @@ impl Policy {
             expires_at,
         };
 
-        let mut reasons = candidate.stays_anyway();
-        if rank.is_newest_good {
+        let mut reasons = candidate.reasons_to_keep();
+        if rank.is_newest_restorable {
             reasons.push("the newest snapshot that can be restored".to_owned());
         }
         if !reasons.is_empty() {
@@ -218,25 +219,26 @@ impl Policy {
     }
 }
 
-impl Candidate {
-    fn stays_anyway(&self) -> Vec<String> {
+impl RetentionCandidate {
+    fn reasons_to_keep(&self) -> Vec<String> {
         let pinned = self.pinned.then(|| "pinned".to_owned());
-        let held = self.holders.iter().map(|holder| format!("held by {:?}", holder.as_str()));
-        let spared = self.spared_until.map(|until| format!("the next snapshot is much smaller: kept until {until}"));
-        pinned.into_iter().chain(spared).chain(held).collect()
+        let dependents = self.dependents.iter().map(|id| format!("needed by {:?}", id.as_str()));
+        let protected =
+            self.protected_until.map(|until| format!("the next snapshot is much smaller: kept until {until}"));
+        pinned.into_iter().chain(protected).chain(dependents).collect()
     }
 }
 
-/// Where a snapshot stands among the others.
+/// The position of a snapshot among the others.
 struct Rank {
-    /// How many newer ones can be restored.
+    /// The number of newer restorable snapshots.
     newer: usize,
-    is_newest_good: bool,
+    is_newest_restorable: bool,
     is_daily: bool,
     is_weekly: bool,
 }
 
-/// The last so many days or weeks that have a snapshot; those of one come together, the newest first.
+/// Counts the most recent days or weeks that have snapshots. Expects the snapshots newest first.
 struct Buckets {
     left: u32,
     last: Option<i32>,
@@ -247,7 +249,7 @@ impl Buckets {
         Self { left: count, last: None }
     }
 
-    /// Whether this is the first of a day or week that is counted.
+    /// Whether this is the first snapshot of a day or week within the count.
     fn takes(&mut self, bucket: i32) -> bool {
         if self.left == 0 || self.last == Some(bucket) {
             return false;
@@ -258,7 +260,7 @@ impl Buckets {
     }
 }
 
-fn end(candidate: &Candidate, seconds: u64) -> Option<Timestamp> {
+fn expiry(candidate: &RetentionCandidate, seconds: u64) -> Option<Timestamp> {
     let millis = i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
     (seconds > 0).then(|| candidate.last_used_at.plus_millis(millis))
 }

@@ -1,6 +1,6 @@
-//! Refs: what snapshots and sandboxes are outside of this Worker.
+//! Refs: the public form of snapshots and sandboxes.
 //!
-//! They pass through applications, logs and language models, so what comes back is decoded strictly.
+//! They pass through applications, logs and language models, so they are decoded strictly.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,12 +16,12 @@ pub const PROVIDER_ID: &str = "cloudflare-sandbox";
 /// The version of the payloads that this release writes, and the only one that it reads.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The largest ref, in bytes of JSON.
+/// The maximum size of a ref, in bytes of JSON.
 const MAX_BYTES: usize = 16 * 1024;
 
 const REMEDIATION: &str = "Pass the ref on exactly as snapshot() answered it.";
 
-/// A snapshot, as it passes through applications.
+/// A reference to a snapshot, for applications to store and pass back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotRef {
@@ -29,20 +29,20 @@ pub struct SnapshotRef {
     #[cfg_attr(feature = "schema", schemars(extend("const" = PROVIDER_ID)))]
     #[serde(rename = "providerId")]
     provider_id: &'static str,
-    /// What this provider says of it. Pass it on unchanged.
+    /// The payload. Pass it back unchanged.
     #[serde(rename = "ref")]
     payload: SnapshotPayload,
 }
 
-/// What a snapshot ref says, for this provider alone.
+/// The payload of a snapshot ref, which only this provider interprets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SnapshotPayload {
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     schema_version: u32,
-    /// The snapshot.
+    /// The id of the snapshot.
     snapshot_id: SnapshotId,
     /// The sandbox that it was taken of.
     origin_id: SandboxId,
@@ -52,23 +52,23 @@ struct SnapshotPayload {
     backup: BackupHandle,
     /// When the backup was stored.
     created_at: Timestamp,
-    /// By which a ref that was altered is known.
+    /// The signature, which reveals an altered ref.
     signature: String,
 }
 
 impl SnapshotPayload {
-    /// What is signed: the JSON of everything else, its keys in order and without blanks.
-    fn message(&self) -> Vec<u8> {
-        let mut fields = json::write(self).unwrap_or_default();
+    /// Returns the bytes that are signed: the JSON of all other fields, with sorted keys and no whitespace.
+    fn signed_bytes(&self) -> Vec<u8> {
+        let mut fields = json::to_value(self).unwrap_or_default();
         if let Value::Object(fields) = &mut fields {
             fields.remove("signature");
         }
-        json::text(&fields).into_bytes()
+        json::value_to_string(&fields).into_bytes()
     }
 }
 
 impl SnapshotRef {
-    /// The ref of a snapshot of `origin_id`, in the lineage of `root_id`, signed by `key`.
+    /// Signs the ref of a snapshot of `origin_id`, in the lineage of `root_id`, with `key`.
     pub fn sign(
         snapshot_id: SnapshotId,
         origin_id: SandboxId,
@@ -86,21 +86,21 @@ impl SnapshotRef {
             created_at,
             signature: String::new(),
         };
-        payload.signature = key.sign(&payload.message());
+        payload.signature = key.sign(&payload.signed_bytes());
         Self { provider_id: PROVIDER_ID, payload }
     }
 
-    /// Whether one of `keys` has signed it.
+    /// Whether one of `keys` signed the ref.
     pub fn is_signed_by(&self, keys: &[SigningKey]) -> bool {
-        let message = self.payload.message();
-        keys.iter().any(|key| key.signed(&message, &self.payload.signature))
+        let message = self.payload.signed_bytes();
+        keys.iter().any(|key| key.verify(&message, &self.payload.signature))
     }
 
-    /// Decodes a ref that came from outside.
+    /// Decodes a ref from outside.
     ///
     /// # Errors
-    /// [`Code::ForeignRef`] for another provider's, [`Code::UnsupportedRefVersion`] for another schema version,
-    /// [`Code::InvalidRef`] for whatever else is not exactly a ref.
+    /// [`Code::ForeignRef`] for a ref of another provider, [`Code::UnsupportedRefVersion`] for another schema version,
+    /// [`Code::InvalidRef`] for any other deviation.
     pub fn decode(value: &Value) -> Result<Self> {
         let invalid = |why: &str| Error::new(Code::InvalidRef, format!("The snapshot ref {why}"), REMEDIATION);
         let Value::Object(fields) = value else {
@@ -114,7 +114,7 @@ impl SnapshotRef {
                 "Give this ref to the provider that made it.",
             ));
         }
-        // `capture` is what a snapshot call says beside the ref.
+        // A snapshot call returns `capture` beside the ref.
         if let Some(unknown) = fields.keys().find(|key| !["providerId", "ref", "capture"].contains(&key.as_str())) {
             return Err(invalid(&format!("has an unknown field {}", quoted(unknown))));
         }
@@ -135,19 +135,20 @@ impl SnapshotRef {
                 "Pass the ref on exactly as snapshot() answered it. A backup of an earlier version comes in by import().",
             ));
         }
-        if json::text(payload).len() > MAX_BYTES {
+        if json::value_to_string(payload).len() > MAX_BYTES {
             return Err(invalid(&format!("is larger than {MAX_BYTES} bytes")));
         }
         let decoded: SnapshotPayload =
-            json::read(payload).map_err(|error| invalid(&format!("can't be read: {error}")))?;
-        // There is one way to write a ref: a time in another spelling, for one, was not written here.
-        if json::write(&decoded).ok().as_ref() != Some(payload) {
+            json::from_value(payload).map_err(|error| invalid(&format!("can't be read: {error}")))?;
+        // A ref has exactly one valid spelling. For example, a time in another notation was not written by this
+        // product.
+        if json::to_value(&decoded).ok().as_ref() != Some(payload) {
             return Err(invalid("is not written as snapshot() writes it"));
         }
         Ok(Self { provider_id: PROVIDER_ID, payload: decoded })
     }
 
-    /// The snapshot.
+    /// The id of the snapshot.
     pub fn snapshot_id(&self) -> &SnapshotId {
         &self.payload.snapshot_id
     }
@@ -179,7 +180,7 @@ impl<'de> Deserialize<'de> for SnapshotRef {
     }
 }
 
-/// What a snapshot call answers: the ref, and how it came about.
+/// The result of a snapshot call: the ref, and details of the capture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -187,12 +188,12 @@ impl<'de> Deserialize<'de> for SnapshotRef {
     schemars(rename = "TakenSnapshot"),
     schemars(transform = extends("SnapshotRef"))
 )]
-pub struct Taken {
+pub struct TakenSnapshot {
     /// The snapshot.
     #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub snapshot: SnapshotRef,
-    /// The capture that it came from.
+    /// Details of the capture.
     pub capture: Capture,
 }
 
@@ -201,46 +202,46 @@ pub struct Taken {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capture {
-    /// The label that the snapshot was given.
+    /// The label of the snapshot.
     pub label: Label,
     /// The size of its archive, in bytes.
     pub size_bytes: u64,
-    /// When the capture began: what was written later may not be in it.
+    /// When the capture began. Files that were written later may be missing.
     pub began_at: Timestamp,
-    /// Whether another caller had asked for it.
+    /// Whether the capture was shared with another caller's request.
     pub shared: bool,
-    /// Whether it is a rescue snapshot: of a container that was not the sandbox's own. It is never the newest, and counts for
-    /// nothing in retention.
+    /// Whether this is a rescue snapshot: one of a container that was not the sandbox's own. It never counts as the
+    /// newest snapshot, and retention ignores it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,
-    /// How much smaller it is than the snapshot before, where that is so much that files may be missing by mistake. That one is
-    /// spared by retention until the next snapshot, or for 7 days.
+    /// Present if the snapshot is so much smaller than the previous one that files may be missing by mistake. Retention
+    /// protects the previous snapshot until the next snapshot, or for 7 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suspect: Option<Suspect>,
+    pub suspect: Option<SizeDrop>,
 }
 
-/// How much smaller a snapshot is than the one before.
+/// The sizes of a snapshot and of the previous one, which was much larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Suspect {
-    /// The size of the archive before, in bytes.
+pub struct SizeDrop {
+    /// The size of the previous archive, in bytes.
     pub before: u64,
-    /// The size of this one, in bytes.
+    /// The size of this archive, in bytes.
     pub after: u64,
 }
 
-impl Suspect {
-    /// A predecessor of at most this size, in bytes, is never much larger.
-    const FLOOR: u64 = 1_000_000;
+impl SizeDrop {
+    /// A previous archive of at most this size, in bytes, is too small for the check.
+    const MIN_PREVIOUS_BYTES: u64 = 1_000_000;
 
-    /// Whether a snapshot of `after` bytes is suspect that follows one of `before` bytes: below 2 %.
-    pub fn of(before: u64, after: u64) -> Option<Self> {
-        (before > Self::FLOOR && after.saturating_mul(50) < before).then_some(Self { before, after })
+    /// Returns the drop if `after` bytes are less than 2 % of `before` bytes.
+    pub fn detect(before: u64, after: u64) -> Option<Self> {
+        (before > Self::MIN_PREVIOUS_BYTES && after.saturating_mul(50) < before).then_some(Self { before, after })
     }
 }
 
-/// A sandbox seen as somebody's place of work, as it passes through applications.
+/// A reference to a sandbox as a workspace, for applications to store and pass back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -248,29 +249,29 @@ pub struct WorkspaceRef {
     /// The provider.
     #[cfg_attr(feature = "schema", schemars(extend("const" = PROVIDER_ID)))]
     provider_id: String,
-    /// The sandbox.
+    /// The payload. Pass it back unchanged.
     #[serde(rename = "ref")]
     payload: WorkspacePayload,
-    /// What can be done in it.
+    /// The capabilities of the workspace.
     capabilities: Capabilities,
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     schema_version: u32,
 }
 
-/// What a workspace ref says, for this provider alone.
+/// The payload of a workspace ref, which only this provider interprets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct WorkspacePayload {
-    /// The sandbox: what the application gives to `getSandbox()`.
+    /// The id of the sandbox, which the application passes to `getSandbox()`.
     sandbox_id: SandboxId,
     /// The first sandbox of the lineage.
     root_id: SandboxId,
 }
 
-/// What can be done in a workspace.
-#[allow(clippy::struct_excessive_bools)] // The form that callers know it in.
+/// The capabilities of a workspace.
+#[allow(clippy::struct_excessive_bools)] // The public format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -286,7 +287,7 @@ pub struct Capabilities {
 }
 
 impl WorkspaceRef {
-    /// The ref of the sandbox `sandbox_id`, in the lineage of `root_id`.
+    /// Creates the ref of the sandbox `sandbox_id`, in the lineage of `root_id`.
     pub fn new(sandbox_id: SandboxId, root_id: SandboxId) -> Self {
         Self {
             provider_id: PROVIDER_ID.to_owned(),
@@ -296,14 +297,14 @@ impl WorkspaceRef {
         }
     }
 
-    /// Decodes a ref that came from outside.
+    /// Decodes a ref from outside.
     ///
     /// # Errors
-    /// [`Code::ForeignRef`] for another provider's, [`Code::UnsupportedRefVersion`] for another schema version,
-    /// [`Code::InvalidRef`] for whatever else is not exactly a ref.
+    /// [`Code::ForeignRef`] for a ref of another provider, [`Code::UnsupportedRefVersion`] for another schema version,
+    /// [`Code::InvalidRef`] for any other deviation.
     pub fn decode(value: &Value) -> Result<Self> {
         let remediation = "Pass the ref on exactly as restore() or branch() answered it.";
-        let decoded: Self = json::read(value).map_err(|why| {
+        let decoded: Self = json::from_value(value).map_err(|why| {
             Error::new(Code::InvalidRef, format!("The workspace ref can't be read: {why}"), remediation)
         })?;
         if decoded.provider_id != PROVIDER_ID {
@@ -325,7 +326,7 @@ impl WorkspaceRef {
         Ok(decoded)
     }
 
-    /// The sandbox: what the application gives to `getSandbox()`.
+    /// The id of the sandbox, which the application passes to `getSandbox()`.
     pub fn sandbox_id(&self) -> &SandboxId {
         &self.payload.sandbox_id
     }

@@ -1,89 +1,89 @@
-//! What a sandbox says about itself.
+//! What a sandbox reports about its container.
 
-use super::named::Stamp;
+use super::named::ContainerMarker;
 
-/// The state of a sandbox's container (`getState` of the SDK).
+/// The status of a sandbox's container (`getState` of the SDK).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SandboxState {
-    /// Whether it is up.
+pub struct SandboxStatus {
+    /// Whether the container is running.
     pub status: Status,
-    /// When the status was last set, in the sandbox's own milliseconds. Every start of a container sets it; so
-    /// does a reconnection. The same value twice means that no container was started between.
+    /// When the status was last set, in milliseconds of the sandbox's own clock. Every start of a container sets it,
+    /// and so does a reconnection. If two reads return the same value, no container was started between them.
     pub last_change: f64,
 }
 
-/// Whether a container is up.
+/// Whether a container is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Up and answering.
+    /// Running and responding.
     Healthy,
-    /// Started, not answering yet.
+    /// Started, not responding yet.
     Starting,
-    /// Stopping or stopped: its files are gone.
+    /// Ending or ended: its files are gone.
     Down,
 }
 
-/// What is seen inside of a running container.
+/// What a probe found in a running container.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// How long the container had been running when the look began, in milliseconds.
+    /// How long the container had been running when the probe began, in milliseconds.
     pub age_millis: i64,
-    /// How long the look took inside of the container, in milliseconds.
-    pub took_millis: i64,
-    /// What the directory is.
-    pub place: Place,
-    /// Whether the note is there that this container took the place of another one unasked.
-    pub took_place: bool,
-    /// Whose files are in the container, where it was made somebody's place of work.
-    pub stamp: Option<Stamp>,
+    /// How long the probe ran in the container, in milliseconds.
+    pub elapsed_millis: i64,
+    /// What is at the path of the directory.
+    pub directory_content: DirectoryContent,
+    /// Whether the container carries the note that it replaced another one without a request to do so.
+    pub is_replacement: bool,
+    /// The marker that the container carries, if any.
+    pub marker: Option<ContainerMarker>,
 }
 
-/// What is found at the path of a directory.
+/// What is at the path of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A directory with something in it.
-    Full,
-    /// A directory with nothing in it.
+pub enum DirectoryContent {
+    /// A directory that is not empty.
+    NonEmpty,
+    /// An empty directory.
     Empty,
     /// Nothing.
     Missing,
-    /// Something that is reached through a symbolic link.
-    Link,
-    /// Something else than a directory.
+    /// A path through a symbolic link.
+    Symlink,
+    /// Something other than a directory.
     NotDirectory,
 }
 
-/// What came of putting a stamp on a container.
+/// The result of an update of a container marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamping {
-    /// How long the container had been running when that began, in milliseconds.
+pub struct MarkerUpdate {
+    /// How long the container had been running when the update began, in milliseconds.
     pub age_millis: i64,
-    /// How long it took inside of the container, in milliseconds.
-    pub took_millis: i64,
-    /// What came of it.
-    pub outcome: StampOutcome,
+    /// How long the update ran in the container, in milliseconds.
+    pub elapsed_millis: i64,
+    /// The outcome of the update.
+    pub outcome: MarkerOutcome,
 }
 
-/// Whether a container got a stamp.
+/// Whether a container got a new marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StampOutcome {
-    /// It has it.
-    Done,
-    /// It carries another one, or none, than the one to be replaced.
-    Other(Option<Stamp>),
-    /// It is younger than it must be, or took the place of another one.
+pub enum MarkerOutcome {
+    /// It carries the new marker.
+    Updated,
+    /// It carries another marker than the expected one, or none.
+    OtherMarker(Option<ContainerMarker>),
+    /// It is younger than required, or replaced another container.
     TooYoung,
 }
 
 /// Whether a backup has arrived in the container that it was applied to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Its files are there, every process works in them, and the container has its next stamp.
-    Done,
-    /// Another container runs.
+    /// Its files are in place, every process uses them, and the container carries the next marker.
+    Complete,
+    /// Another container is running.
     OtherContainer,
-    /// The files are not there: what the directory is instead.
-    NotThere(Place),
-    /// A process goes on in the directory below the mounted files, by its id and name.
-    Below(String),
+    /// The files are missing; contains what the directory is instead.
+    FilesMissing(DirectoryContent),
+    /// A process still uses the directory below the mounted files; contains its id and name.
+    ProcessBelowMount(String),
 }

@@ -1,4 +1,5 @@
-//! What the JSON Schemas of these types say beyond their fields. On the build machine only: feature `schema`.
+//! The constraints of the JSON Schemas that the fields of the types do not express. Compiled only for the build
+//! machine: feature `schema`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,15 +8,15 @@ use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::directory::ROOTS;
-use super::named::settings::{MAX_VARIABLES, RESERVED};
+use super::directory::ALLOWED_ROOTS;
+use super::named::settings::{MAX_VARIABLES, RESERVED_VARIABLES};
 use super::named::{Tenant, WorkspaceName};
 use super::{
     BackupHandle, BackupId, CheckpointDescription, CheckpointName, Code, Directory, Label, SandboxId, SnapshotId,
     Timestamp,
 };
 
-/// The pattern of a part of a path, which is not `..`, and has no null byte and none of `$no`.
+/// The pattern of a path component that is not `..` and contains no null byte and no character of `$no`.
 macro_rules! path_part {
     ($no:literal) => {
         concat!(
@@ -35,21 +36,21 @@ macro_rules! path_part {
     };
 }
 
-/// Control characters, in a class of a pattern.
+/// Control characters, for a character class.
 macro_rules! controls {
     () => {
         "\\u0000-\\u001f\\u007f-\\u009f"
     };
 }
 
-/// Blanks that are no control characters, in a class of a pattern.
+/// Whitespace other than control characters, for a character class.
 macro_rules! blanks {
     () => {
         " \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
     };
 }
 
-/// That these fields must be there, and no others. A yes or no that may be left out is a no, unless it says otherwise.
+/// Requires these fields and no others. An optional boolean defaults to `false`, unless it declares another default.
 pub(crate) fn needs(fields: &'static [&'static str]) -> impl Transform {
     move |schema: &mut Schema| {
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -66,10 +67,10 @@ pub(crate) fn needs(fields: &'static [&'static str]) -> impl Transform {
     }
 }
 
-/// The mark of an option that may be `null`, which means the same as to leave it out. The document says it in JSON Schema.
+/// Marks an option that may be `null`, which means the same as its absence. The document writes it as JSON Schema.
 pub(crate) const NULLABLE: &str = "x-nullable";
 
-/// That every field which may be left out may be `null` too.
+/// Allows `null` for every optional field.
 pub(crate) fn nullable(schema: &mut Schema) {
     let required = schema.get("required").cloned().unwrap_or_default();
     let is_required = |name: &str| required.as_array().is_some_and(|names| names.iter().any(|other| other == name));
@@ -81,7 +82,7 @@ pub(crate) fn nullable(schema: &mut Schema) {
     }
 }
 
-/// That `replace` goes with a label.
+/// Requires a label when `replace` is set.
 pub(crate) fn replaces_label(schema: &mut Schema) {
     let replaces = json!({ "properties": { "replace": { "const": true } }, "required": ["replace"] });
     let labelled = json!({ "properties": { "label": { "type": "string" } }, "required": ["label"] });
@@ -89,7 +90,7 @@ pub(crate) fn replaces_label(schema: &mut Schema) {
     schema.insert("then".into(), labelled);
 }
 
-/// That at least one of these fields is given, and not `null`.
+/// Requires at least one of these fields, with a value other than `null`.
 pub(crate) fn some_of(fields: &'static [&'static str]) -> impl Transform {
     move |schema: &mut Schema| {
         let is_given =
@@ -98,7 +99,7 @@ pub(crate) fn some_of(fields: &'static [&'static str]) -> impl Transform {
     }
 }
 
-/// That two fields are not given together.
+/// Forbids two fields together.
 pub(crate) fn not_both(one: &'static str, other: &'static str) -> impl Transform {
     move |schema: &mut Schema| {
         let given = json!({ "not": { "type": "null" } });
@@ -107,7 +108,7 @@ pub(crate) fn not_both(one: &'static str, other: &'static str) -> impl Transform
     }
 }
 
-/// A number that is 0 or within these bounds.
+/// Allows 0, or a number within these bounds.
 pub(crate) fn zero_or(least: u64, most: u64) -> impl Transform {
     move |schema: &mut Schema| {
         schema.insert("anyOf".into(), json!([{ "const": 0 }, { "type": "null" }, { "minimum": least }]));
@@ -115,7 +116,7 @@ pub(crate) fn zero_or(least: u64, most: u64) -> impl Transform {
     }
 }
 
-/// That the fields of the type `base` belong to it too. That one says nothing of unknown fields: the operation does.
+/// Adds the fields of the type `base`. The base must allow unknown fields: the operation forbids them.
 pub(crate) fn extends(base: &'static str) -> impl Transform {
     move |schema: &mut Schema| {
         let bases = schema.ensure_object().entry("allOf").or_insert_with(|| json!([]));
@@ -125,12 +126,12 @@ pub(crate) fn extends(base: &'static str) -> impl Transform {
     }
 }
 
-/// That no other fields are taken, those of its bases included.
+/// Forbids all fields other than those of the type and its bases.
 pub(crate) fn closed(schema: &mut Schema) {
     schema.insert("unevaluatedProperties".into(), json!(false));
 }
 
-/// That exactly one of its forms is given. The fields of the others may be `null`.
+/// Requires exactly one of the forms. The fields of the other forms may be `null`.
 pub(crate) fn exclusive(schema: &mut Schema) {
     let Some(Value::Array(mut forms)) = schema.remove("anyOf") else { return };
     let fields = |form: &Value| form.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -146,35 +147,35 @@ pub(crate) fn exclusive(schema: &mut Schema) {
     schema.insert("oneOf".into(), Value::Array(forms));
 }
 
-/// That it is a snapshot's ref, as it was answered: what a snapshot call says beside it may be there.
+/// Requires a snapshot's ref as it was returned, and allows the details that a snapshot call returns beside it.
 pub(crate) fn whole_ref(schema: &mut Schema) {
     let capture = json!({ "description": "What the snapshot call said beside the ref. It is not read." });
     schema.insert("properties".into(), json!({ "capture": capture }));
     closed(schema);
 }
 
-/// The pattern of a text without null bytes.
+/// The pattern of text without null bytes.
 pub(crate) const NO_NULL: &str = "^[^\\u0000]*$";
 
-/// The pattern of a text without control characters.
+/// The pattern of text without control characters.
 pub(crate) const NO_CONTROL: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 
-/// The pattern of a command: it is not blank, and has no null byte.
+/// The pattern of a command: not blank, and without null bytes.
 pub(crate) const A_COMMAND: &str = concat!("^[^\\u0000]*[^\\u0000\\u0009-\\u000d\\u0085", blanks!(), "][^\\u0000]*$");
 
-/// The pattern of a path: no part of it is `..`.
+/// The pattern of a path: no component is `..`.
 pub(crate) const PATH: &str = concat!("^", path_part!("\\u000a"), "(?:/", path_part!("\\u000a"), ")*$");
 
-/// That these are variables which a workspace can have.
+/// Requires environment variables that a workspace can have.
 pub(crate) fn variables(schema: &mut Schema) {
     schema.insert("maxProperties".into(), json!(MAX_VARIABLES));
-    let names = json!({ "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": { "enum": RESERVED } });
+    let names = json!({ "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": { "enum": RESERVED_VARIABLES } });
     schema.insert("propertyNames".into(), names);
     schema.insert("additionalProperties".into(), json!({ "type": "string", "pattern": NO_NULL }));
 }
 
-/// Declares how texts of a form of their own are written.
-macro_rules! texts {
+/// Declares the schemas of string types with a form of their own.
+macro_rules! string_schemas {
     ($($name:ident $rules:tt)+) => {$(
         impl JsonSchema for $name {
             fn inline_schema() -> bool {
@@ -194,7 +195,7 @@ macro_rules! texts {
     )+};
 }
 
-texts! {
+string_schemas! {
     SandboxId {
         "minLength": 1,
         "maxLength": 63,
@@ -228,7 +229,7 @@ impl JsonSchema for Directory {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let pattern = format!("^(?:{})(?:/{})*$", ROOTS.join("|"), path_part!(""));
+        let pattern = format!("^(?:{})(?:/{})*$", ALLOWED_ROOTS.join("|"), path_part!(""));
         json_schema!({ "type": "string", "maxLength": 4096, "pattern": pattern })
     }
 }
@@ -239,16 +240,16 @@ impl JsonSchema for BackupHandle {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        /// The handle that `createBackup` answered: opaque, kept whole and given back whole.
+        /// The handle that `createBackup` returned. It is opaque: stored and passed back without changes.
         #[derive(JsonSchema)]
         #[allow(dead_code)]
-        struct Known {
+        struct KnownFields {
             /// The id that the SDK gave the backup.
             id: BackupId,
-            /// The directory that the backup goes back into.
+            /// The directory that the backup is restored into.
             dir: Directory,
         }
-        Known::json_schema(generator)
+        KnownFields::json_schema(generator)
     }
 }
 
@@ -257,7 +258,7 @@ impl JsonSchema for Code {
         "Code".into()
     }
 
-    /// All codes; `x-kinds` says which kind each is of.
+    /// Returns all codes; `x-kinds` maps each code to its kind.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let kinds: Map<String, Value> =
             Self::ALL.iter().map(|code| (code.as_str().to_owned(), json!(code.kind()))).collect();

@@ -1,8 +1,8 @@
 //! Signatures of refs.
 //!
-//! A ref passes through applications, logs and language models. What comes back is trusted because it carries an
-//! HMAC-SHA-256 by a key that the workspace of its origin made and keeps. A key is known by its number; the newest one
-//! signs, and the one before it is still accepted.
+//! A ref passes through applications, logs and language models. A returned ref is trusted because it carries an
+//! HMAC-SHA-256 tag. The workspace of its origin creates and stores the key. Each key has a number. The newest key
+//! signs, and the signatures of the previous one stay valid.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct SigningKey {
     secret: [u8; 32],
 }
 
-/// The form that a key is kept in: the secret is base64url.
+/// The stored form of a key: the secret is base64url.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {
@@ -28,34 +28,34 @@ struct Wire {
 }
 
 impl SigningKey {
-    /// The key of that number.
+    /// Creates the key with this number.
     pub const fn new(number: u32, secret: [u8; 32]) -> Self {
         Self { number, secret }
     }
 
-    /// Its number.
+    /// Returns the number of the key.
     pub const fn number(&self) -> u32 {
         self.number
     }
 
-    /// Signs `message`: `<number of the key>.<base64url>`.
+    /// Signs `message`. The form of a signature is `<number of the key>.<base64url>`.
     pub fn sign(&self, message: &[u8]) -> String {
         format!("{}.{}", self.number, Base64UrlUnpadded::encode_string(&self.tag(message)))
     }
 
-    /// Whether `signature` is this key's for `message`. Takes as long for a wrong one as for the right one.
-    pub fn signed(&self, message: &[u8], signature: &str) -> bool {
+    /// Whether `signature` is this key's signature of `message`. Compares in constant time.
+    pub fn verify(&self, message: &[u8], signature: &str) -> bool {
         let Some((number, tag)) = signature.split_once('.') else { return false };
         let Ok(tag) = Base64UrlUnpadded::decode_vec(tag) else { return false };
         number == self.number.to_string() && self.mac(message).is_some_and(|mac| mac.verify_slice(&tag).is_ok())
     }
 
-    /// What only a holder of the key can work out of `message`.
+    /// Returns the tag of `message`, which cannot be computed without the key.
     pub fn tag(&self, message: &[u8]) -> [u8; 32] {
         self.mac(message).map(|mac| mac.finalize().into_bytes().into()).unwrap_or_default()
     }
 
-    /// `None` for no key that there can be: HMAC takes one of any length.
+    /// Never returns `None`: HMAC accepts a key of any length.
     fn mac(&self, message: &[u8]) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).ok()?;
         mac.update(message);

@@ -5,45 +5,45 @@ use std::fmt;
 use chrono::{DateTime, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
-/// A point in time, in milliseconds since 1970-01-01 UTC. Outside of Rust it is RFC 3339 in UTC with
-/// milliseconds: `2026-11-20T05:00:00.000Z`, the form that JavaScript's `toISOString` writes.
+/// A point in time, in milliseconds since 1970-01-01 UTC. Outside of Rust it is RFC 3339 in UTC with milliseconds:
+/// `2026-11-20T05:00:00.000Z`, the form that JavaScript's `toISOString` writes.
 ///
-/// It is in a year of four digits, so that whatever is written is read again: what would be before or behind is the first or
-/// the last of them.
+/// The year always has four digits, so that every written timestamp can be read again: a time outside of that range
+/// becomes [`MIN`](Self::MIN) or [`MAX`](Self::MAX).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The first one that four digits of a year can write: the beginning of 0000.
-    pub const FIRST: Self = Self(-62_167_219_200_000);
+    /// The earliest time with a year of four digits: the beginning of 0000.
+    pub const MIN: Self = Self(-62_167_219_200_000);
 
-    /// The last one that four digits of a year can write: the end of 9999.
-    pub const LAST: Self = Self(253_402_300_799_999);
+    /// The latest time with a year of four digits: the end of 9999.
+    pub const MAX: Self = Self(253_402_300_799_999);
 
-    /// A point in time by its milliseconds.
+    /// Creates a point in time from its milliseconds.
     pub const fn from_millis(millis: i64) -> Self {
-        if millis < Self::FIRST.0 {
-            Self::FIRST
-        } else if millis > Self::LAST.0 {
-            Self::LAST
+        if millis < Self::MIN.0 {
+            Self::MIN
+        } else if millis > Self::MAX.0 {
+            Self::MAX
         } else {
             Self(millis)
         }
     }
 
-    /// Milliseconds since 1970-01-01 UTC.
+    /// Returns the milliseconds since 1970-01-01 UTC.
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// The point `millis` later.
+    /// Returns the point in time `millis` later.
     #[must_use]
     pub const fn plus_millis(self, millis: i64) -> Self {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    /// As `YYYYMMDD-HHMMSS`, in UTC.
+    /// Formats the time as `YYYYMMDD-HHMMSS`, in UTC.
     pub fn compact(self) -> String {
         let text = self.to_string();
         let (date, time) = text.split_once('T').unwrap_or((&text, ""));
@@ -51,7 +51,7 @@ impl Timestamp {
         format!("{}-{}", digits(date, 8), digits(time, 6))
     }
 
-    /// How long after `earlier` this is, in milliseconds; negative where it is before.
+    /// Returns the milliseconds from `earlier` to this time; negative if this time is before `earlier`.
     pub const fn millis_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }

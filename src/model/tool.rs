@@ -1,12 +1,12 @@
-//! Tools for language models, and what they answer, in the form of the Model Context Protocol.
+//! Tools for language models, and their results, in the form of the Model Context Protocol.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Timestamp;
-use super::escape::escaped;
+use super::escape::escape;
 
-/// What `tools/list` answers.
+/// The result of `tools/list`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tools {
@@ -14,56 +14,56 @@ pub struct Tools {
     pub tools: Vec<ToolDefinition>,
 }
 
-/// A tool, as a language model is told of it.
+/// The definition of a tool, as a language model receives it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolDefinition {
-    /// What it is called by: 1–64 of the characters `A–Z a–z 0–9 _ -`.
+    /// The name by which it is called: 1–64 characters of `A–Z a–z 0–9 _ -`.
     pub name: String,
-    /// What it is called for people.
+    /// The title for people.
     pub title: String,
-    /// What it does, what it does not, and what to do with its answer.
+    /// What it does, what it does not do, and how to use its result.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub input_schema: Map<String, Value>,
-    /// The JSON Schema of the `structuredContent` that it answers.
+    /// The JSON Schema of the `structuredContent` that it returns.
     pub output_schema: Map<String, Value>,
-    /// What calling it means.
+    /// The effects of a call.
     pub annotations: ToolAnnotations,
 }
 
-/// What calling a tool means, for who decides whether a model may.
-#[allow(clippy::struct_excessive_bools)] // The form of the protocol.
+/// The effects of calling a tool, for clients that decide whether a model may call it.
+#[allow(clippy::struct_excessive_bools)] // The format of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolAnnotations {
-    /// Whether it changes nothing.
+    /// Whether a call changes nothing.
     pub read_only_hint: bool,
-    /// Whether it can take away what somebody may still want.
+    /// Whether a call can delete data.
     pub destructive_hint: bool,
-    /// Whether calling it again with the same arguments changes nothing more.
+    /// Whether a repeated call with the same arguments changes nothing more.
     pub idempotent_hint: bool,
-    /// Whether it reaches beyond the workspaces: none does.
+    /// Whether a call has effects outside of the workspaces. It is `false` for all tools.
     pub open_world_hint: bool,
 }
 
-/// What a tool came to.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     /// A short text for the model.
     pub content: Vec<ToolText>,
-    /// The same as data, by the tool's output schema; absent where it failed.
+    /// The same result as data, in the form of the tool's output schema; absent if the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub structured_content: Option<Value>,
-    /// Whether it failed.
+    /// Whether the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Of a failure: the error, as `sandbox-snapshotter/error`.
+    /// If the call failed, the error under the key `sandbox-snapshotter/error`.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
 }
@@ -87,14 +87,14 @@ pub enum TextType {
     Text,
 }
 
-/// What `tools/grant` answers.
+/// The result of `tools/grant`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolGrant"))]
-pub struct Grant {
-    /// A bearer token for `/mcp`, which gives these tools and nothing else.
+pub struct ToolGrant {
+    /// A bearer token for `/mcp`, which gives access to these tools only.
     pub token: String,
-    /// Until when.
+    /// When the token expires.
     pub expires_at: Timestamp,
 }
 
@@ -102,8 +102,8 @@ pub struct Grant {
 pub const ERROR_META: &str = "sandbox-snapshotter/error";
 
 impl ToolText {
-    /// A text, in which no character hides, and none changes the order of others.
+    /// Creates a text in which hidden characters, and characters that change the order of others, are escaped.
     pub fn new(text: &str) -> Self {
-        Self { r#type: TextType::Text, text: escaped(text).into_owned() }
+        Self { r#type: TextType::Text, text: escape(text).into_owned() }
     }
 }

@@ -1,26 +1,28 @@
-//! The bucket that the SDK keeps backups in.
+//! The R2 bucket in which the SDK stores backups.
 
 use std::future::Future;
 
-use crate::model::{Archive, BackupId, BackupMetadata, Failure, Listing};
+use crate::model::{ArchiveInfo, BackupId, BackupMetadata, BackupObjectPage, Failure};
 
-/// The bucket that the SDK keeps backups in.
+/// The R2 bucket in which the SDK stores backups.
 pub trait BackupStore {
-    /// What the SDK recorded about a backup; `None` only when it is definitely not there.
-    fn metadata(&self, id: &BackupId) -> impl Future<Output = Result<Option<BackupMetadata>, Failure>>;
+    /// Returns the metadata that the SDK stored with a backup; `None` only when R2 confirms that it does not exist.
+    fn get_metadata(&self, id: &BackupId) -> impl Future<Output = Result<Option<BackupMetadata>, Failure>>;
 
-    /// What R2 says of a backup's archive; `None` only when it is definitely not there.
-    fn archive(&self, id: &BackupId) -> impl Future<Output = Result<Option<Archive>, Failure>>;
+    /// Returns what R2 reports about a backup's archive; `None` only when R2 confirms that it does not exist.
+    fn head_archive(&self, id: &BackupId) -> impl Future<Output = Result<Option<ArchiveInfo>, Failure>>;
 
-    /// The first `length` bytes of a backup's archive, or as many as it has; `None` only when it is definitely not there.
-    fn archive_head(&self, id: &BackupId, length: u32) -> impl Future<Output = Result<Option<Vec<u8>>, Failure>>;
+    /// Returns the first `length` bytes of a backup's archive, or all of it if it is shorter; `None` only when R2
+    /// confirms that it does not exist.
+    fn read_archive_prefix(&self, id: &BackupId, length: u32)
+    -> impl Future<Output = Result<Option<Vec<u8>>, Failure>>;
 
-    /// The keys of a backup's objects: of its archive, and of its metadata.
-    fn objects(&self, id: &BackupId) -> Vec<String>;
+    /// Returns the keys of a backup's two objects: the archive and the metadata.
+    fn object_keys(&self, id: &BackupId) -> Vec<String>;
 
-    /// A page of the objects of backups, from a cursor of the page before on.
-    fn list(&self, cursor: Option<&str>) -> impl Future<Output = Result<Listing, Failure>>;
+    /// Returns a page of backup objects, starting at `cursor`, which the previous page returned.
+    fn list(&self, cursor: Option<&str>) -> impl Future<Output = Result<BackupObjectPage, Failure>>;
 
-    /// Deletes both objects of a backup. One that isn't there is fine.
+    /// Deletes both objects of a backup. Succeeds when they do not exist.
     fn delete(&self, id: &BackupId) -> impl Future<Output = Result<(), Failure>>;
 }

@@ -1,12 +1,12 @@
-//! What the service needs of the world.
+//! The ports: the traits through which the service reaches everything outside of it.
 //!
 //! - [`sandboxes`]: the sandboxes of an application
-//! - [`backups`]: the bucket that the SDK keeps backups in
-//! - [`storage`]: what the objects of this Worker keep, and their alarms
-//! - [`objects`]: what they ask of each other
+//! - [`backups`]: the bucket in which the SDK stores backups
+//! - [`storage`]: the durable storage of this Worker's objects, and their alarms
+//! - [`objects`]: the calls between this Worker's objects
 //!
-//! Each trait has one implementation over Cloudflare (`cloudflare`) and one in memory (`tests/service/support`).
-//! None of the futures need to be `Send`: a Worker is one thread.
+//! Each trait has one implementation on Cloudflare (`cloudflare`) and one in memory (`tests/service/support`). The
+//! futures do not need to be `Send`, because a Worker has one thread.
 
 mod backups;
 mod objects;
@@ -20,75 +20,79 @@ use futures_util::future::LocalBoxFuture;
 
 use crate::model::{Result, Timestamp};
 
-pub use crate::model::record::Loan;
+pub use crate::model::record::RestoreSource;
 pub use backups::BackupStore;
-pub use objects::{Names, Workspaces};
-pub use sandboxes::{Sandboxes, Visit, VisitOf};
-pub use storage::{Home, Index, Ledger};
+pub use objects::{NamedWorkspaceClient, SandboxLedgerClient};
+pub use sandboxes::{SandboxSession, SandboxSessionOf, Sandboxes};
+pub use storage::{DirectoryStore, Ledger, WorkspaceStore};
 
-/// All that the service needs, in one place.
+/// All ports of the service.
 pub trait Ports: 'static {
     /// The sandboxes.
     type Sandboxes: Sandboxes;
-    /// The bucket that backups are in.
+    /// The bucket that contains the backups.
     type Backups: BackupStore;
     /// The ledger of the workspace.
     type Ledger: Ledger;
-    /// The other workspaces.
-    type Workspaces: Workspaces;
-    /// What is kept of a named workspace.
-    type Home: Home;
-    /// The other named workspaces.
-    type Names: Names;
+    /// The client for the ledgers of other sandboxes.
+    type SandboxLedgerClient: SandboxLedgerClient;
+    /// The storage of a named workspace.
+    type WorkspaceStore: WorkspaceStore;
+    /// The client for other named workspaces.
+    type NamedWorkspaceClient: NamedWorkspaceClient;
     /// The clock.
     type Clock: Clock;
-    /// The randomness.
+    /// The source of randomness.
     type Entropy: Entropy;
-    /// Where work goes on after the answer was given.
+    /// Runs work that continues after the response.
     type Background: Background;
 
-    /// The sandboxes, or [`Code::SandboxBindingMissing`](crate::model::Code::SandboxBindingMissing).
+    /// Returns the sandboxes, or [`Code::SandboxBindingMissing`](crate::model::Code::SandboxBindingMissing).
     fn sandboxes(&self) -> Result<&Self::Sandboxes>;
-    /// The bucket that backups are in, or [`Code::R2BindingMissing`](crate::model::Code::R2BindingMissing).
+    /// Returns the bucket that contains the backups, or
+    /// [`Code::R2BindingMissing`](crate::model::Code::R2BindingMissing).
     fn backups(&self) -> Result<&Self::Backups>;
-    /// The ledger of the workspace, or [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
+    /// Returns the ledger of the workspace, or [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
     fn ledger(&self) -> Result<&Self::Ledger>;
-    /// The other workspaces, or [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
-    fn workspaces(&self) -> Result<&Self::Workspaces>;
-    /// What is kept of a named workspace, in whose object this is.
-    fn home(&self) -> Result<&Self::Home>;
-    /// The other named workspaces, or [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
-    fn names(&self) -> Result<&Self::Names>;
-    /// The clock.
+    /// Returns the client for the ledgers of other sandboxes, or
+    /// [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
+    fn sandbox_ledgers(&self) -> Result<&Self::SandboxLedgerClient>;
+    /// Returns the storage of the named workspace whose object this is.
+    fn workspace_store(&self) -> Result<&Self::WorkspaceStore>;
+    /// Returns the client for other named workspaces, or
+    /// [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
+    fn named_workspaces(&self) -> Result<&Self::NamedWorkspaceClient>;
+    /// Returns the clock.
     fn clock(&self) -> &Self::Clock;
-    /// The randomness.
+    /// Returns the source of randomness.
     fn entropy(&self) -> &Self::Entropy;
-    /// Where work goes on after the answer was given.
+    /// Returns the runner for work that continues after the response.
     fn background(&self) -> &Self::Background;
 }
 
-/// The time.
+/// The clock.
 pub trait Clock {
-    /// Now. In a Worker it stands still between two answers of the world.
+    /// Returns the current time. In a Worker it advances only with I/O.
     fn now(&self) -> Timestamp;
 
-    /// Waits.
+    /// Waits for `duration`.
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()>;
 
-    /// Waits until a time limit has passed, beside what the limit is for.
+    /// Waits until a time limit has passed, while the call that it limits runs. Separate from [`sleep`](Self::sleep) so
+    /// that tests can control it.
     fn deadline(&self, limit: Duration) -> impl Future<Output = ()> {
         self.sleep(limit)
     }
 }
 
-/// Unpredictable random bytes.
+/// A source of unpredictable random bytes.
 pub trait Entropy {
-    /// 32 of them, or the platform's failure to give any.
-    fn bytes(&self) -> Result<[u8; 32]>;
+    /// Returns 32 random bytes, or the platform's failure.
+    fn random_bytes(&self) -> Result<[u8; 32]>;
 }
 
-/// Where work goes on after the caller has been answered.
+/// Runs work that continues after the response to the caller.
 pub trait Background {
-    /// Runs `work` to its end.
+    /// Runs `work` to completion.
     fn run(&self, work: LocalBoxFuture<'static, ()>);
 }

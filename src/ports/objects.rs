@@ -1,50 +1,53 @@
-//! What the objects of this Worker ask of each other.
+//! The calls between the Durable Objects of this Worker.
 
 use std::future::Future;
 
 use serde_json::Value;
 
-use crate::model::answer::Description;
-use crate::model::named::answer::Entry;
+use crate::model::answer::WorkspaceLineage;
+use crate::model::named::answer::WorkspaceEntry;
+use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{
-    Condition, HaltRequest, Halted, LastSnapshot, ReserveRequest, ResumeRequest, Resumed, Retired,
+    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, LastSnapshot, ReserveRequest, SandboxStopped,
+    StopSandboxRequest,
 };
-use crate::model::named::record::Origin;
-use crate::model::named::standing::Standing;
+use crate::model::named::record::SnapshotKey;
 use crate::model::named::{Address, Tenant};
-use crate::model::record::{Loan, Parent};
-use crate::model::request::{CreateRequest, NamesRequest};
-use crate::model::{BackupId, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, Taken};
+use crate::model::record::{ParentLink, RestoreSource};
+use crate::model::request::{CreateRequest, ListWorkspacesRequest};
+use crate::model::{
+    BackupId, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+};
 
-/// The workspaces of other sandboxes.
-pub trait Workspaces {
-    /// Tells the workspace of a minted id where its sandbox comes from, what it stands for, and the marker that its container is
-    /// going to carry; `false` when the id is already taken.
+/// The client for the ledgers of other sandboxes.
+pub trait SandboxLedgerClient {
+    /// Claims the minted id `id`: stores where its sandbox comes from, the named workspace that it belongs to, and the
+    /// marker that its container will carry. Returns `false` when the id is already taken.
     fn claim(
         &self,
         id: &SandboxId,
         root_id: &SandboxId,
-        parent: Option<&Parent>,
-        standing: Option<&Standing>,
+        parent: Option<&ParentLink>,
+        binding: Option<&WorkspaceBinding>,
         marker: Option<&str>,
     ) -> impl Future<Output = Result<bool, Failure>>;
 
-    /// Tells the workspace of `id` that `holder` does not need a snapshot of it any more.
+    /// Releases a snapshot of `id`: the sandbox `dependent` no longer depends on it.
     fn release(
         &self,
         id: &SandboxId,
         snapshot_id: &SnapshotId,
-        holder: &SandboxId,
+        dependent: &SandboxId,
     ) -> impl Future<Output = Result<(), Failure>>;
 
-    /// The first sandbox of the lineage of `id`.
-    fn root(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxId, Failure>>;
+    /// Returns the first sandbox of the lineage of `id`.
+    fn root_id(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxId, Failure>>;
 
-    /// What the workspace of `id` knows of its lineage.
-    fn describe(&self, id: &SandboxId) -> impl Future<Output = Result<Description, Failure>>;
+    /// Returns the part of the lineage that the ledger of `id` contains.
+    fn describe(&self, id: &SandboxId) -> impl Future<Output = Result<WorkspaceLineage, Failure>>;
 
-    /// Has the workspace of `id` delete those backups with its mark that it does not own; answers how many. With
-    /// `dry_run` they are only counted.
+    /// Deletes those of `backups` that carry the mark of `id` and that its ledger does not own. Returns how many. With
+    /// `dry_run` it only counts them.
     fn sweep(
         &self,
         id: &SandboxId,
@@ -52,54 +55,69 @@ pub trait Workspaces {
         dry_run: bool,
     ) -> impl Future<Output = Result<usize, Failure>>;
 
-    /// What is in R2 of a snapshot of `id` that `holder` was made from, which counts as a use of it.
-    fn lend(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> impl Future<Output = Result<Loan>>;
+    /// Returns the backup of a snapshot of `id`, from which the sandbox `dependent` was made. This counts as a use of
+    /// the snapshot.
+    fn get_for_restore(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        dependent: &SandboxId,
+    ) -> impl Future<Output = Result<RestoreSource>>;
 
-    /// The snapshot that is meant, if it is there to be used, and not another tenant's.
-    fn find(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<LastSnapshot>>;
+    /// Returns the selected snapshot if it exists, can be used, and does not belong to another tenant.
+    fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<LastSnapshot>>;
 
-    /// The newest snapshot that the sandbox `id` could be started from.
-    fn newest(&self, id: &SandboxId) -> impl Future<Output = Result<Option<LastSnapshot>>>;
+    /// Returns the newest snapshot from which the sandbox `id` can be started.
+    fn newest_snapshot(&self, id: &SandboxId) -> impl Future<Output = Result<Option<LastSnapshot>>>;
 
-    /// Has a snapshot taken.
-    fn capture(&self, request: &SnapshotRequest) -> impl Future<Output = Result<Taken>>;
+    /// Takes a snapshot.
+    fn take_snapshot(&self, request: &SnapshotRequest) -> impl Future<Output = Result<TakenSnapshot>>;
 
-    /// Gives the workspace of `id` another policy.
+    /// Sets the retention policy of `id`.
     fn set_policy(&self, id: &SandboxId, policy: &Policy) -> impl Future<Output = Result<()>>;
 
-    /// Records that a sandbox will be made from a snapshot of `id` and depends on it from now on. Returns `false` when the id of
-    /// the new sandbox is already taken. A repeated call with the same id returns the same result.
+    /// Records that a sandbox will be made from a snapshot of `id` and depends on it from now on. Returns `false` when
+    /// the id of the new sandbox is already taken. A repeated call with the same id returns the same result.
     fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> impl Future<Output = Result<bool>>;
 
-    /// What has become of the sandbox `id`, which stands for a name. Nothing is started, unless its container ended unnoticed.
-    fn look(&self, id: &SandboxId) -> impl Future<Output = Result<Condition>>;
+    /// Returns the condition of the sandbox `id`, which belongs to a named workspace. Starts no container, unless the
+    /// container ended after its status was read.
+    fn probe_condition(&self, id: &SandboxId) -> impl Future<Output = Result<Condition>>;
 
-    /// Whether anything has changed in the files of the sandbox `id` since this was asked last.
-    fn stirred(&self, id: &SandboxId) -> impl Future<Output = Result<bool>>;
+    /// Returns whether files of the sandbox `id` have changed since the previous call.
+    fn changed_since_watch(&self, id: &SandboxId) -> impl Future<Output = Result<bool>>;
 
-    /// Gives the sandbox `id` its files, where they are not in place.
-    fn resume(&self, id: &SandboxId, request: &ResumeRequest) -> impl Future<Output = Result<Resumed>>;
+    /// Starts the sandbox `id` and restores its files, unless they are already in place.
+    fn ensure_running(
+        &self,
+        id: &SandboxId,
+        request: &EnsureRunningRequest,
+    ) -> impl Future<Output = Result<EnsuredRunning>>;
 
-    /// Ends the sandbox `id`.
-    fn halt(&self, id: &SandboxId, request: &HaltRequest) -> impl Future<Output = Result<Halted>>;
+    /// Ends the container of the sandbox `id`.
+    fn stop_sandbox(
+        &self,
+        id: &SandboxId,
+        request: &StopSandboxRequest,
+    ) -> impl Future<Output = Result<SandboxStopped>>;
 
-    /// Ends the sandbox `id`, which its workspace does not use any more, and deletes its snapshots once no other sandbox depends
-    /// on them. A sandbox that does not belong to `address` is left unchanged.
-    fn retire(&self, id: &SandboxId, address: &Address) -> impl Future<Output = Result<Retired>>;
+    /// Ends the sandbox `id`, which its workspace does not use any more, and deletes its snapshots once no other
+    /// sandbox depends on them. A sandbox that does not belong to `address` is left unchanged.
+    fn decommission(&self, id: &SandboxId, address: &Address) -> impl Future<Output = Result<Decommissioned>>;
 }
 
-/// The other named workspaces of this Worker, and the Directory that lists them.
-pub trait Names {
-    /// Tells the tenant's Directory what has become of a workspace.
-    fn note(&self, tenant: &Tenant, entry: &Entry) -> impl Future<Output = Result<(), Failure>>;
+/// The client for the other named workspaces of this Worker, and for the Directory that lists them.
+pub trait NamedWorkspaceClient {
+    /// Updates a workspace's entry in the tenant's Directory.
+    fn update_directory(&self, tenant: &Tenant, entry: &WorkspaceEntry) -> impl Future<Output = Result<(), Failure>>;
 
-    /// A page of what the Directory knows, as JSON: [`Entries`](crate::model::named::answer::Entries).
-    fn list(&self, request: &NamesRequest) -> impl Future<Output = Result<Value>>;
+    /// Returns a page of the Directory as JSON: [`WorkspacePage`](crate::model::named::answer::WorkspacePage).
+    fn list_workspaces(&self, request: &ListWorkspacesRequest) -> impl Future<Output = Result<Value>>;
 
-    /// The snapshot with which another workspace begins where this one is now; it is taken, where the workspace is active.
-    /// With a key the same call gets the same answer.
-    fn source(&self, address: &Address, key: Option<&str>) -> impl Future<Output = Result<Origin>>;
+    /// Returns the snapshot from which a fork of the workspace `address` starts. Takes it first when that workspace is
+    /// active. Calls with the same key return the same snapshot.
+    fn fork_source(&self, address: &Address, key: Option<&str>) -> impl Future<Output = Result<SnapshotKey>>;
 
-    /// Makes another workspace; answers JSON: [`Started`](crate::model::named::answer::Started).
-    fn create(&self, request: &CreateRequest) -> impl Future<Output = Result<Value>>;
+    /// Creates another workspace. Returns JSON: [`StartedWorkspace`](crate::model::named::answer::StartedWorkspace).
+    fn create_workspace(&self, request: &CreateRequest) -> impl Future<Output = Result<Value>>;
 }

@@ -4,167 +4,183 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use super::Ports;
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
-use crate::model::named::Stamp;
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
+use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::settings::Hook;
-use crate::model::named::standing::{Begun, Survey};
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, Directory, Failure, Probe, Result, SandboxId, SandboxState, Stamping,
+    Arrival, BackupHandle, BackupOptions, Directory, Failure, MarkerUpdate, Probe, Result, SandboxId, SandboxStatus,
 };
 
-/// A visit to a sandbox of the ports `P`.
-pub type VisitOf<'a, P> = <<P as Ports>::Sandboxes as Sandboxes>::Visit<'a>;
+/// A session with a sandbox of the ports `P`.
+pub type SandboxSessionOf<'a, P> = <<P as Ports>::Sandboxes as Sandboxes>::SandboxSession<'a>;
 
-/// Calls on one sandbox that the platform counts as one request. When it breaks off, so do all further calls of it.
-pub trait Visit {
-    /// Tells the sandbox its name, as `getSandbox` would: the first name stays. What is called after it arrives after it.
-    fn name(&self) -> impl Future<Output = Result<(), Failure>>;
+/// Calls on one sandbox that the platform counts as one request. When one call loses its connection, all later calls
+/// fail too.
+pub trait SandboxSession {
+    /// Sets the name of the sandbox as `getSandbox` does: the first name stays. Later calls of the session arrive after
+    /// it.
+    fn set_name(&self) -> impl Future<Output = Result<(), Failure>>;
 
     /// As [`Sandboxes::probe`].
     fn probe(&self, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>>;
 
-    /// Makes a directory, and those above it, in the container, which is started where it isn't running. Opens no session.
+    /// Creates a directory and its parents in the container. Starts the container if it is not running. Opens no shell
+    /// session.
     fn make_directory(&self, dir: &Directory) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Stores a backup in R2, of about so many bytes, as far as that can be told: it may take the longer for that. **A sandbox
-    /// that isn't running is started, and an empty backup stored.**
+    /// Stores a backup in R2. `bytes` is its expected size, if known; a larger backup gets a longer time limit. **On a
+    /// sandbox that is not running, this starts a container and stores an empty backup.**
     fn create_backup(
         &self,
         options: &BackupOptions,
         bytes: Option<u64>,
     ) -> impl Future<Output = Result<BackupHandle, Failure>>;
 
-    /// As [`Sandboxes::stamp`], of a container of any age.
-    fn stamp(&self, from: Option<&Stamp>, to: &Stamp) -> impl Future<Output = Result<Stamping, Failure>>;
+    /// As [`Sandboxes::update_marker`], for a container of any age.
+    fn update_marker(
+        &self,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+    ) -> impl Future<Output = Result<MarkerUpdate, Failure>>;
 
-    /// Applies a backup of so many bytes to the sandbox, which is started.
+    /// Applies a backup of `bytes` bytes to the sandbox. Starts the container if it is not running.
     fn restore_backup(&self, backup: &BackupHandle, bytes: u64) -> impl Future<Output = Result<(), Failure>>;
 
-    /// As [`Sandboxes::arrive`].
-    fn arrive(
+    /// As [`Sandboxes::complete_restore`].
+    fn complete_restore(
         &self,
         backup: &BackupHandle,
-        from: &Stamp,
-        to: &Stamp,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
         may_be_empty: bool,
     ) -> impl Future<Output = Result<Arrival, Failure>>;
 }
 
-/// The sandboxes of an application, by id. Every call takes a fresh stub, and is a request of its own.
+/// The sandboxes of an application, by id. Every call uses a new stub and is a request of its own.
 pub trait Sandboxes {
-    /// See [`Self::visit`].
-    type Visit<'a>: Visit
+    /// See [`Self::open_session`].
+    type SandboxSession<'a>: SandboxSession
     where
         Self: 'a;
 
-    /// Begins a visit to a sandbox. Nothing is asked yet.
-    fn visit<'a>(&'a self, id: &'a SandboxId) -> Self::Visit<'a>;
+    /// Opens a session with a sandbox. Makes no call yet.
+    fn open_session<'a>(&'a self, id: &'a SandboxId) -> Self::SandboxSession<'a>;
 
-    /// The state of the sandbox's container. Starts nothing.
-    fn state(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxState, Failure>>;
+    /// Returns the status of the sandbox's container. Starts no container.
+    fn status(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxStatus, Failure>>;
 
-    /// Tells a sandbox its name, as `getSandbox` would: the first name stays; and how long its container may be idle before it
-    /// goes to sleep, in seconds; `None` is for ever. Starts nothing.
+    /// Sets the name of the sandbox as `getSandbox` does: the first name stays. Also sets the idle timeout of its
+    /// container, in seconds; `None` disables the timeout. Starts no container.
     fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Looks inside of the container, which is started where it isn't running.
+    /// Probes the container with a command. Starts it if it is not running.
     fn probe(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>>;
 
-    /// Leaves, or takes away, the note that this container took the place of another one unasked.
-    fn note_took_place(&self, id: &SandboxId, note: bool) -> impl Future<Output = Result<(), Failure>>;
+    /// Creates or removes the note in the container that it replaced another container without a request to do so.
+    fn set_replaced_note(&self, id: &SandboxId, note: bool) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Ends the container and everything in it. A sandbox without one is left as it is.
+    /// Destroys the container and everything in it. Does nothing when there is no container.
     fn destroy(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Says how long the container may be idle before it goes to sleep, in seconds; `None` is for ever. Starts nothing.
-    fn keep_awake(&self, id: &SandboxId, seconds: Option<u64>) -> impl Future<Output = Result<(), Failure>>;
+    /// Sets the idle timeout of the container, in seconds; `None` disables the timeout. Starts no container.
+    fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Sets environment variables of everything that runs in the container from now on, or takes them away. Where the sandbox
-    /// remembers a session, the SDK does it there, and starts the container for that.
+    /// Sets environment variables for everything that starts in the container from now on; `None` removes a variable.
+    /// If the sandbox has stored a shell session, the SDK sets them there, and starts the container to do so.
     fn set_env(
         &self,
         id: &SandboxId,
         env: &BTreeMap<String, Option<String>>,
     ) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Puts a stamp on the container that carries the stamp `from`, or none; where an age is given, in milliseconds, on one that is
-    /// at least so old, and carries no note that it took the place of another one. Nothing is done in another one: it is not the
-    /// container that is meant. One that isn't running is started.
-    fn stamp(
+    /// Replaces the marker of the container: `from`, or no marker, becomes `to`. With `older_than_millis`, the
+    /// container must also be at least that old, in milliseconds, and must not carry the note that it replaced another
+    /// container. A container that does not match is left unchanged, because it is not the expected one. Starts the
+    /// container if it is not running.
+    fn update_marker(
         &self,
         id: &SandboxId,
-        from: Option<&Stamp>,
-        to: &Stamp,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
         older_than_millis: Option<i64>,
-    ) -> impl Future<Output = Result<Stamping, Failure>>;
+    ) -> impl Future<Output = Result<MarkerUpdate, Failure>>;
 
-    /// Puts a stamp on the container that is going to be filled, and answers what is in it: as [`survey`](Self::survey) and
-    /// [`hashes`](Self::hashes) do. `None`, and nothing is done, where it does not carry the stamp `from`. One that isn't running
-    /// is started. No session is opened.
-    fn begin(
+    /// Replaces the marker of a container before a restore, and returns what is in the container, as
+    /// [`list_directory`](Self::list_directory) and [`hash_files`](Self::hash_files) do. Returns `None` and changes
+    /// nothing when the container does not carry the marker `from`. Starts the container if it is not running. Opens no
+    /// shell session.
+    fn begin_restore(
         &self,
         id: &SandboxId,
-        from: Option<&Stamp>,
-        to: &Stamp,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
         dir: &Directory,
         files: &[String],
-    ) -> impl Future<Output = Result<Option<Begun>, Failure>>;
+    ) -> impl Future<Output = Result<Option<RestoreBegun>, Failure>>;
 
-    /// Makes sure that a backup has arrived in the container with the stamp `from`, and that every process works in its files; then
-    /// puts the stamp `to` on it. It is fine where that is there already. The cost does not grow with the number of files.
-    fn arrive(
+    /// Verifies that a backup has arrived in the container with the marker `from` and that every process uses the
+    /// restored files; then sets the marker `to`. Succeeds when the container already carries `to`. The cost does not
+    /// depend on the number of files.
+    fn complete_restore(
         &self,
         id: &SandboxId,
         backup: &BackupHandle,
-        from: &Stamp,
-        to: &Stamp,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
         may_be_empty: bool,
     ) -> impl Future<Output = Result<Arrival, Failure>>;
 
-    /// What is in the container: its image, and the names, sizes and times of the files in the directory. A container that isn't
-    /// running is started, and a directory that isn't there is made.
-    fn survey(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Survey, Failure>>;
+    /// Returns the container's image and a hash of the names, sizes and times of the files in the directory. Starts the
+    /// container if it is not running, and creates the directory if it does not exist.
+    fn list_directory(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+    ) -> impl Future<Output = Result<DirectoryListing, Failure>>;
 
-    /// SHA-256 of files, in hexadecimal, by their paths as given: absolute, or in the directory. Empty where there is none.
-    fn hashes(
+    /// Returns the SHA-256 of each file, in hexadecimal, by its path as given: absolute, or relative to the directory.
+    /// The hash of a file that does not exist is empty.
+    fn hash_files(
         &self,
         id: &SandboxId,
         dir: &Directory,
         files: &[String],
     ) -> impl Future<Output = Result<BTreeMap<String, String>, Failure>>;
 
-    /// Paths in the directory, relative to it, that git ignores and that contain a slash: the first of them, and one more than
-    /// [`MAX_NAMED`](crate::model::exclude::MAX_NAMED) at most. None where there is no git, or the directory is in no repository.
-    /// A container that isn't running is started.
-    fn ignored_below(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
+    /// Returns paths in the directory, relative to it, that git ignores and that contain a slash: at most one more than
+    /// [`MAX_QUOTED`](crate::model::exclude::MAX_QUOTED). Returns none when the image has no git, or when the directory
+    /// is in no repository. Starts the container if it is not running.
+    fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
 
-    /// Changes count from now on.
-    fn watch(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
+    /// Starts to watch for changes: changes count from now on.
+    fn watch_changes(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Whether anything in the directory was changed since this or [`watch`](Self::watch) was asked last, or since the stamp was
-    /// put on the container. What can't be told in time counts as changed.
-    fn stirred(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>>;
+    /// Returns whether anything in the directory has changed since the last call of this or of
+    /// [`watch_changes`](Self::watch_changes), or since the marker was set. A check that does not finish within its
+    /// time limit counts as a change.
+    fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>>;
 
-    /// Runs a command in the directory with variables that hold for it alone, in the container that carries the stamp; `None` when
-    /// another one runs.
+    /// Runs a command in the directory, with environment variables for this command only, in the container that carries
+    /// the marker. Returns `None` when another container is running.
     fn run_hook(
         &self,
         id: &SandboxId,
-        stamp: &Stamp,
+        marker: &ContainerMarker,
         dir: &Directory,
         name: &str,
         hook: &Hook,
         env: &BTreeMap<String, String>,
     ) -> impl Future<Output = Result<Option<HookRun>, Failure>>;
 
-    /// Makes, lists, restores or compares checkpoints of the directory, or says why that was refused. A container that isn't
-    /// running is started, and nothing is done in one that is not meant.
-    fn checkpoint(
+    /// Creates, lists, restores or compares checkpoints of the directory, or returns why the call was refused. Starts
+    /// the container if it is not running. Changes nothing in a container that does not meet `required`.
+    fn run_checkpoint(
         &self,
         id: &SandboxId,
         dir: &Directory,
-        meant: Meant,
+        required: RequiredContainer,
         call: &CheckpointCall,
-    ) -> impl Future<Output = Result<Result<CheckpointDone, CheckpointRefusal>, Failure>>;
+    ) -> impl Future<Output = Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure>>;
 }

@@ -1,103 +1,110 @@
-//! What the objects of this Worker keep, and their alarms.
+//! The durable storage of this Worker's objects, and their alarms.
 
-use crate::model::named::answer::Entry;
+use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::{Address, NamedRecord, Transition, WorkspaceName};
-use crate::model::record::{Derivation, Release, RequestRecord, SnapshotRecord, WorkspaceRecord};
-use crate::model::request::Cursor;
+use crate::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
+use crate::model::request::SnapshotCursor;
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 
 /// The durable storage of one workspace, and its alarm.
 ///
-/// It answers at once, and what is written without waiting for anything in between is kept together or not at all. So
-/// there is no call in which another one could have changed what was just read.
+/// It is synchronous. When two calls have no `await` between them, no other request can change a row between them, and
+/// their writes are committed together or not at all.
 ///
-/// Every method can fail with [`Code::LedgerUnavailable`](crate::model::Code::LedgerUnavailable), and one that reads rows
-/// with [`Code::LedgerCorrupt`](crate::model::Code::LedgerCorrupt).
+/// Every method can fail with [`Code::LedgerUnavailable`](crate::model::Code::LedgerUnavailable), and one that reads
+/// rows with [`Code::LedgerCorrupt`](crate::model::Code::LedgerCorrupt).
 pub trait Ledger {
-    /// The workspace itself; `None` before anything was kept of it.
+    /// Returns the row of the workspace; `None` before the first write.
     fn workspace(&self) -> Result<Option<WorkspaceRecord>>;
-    /// Keeps the workspace itself.
+    /// Stores the row of the workspace.
     fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()>;
 
-    /// A snapshot.
+    /// Returns a snapshot.
     fn snapshot(&self, id: &SnapshotId) -> Result<Option<SnapshotRecord>>;
-    /// The snapshot of a label. Those that are deleted have none.
-    fn labelled(&self, label: &Label) -> Result<Option<SnapshotRecord>>;
-    /// Keeps a snapshot, in the place of the one of its id. Two that are not deleted never have the same label: the
-    /// second is refused.
+    /// Returns the snapshot with a label. Deleted snapshots have no label.
+    fn snapshot_by_label(&self, label: &Label) -> Result<Option<SnapshotRecord>>;
+    /// Stores a snapshot, and replaces the row with the same id. Fails when another snapshot that is not deleted has
+    /// the same label.
     fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()>;
-    /// Removes a snapshot. One that isn't there is fine.
-    fn forget_snapshot(&self, id: &SnapshotId) -> Result<()>;
-    /// Snapshots that are not deleted, the newest first, from behind `after` on, at most `limit` of them, with labels
-    /// that begin with `prefix`.
-    fn page(&self, after: Option<&Cursor>, prefix: Option<&str>, limit: u32) -> Result<Vec<SnapshotRecord>>;
-    /// Snapshots that are being made or deleted.
-    fn unfinished(&self) -> Result<Vec<SnapshotRecord>>;
-    /// Those ready snapshots that expire until then, the first to expire first, at most `limit` of them.
-    fn expiring(&self, until: Timestamp, limit: u32) -> Result<Vec<SnapshotRecord>>;
-    /// Removes the snapshots that were deleted before then; says whether other deleted ones are left.
-    fn forget_deleted(&self, before: Timestamp) -> Result<bool>;
+    /// Deletes the row of a snapshot. Succeeds when it does not exist.
+    fn delete_snapshot(&self, id: &SnapshotId) -> Result<()>;
+    /// Returns snapshots that are not deleted, newest first: at most `limit`, those after the cursor `after`, with
+    /// labels that start with `prefix`.
+    fn snapshot_page(
+        &self,
+        after: Option<&SnapshotCursor>,
+        prefix: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<SnapshotRecord>>;
+    /// Returns the snapshots that are being created or deleted.
+    fn unfinished_snapshots(&self) -> Result<Vec<SnapshotRecord>>;
+    /// Returns the ready snapshots that expire at or before `until`, the earliest first, at most `limit` of them.
+    fn expiring_snapshots(&self, until: Timestamp, limit: u32) -> Result<Vec<SnapshotRecord>>;
+    /// Deletes the rows of snapshots that were deleted before `before`. Returns whether rows of other deleted snapshots
+    /// remain.
+    fn delete_tombstones(&self, before: Timestamp) -> Result<bool>;
 
-    /// A sandbox that was made from a snapshot of this workspace.
-    fn derivation(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>>;
-    /// Those made from these snapshots, in the order of their ids.
+    /// Returns a sandbox that was made from a snapshot of this workspace.
+    fn derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>>;
+    /// Returns the sandboxes that were made from these snapshots, in the order of their ids.
     fn derived_from(&self, ids: &[SnapshotId]) -> Result<Vec<Derivation>>;
-    /// Those that are neither made nor gone.
-    fn unsettled(&self) -> Result<Vec<Derivation>>;
-    /// All of them, in the order of their ids.
-    fn derivations(&self) -> Result<Vec<Derivation>>;
-    /// Keeps one, in the place of the one of its id.
-    fn put_derivation(&self, derivation: &Derivation) -> Result<()>;
-    /// Removes one. One that isn't there is fine.
-    fn forget_derivation(&self, sandbox_id: &SandboxId) -> Result<()>;
+    /// Returns the derived sandboxes that are being made or destroyed.
+    fn unfinished_sandboxes(&self) -> Result<Vec<Derivation>>;
+    /// Returns all derived sandboxes, in the order of their ids.
+    fn derived_sandboxes(&self) -> Result<Vec<Derivation>>;
+    /// Stores a derived sandbox, and replaces the row with the same id.
+    fn put_derived_sandbox(&self, derivation: &Derivation) -> Result<()>;
+    /// Deletes the row of a derived sandbox. Succeeds when it does not exist.
+    fn delete_derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<()>;
 
-    /// The call with an idempotency key.
-    fn request(&self, key: &str) -> Result<Option<RequestRecord>>;
-    /// Keeps a call, in the place of the one of its key.
-    fn put_request(&self, request: &RequestRecord) -> Result<()>;
-    /// Removes a call. One that isn't there is fine.
-    fn forget_request(&self, key: &str) -> Result<()>;
-    /// Calls that have no answer.
-    fn unanswered(&self) -> Result<Vec<RequestRecord>>;
-    /// Removes the calls that were asked before then and have an answer; says whether other answered ones are left.
-    fn forget_answered(&self, before: Timestamp) -> Result<bool>;
+    /// Returns the call with an idempotency key.
+    fn idempotency_record(&self, key: &str) -> Result<Option<IdempotencyRecord>>;
+    /// Stores a call, and replaces the row with the same key.
+    fn put_idempotency_record(&self, request: &IdempotencyRecord) -> Result<()>;
+    /// Deletes the row of a call. Succeeds when it does not exist.
+    fn delete_idempotency_record(&self, key: &str) -> Result<()>;
+    /// Returns the calls that have no result yet.
+    fn unanswered_calls(&self) -> Result<Vec<IdempotencyRecord>>;
+    /// Deletes the calls that began before `before` and have a result. Returns whether other calls with a result
+    /// remain.
+    fn delete_answered_calls(&self, before: Timestamp) -> Result<bool>;
 
-    /// Word for other workspaces that was not passed on yet.
+    /// Returns the releases that were not sent to other workspaces yet.
     fn releases(&self) -> Result<Vec<Release>>;
-    /// Keeps word, in the place of that about the same snapshot.
+    /// Stores a release, and replaces the row for the same snapshot.
     fn put_release(&self, release: &Release) -> Result<()>;
-    /// Removes word. What isn't there is fine.
-    fn forget_release(&self, id: &SnapshotId) -> Result<()>;
+    /// Deletes a release. Succeeds when it does not exist.
+    fn delete_release(&self, id: &SnapshotId) -> Result<()>;
 
-    /// When the workspace is called by its alarm; the time at which it went off, until it is set again.
+    /// Returns the time of the alarm. After the alarm has fired, this stays its time until it is set again.
     fn alarm(&self) -> Result<Option<Timestamp>>;
-    /// Sets the alarm, or takes it away.
+    /// Sets the alarm; `None` deletes it.
     fn set_alarm(&self, at: Option<Timestamp>) -> Result<()>;
 }
 
-/// The durable storage of one named workspace, and its alarm. As [`Ledger`], it answers at once.
-pub trait Home {
-    /// What is kept; `None` where there never was a workspace of the name.
-    fn named(&self) -> Result<Option<NamedRecord>>;
-    /// Keeps it.
-    fn put_named(&self, record: &NamedRecord) -> Result<()>;
-    /// Writes a line about a transition where operators look.
-    fn log(&self, address: &Address, transition: &Transition);
-    /// When the workspace is called by its alarm; the time at which it went off, until it is set again.
+/// The durable storage of one named workspace, and its alarm. As [`Ledger`], it is synchronous.
+pub trait WorkspaceStore {
+    /// Returns the record of the workspace; `None` when a workspace with this name never existed.
+    fn record(&self) -> Result<Option<NamedRecord>>;
+    /// Stores the record.
+    fn put_record(&self, record: &NamedRecord) -> Result<()>;
+    /// Writes a transition to the Worker's log.
+    fn log_transition(&self, address: &Address, transition: &Transition);
+    /// Returns the time of the alarm. After the alarm has fired, this stays its time until it is set again.
     fn alarm(&self) -> Result<Option<Timestamp>>;
-    /// Sets the alarm, or takes it away.
+    /// Sets the alarm; `None` deletes it.
     fn set_alarm(&self, at: Option<Timestamp>) -> Result<()>;
 }
 
-/// The durable storage of one Directory. As [`Ledger`], it answers at once.
-pub trait Index {
-    /// What is known of a workspace; also of one that is gone, for a while.
-    fn entry(&self, name: &WorkspaceName) -> Result<Option<Entry>>;
-    /// Keeps it.
-    fn put_entry(&self, entry: &Entry) -> Result<()>;
-    /// Removes those that are gone and were last heard of before then.
-    fn forget_gone(&self, before: Timestamp) -> Result<()>;
-    /// Those that are not gone, in the order of their names, from behind `after` on, at most `limit` of them, with names that
-    /// begin with `prefix`.
-    fn entries(&self, after: Option<&WorkspaceName>, prefix: Option<&str>, limit: u32) -> Result<Vec<Entry>>;
+/// The durable storage of one Directory. As [`Ledger`], it is synchronous.
+pub trait DirectoryStore {
+    /// Returns the entry of a workspace. The entry of a deleted workspace stays for a while.
+    fn entry(&self, name: &WorkspaceName) -> Result<Option<WorkspaceEntry>>;
+    /// Stores an entry.
+    fn put_entry(&self, entry: &WorkspaceEntry) -> Result<()>;
+    /// Deletes the entries of deleted workspaces that were last updated before `before`.
+    fn delete_tombstones(&self, before: Timestamp) -> Result<()>;
+    /// Returns the entries of workspaces that are not deleted, in the order of their names: at most `limit`, those
+    /// after `after`, with names that start with `prefix`.
+    fn entries(&self, after: Option<&WorkspaceName>, prefix: Option<&str>, limit: u32) -> Result<Vec<WorkspaceEntry>>;
 }

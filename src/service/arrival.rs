@@ -1,56 +1,57 @@
-//! Whether a backup has arrived in the container that it was applied to.
+//! Verifies that a backup has arrived in the container that it was applied to.
 //!
-//! The container carries a stamp from before the restore on, so that another one is never taken for it. What is checked costs the
-//! same however many files there are: in an overlay, listing a directory reads everything below it.
+//! The container carries a marker from before the restore on, so that another container is never mistaken for it. The
+//! cost of the check does not depend on the number of files, because in an overlay, listing a directory reads
+//! everything below it.
 
 use super::failures::{During, from_sandbox};
 use super::retry::retry;
-use super::stored::is_empty;
-use super::{Abort, CloudflareSandboxSnapshotter};
-use crate::model::named::Stamp;
-use crate::model::record::Stored;
-use crate::model::{Arrival, Code, Error, Place, Result, SandboxId};
-use crate::ports::{Ports, Sandboxes, Visit, VisitOf};
+use super::stored_backup::is_empty_archive;
+use super::{CancellationToken, CloudflareSandboxSnapshotter};
+use crate::model::named::ContainerMarker;
+use crate::model::record::StoredBackup;
+use crate::model::{Arrival, Code, DirectoryContent, Error, Result, SandboxId};
+use crate::ports::{Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 
-/// Makes sure that the files are there, and that every process works in them; then puts the stamp `to` in the place of `from`. The
-/// first question is part of the `visit`.
+/// Verifies that the files are in place and that every process works in them; then replaces the marker `from` by `to`.
+/// The first attempt uses `session`.
 ///
 /// # Errors
-/// [`Code::OperationInterrupted`] where another container runs, or a process goes on below the mounted files;
-/// [`Code::RestoreFailed`] where the files are not there. The container is to be ended then.
-pub(super) async fn arrived<P: Ports>(
+/// [`Code::OperationInterrupted`] if another container runs, or if a process still works below the mounted files;
+/// [`Code::RestoreFailed`] if the files are missing. The caller must then end the container.
+pub(super) async fn verify_arrival<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    visit: &VisitOf<'_, P>,
+    session: &SandboxSessionOf<'_, P>,
     id: &SandboxId,
-    stored: &Stored,
-    from: &Stamp,
-    to: &Stamp,
+    stored: &StoredBackup,
+    from: &ContainerMarker,
+    to: &ContainerMarker,
 ) -> Result<()> {
-    let mut visit = Some(visit);
-    let mut arrive = async |may_be_empty| {
-        retry(&*this.ports, &Abort::never(), async || {
+    let mut session = Some(session);
+    let mut complete = async |may_be_empty| {
+        retry(&*this.ports, &CancellationToken::never(), async || {
             let backup = &stored.backup;
-            let arrival = match visit.take() {
-                Some(visit) => visit.arrive(backup, from, to, may_be_empty).await,
-                None => this.ports.sandboxes()?.arrive(id, backup, from, to, may_be_empty).await,
+            let arrival = match session.take() {
+                Some(session) => session.complete_restore(backup, from, to, may_be_empty).await,
+                None => this.ports.sandboxes()?.complete_restore(id, backup, from, to, may_be_empty).await,
             };
             arrival.map_err(|failure| from_sandbox(failure, id, During::Restore))
         })
         .await
     };
-    let mut arrival = arrive(false).await?;
-    if arrival == Arrival::NotThere(Place::Empty) && is_empty(this, stored.backup.id()).await? {
-        arrival = arrive(true).await?;
+    let mut arrival = complete(false).await?;
+    if arrival == Arrival::FilesMissing(DirectoryContent::Empty) && is_empty_archive(this, stored.backup.id()).await? {
+        arrival = complete(true).await?;
     }
     match arrival {
-        Arrival::Done => Ok(()),
+        Arrival::Complete => Ok(()),
         Arrival::OtherContainer => Err(another_container(id)),
-        Arrival::NotThere(_) => Err(Error::new(
+        Arrival::FilesMissing(_) => Err(Error::new(
             Code::RestoreFailed,
             format!("The sandbox {:?} reported the restore as done, but the files are not there.", id.as_str()),
             "Try again. If it stays, look at the logs of the sandbox's Worker.",
         )),
-        Arrival::Below(process) => Err(Error::new(
+        Arrival::ProcessBelowMount(process) => Err(Error::new(
             Code::OperationInterrupted,
             format!(
                 "In the sandbox {:?}, the process {process} goes on in {:?} below the files that were mounted there: what it writes \
@@ -63,7 +64,7 @@ pub(super) async fn arrived<P: Ports>(
     }
 }
 
-/// The error of a step that found another container than the one that was being filled.
+/// Returns the error of a step that found another container than the one that the restore began in.
 pub(super) fn another_container(id: &SandboxId) -> Error {
     Error::new(
         Code::OperationInterrupted,

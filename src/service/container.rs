@@ -1,221 +1,236 @@
-//! Whether a container is still the one that it was.
+//! Verifies that a container is still the one that was observed before.
 //!
-//! On a stopped sandbox `createBackup` starts a new, empty container and stores an empty backup with success.
-//! A look at the state before the call is not enough: the SDK takes a container for running that ended while nobody
-//! looked, and one that runs may end right after. It has no lasting identity of a container that could be compared.
-//! But a container that took the place of another is younger than the look at the other one, and that can be measured.
+//! If the container of a sandbox has ended, `createBackup` starts a new, empty container and successfully stores an
+//! empty backup. To read the status before the call is not enough: the SDK reports a container as running that ended
+//! unobserved, and a running container may end right after. The SDK has no lasting identity of a container that could
+//! be compared. But a container that replaced another one is younger than the observation of the other one, and its age
+//! can be measured.
 //!
-//! Where that happened once, a note is left in the new container, outside of all directories that are captured, so
-//! that the next call does not take its emptiness for somebody's work.
+//! When the Worker detects a replacement, it leaves a note in the new container, outside of all directories that are
+//! captured, so that the next call does not take the empty directory for the user's work.
 
-use super::Abort;
+use super::CancellationToken;
 use super::failures::{During, from_sandbox};
 use super::planted::{Bug, planted};
 use super::retry::retry;
-use crate::model::named::Stamp;
-use crate::model::record::{Marker, Sighting};
-use crate::model::{Code, Directory, Error, Place, Probe, Result, SandboxId, SandboxState, Status, Timestamp};
-use crate::ports::{Clock, Ports, Sandboxes, Visit, VisitOf};
+use crate::model::named::ContainerMarker;
+use crate::model::record::{ContainerObservation, ExpectedMarker};
+use crate::model::{
+    Code, Directory, DirectoryContent, Error, Probe, Result, SandboxId, SandboxStatus, Status, Timestamp,
+};
+use crate::ports::{Clock, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 
-/// How often the age is measured while it is too close to tell.
-pub(super) const MEASUREMENTS: u32 = 3;
+/// The maximum number of age measurements while the result is too close to decide.
+pub(super) const MAX_AGE_MEASUREMENTS: u32 = 3;
 
-/// How much older than it is a container may seem, in milliseconds: the system counts in hundredths of a second.
-pub(super) const RESOLUTION_MILLIS: i64 = 10;
+/// How much older than its real age a container may appear, in milliseconds: the system counts in hundredths of a
+/// second.
+pub(super) const AGE_RESOLUTION_MILLIS: i64 = 10;
 
-/// How old a container is, compared to a point in time.
+/// The age of a container, compared to a point in time.
 pub(super) enum Age {
-    /// It was there before; what was seen inside of it.
+    /// The container was started before; with the result of the probe.
     Older(Probe),
-    /// It was started after.
+    /// The container was started after.
     Younger,
-    /// It was started at about that time.
+    /// The container was started at about that time.
     Unclear,
 }
 
-/// Makes sure that the sandbox is up. Starts nothing.
+/// Verifies that the sandbox is running, and returns the observation. Starts nothing.
 ///
 /// # Errors
-/// [`Code::SandboxNotRunning`], [`Code::SandboxStarting`] while it is not up yet.
-pub(super) async fn sight<P: Ports>(ports: &P, id: &SandboxId) -> Result<Sighting> {
+/// [`Code::SandboxNotRunning`]; [`Code::SandboxStarting`] while the container is starting.
+pub(super) async fn observe<P: Ports>(ports: &P, id: &SandboxId) -> Result<ContainerObservation> {
     let since = ports.clock().now();
-    Ok(Sighting::of(up(id, state(ports, id).await?)?, since))
+    Ok(ContainerObservation::new(require_running(id, status(ports, id).await?)?, since))
 }
 
-/// What makes the files of a container those that are meant.
-pub(super) enum Check {
-    /// It is the one that was seen.
-    Same(Sighting),
-    /// It was there before this, and carries no note.
-    Older(Timestamp),
-    /// It was there before this, and carries the stamp of those that were handed out: it stands for a name.
-    Stamped(Timestamp),
-    /// It carries this.
-    Carries(Marker),
+/// The condition under which the container of a sandbox is the expected one.
+pub(super) enum ContainerExpectation {
+    /// The container is the one that was observed.
+    Unchanged(ContainerObservation),
+    /// The container was started before this time, and does not carry the note of a replacement.
+    StartedBefore(Timestamp),
+    /// The container was started before this time, and carries the marker [`ContainerMarker::Ready`], because the
+    /// sandbox belongs to a named workspace.
+    ReadyBefore(Timestamp),
+    /// The container carries this marker.
+    HasMarker(ExpectedMarker),
 }
 
-/// Makes sure that the container which runs is the one that is meant, and that the directory in it can be captured. Where
-/// none is running, one is started, which is not it. The first look is part of the `visit`, if there is one.
+/// Verifies that the running container is the expected one, and that its directory can be captured. If no container
+/// runs, the probe starts one, which is not the expected one. The first probe uses `session`, if there is one.
 ///
 /// # Errors
-/// [`Code::SandboxReplaced`] when it is another one, or when that can't be told; [`Code::InvalidDirectory`] when there is no
-/// such directory.
-pub(super) async fn is_meant<P: Ports>(
+/// [`Code::SandboxReplaced`] if another container runs, or if that is not known; [`Code::InvalidDirectory`] if the
+/// directory does not exist or can't be captured.
+pub(super) async fn verify_container<P: Ports>(
     ports: &P,
-    visit: Option<&VisitOf<'_, P>>,
+    session: Option<&SandboxSessionOf<'_, P>>,
     id: &SandboxId,
     dir: &Directory,
-    check: &Check,
+    expectation: &ContainerExpectation,
 ) -> Result<()> {
-    let since = match check {
-        Check::Same(sighting) => return is_the_same(ports, id, dir, sighting).await,
-        Check::Older(since) | Check::Stamped(since) => *since,
-        Check::Carries(marker) => return carries(ports, visit, id, dir, marker).await,
+    let since = match expectation {
+        ContainerExpectation::Unchanged(observation) => return verify_unchanged(ports, id, dir, observation).await,
+        ContainerExpectation::StartedBefore(since) | ContainerExpectation::ReadyBefore(since) => *since,
+        ContainerExpectation::HasMarker(marker) => return verify_marker(ports, session, id, dir, marker).await,
     };
-    let probe = match age(ports, visit, id, dir, since).await? {
+    let probe = match compare_age(ports, session, id, dir, since).await? {
         Age::Older(probe) => probe,
-        Age::Younger => return Err(took_its_place(ports, id).await),
+        Age::Younger => return Err(flag_replaced(ports, id).await),
         Age::Unclear => return Err(replaced(id, "may have been replaced")),
     };
-    let is_handed_out = || probe.stamp.as_ref().is_some_and(Stamp::is_ready);
-    match check {
-        Check::Stamped(_) if !is_handed_out() => Err(replaced(id, "slept, and woke without the workspace's files")),
-        Check::Older(_) if probe.took_place && !planted(Bug::NoteNotRead) => Err(replaced(id, "was replaced")),
-        _ => can_be_captured(dir, probe.place),
+    let is_ready = || probe.marker.as_ref().is_some_and(ContainerMarker::is_ready);
+    match expectation {
+        ContainerExpectation::ReadyBefore(_) if !is_ready() => {
+            Err(replaced(id, "slept, and woke without the workspace's files"))
+        }
+        ContainerExpectation::StartedBefore(_) if probe.is_replacement && !planted(Bug::ReplacementFlagIgnored) => {
+            Err(replaced(id, "was replaced"))
+        }
+        _ => check_directory(dir, probe.directory_content),
     }
 }
 
-/// Makes sure that the container carries the marker, which no other one does.
-async fn carries<P: Ports>(
+/// Verifies that the container carries the marker. Every marker is unique to one container.
+async fn verify_marker<P: Ports>(
     ports: &P,
-    mut visit: Option<&VisitOf<'_, P>>,
+    mut session: Option<&SandboxSessionOf<'_, P>>,
     id: &SandboxId,
     dir: &Directory,
-    marker: &Marker,
+    marker: &ExpectedMarker,
 ) -> Result<()> {
-    let probe = retry(ports, &Abort::never(), async || {
-        let probe = match visit.take() {
-            Some(visit) => visit.probe(dir).await,
+    let probe = retry(ports, &CancellationToken::never(), async || {
+        let probe = match session.take() {
+            Some(session) => session.probe(dir).await,
             None => ports.sandboxes()?.probe(id, dir).await,
         };
-        probe.map_err(|failure| from_sandbox(failure, id, During::Look))
+        probe.map_err(|failure| from_sandbox(failure, id, During::Probe))
     })
     .await?;
-    if !marker.is_on(probe.stamp.as_ref()) {
+    if !marker.matches(probe.marker.as_ref()) {
         return Err(replaced(id, "is not the one that was captured or restored"));
     }
-    can_be_captured(dir, probe.place)
+    check_directory(dir, probe.directory_content)
 }
 
-/// Starts the sandbox where it is not running, and takes it as it is; answers the marker that its container carries as well.
-pub(super) async fn wake<P: Ports>(
+/// Starts the sandbox if it is not running, and accepts its container as it is. Returns the observation, and the marker
+/// that the container carries.
+pub(super) async fn cold_start<P: Ports>(
     ports: &P,
     id: &SandboxId,
     dir: &Directory,
-    abort: &Abort,
-) -> Result<(Sighting, Option<Stamp>)> {
+    abort: &CancellationToken,
+) -> Result<(ContainerObservation, Option<ContainerMarker>)> {
     retry(ports, abort, async || {
-        let looked = |failure| from_sandbox(failure, id, During::Look);
-        let probe = ports.sandboxes()?.probe(id, dir).await.map_err(looked)?;
-        can_be_captured(dir, probe.place)?;
-        if probe.took_place {
-            ports.sandboxes()?.note_took_place(id, false).await.map_err(looked)?;
+        let to_error = |failure| from_sandbox(failure, id, During::Probe);
+        let probe = ports.sandboxes()?.probe(id, dir).await.map_err(to_error)?;
+        check_directory(dir, probe.directory_content)?;
+        if probe.is_replacement {
+            ports.sandboxes()?.set_replaced_note(id, false).await.map_err(to_error)?;
         }
-        Ok((sight(ports, id).await?, probe.stamp))
+        Ok((observe(ports, id).await?, probe.marker))
     })
     .await
 }
 
-/// Makes sure that the sandbox did not stop meanwhile. Starts nothing.
+/// Verifies that the container has not ended. Starts nothing.
 ///
 /// # Errors
-/// [`Code::SandboxReplaced`]: what runs next has none of the files.
-pub(super) async fn is_still_up<P: Ports>(ports: &P, id: &SandboxId) -> Result<()> {
-    let is_up = state(ports, id).await?.status == Status::Healthy;
+/// [`Code::SandboxReplaced`]: the next container has none of the files.
+pub(super) async fn verify_running<P: Ports>(ports: &P, id: &SandboxId) -> Result<()> {
+    let is_up = status(ports, id).await?.status == Status::Healthy;
     if is_up { Ok(()) } else { Err(replaced(id, "stopped meanwhile")) }
 }
 
-/// Makes sure that the container seen at `sighting` is the one that runs now.
+/// Verifies that the container of `observation` is the one that runs now.
 ///
 /// # Errors
-/// [`Code::SandboxReplaced`] when it is not, or when that can't be told.
-pub(super) async fn is_the_same<P: Ports>(
+/// [`Code::SandboxReplaced`] if it is not, or if that is not known.
+pub(super) async fn verify_unchanged<P: Ports>(
     ports: &P,
     id: &SandboxId,
     dir: &Directory,
-    sighting: &Sighting,
+    observation: &ContainerObservation,
 ) -> Result<()> {
-    let now = state(ports, id).await?;
+    let now = status(ports, id).await?;
     if now.status != Status::Healthy {
         return Err(replaced(id, "stopped meanwhile"));
     }
-    #[allow(clippy::float_cmp)] // It is compared to itself, never calculated with.
-    if now.last_change == sighting.last_change {
+    #[allow(clippy::float_cmp)] // The value is only compared for identity, never calculated with.
+    if now.last_change == observation.last_change {
         return Ok(());
     }
-    match age(ports, None, id, dir, sighting.since).await? {
+    match compare_age(ports, None, id, dir, observation.observed_at).await? {
         Age::Older(_) => Ok(()),
-        Age::Younger => Err(took_its_place(ports, id).await),
+        Age::Younger => Err(flag_replaced(ports, id).await),
         Age::Unclear => Err(replaced(id, "may have been replaced")),
     }
 }
 
-/// Makes sure that no container runs which was started after `since` and does not carry the note.
-pub(super) async fn is_older<P: Ports>(ports: &P, id: &SandboxId, dir: &Directory, since: Timestamp) -> Result<()> {
-    if state(ports, id).await?.status == Status::Down {
+/// Leaves the note of a replacement in the container, unless the container was started before `since`.
+pub(super) async fn flag_if_replaced<P: Ports>(
+    ports: &P,
+    id: &SandboxId,
+    dir: &Directory,
+    since: Timestamp,
+) -> Result<()> {
+    if status(ports, id).await?.status == Status::Down {
         return Ok(());
     }
-    match age(ports, None, id, dir, since).await? {
+    match compare_age(ports, None, id, dir, since).await? {
         Age::Older(_) => Ok(()),
-        // It will not get any clearer.
+        // A further measurement would not decide it.
         Age::Younger | Age::Unclear => {
-            let noted = ports.sandboxes()?.note_took_place(id, true).await;
-            noted.map_err(|failure| from_sandbox(failure, id, During::Look))
+            let noted = ports.sandboxes()?.set_replaced_note(id, true).await;
+            noted.map_err(|failure| from_sandbox(failure, id, During::Probe))
         }
     }
 }
 
-/// Compares the age of the container with a point in time. Starts one where none is running; the SDK interrupts the call
-/// that does so, which is why it is repeated here, before `since` is forgotten. The first look is part of the `visit`, if
-/// there is one: what breaks it off does not break the next.
-pub(super) async fn age<P: Ports>(
+/// Compares the age of the container with a point in time. If no container runs, the probe starts one; the SDK
+/// interrupts the call that does so, so the probe is repeated here, where `since` is still known. The first probe uses
+/// `session`, if there is one; later probes do not, so a broken session does not fail them.
+pub(super) async fn compare_age<P: Ports>(
     ports: &P,
-    mut visit: Option<&VisitOf<'_, P>>,
+    mut session: Option<&SandboxSessionOf<'_, P>>,
     id: &SandboxId,
     dir: &Directory,
     since: Timestamp,
 ) -> Result<Age> {
-    for _ in 0..MEASUREMENTS {
-        let (asked, probe) = retry(ports, &Abort::never(), async || {
-            let asked = ports.clock().now().millis_since(since);
-            let probe = match visit.take() {
-                Some(visit) => visit.probe(dir).await,
+    for _ in 0..MAX_AGE_MEASUREMENTS {
+        let (elapsed_at_call, probe) = retry(ports, &CancellationToken::never(), async || {
+            let elapsed_at_call = ports.clock().now().millis_since(since);
+            let probe = match session.take() {
+                Some(session) => session.probe(dir).await,
                 None => ports.sandboxes()?.probe(id, dir).await,
             };
-            Ok((asked, probe.map_err(|failure| from_sandbox(failure, id, During::Look))?))
+            Ok((elapsed_at_call, probe.map_err(|failure| from_sandbox(failure, id, During::Probe))?))
         })
         .await?;
-        // It was measured when the look began, however long that took.
-        let answered = ports.clock().now().millis_since(since) - probe.took_millis;
-        if probe.age_millis >= answered + RESOLUTION_MILLIS {
+        // The container measured its age when the probe began, however long the probe took.
+        let elapsed_at_answer = ports.clock().now().millis_since(since) - probe.elapsed_millis;
+        if probe.age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS {
             return Ok(Age::Older(probe));
         }
-        if probe.age_millis < asked {
+        if probe.age_millis < elapsed_at_call {
             return Ok(Age::Younger);
         }
     }
     Ok(Age::Unclear)
 }
 
-/// Whether the sandbox is up. Starts nothing.
-pub(super) async fn state<P: Ports>(ports: &P, id: &SandboxId) -> Result<SandboxState> {
-    ports.sandboxes()?.state(id).await.map_err(|failure| from_sandbox(failure, id, During::Look))
+/// Returns the status of the sandbox. Starts nothing.
+pub(super) async fn status<P: Ports>(ports: &P, id: &SandboxId) -> Result<SandboxStatus> {
+    ports.sandboxes()?.status(id).await.map_err(|failure| from_sandbox(failure, id, During::Probe))
 }
 
-/// Makes sure that it is up.
-pub(super) fn up(id: &SandboxId, state: SandboxState) -> Result<SandboxState> {
-    match state.status {
-        Status::Healthy => Ok(state),
+/// Verifies that the status is [`Status::Healthy`].
+pub(super) fn require_running(id: &SandboxId, status: SandboxStatus) -> Result<SandboxStatus> {
+    match status.status {
+        Status::Healthy => Ok(status),
         Status::Starting => Err(Error::new(
             Code::SandboxStarting,
             format!("The sandbox {:?} is still starting, and has no files of its own yet.", id.as_str()),
@@ -233,32 +248,32 @@ pub(super) fn up(id: &SandboxId, state: SandboxState) -> Result<SandboxState> {
     }
 }
 
-/// Makes sure that the directory is one.
-pub(super) fn can_be_captured(dir: &Directory, place: Place) -> Result<()> {
-    let why = match place {
-        Place::Full | Place::Empty => return Ok(()),
-        Place::Missing => "is not there",
-        Place::Link => "is reached through a symbolic link, of which a backup would hold the link alone",
-        Place::NotDirectory => "is not a directory",
+/// Verifies that the directory exists, and is neither a symbolic link nor another kind of file.
+pub(super) fn check_directory(dir: &Directory, content: DirectoryContent) -> Result<()> {
+    let problem = match content {
+        DirectoryContent::NonEmpty | DirectoryContent::Empty => return Ok(()),
+        DirectoryContent::Missing => "is not there",
+        DirectoryContent::Symlink => "is reached through a symbolic link, of which a backup would hold the link alone",
+        DirectoryContent::NotDirectory => "is not a directory",
     };
     Err(Error::new(
         Code::InvalidDirectory,
-        format!("In the sandbox, {dir:?} {why}.", dir = dir.as_str()),
+        format!("In the sandbox, {dir:?} {problem}.", dir = dir.as_str()),
         "Give the path of a directory that is there, without symbolic links in it.",
     ))
 }
 
-/// Leaves the note in the new container, and says what happened.
-pub(super) async fn took_its_place<P: Ports>(ports: &P, id: &SandboxId) -> Error {
+/// Leaves the note of a replacement in the new container, and returns the error about it.
+pub(super) async fn flag_replaced<P: Ports>(ports: &P, id: &SandboxId) -> Error {
     let noted = match ports.sandboxes() {
-        Ok(sandboxes) => sandboxes.note_took_place(id, true).await.is_ok(),
+        Ok(sandboxes) => sandboxes.set_replaced_note(id, true).await.is_ok(),
         Err(_) => false,
     };
     let error = replaced(id, "was replaced");
-    if noted { error } else { error.and("The new container could not be marked as such.") }
+    if noted { error } else { error.with_note("The new container could not be marked as such.") }
 }
 
-/// The error about a container that is not the one that was meant.
+/// Returns the error about a container that is not the expected one.
 pub(super) fn replaced(id: &SandboxId, how: &str) -> Error {
     Error::new(
         Code::SandboxReplaced,

@@ -1,35 +1,35 @@
-//! Gives what the SDK or the platform threw a code of ours.
+//! Maps failures of the SDK and the platform to error codes of this product.
 //!
 //! Between Workers of an older compatibility date an error loses its properties, and its class name moves into
-//! its message. So the SDK's code is looked for in the code, then the class name, then the message.
+//! its message. So the SDK's code is read from the property `code`, then from the class name, then from the message.
 
-use super::line::busy;
+use super::queue::busy;
 use crate::model::{Code, Error, Failure, SandboxId};
 
-/// What was being done when a sandbox failed.
+/// The step in which a sandbox failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum During {
-    /// Looking at its state or into it.
-    Look,
+    /// A read of its status, or a probe.
+    Probe,
     /// `createBackup`.
     Backup,
     /// `restoreBackup`.
     Restore,
     /// `destroy`.
     Destroy,
-    /// Making it ready for somebody.
+    /// The start of a sandbox for a caller.
     Start,
     /// A command that runs in it.
     Hook,
-    /// Work on its checkpoints.
+    /// An operation on its checkpoints.
     Checkpoint,
 }
 
-/// The error for what a sandbox threw.
+/// Returns the error for a failure of a sandbox.
 pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> Error {
     let code = code_of(&failure, during);
     let doing = match during {
-        During::Look => "looking at",
+        During::Probe => "looking at",
         During::Backup => "backing up",
         During::Restore => "restoring into",
         During::Destroy => "destroying",
@@ -37,13 +37,13 @@ pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Hook => "running a hook in",
         During::Checkpoint => "working on the checkpoints of",
     };
-    let message = format!("{} while {doing} the sandbox {:?}: {}", what(code), id.as_str(), failure.message);
-    Error::new(code, message, remedy(code)).caused_by(failure)
+    let message = format!("{} while {doing} the sandbox {:?}: {}", describe_code(code), id.as_str(), failure.message);
+    Error::new(code, message, remediation(code)).caused_by(failure)
 }
 
-/// The error for what R2 threw, which is never a definite answer, or for what was found there and can't be read.
+/// Returns the error for a failure of R2, which is never a definite answer, or for an object in R2 that can't be read.
 pub(crate) fn from_storage(failure: Failure, doing: &str) -> Error {
-    if failure.is_unexpected() {
+    if failure.is_protocol() {
         return Error::new(
             Code::BackupIncomplete,
             format!("What R2 holds can't be read while {doing}: {}", failure.message),
@@ -59,22 +59,24 @@ pub(crate) fn from_storage(failure: Failure, doing: &str) -> Error {
     .caused_by(failure)
 }
 
-/// The error for what another workspace threw. Nothing is lost by asking it again, unless its storage can't be read.
+/// Returns the error for a failure of another workspace. The call can be retried safely, unless the storage of that
+/// workspace can't be read.
 pub(super) fn from_workspace(failure: Failure, id: &SandboxId) -> Error {
-    let lasting = [Code::LedgerCorrupt, Code::LedgerTooNew].into_iter().find(|code| code.as_str() == failure.name);
+    let permanent = [Code::LedgerCorrupt, Code::LedgerTooNew].into_iter().find(|code| code.as_str() == failure.name);
     let remediation =
-        if lasting.is_some() { "Deploy the newest release that ever ran, or a later one." } else { "Try again." };
+        if permanent.is_some() { "Deploy the newest release that ever ran, or a later one." } else { "Try again." };
     Error::new(
-        lasting.unwrap_or(Code::LedgerUnavailable),
+        permanent.unwrap_or(Code::LedgerUnavailable),
         format!("The workspace of {:?} could not be asked: {}", id.as_str(), failure.message),
         remediation,
     )
     .caused_by(failure)
 }
 
-/// The error for a call to an object of this Worker that could not be reached, or was cut off. `what` says which.
+/// Returns the error for a call to an object of this Worker that did not arrive there, or was cut off. `what` names
+/// the object.
 pub(crate) fn from_object(failure: Failure, what: &str) -> Error {
-    if is_not_taken_on(&failure) {
+    if is_undelivered(&failure) {
         return busy(&format!("{what} has more calls than it can take: {}", failure.message)).caused_by(failure);
     }
     Error::new(
@@ -85,26 +87,28 @@ pub(crate) fn from_object(failure: Failure, what: &str) -> Error {
     .caused_by(failure)
 }
 
-/// Whether the platform let a call not get to its object, since too many wait there. An object that was ended for what it
-/// took in memory or time is `overloaded` too, and had begun.
-fn is_not_taken_on(failure: &Failure) -> bool {
+/// Returns whether the platform rejected a call before it arrived at its object, because too many calls wait there. The
+/// flag `overloaded` does not show that: the platform also sets it when it ends an object for its use of memory or
+/// time, and such a call had begun.
+fn is_undelivered(failure: &Failure) -> bool {
     failure.message.starts_with("Durable Object is overloaded")
 }
 
-/// Whether a sandbox itself said that it failed: then nothing goes on there. Otherwise the answer may only be lost.
+/// Returns whether the sandbox itself reported the failure: then the call has ended there. Otherwise only the answer
+/// may be lost.
 pub(super) fn is_definite(failure: &Failure) -> bool {
-    !failure.is_unexpected() && sdk_code(failure).is_some() && !code_of(failure, During::Backup).retryable()
+    !failure.is_protocol() && sdk_code(failure).is_some() && !code_of(failure, During::Backup).is_retryable()
 }
 
 fn code_of(failure: &Failure, during: During) -> Code {
     if failure.is_timed_out() {
         return Code::SandboxTimeout;
     }
-    let otherwise = match during {
+    let fallback = match during {
         During::Backup => Code::BackupFailed,
         During::Restore => Code::RestoreFailed,
         During::Checkpoint => Code::CheckpointFailed,
-        During::Look | During::Destroy | During::Start | During::Hook => Code::SandboxFailed,
+        During::Probe | During::Destroy | During::Start | During::Hook => Code::SandboxFailed,
     };
     match sdk_code(failure) {
         Some("INVALID_BACKUP_CONFIG" | "VALIDATION_FAILED") => Code::BackupConfigInvalid,
@@ -119,13 +123,13 @@ fn code_of(failure: &Failure, during: During) -> Code {
         }
         Some("CONTAINER_UNAVAILABLE" | "SERVICE_NOT_RESPONDING" | "RESOURCE_BUSY") => Code::SandboxUnavailable,
         Some(_) if failure.http_status == Some(503) => Code::SandboxUnavailable,
-        Some("INTERNAL_ERROR") | None if is_passing(failure) => Code::SandboxUnavailable,
+        Some("INTERNAL_ERROR") | None if is_transient(failure) => Code::SandboxUnavailable,
         None if lacks_method(failure) => Code::SandboxUnsupported,
-        _ => otherwise,
+        _ => fallback,
     }
 }
 
-/// The SDK's code for a failure, wherever it survived.
+/// Returns the SDK's code for a failure, from the code, the class name or the message.
 fn sdk_code(failure: &Failure) -> Option<&str> {
     if let Some(code) = failure.code.as_deref() {
         return Some(code);
@@ -137,7 +141,7 @@ fn sdk_code(failure: &Failure) -> Option<&str> {
     code_of_class(&failure.name).or_else(in_message)
 }
 
-/// The code of the SDK's error classes (0.12.10); one code stands for all that a class covers.
+/// Returns the code of one of the SDK's error classes (0.12.10). A class that covers several codes maps to one of them.
 fn code_of_class(class: &str) -> Option<&'static str> {
     Some(match class {
         "InvalidBackupConfigError" => "INVALID_BACKUP_CONFIG",
@@ -167,9 +171,9 @@ fn code_of_class(class: &str) -> Option<&'static str> {
     })
 }
 
-/// Failures of the platform that pass: resets, lost connections, no capacity.
-fn is_passing(failure: &Failure) -> bool {
-    const PASSING: [&str; 8] = [
+/// Returns whether a failure of the platform is transient: a reset, a lost connection, no capacity.
+fn is_transient(failure: &Failure) -> bool {
+    const TRANSIENT: [&str; 8] = [
         "network connection lost",
         "reset because its code was updated",
         "this script has been upgraded",
@@ -180,14 +184,14 @@ fn is_passing(failure: &Failure) -> bool {
         "durable object is overloaded",
     ];
     let message = failure.message.to_lowercase();
-    failure.retryable || PASSING.iter().any(|text| message.contains(text))
+    failure.retryable || TRANSIENT.iter().any(|text| message.contains(text))
 }
 
 fn lacks_method(failure: &Failure) -> bool {
     failure.message.contains("does not implement the method") || failure.message.contains("is not a function")
 }
 
-fn what(code: Code) -> &'static str {
+fn describe_code(code: Code) -> &'static str {
     match code {
         Code::BackupConfigInvalid => "The sandbox refused the backup's options or its own configuration",
         Code::BackupNotFound => "The sandbox did not find the backup in R2",
@@ -202,7 +206,7 @@ fn what(code: Code) -> &'static str {
     }
 }
 
-fn remedy(code: Code) -> &'static str {
+fn remediation(code: Code) -> &'static str {
     match code {
         Code::BackupConfigInvalid => {
             "Look at the cause. The Worker that exports the sandbox's class needs the R2 binding BACKUP_BUCKET and, in production, \
@@ -239,24 +243,24 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_the_sdk_decides_where_properties_survive() {
+    fn sdk_code_decides_when_properties_survive() {
         let failure = Failure::new("BackupNotFoundError", "gone").with_code("BACKUP_NOT_FOUND");
         assert_eq!(code(failure, During::Restore), Code::BackupNotFound);
     }
 
     #[test]
-    fn the_class_name_decides_where_only_it_survives() {
+    fn class_name_decides_when_code_is_lost() {
         assert_eq!(code(Failure::new("BackupExpiredError", "over"), During::Restore), Code::BackupExpired);
     }
 
     #[test]
-    fn the_message_decides_where_nothing_else_survives() {
+    fn message_decides_when_code_and_class_name_are_lost() {
         let failure = Failure::new("Error", "OperationInterruptedError: Backup restore was interrupted");
         assert_eq!(code(failure, During::Restore), Code::OperationInterrupted);
     }
 
     #[test]
-    fn every_class_of_the_sdk_means_the_same_in_all_three_forms() {
+    fn sdk_class_maps_to_same_code_in_all_three_forms() {
         for (class, sdk) in CLASSES {
             let forms = [
                 Failure::new(*class, "x").with_code(*sdk),
@@ -284,16 +288,16 @@ mod tests {
     ];
 
     #[test]
-    fn a_call_that_an_overloaded_object_did_not_get_can_be_made_again() {
+    fn undelivered_call_to_overloaded_object_is_retryable() {
         for why in ["Requests queued for too long.", "Too many requests queued."] {
             let failure = Failure::new("Error", &format!("Durable Object is overloaded. {why}"));
             let error = from_object(failure.clone(), "The workspace");
-            assert_eq!((error.code(), error.retryable(), error.cause()), (Code::SandboxBusy, true, Some(&failure)));
+            assert_eq!((error.code(), error.is_retryable(), error.cause()), (Code::SandboxBusy, true, Some(&failure)));
         }
     }
 
     #[test]
-    fn a_workspace_whose_storage_cant_be_read_is_not_asked_again() {
+    fn workspace_failure_is_not_retryable_when_ledger_is_unreadable() {
         let id = SandboxId::parse("agent-42").unwrap();
         for (name, code, retryable) in [
             ("LEDGER_CORRUPT", Code::LedgerCorrupt, false),
@@ -302,12 +306,12 @@ mod tests {
             ("Error", Code::LedgerUnavailable, true),
         ] {
             let error = from_workspace(Failure::new(name, "boom"), &id);
-            assert_eq!((error.code(), error.retryable()), (code, retryable));
+            assert_eq!((error.code(), error.is_retryable()), (code, retryable));
         }
     }
 
     #[test]
-    fn what_became_of_a_call_to_an_object_that_was_cut_off_is_not_known() {
+    fn interrupted_object_call_has_unknown_outcome() {
         for message in ["Network connection lost.", "Durable Object exceeded its memory limit and was reset."] {
             let mut failure = Failure::new("Error", message);
             failure.retryable = true;
@@ -316,23 +320,23 @@ mod tests {
     }
 
     #[test]
-    fn a_sandbox_that_is_starting_is_unavailable_for_now() {
+    fn starting_sandbox_is_unavailable() {
         let mut failure = Failure::new("SandboxError", "Container is starting.").with_code("INTERNAL_ERROR");
         failure.http_status = Some(503);
-        assert_eq!(code(failure, During::Look), Code::SandboxUnavailable);
+        assert_eq!(code(failure, During::Probe), Code::SandboxUnavailable);
     }
 
     #[test]
-    fn a_call_that_was_not_answered_in_time_is_a_timeout_whatever_was_done() {
+    fn unanswered_call_is_timeout_in_every_step() {
         let failure = || Failure::timed_out("the backup", std::time::Duration::from_mins(10));
-        for during in [During::Look, During::Backup, During::Restore, During::Destroy, During::Start, During::Hook] {
+        for during in [During::Probe, During::Backup, During::Restore, During::Destroy, During::Start, During::Hook] {
             assert_eq!(code(failure(), during), Code::SandboxTimeout);
         }
         assert!(!is_definite(&failure()));
     }
 
     #[test]
-    fn a_passing_failure_of_the_platform_is_unavailable_for_now() {
+    fn transient_platform_failure_is_unavailable() {
         assert_eq!(code(Failure::new("Error", "Network connection lost."), During::Backup), Code::SandboxUnavailable);
         let mut overloaded = Failure::new("Error", "busy");
         overloaded.retryable = true;
@@ -340,27 +344,27 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_did_not_start_this_time_is_unavailable_for_now() {
+    fn container_start_failure_is_unavailable() {
         let failure = Failure::new("SandboxError", "Container failed to start: it exited").with_code("INTERNAL_ERROR");
-        assert_eq!(code(failure, During::Look), Code::SandboxUnavailable);
+        assert_eq!(code(failure, During::Probe), Code::SandboxUnavailable);
     }
 
     #[test]
-    fn a_class_without_the_method_is_unsupported() {
+    fn class_without_method_is_unsupported() {
         let failure = Failure::new("TypeError", "The RPC receiver does not implement the method \"createBackup\".");
         assert_eq!(code(failure, During::Backup), Code::SandboxUnsupported);
     }
 
     #[test]
-    fn what_is_unknown_is_named_after_what_was_done() {
+    fn unknown_failure_gets_code_of_its_step() {
         let unknown = || Failure::new("Error", "boom");
         assert_eq!(code(unknown(), During::Backup), Code::BackupFailed);
         assert_eq!(code(unknown(), During::Restore), Code::RestoreFailed);
-        assert_eq!(code(unknown(), During::Look), Code::SandboxFailed);
+        assert_eq!(code(unknown(), During::Probe), Code::SandboxFailed);
     }
 
     #[test]
-    fn the_cause_is_kept() {
+    fn error_keeps_its_cause() {
         let failure = Failure::new("BackupCreateError", "mksquashfs failed").with_code("BACKUP_CREATE_FAILED");
         let error = from_sandbox(failure.clone(), &SandboxId::parse("agent-42").unwrap(), During::Backup);
         assert_eq!(error.cause(), Some(&failure));

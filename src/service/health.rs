@@ -1,26 +1,26 @@
-//! Looks whether what a deployment is configured with answers.
+//! The health check: verifies that the configured bucket and Directory answer.
 
 use super::failures::from_storage;
-use crate::model::health::{Health, HealthCheck, Part};
-use crate::model::request::NamesRequest;
+use crate::model::health::{Health, HealthCheck, HealthComponent};
+use crate::model::request::ListWorkspacesRequest;
 use crate::model::{Error, Result};
-use crate::ports::{BackupStore, Clock, Names, Ports};
+use crate::ports::{BackupStore, Clock, NamedWorkspaceClient, Ports};
 
-/// Asks the bucket and the Directory, as far as `configured` says that they are there. Changes nothing.
+/// Calls the bucket and the Directory, if `configured` reports them as present. Changes nothing.
 pub async fn health<P: Ports>(ports: &P, configured: Vec<HealthCheck>) -> Health {
     let mut checks = Vec::with_capacity(configured.len());
     for check in configured {
-        let answered = match (check.name, check.ok) {
-            (Part::Bucket, Some(true)) => bucket(ports).await,
-            (Part::Directory, Some(true)) => directory(ports).await,
+        let outcome = match (check.name, check.ok) {
+            (HealthComponent::Bucket, Some(true)) => bucket(ports).await,
+            (HealthComponent::Directory, Some(true)) => directory(ports).await,
             _ => Ok(()),
         };
-        checks.push(match answered {
+        checks.push(match outcome {
             Ok(()) => check,
-            Err(error) => HealthCheck::wrong(check.name, error.code(), error.message(), error.remediation()),
+            Err(error) => HealthCheck::unhealthy(check.name, error.code(), error.message(), error.remediation()),
         });
     }
-    Health::of(ports.clock().now(), checks)
+    Health::new(ports.clock().now(), checks)
 }
 
 async fn bucket<P: Ports>(ports: &P) -> Result<()> {
@@ -29,6 +29,6 @@ async fn bucket<P: Ports>(ports: &P) -> Result<()> {
 }
 
 async fn directory<P: Ports>(ports: &P) -> Result<()> {
-    let request = NamesRequest::decode(&serde_json::json!({ "limit": 1 })).map_err(|_| Error::defect())?;
-    ports.names()?.list(&request).await.map(drop)
+    let request = ListWorkspacesRequest::decode(&serde_json::json!({ "limit": 1 })).map_err(|_| Error::internal())?;
+    ports.named_workspaces()?.list_workspaces(&request).await.map(drop)
 }

@@ -1,21 +1,26 @@
-//! Takes in a backup that the ledger does not know: one that the SDK made directly, or an earlier version of this product.
+//! Imports a backup that the ledger does not know: one that the SDK made directly, or an earlier version of this
+//! product.
 //!
-//! What was not made by this workspace, stays whose it is: when such a snapshot goes, its objects in R2 stay.
+//! A backup that this workspace did not make does not become its own: when its snapshot is deleted, its objects in R2
+//! stay.
 
 use sha2::{Digest, Sha256};
 
-use super::stored::look_up;
+use super::stored_backup::head_backup;
 use super::{CloudflareSandboxSnapshotter, label};
 use crate::model::record::{SnapshotRecord, SnapshotState, Stage};
 use crate::model::request::ImportRequest;
-use crate::model::{BackupHandle, Capture, Code, Error, Mark, Result, SnapshotId, Taken};
+use crate::model::{BackupHandle, BackupOwner, Capture, Code, Error, Result, SnapshotId, TakenSnapshot};
 use crate::ports::{Clock, Ledger, Ports};
 
-/// Takes the backup in. One that is known already is answered as it is.
-pub(super) async fn import<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: ImportRequest) -> Result<Taken> {
+/// Imports the backup. If the ledger knows it already, returns the existing snapshot.
+pub(super) async fn import<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: ImportRequest,
+) -> Result<TakenSnapshot> {
     let backup = &request.backup;
     backup.dir().check_restorable()?;
-    let found = look_up(this, backup.id()).await?;
+    let found = head_backup(this, backup.id()).await?;
     let now = this.ports.clock().now();
     if found.metadata.is_expired(now) {
         return Err(Error::new(
@@ -27,31 +32,31 @@ pub(super) async fn import<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, req
     if found.metadata.dir != backup.dir().as_str() {
         return Err(mismatch(backup, "was made of another directory"));
     }
-    let ours = match &found.mark {
+    let owner = match &found.mark {
         Some(mark) if mark.origin_id != *this.id => return Err(mismatch(backup, "was made of another sandbox")),
         mark => mark.clone(),
     };
-    let (workspace, seal) = this.founded()?;
+    let (workspace, key) = this.ensure_initialized()?;
     let ledger = this.ports.ledger()?;
-    let snapshot_id = match &ours {
-        Some(Mark { snapshot_id, .. }) => snapshot_id.clone(),
-        None => by_backup(backup)?,
+    let snapshot_id = match &owner {
+        Some(BackupOwner { snapshot_id, .. }) => snapshot_id.clone(),
+        None => id_from_backup(backup)?,
     };
-    // What was not made here stays the application's, or another deployment's.
-    let is_own = ours.is_some() && snapshot_id.is_minted_with(&seal);
+    // A backup that was made elsewhere belongs to the application, or to another deployment.
+    let is_same_origin = owner.is_some() && snapshot_id.is_minted_with(&key);
     let snapshot = match ledger.snapshot(&snapshot_id)? {
         Some(known) if known.stored().is_some_and(|stored| stored.backup.id() != backup.id()) => {
             return Err(mismatch(backup, "is a copy of another one"));
         }
         Some(known @ SnapshotRecord { stage: Stage::Ready { .. }, .. }) => known,
-        // What was made here goes with its snapshot, even if it was still there a moment ago.
-        Some(other) if other.state() != SnapshotState::Deleted || is_own => {
+        // A backup of this workspace is deleted with its snapshot, even if its objects existed a moment ago.
+        Some(other) if other.state() != SnapshotState::Deleted || is_same_origin => {
             return Err(mismatch(backup, &format!("is of a snapshot in the state {:?}", other.state().as_str())));
         }
-        // One that was deleted here may still be there, if it was not made here.
+        // If the backup was made elsewhere, its objects may still exist after its snapshot was deleted here.
         _ => {
-            let (label, takes) = label::choose(this, request.label.as_ref(), request.replace, now)?;
-            let stored = found.keep(request.backup.clone(), !is_own, now);
+            let (label, label_to_take) = label::choose(this, request.label.as_ref(), request.replace, now)?;
+            let stored = found.into_stored(request.backup.clone(), !is_same_origin, now);
             let mut snapshot = SnapshotRecord {
                 snapshot_id,
                 label,
@@ -64,37 +69,38 @@ pub(super) async fn import<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, req
                 expiration_seconds: request.expiration_seconds,
                 expires_at: None,
                 pinned: false,
-                // Its files are not the workspace's own until somebody goes back to it.
-                aside: true,
+                // Its files are not the workspace's own until a caller goes back to this snapshot.
+                foreign: true,
                 rescue: false,
                 suspect: None,
                 dependencies: None,
                 stage: Stage::Ready { stored },
             };
-            if let Some(taken) = takes {
-                label::take(this, &mut snapshot, taken)?;
+            if let Some(label) = label_to_take {
+                label::assign(this, &mut snapshot, label)?;
             }
-            let snapshot = this.keep(&workspace, snapshot)?;
-            this.wake_by_policy(&workspace)?;
+            let snapshot = this.save_snapshot(&workspace, snapshot)?;
+            this.schedule_retention(&workspace)?;
             snapshot
         }
     };
-    let stored = snapshot.stored().map_or(0, |stored| stored.size_bytes);
+    let size_bytes = snapshot.stored().map_or(0, |stored| stored.size_bytes);
     let capture = Capture {
         label: snapshot.label.clone(),
-        size_bytes: stored,
+        size_bytes,
         began_at: snapshot.began_at,
         shared: false,
         rescue: snapshot.rescue,
         suspect: None,
     };
-    let taken = snapshot.to_ref(&workspace).ok_or_else(Error::defect)?;
-    Ok(Taken { snapshot: taken, capture })
+    let snapshot = snapshot.to_ref(&workspace).ok_or_else(Error::internal)?;
+    Ok(TakenSnapshot { snapshot, capture })
 }
 
-/// The id of a snapshot whose backup carries none: always the same one, so that importing twice is importing once.
-fn by_backup(backup: &BackupHandle) -> Result<SnapshotId> {
-    SnapshotId::draw(&Sha256::digest(backup.id().as_str())).ok_or_else(Error::defect)
+/// Derives the snapshot id for a backup that carries none. The id is always the same, so that a second import finds the
+/// first.
+fn id_from_backup(backup: &BackupHandle) -> Result<SnapshotId> {
+    SnapshotId::draw(&Sha256::digest(backup.id().as_str())).ok_or_else(Error::internal)
 }
 
 fn mismatch(backup: &BackupHandle, how: &str) -> Error {

@@ -1,8 +1,8 @@
-//! Labels: what people call a snapshot. No two snapshots of a workspace have the same.
+//! Labels: the names that users give to snapshots. A label is unique within its workspace.
 
-use super::memory::Work;
+use super::in_process::WorkKey;
 use super::planted::{Bug, planted};
-use super::select::{Selected, ready, select};
+use super::select::{Selected, require_ready, select};
 use super::{CloudflareSandboxSnapshotter, list};
 use crate::model::answer::Summary;
 use crate::model::record::{SnapshotRecord, SnapshotState};
@@ -10,61 +10,62 @@ use crate::model::request::LabelRequest;
 use crate::model::{Code, Error, Label, Result, SandboxId, Timestamp};
 use crate::ports::{Ledger, Ports};
 
-/// Gives a snapshot another label.
+/// Changes the label of a snapshot.
 pub(super) async fn label<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &LabelRequest) -> Result<Summary> {
     let Selected { workspace, mut snapshot } = select(this, &request.selection).await?;
-    ready(&snapshot)?;
+    require_ready(&snapshot)?;
     if snapshot.label != request.new_label {
         if !request.replace {
-            free(this, &request.new_label)?;
+            ensure_free(this, &request.new_label)?;
         }
-        take(this, &mut snapshot, request.new_label.clone())?;
+        assign(this, &mut snapshot, request.new_label.clone())?;
     }
     list::summary(this, &workspace, &snapshot)
 }
 
-/// The label for a snapshot that is begun, and the one that it takes from another when it is ready.
+/// Returns the label for a new snapshot, and the label that it takes from another snapshot when it is ready.
 ///
 /// # Errors
-/// [`Code::LabelTaken`].
+/// [`Code::LabelTaken`] if another snapshot has the label and `replace` is false.
 pub(super) fn choose<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    wanted: Option<&Label>,
+    requested: Option<&Label>,
     replace: bool,
     now: Timestamp,
 ) -> Result<(Label, Option<Label>)> {
-    match wanted {
-        None => Ok((of_time(this, now)?, None)),
-        Some(label) if replace && this.ports.ledger()?.labelled(label)?.is_some() => {
-            Ok((of_time(this, now)?, Some(label.clone())))
+    match requested {
+        None => Ok((label_from_time(this, now)?, None)),
+        Some(label) if replace && this.ports.ledger()?.snapshot_by_label(label)?.is_some() => {
+            Ok((label_from_time(this, now)?, Some(label.clone())))
         }
         Some(label) => {
-            free(this, label)?;
+            ensure_free(this, label)?;
             Ok((label.clone(), None))
         }
     }
 }
 
-/// Gives a label to a snapshot, which is kept with it. Another one that has it gets one by its time.
-pub(super) fn take<P: Ports>(
+/// Gives a label to a snapshot, and stores the snapshot. If another snapshot has the label, that one gets a label made
+/// from its time.
+pub(super) fn assign<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     snapshot: &mut SnapshotRecord,
     label: Label,
 ) -> Result<()> {
     let ledger = this.ports.ledger()?;
-    if let Some(mut other) = ledger.labelled(&label)?
+    if let Some(mut other) = ledger.snapshot_by_label(&label)?
         && other.snapshot_id != snapshot.snapshot_id
         && !planted(Bug::LabelTwice)
     {
-        other.label = of_time(this, other.created_at())?;
+        other.label = label_from_time(this, other.created_at())?;
         ledger.put_snapshot(&other)?;
     }
     snapshot.label = label;
     ledger.put_snapshot(snapshot)
 }
 
-/// Notes the label that a snapshot has by now: another one may have taken it while this one was made.
-pub(super) fn note<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &mut SnapshotRecord) -> Result<()> {
+/// Updates the label of `snapshot` from the ledger: another snapshot may have taken it while this one was in progress.
+pub(super) fn refresh<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &mut SnapshotRecord) -> Result<()> {
     if let Some(known) = this.ports.ledger()?.snapshot(&snapshot.snapshot_id)?
         && !planted(Bug::LabelOutdated)
     {
@@ -73,34 +74,34 @@ pub(super) fn note<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &
     Ok(())
 }
 
-/// A label by the time that nobody has.
-fn of_time<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, time: Timestamp) -> Result<Label> {
+/// Returns a label made from the time that no snapshot has.
+fn label_from_time<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, time: Timestamp) -> Result<Label> {
     let ledger = this.ports.ledger()?;
     let mut number = 1;
     loop {
-        let label = Label::of_time(time, number);
-        if ledger.labelled(&label)?.is_none() {
+        let label = Label::default_at(time, number);
+        if ledger.snapshot_by_label(&label)?.is_none() {
             return Ok(label);
         }
         number += 1;
     }
 }
 
-/// Makes sure that a label is free. A capture that nobody works on, or waits for, gives it back: whoever asks for it again must
-/// get it.
-fn free<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, label: &Label) -> Result<()> {
+/// Verifies that a label is free. A capture that was discarded or whose Worker died loses the label, because a caller
+/// that repeats its request must get it.
+fn ensure_free<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, label: &Label) -> Result<()> {
     let ledger = this.ports.ledger()?;
-    let Some(mut other) = ledger.labelled(label)? else { return Ok(()) };
-    let is_left = other.state() == SnapshotState::Making
-        && (other.is_unwanted() || !this.memory.is_taken(&Work::Snapshot(other.snapshot_id.clone())));
-    if !is_left {
-        return Err(taken(label, &other, &this.id));
+    let Some(mut other) = ledger.snapshot_by_label(label)? else { return Ok(()) };
+    let is_abandoned = other.state() == SnapshotState::Creating
+        && (other.is_discarded() || !this.in_process.is_leased(&WorkKey::Snapshot(other.snapshot_id.clone())));
+    if !is_abandoned {
+        return Err(label_taken(label, &other, &this.id));
     }
-    other.label = of_time(this, other.began_at)?;
+    other.label = label_from_time(this, other.began_at)?;
     ledger.put_snapshot(&other)
 }
 
-fn taken(label: &Label, other: &SnapshotRecord, id: &SandboxId) -> Error {
+fn label_taken(label: &Label, other: &SnapshotRecord, id: &SandboxId) -> Error {
     Error::new(
         Code::LabelTaken,
         format!("The snapshot {} of {:?} has the label {:?} already.", other.snapshot_id, id.as_str(), label.as_str()),

@@ -1,9 +1,9 @@
-//! How long each call to a sandbox may take.
+//! The time limit of each call to a sandbox.
 //!
-//! [`TimeLimited`] stands between the service and the sandboxes. A call that is not answered within its time limit fails with
-//! [`Failure::timed_out`]. That ends the wait and nothing else: the call is not taken back, the sandbox may carry it out later,
-//! and the SDK does one backup or restore of a sandbox after the other. So nothing may be concluded from a timeout but that the
-//! outcome is not known, and no such call is repeated at once (`retry`).
+//! The service calls sandboxes through [`TimeLimited`]. A call that is not answered within its time limit fails with
+//! [`Failure::timed_out`]. The timeout ends only the wait: the call is not cancelled, the sandbox may carry it out
+//! later, and the SDK runs the backups and restores of a sandbox one after the other. So a timeout means only that the
+//! outcome is not known, and such a call is not retried at once (`retry`).
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -14,52 +14,52 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use super::CloudflareSandboxSnapshotter;
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
-use crate::model::named::Stamp;
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
+use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::settings::Hook;
-use crate::model::named::standing::{Begun, Survey};
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, Directory, Failure, Probe, SandboxId, SandboxState, Stamping,
+    Arrival, BackupHandle, BackupOptions, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus,
 };
-use crate::ports::{Clock, Ledger, Ports, Sandboxes, Visit};
+use crate::ports::{Clock, Ledger, Ports, SandboxSession, Sandboxes};
 
 const MIB: u64 = 1024 * 1024;
 
-/// How large an archive is taken to be of which nothing is known, in bytes.
-const UNKNOWN_BYTES: u64 = 1024 * MIB;
+/// The assumed size of an archive about which nothing is known, in bytes.
+const ASSUMED_ARCHIVE_BYTES: u64 = 1024 * MIB;
 
-/// How many of the newest snapshots tell how large the next one may be.
-const FEW: u32 = 20;
+/// The number of newest snapshots from which the size of the next one is estimated.
+const SAMPLED_SNAPSHOTS: u32 = 20;
 
 /// The kinds of calls to a sandbox, each with its time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallKind {
-    /// The state of the container.
+    /// A read of the status of the container.
     Status,
-    /// The sandbox's name, and how long it stays awake.
+    /// The configuration of the sandbox: its name and its idle timeout.
     Configure,
-    /// A short command in the container, which may have to be started: the SDK waits 120 seconds for that.
+    /// A short command in the container. The container may have to be started, for which the SDK waits 120 seconds.
     Command,
-    /// A command that looks at every file.
+    /// A command that reads or lists every file.
     Walk,
-    /// A command of a checkpoint.
+    /// A command of a checkpoint operation.
     Checkpoint,
-    /// A hook with so many seconds.
+    /// A hook with its timeout in seconds.
     Hook(u32),
     /// The end of the container.
     Destroy,
-    /// A backup of so many bytes, as far as that can be told before.
+    /// A backup with its expected size in bytes, if that is known.
     Backup(Option<u64>),
-    /// A restore of so many bytes.
+    /// A restore with the size of its archive in bytes.
     Restore(u64),
 }
 
 impl CallKind {
-    /// The longest that a backup or a restore may take, whatever its size is.
-    pub const LONGEST: Duration = Duration::from_hours(1);
+    /// The maximum time limit of a backup or a restore, whatever its size.
+    pub const MAX_LIMIT: Duration = Duration::from_hours(1);
 
-    /// How long such a call may take.
+    /// Returns the time limit of such a call.
     pub const fn limit(self) -> Duration {
         let seconds = match self {
             Self::Status | Self::Configure => 30,
@@ -68,14 +68,14 @@ impl CallKind {
             Self::Walk => 240,
             Self::Checkpoint => 300,
             Self::Hook(seconds) => 180 + seconds as u64,
-            Self::Backup(Some(bytes)) => with_bytes(600, bytes),
-            Self::Backup(None) => with_bytes(600, UNKNOWN_BYTES),
-            Self::Restore(bytes) => with_bytes(300, bytes),
+            Self::Backup(Some(bytes)) => add_transfer_time(600, bytes),
+            Self::Backup(None) => add_transfer_time(600, ASSUMED_ARCHIVE_BYTES),
+            Self::Restore(bytes) => add_transfer_time(300, bytes),
         };
         Duration::from_secs(seconds)
     }
 
-    const fn what(self) -> &'static str {
+    const fn describe(self) -> &'static str {
         match self {
             Self::Status => "the question for its state",
             Self::Configure => "its configuration",
@@ -90,34 +90,34 @@ impl CallKind {
     }
 }
 
-/// A second for each MiB beside those that it takes at least.
-const fn with_bytes(seconds: u64, bytes: u64) -> u64 {
-    let all = seconds + bytes / MIB;
-    let longest = CallKind::LONGEST.as_secs();
-    if all < longest { all } else { longest }
+/// Adds one second for each MiB to a base time in seconds, up to [`CallKind::MAX_LIMIT`].
+const fn add_transfer_time(seconds: u64, bytes: u64) -> u64 {
+    let total = seconds + bytes / MIB;
+    let max = CallKind::MAX_LIMIT.as_secs();
+    if total < max { total } else { max }
 }
 
-/// How large the archive of the next capture may be, by the newest ones of the workspace.
+/// Estimates the archive size of the next capture, in bytes: the largest of the newest snapshots of the workspace.
 pub(super) fn expected_bytes<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Option<u64> {
-    let newest = this.ports.ledger().and_then(|ledger| ledger.page(None, None, FEW)).ok()?;
+    let newest = this.ports.ledger().and_then(|ledger| ledger.snapshot_page(None, None, SAMPLED_SNAPSHOTS)).ok()?;
     newest.iter().filter_map(|snapshot| snapshot.stored()).map(|stored| stored.size_bytes).max()
 }
 
-/// Sandboxes whose calls have time limits, by a clock.
+/// Sandboxes whose calls have time limits, measured by a clock.
 pub struct TimeLimited<S, C> {
     sandboxes: Rc<S>,
     clock: Rc<C>,
 }
 
 impl<S, C: Clock> TimeLimited<S, C> {
-    /// Gives the calls to `sandboxes` time limits.
+    /// Returns `sandboxes` with time limits.
     pub fn new(sandboxes: Rc<S>, clock: Rc<C>) -> Self {
         Self { sandboxes, clock }
     }
 }
 
-/// Waits for an answer, as long as such a call may take.
-async fn within<T>(
+/// Waits for the answer of a call, up to the time limit of its kind.
+async fn with_timeout<T>(
     clock: &impl Clock,
     kind: CallKind,
     call: impl Future<Output = Result<T, Failure>>,
@@ -125,167 +125,177 @@ async fn within<T>(
     let limit = kind.limit();
     match select(pin!(call), pin!(clock.deadline(limit))).await {
         Either::Left((answer, _)) => answer,
-        Either::Right(((), _)) => Err(Failure::timed_out(kind.what(), limit)),
+        Either::Right(((), _)) => Err(Failure::timed_out(kind.describe(), limit)),
     }
 }
 
-/// A visit whose calls have time limits.
-pub struct TimeLimitedVisit<'a, V, C> {
-    visit: V,
+/// A session whose calls have time limits.
+pub struct TimeLimitedSession<'a, V, C> {
+    session: V,
     clock: &'a C,
 }
 
-impl<V: Visit, C: Clock> Visit for TimeLimitedVisit<'_, V, C> {
-    async fn name(&self) -> Result<(), Failure> {
-        within(self.clock, CallKind::Configure, self.visit.name()).await
+impl<V: SandboxSession, C: Clock> SandboxSession for TimeLimitedSession<'_, V, C> {
+    async fn set_name(&self) -> Result<(), Failure> {
+        with_timeout(self.clock, CallKind::Configure, self.session.set_name()).await
     }
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
-        within(self.clock, CallKind::Command, self.visit.probe(dir)).await
+        with_timeout(self.clock, CallKind::Command, self.session.probe(dir)).await
     }
 
     async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
-        within(self.clock, CallKind::Command, self.visit.make_directory(dir)).await
+        with_timeout(self.clock, CallKind::Command, self.session.make_directory(dir)).await
     }
 
-    async fn stamp(&self, from: Option<&Stamp>, to: &Stamp) -> Result<Stamping, Failure> {
-        within(self.clock, CallKind::Command, self.visit.stamp(from, to)).await
+    async fn update_marker(
+        &self,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+    ) -> Result<MarkerUpdate, Failure> {
+        with_timeout(self.clock, CallKind::Command, self.session.update_marker(from, to)).await
     }
 
-    async fn arrive(
+    async fn complete_restore(
         &self,
         backup: &BackupHandle,
-        from: &Stamp,
-        to: &Stamp,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
-        within(self.clock, CallKind::Command, self.visit.arrive(backup, from, to, may_be_empty)).await
+        with_timeout(self.clock, CallKind::Command, self.session.complete_restore(backup, from, to, may_be_empty)).await
     }
 
     async fn create_backup(&self, options: &BackupOptions, bytes: Option<u64>) -> Result<BackupHandle, Failure> {
-        within(self.clock, CallKind::Backup(bytes), self.visit.create_backup(options, bytes)).await
+        with_timeout(self.clock, CallKind::Backup(bytes), self.session.create_backup(options, bytes)).await
     }
 
     async fn restore_backup(&self, backup: &BackupHandle, bytes: u64) -> Result<(), Failure> {
-        within(self.clock, CallKind::Restore(bytes), self.visit.restore_backup(backup, bytes)).await
+        with_timeout(self.clock, CallKind::Restore(bytes), self.session.restore_backup(backup, bytes)).await
     }
 }
 
 impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
-    type Visit<'a>
-        = TimeLimitedVisit<'a, S::Visit<'a>, C>
+    type SandboxSession<'a>
+        = TimeLimitedSession<'a, S::SandboxSession<'a>, C>
     where
         Self: 'a;
 
-    fn visit<'a>(&'a self, id: &'a SandboxId) -> Self::Visit<'a> {
-        TimeLimitedVisit { visit: self.sandboxes.visit(id), clock: &*self.clock }
+    fn open_session<'a>(&'a self, id: &'a SandboxId) -> Self::SandboxSession<'a> {
+        TimeLimitedSession { session: self.sandboxes.open_session(id), clock: &*self.clock }
     }
 
-    async fn state(&self, id: &SandboxId) -> Result<SandboxState, Failure> {
-        within(&*self.clock, CallKind::Status, self.sandboxes.state(id)).await
+    async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
+        with_timeout(&*self.clock, CallKind::Status, self.sandboxes.status(id)).await
     }
 
     async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
-        within(&*self.clock, CallKind::Configure, self.sandboxes.configure(id, idle_seconds)).await
+        with_timeout(&*self.clock, CallKind::Configure, self.sandboxes.configure(id, idle_seconds)).await
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
-        within(&*self.clock, CallKind::Command, self.sandboxes.probe(id, dir)).await
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.probe(id, dir)).await
     }
 
-    async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
-        within(&*self.clock, CallKind::Command, self.sandboxes.note_took_place(id, note)).await
+    async fn set_replaced_note(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.set_replaced_note(id, note)).await
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
-        within(&*self.clock, CallKind::Destroy, self.sandboxes.destroy(id)).await
+        with_timeout(&*self.clock, CallKind::Destroy, self.sandboxes.destroy(id)).await
     }
 
-    async fn keep_awake(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
-        within(&*self.clock, CallKind::Configure, self.sandboxes.keep_awake(id, seconds)).await
+    async fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Configure, self.sandboxes.set_idle_timeout(id, seconds)).await
     }
 
     async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
-        within(&*self.clock, CallKind::Command, self.sandboxes.set_env(id, env)).await
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.set_env(id, env)).await
     }
 
-    async fn stamp(
+    async fn update_marker(
         &self,
         id: &SandboxId,
-        from: Option<&Stamp>,
-        to: &Stamp,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
         older_than_millis: Option<i64>,
-    ) -> Result<Stamping, Failure> {
-        within(&*self.clock, CallKind::Command, self.sandboxes.stamp(id, from, to, older_than_millis)).await
+    ) -> Result<MarkerUpdate, Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.update_marker(id, from, to, older_than_millis))
+            .await
     }
 
-    async fn begin(
+    async fn begin_restore(
         &self,
         id: &SandboxId,
-        from: Option<&Stamp>,
-        to: &Stamp,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
         dir: &Directory,
         files: &[String],
-    ) -> Result<Option<Begun>, Failure> {
-        within(&*self.clock, CallKind::Walk, self.sandboxes.begin(id, from, to, dir, files)).await
+    ) -> Result<Option<RestoreBegun>, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.begin_restore(id, from, to, dir, files)).await
     }
 
-    async fn arrive(
+    async fn complete_restore(
         &self,
         id: &SandboxId,
         backup: &BackupHandle,
-        from: &Stamp,
-        to: &Stamp,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
-        within(&*self.clock, CallKind::Command, self.sandboxes.arrive(id, backup, from, to, may_be_empty)).await
+        with_timeout(
+            &*self.clock,
+            CallKind::Command,
+            self.sandboxes.complete_restore(id, backup, from, to, may_be_empty),
+        )
+        .await
     }
 
-    async fn survey(&self, id: &SandboxId, dir: &Directory) -> Result<Survey, Failure> {
-        within(&*self.clock, CallKind::Walk, self.sandboxes.survey(id, dir)).await
+    async fn list_directory(&self, id: &SandboxId, dir: &Directory) -> Result<DirectoryListing, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.list_directory(id, dir)).await
     }
 
-    async fn hashes(
+    async fn hash_files(
         &self,
         id: &SandboxId,
         dir: &Directory,
         files: &[String],
     ) -> Result<BTreeMap<String, String>, Failure> {
-        within(&*self.clock, CallKind::Walk, self.sandboxes.hashes(id, dir, files)).await
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.hash_files(id, dir, files)).await
     }
 
-    async fn watch(&self, id: &SandboxId) -> Result<(), Failure> {
-        within(&*self.clock, CallKind::Command, self.sandboxes.watch(id)).await
+    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.watch_changes(id)).await
     }
 
-    async fn ignored_below(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
-        within(&*self.clock, CallKind::Walk, self.sandboxes.ignored_below(id, dir)).await
+    async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.ignored_paths(id, dir)).await
     }
 
-    async fn stirred(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
-        within(&*self.clock, CallKind::Walk, self.sandboxes.stirred(id, dir)).await
+    async fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.changed_since_watch(id, dir)).await
     }
 
     async fn run_hook(
         &self,
         id: &SandboxId,
-        stamp: &Stamp,
+        marker: &ContainerMarker,
         dir: &Directory,
         name: &str,
         hook: &Hook,
         env: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
         let kind = CallKind::Hook(hook.timeout_seconds);
-        within(&*self.clock, kind, self.sandboxes.run_hook(id, stamp, dir, name, hook, env)).await
+        with_timeout(&*self.clock, kind, self.sandboxes.run_hook(id, marker, dir, name, hook, env)).await
     }
 
-    async fn checkpoint(
+    async fn run_checkpoint(
         &self,
         id: &SandboxId,
         dir: &Directory,
-        meant: Meant,
+        required: RequiredContainer,
         call: &CheckpointCall,
-    ) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
-        within(&*self.clock, CallKind::Checkpoint, self.sandboxes.checkpoint(id, dir, meant, call)).await
+    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+        with_timeout(&*self.clock, CallKind::Checkpoint, self.sandboxes.run_checkpoint(id, dir, required, call)).await
     }
 }

@@ -1,90 +1,90 @@
-//! The snapshots of a workspace, as lists show them.
+//! Lists the snapshots of a workspace, and shows one of them.
 
 use futures_util::StreamExt;
 use futures_util::stream;
 
+use super::lineage_scope::check_workspace;
 use super::select::{Selected, select};
-use super::session::check_workspace;
-use super::stored::{inspect, is_definite};
+use super::stored_backup::{inspect, is_definite};
 use super::{CloudflareSandboxSnapshotter, verify};
-use crate::model::answer::{Answer, Page, Restorable, Summary};
+use crate::model::answer::{Page, Restorability, Restorable, Summary};
 use crate::model::record::{SnapshotRecord, Stage, WorkspaceRecord};
-use crate::model::request::{Cursor, ListRequest};
+use crate::model::request::{ListRequest, SnapshotCursor};
 use crate::model::{Result, SandboxId, Selection, SnapshotId, Timestamp};
 use crate::ports::{Clock, Ledger, Ports};
 
-/// How many snapshots are looked up in R2 at the same time: a Worker has six connections.
-const AT_ONCE: usize = 3;
+/// The number of snapshots that are checked in R2 concurrently: a Worker has six connections.
+const CONCURRENCY: usize = 3;
 
-/// A page of the workspace's snapshots, the newest first.
+/// Returns a page of the workspace's snapshots, the newest first.
 pub(super) async fn list<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ListRequest) -> Result<Page> {
-    check_workspace(this, &request.session).await?;
+    check_workspace(this, &request.lineage_scope).await?;
     let workspace = this.workspace()?;
     let limit = request.limit as usize;
     let prefix = request.label_prefix.as_deref();
-    let mut rows = this.ports.ledger()?.page(request.cursor.as_ref(), prefix, request.limit + 1)?;
-    let is_more = rows.len() > limit;
+    let mut rows = this.ports.ledger()?.snapshot_page(request.cursor.as_ref(), prefix, request.limit + 1)?;
+    let has_more = rows.len() > limit;
     rows.truncate(limit);
-    let last = rows.last().filter(|_| is_more);
-    let cursor =
-        last.map(|row| Cursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() }.to_string());
+    let last = rows.last().filter(|_| has_more);
+    let cursor = last
+        .map(|row| SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() }.to_string());
     let ids: Vec<SnapshotId> = rows.iter().map(|row| row.snapshot_id.clone()).collect();
-    let mut holders = this.holders_of(&ids)?;
+    let mut dependents = this.dependents_of(&ids)?;
     let summaries = rows.into_iter().map(|row| {
-        let holders = holders.remove(&row.snapshot_id).unwrap_or_default();
-        show(this, &workspace, row, holders, request.check)
+        let dependents = dependents.remove(&row.snapshot_id).unwrap_or_default();
+        summarize(this, &workspace, row, dependents, request.check)
     });
-    let snapshots: Vec<Result<Summary>> = stream::iter(summaries).buffered(AT_ONCE).collect().await;
+    let snapshots: Vec<Result<Summary>> = stream::iter(summaries).buffered(CONCURRENCY).collect().await;
     Ok(Page { snapshots: snapshots.into_iter().collect::<Result<_>>()?, cursor })
 }
 
-/// One snapshot, looked up in R2.
+/// Returns one snapshot, checked in R2.
 pub(super) async fn get<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, selection: &Selection) -> Result<Summary> {
     let Selected { workspace, snapshot } = select(this, selection).await?;
-    let holders = this.holders(&snapshot.snapshot_id)?;
-    show(this, &workspace, snapshot, holders, true).await
+    let dependents = this.dependents(&snapshot.snapshot_id)?;
+    summarize(this, &workspace, snapshot, dependents, true).await
 }
 
-async fn show<P: Ports>(
+async fn summarize<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &WorkspaceRecord,
     snapshot: SnapshotRecord,
-    holders: Vec<SandboxId>,
+    dependents: Vec<SandboxId>,
     check: bool,
 ) -> Result<Summary> {
-    let looked = match &snapshot.stage {
-        Stage::Ready { stored } if check => Some(inspect(this, stored, &snapshot.mark(&this.id)).await),
+    let inspection = match &snapshot.stage {
+        Stage::Ready { stored } if check => Some(inspect(this, stored, &snapshot.backup_owner(&this.id)).await),
         _ => None,
     };
-    let mut summary = with_holders(this, workspace, &snapshot, holders);
-    let Some(looked) = looked else { return Ok(summary) };
+    let mut summary = build_summary(this, workspace, &snapshot, dependents);
+    let Some(inspection) = inspection else { return Ok(summary) };
     let now = this.ports.clock().now();
-    summary.restorable = match (&looked, snapshot.stored().and_then(|stored| stored.damage_within.as_deref())) {
-        (Ok(_), None) => Restorable { restorable: Answer::Yes, why: None, checked_at: Some(now) },
-        (Ok(_), Some(damage)) => no(damage, Some(now)),
-        (Err(error), _) if is_definite(error) => no(error.message(), Some(now)),
+    summary.restorable = match (&inspection, snapshot.stored().and_then(|stored| stored.archive_damage.as_deref())) {
+        (Ok(_), None) => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(now) },
+        (Ok(_), Some(damage)) => not_restorable(damage, Some(now)),
+        (Err(error), _) if is_definite(error) => not_restorable(error.message(), Some(now)),
         (Err(error), _) => {
-            Restorable { restorable: Answer::Unknown, why: Some(error.message().to_owned()), checked_at: None }
+            Restorable { restorable: Restorability::Unknown, why: Some(error.message().to_owned()), checked_at: None }
         }
     };
-    verify::note(this, &snapshot.snapshot_id, &looked)?;
+    verify::record_check(this, &snapshot.snapshot_id, &inspection)?;
     Ok(summary)
 }
 
-/// What the ledger knows of a snapshot.
+/// Returns what the ledger knows of a snapshot.
 pub(super) fn summary<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &WorkspaceRecord,
     snapshot: &SnapshotRecord,
 ) -> Result<Summary> {
-    Ok(with_holders(this, workspace, snapshot, this.holders(&snapshot.snapshot_id)?))
+    Ok(build_summary(this, workspace, snapshot, this.dependents(&snapshot.snapshot_id)?))
 }
 
-fn with_holders<P: Ports>(
+fn build_summary<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &WorkspaceRecord,
     snapshot: &SnapshotRecord,
-    holders: Vec<SandboxId>,
+    dependents: Vec<SandboxId>,
 ) -> Summary {
     let now = this.ports.clock().now();
     let created_at = snapshot.created_at();
@@ -101,27 +101,29 @@ fn with_holders<P: Ports>(
         pinned: snapshot.pinned,
         rescue: snapshot.rescue,
         suspect: snapshot.suspect,
-        holders,
-        restorable: as_known(this, snapshot),
+        dependents,
+        restorable: last_known_restorable(this, snapshot),
         snapshot: snapshot.to_ref(workspace),
     }
 }
 
-/// Whether it could be restored when that was last looked at.
-fn as_known<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotRecord) -> Restorable {
+/// Returns whether the snapshot could be restored at its last check.
+fn last_known_restorable<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotRecord) -> Restorable {
     match &snapshot.stage {
-        Stage::Making(_) => no("It is still being made.", None),
-        Stage::Deleting { end, .. } | Stage::Deleted { end, .. } => {
-            no(&format!("It was let go: {}.", end.reason), None)
+        Stage::Creating(_) => not_restorable("It is still being made.", None),
+        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
+            not_restorable(&format!("It was removed: {}.", removal.reason), None)
         }
         Stage::Ready { stored } => match stored.known_damage() {
-            Some(damage) => no(damage, Some(stored.checked_at)),
-            None if stored.usable_until < this.ports.clock().now() => no("The SDK restores it no more.", None),
-            None => Restorable { restorable: Answer::Yes, why: None, checked_at: Some(stored.checked_at) },
+            Some(damage) => not_restorable(damage, Some(stored.checked_at)),
+            None if stored.usable_until < this.ports.clock().now() => {
+                not_restorable("The SDK restores it no more.", None)
+            }
+            None => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(stored.checked_at) },
         },
     }
 }
 
-fn no(why: &str, checked_at: Option<Timestamp>) -> Restorable {
-    Restorable { restorable: Answer::No, why: Some(why.to_owned()), checked_at }
+fn not_restorable(why: &str, checked_at: Option<Timestamp>) -> Restorable {
+    Restorable { restorable: Restorability::No, why: Some(why.to_owned()), checked_at }
 }

@@ -1,16 +1,16 @@
-//! Everything that is known about one snapshot.
+//! `manifest`: everything that the ledger records about one snapshot.
 
 use std::slice;
 
 use super::select::{Selected, select};
 use super::{CloudflareSandboxSnapshotter, list};
 use crate::model::SCHEMA_VERSION;
-use crate::model::answer::{Ancestor, Derived, Ended, Manifest};
-use crate::model::record::{Derivation, Parent, Stage};
+use crate::model::answer::{DerivedSandbox, Manifest, ParentSnapshot, Removal};
+use crate::model::record::{Derivation, ParentLink, Stage};
 use crate::model::{Result, Selection};
 use crate::ports::{BackupStore, Ledger, Ports};
 
-/// The manifest, from the ledger alone.
+/// Returns the manifest of a snapshot, from the ledger alone.
 pub(super) async fn manifest<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     selection: &Selection,
@@ -19,18 +19,18 @@ pub(super) async fn manifest<P: Ports>(
     let derived = this.ports.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
     let stored = snapshot.stored();
     let backups = this.ports.backups()?;
-    let ended = match &snapshot.stage {
-        Stage::Deleting { end, .. } | Stage::Deleted { end, .. } => {
-            Some(Ended { at: end.at, reason: end.reason.clone() })
+    let removal = match &snapshot.stage {
+        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
+            Some(Removal { at: removal.at, reason: removal.reason.clone() })
         }
-        Stage::Making(_) | Stage::Ready { .. } => None,
+        Stage::Creating(_) | Stage::Ready { .. } => None,
     };
     Ok(Manifest {
         schema_version: SCHEMA_VERSION,
         summary: list::summary(this, &workspace, &snapshot)?,
         origin_id: workspace.sandbox_id.clone(),
         root_id: workspace.root_id.clone(),
-        parent: workspace.parent.as_ref().map(ancestor),
+        parent: workspace.parent.as_ref().map(to_ancestor),
         capture_began_at: snapshot.began_at,
         excludes: snapshot.excludes.clone(),
         gitignore: snapshot.gitignore.unwrap_or(false),
@@ -38,24 +38,24 @@ pub(super) async fn manifest<P: Ports>(
         expiration_seconds: snapshot.expiration_seconds,
         usable_until: stored.map(|stored| stored.usable_until),
         checksum: stored.and_then(|stored| stored.checksum.clone()),
-        objects: stored.map(|stored| backups.objects(stored.backup.id())).unwrap_or_default(),
+        objects: stored.map(|stored| backups.object_keys(stored.backup.id())).unwrap_or_default(),
         imported: stored.is_some_and(|stored| stored.imported),
-        derived: derived.iter().filter(|row| row.loose().is_none()).map(shown).collect(),
-        ended,
+        derived: derived.iter().filter(|row| row.task().is_none()).map(to_derived).collect(),
+        removal,
     })
 }
 
-/// A sandbox that was made from a snapshot, as it is shown.
-pub(super) fn shown(derivation: &Derivation) -> Derived {
-    Derived {
+/// Returns a sandbox that was made from a snapshot, in the form that the API returns.
+pub(super) fn to_derived(derivation: &Derivation) -> DerivedSandbox {
+    DerivedSandbox {
         sandbox_id: derivation.sandbox_id.clone(),
-        lineage: derivation.lineage,
+        lineage: derivation.kind,
         began_at: derivation.began_at,
-        holds: derivation.holds(),
+        needs_snapshot: derivation.needs_snapshot(),
     }
 }
 
-/// Where a sandbox came from, as it is shown.
-pub(super) fn ancestor(parent: &Parent) -> Ancestor {
-    Ancestor { origin_id: parent.origin_id.clone(), snapshot_id: parent.snapshot_id.clone() }
+/// Returns the snapshot that a sandbox was made from, in the form that the API returns.
+pub(super) fn to_ancestor(parent: &ParentLink) -> ParentSnapshot {
+    ParentSnapshot { origin_id: parent.origin_id.clone(), snapshot_id: parent.snapshot_id.clone() }
 }

@@ -1,154 +1,155 @@
-//! What the product does, one operation per file, over the ports.
+//! The operations of the product, one per file, over the ports.
 //!
-//! Operations on one sandbox's snapshots, all of them in its own workspace:
-//! - [`snapshot`]: captures the sandbox, and makes sure that what was stored is what was asked for
-//! - `import`: takes in a backup that was made elsewhere
-//! - [`restore`]: makes a new sandbox from a snapshot; a branch is the same by another name
-//! - `list`, `manifest`, `lineage`: what there is
-//! - `verify`: whether it can be restored
-//! - `label`, `pin`: what people say of it
-//! - `delete`, `retain`: how it goes
-//! - `keys`: the keys that sign refs
-//! - [`checkpoint`]: named states inside of the sandbox itself
-//! - [`lifecycle`]: a sandbox that stands for a name is made, ended, and given its files again
+//! Operations on the snapshots of one sandbox. They run in the sandbox's own Workspace object:
+//! - [`snapshot`]: captures the sandbox, and verifies that the stored backup matches the request
+//! - `import`: adds a backup that was made elsewhere to the ledger
+//! - [`restore`]: makes a new sandbox from a snapshot; a branch is the same operation with another kind of id
+//! - `list`, `manifest`, `lineage`: show snapshots and the sandboxes that were made from them
+//! - `verify`: checks whether a snapshot can be restored
+//! - `label`, `pin`: change what users assign to a snapshot
+//! - `delete`, `retention`: remove snapshots
+//! - `keys`: rotates the keys that sign refs
+//! - [`checkpoint`]: named states inside the sandbox itself
+//! - [`lifecycle`]: creates and ends a sandbox that belongs to a named workspace, and restores its files
 //!
-//! Operations on one named workspace, in an object of its own: [`named`]; and the list of them: [`directory`].
+//! Operations on one named workspace, in an object of its own: [`named`]. The list of named workspaces: [`directory`].
 //!
-//! What holds them together:
-//! - `workspace`: the workspace's own row, and its alarm
-//! - `select`, `session`: which snapshot is meant, and whether the caller may mean it
-//! - `guard`: one capture of a sandbox at a time, shared by all who ask for the same
-//! - `line`: how many may wait for something
-//! - `once`: the same answer to the same call
-//! - `memory`: what is under way
-//! - `recover`, `chores`: what is left when a Worker dies, and what the alarm does
-//! - `hold`: who needs a snapshot
-//! - `peers`: what the other objects of this Worker ask of a workspace, and tell it
+//! Shared by the operations:
+//! - `workspace`: the row of the workspace, and its alarm
+//! - `select`, `lineage_scope`: find the snapshot of a request, and check that the caller may use it
+//! - `coalesce`: runs one capture of a sandbox at a time, shared by all callers that request the same
+//! - `queue`: limits how many calls may wait for a resource
+//! - `idempotency`: returns the same answer to the same call
+//! - `in_process`: the work that runs in this object
+//! - `recover`, `tasks`: complete or roll back what a dead Worker left, and run the alarm
+//! - `references`: the dependents of a snapshot
+//! - `internal_api`: the calls that other objects of this Worker make to a workspace
 //!
 //! For the whole bucket: `sweep`. For the deployment: `health`.
 //!
-//! And the tools of the trade:
-//! - [`abort`]: the caller's wish to stop
-//! - `arrival`: whether a backup has arrived where it was applied to
-//! - `container`: whether a container is still the one that it was
-//! - `doubt`: when that is not known
-//! - `sight`: the container of a capture, before and after
-//! - `suspect`: snapshots that are much smaller than the one before
-//! - `stored`: what is in R2 of a backup
-//! - `undo`: takes back what a failed operation left
-//! - `failures`: gives what the SDK threw a code of ours
-//! - `retry`: repeats what failed in passing
-//! - [`limits`]: how long each call to a sandbox may take
-//! - [`trace`]: what is told of a piece of work beside its answer
-//! - `planted`: bugs for the simulation to find; not in the product
+//! Helpers:
+//! - [`cancellation`]: cancellation by the caller
+//! - `arrival`: verifies that a backup has arrived in the container that it was applied to
+//! - `container`: verifies that a container is still the same one
+//! - `unverified`: containers for which that is not known
+//! - `observation`: the container of a capture, before and after it
+//! - `exclude`: refuses captures that would leave out more than the caller requested
+//! - `suspect`: snapshots that are much smaller than their predecessor
+//! - `stored_backup`: the objects of a backup in R2
+//! - `rollback`: removes what a failed operation left
+//! - `failures`: maps failures of the SDK and the platform to error codes
+//! - `retry`: repeats calls that failed transiently
+//! - [`limits`]: the time limit of each call to a sandbox
+//! - [`call_context`]: the correlation id and the side effects of a call, for the log
+//! - `planted`: bugs that the simulation must find; not in the product
 
-pub mod abort;
 mod arrival;
+pub mod call_context;
+pub mod cancellation;
 mod checkpoint;
-mod chores;
+mod coalesce;
 mod container;
 mod delete;
 pub mod directory;
-mod doubt;
 mod exclude;
 pub(crate) mod failures;
-mod guard;
 mod health;
-mod hold;
+mod idempotency;
 mod import;
+mod in_process;
+mod internal_api;
 mod keys;
 mod label;
 mod lifecycle;
 pub mod limits;
-mod line;
 mod lineage;
+mod lineage_scope;
 mod list;
 mod manifest;
-mod memory;
 pub mod named;
-mod once;
-mod peers;
+mod observation;
 mod pin;
 #[doc(hidden)]
 pub mod planted;
+mod queue;
 mod recover;
+mod references;
 mod restore;
-mod retain;
+mod retention;
 mod retry;
+mod rollback;
 mod select;
-mod session;
-mod sight;
 mod snapshot;
-mod stored;
+mod stored_backup;
 mod suspect;
 mod sweep;
-pub mod trace;
-mod undo;
+mod tasks;
+mod unverified;
 pub(crate) mod verify;
 mod workspace;
 
 use std::rc::Rc;
 
-pub use abort::Abort;
+pub use cancellation::CancellationToken;
+use coalesce::SnapshotCoalescer;
 pub(crate) use failures::from_object;
-use guard::Guard;
 pub use health::health;
-pub(crate) use line::busy;
-use memory::Memory;
+use in_process::InProcessState;
+pub(crate) use queue::busy;
 pub use sweep::sweep;
 
 use crate::model::answer::{Deletion, KeyRotation, Manifest, Page, Retention, Summary, Tree, Verification};
 use crate::model::request::{
-    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, PolicyRequest,
-    WorkspaceRequest,
+    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, SandboxRequest,
+    SetRetentionRequest,
 };
 use crate::model::{
-    Code, Directory, Error, Lineage, RestoreRequest, Result, SandboxId, Selection, ShortId, SigningKey, SnapshotId,
-    SnapshotRequest, Taken, WorkspaceRef,
+    Code, DerivationKind, Directory, Error, RestoreRequest, Result, SandboxId, Selection, ShortId, SigningKey,
+    SnapshotId, SnapshotRequest, TakenSnapshot, WorkspaceRef,
 };
 use crate::ports::{Entropy, Ledger, Ports};
 
 /// Captures the state of workspaces as refs, and makes new workspaces from them.
 ///
-/// Neither `restore` nor `branch` changes a workspace that exists: both answer a new one.
+/// Neither `restore` nor `branch` changes an existing workspace: both return a new one.
 #[allow(async_fn_in_trait)]
 pub trait Snapshotter {
-    /// Whether snapshots are configured: what a caller that declares the capability should ask first.
+    /// Verifies that snapshots are configured. A caller should check this before it declares the capability.
     fn ready(&self) -> Result<()>;
 
-    /// Captures a sandbox's directory, or shares the capture of another caller who asked for the same.
-    async fn snapshot(&self, request: SnapshotRequest, abort: Abort) -> Result<Taken>;
+    /// Captures a sandbox's directory, or shares the capture of another caller that requested the same.
+    async fn snapshot(&self, request: SnapshotRequest, abort: CancellationToken) -> Result<TakenSnapshot>;
 
     /// Makes a new sandbox from a snapshot, to recover its state.
-    async fn restore(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef>;
+    async fn restore(&self, request: RestoreRequest, abort: CancellationToken) -> Result<WorkspaceRef>;
 
-    /// Makes a new sandbox from a snapshot, to go on from its state in another way.
-    async fn branch(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef>;
+    /// Makes a new sandbox from a snapshot, to continue from its state independently.
+    async fn branch(&self, request: RestoreRequest, abort: CancellationToken) -> Result<WorkspaceRef>;
 
-    /// A page of the workspace's snapshots, the newest first.
+    /// Returns a page of the workspace's snapshots, the newest first.
     async fn list(&self, request: ListRequest) -> Result<Page>;
 
-    /// Deletes a snapshot that nobody needs.
+    /// Deletes a snapshot that has no dependents.
     async fn delete(&self, request: DeleteRequest) -> Result<Deletion>;
 }
 
-/// How a deployment is configured.
+/// The configuration of a deployment.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The directory that is captured where the caller names none.
+    /// The directory that is captured if the caller names none.
     pub default_dir: Directory,
-    /// Whether archives go through the R2 binding instead of signed URLs: for development.
+    /// Whether archives go through the R2 binding instead of signed URLs. For development.
     pub local_bucket: bool,
 }
 
 /// The [`Snapshotter`] of one Cloudflare Sandbox, whose backups are in R2 and whose ledger is in its Workspace object.
 ///
-/// There is one ledger, so there must be one of these at a time; its clones share what is under way.
+/// There is one ledger, so only one of these may exist at a time; its clones share the work in progress.
 pub struct CloudflareSandboxSnapshotter<P> {
     id: Rc<SandboxId>,
     ports: Rc<P>,
     config: Rc<Config>,
-    memory: Rc<Memory>,
+    in_process: Rc<InProcessState>,
 }
 
 impl<P> Clone for CloudflareSandboxSnapshotter<P> {
@@ -157,7 +158,7 @@ impl<P> Clone for CloudflareSandboxSnapshotter<P> {
             id: Rc::clone(&self.id),
             ports: Rc::clone(&self.ports),
             config: Rc::clone(&self.config),
-            memory: Rc::clone(&self.memory),
+            in_process: Rc::clone(&self.in_process),
         }
     }
 }
@@ -169,157 +170,164 @@ impl<P: Ports> Snapshotter for CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
-    async fn snapshot(&self, request: SnapshotRequest, abort: Abort) -> Result<Taken> {
-        self.begin().await?;
-        if request.session.sandbox_id.is_some() {
-            session::check_workspace(self, &request.session).await?;
+    async fn snapshot(&self, request: SnapshotRequest, abort: CancellationToken) -> Result<TakenSnapshot> {
+        self.prepare_call().await?;
+        if request.lineage_scope.sandbox_id.is_some() {
+            lineage_scope::check_workspace(self, &request.lineage_scope).await?;
         }
         let key = request.idempotency_key.clone();
-        let work = Guard::capture(self, request.clone(), abort.clone());
-        once::once(self, key.as_deref(), "snapshot", &request, &abort, work).await
+        let work = SnapshotCoalescer::capture(self, request.clone(), abort.clone());
+        idempotency::run_once(self, key.as_deref(), "snapshot", &request, &abort, work).await
     }
 
-    async fn restore(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef> {
-        self.derive(request, Lineage::Restored, abort).await
+    async fn restore(&self, request: RestoreRequest, abort: CancellationToken) -> Result<WorkspaceRef> {
+        self.derive_sandbox(request, DerivationKind::Restored, abort).await
     }
 
-    async fn branch(&self, request: RestoreRequest, abort: Abort) -> Result<WorkspaceRef> {
-        self.derive(request, Lineage::Branch, abort).await
+    async fn branch(&self, request: RestoreRequest, abort: CancellationToken) -> Result<WorkspaceRef> {
+        self.derive_sandbox(request, DerivationKind::Branch, abort).await
     }
 
     async fn list(&self, request: ListRequest) -> Result<Page> {
-        self.begin().await?;
+        self.prepare_call().await?;
         list::list(self, &request).await
     }
 
     async fn delete(&self, request: DeleteRequest) -> Result<Deletion> {
-        self.begin().await?;
+        self.prepare_call().await?;
         delete::delete(self, &request).await
     }
 }
 
-/// What this provider does beyond the interface.
+/// The operations that this provider offers beyond [`Snapshotter`].
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// The snapshotter of the sandbox `id`, over `ports` whose ledger is this sandbox's.
+    /// Returns the snapshotter of the sandbox `id`. The ledger of `ports` must be the ledger of this sandbox.
     pub fn new(id: SandboxId, ports: Rc<P>, config: Rc<Config>) -> Self {
-        Self { id: Rc::new(id), ports, config, memory: Rc::default() }
+        Self { id: Rc::new(id), ports, config, in_process: Rc::default() }
     }
 
-    /// One snapshot, as lists show it.
+    /// Returns one snapshot, in the form that lists show.
     pub async fn get(&self, selection: Selection) -> Result<Summary> {
-        self.begin().await?;
+        self.prepare_call().await?;
         list::get(self, &selection).await
     }
 
-    /// Everything that is known about one snapshot.
+    /// Returns everything that is known about one snapshot.
     pub async fn manifest(&self, selection: Selection) -> Result<Manifest> {
-        self.begin().await?;
+        self.prepare_call().await?;
         manifest::manifest(self, &selection).await
     }
 
-    /// Checks a snapshot in R2. No container is started.
+    /// Checks a snapshot in R2. Does not start a container.
     pub async fn verify(&self, selection: Selection) -> Result<Verification> {
-        self.begin().await?;
+        self.prepare_call().await?;
         verify::verify(self, &selection).await
     }
 
-    /// Gives a snapshot another label.
+    /// Changes the label of a snapshot.
     pub async fn label(&self, request: LabelRequest) -> Result<Summary> {
-        self.begin().await?;
+        self.prepare_call().await?;
         label::label(self, &request).await
     }
 
-    /// Pins a snapshot, so that it stays whatever the policy says, or unpins it.
+    /// Pins a snapshot, so that the retention policy never removes it, or unpins it.
     pub async fn pin(&self, selection: Selection, pinned: bool) -> Result<Summary> {
-        self.begin().await?;
+        self.prepare_call().await?;
         pin::pin(self, &selection, pinned).await
     }
 
-    /// Takes in a backup that the ledger does not know.
-    pub async fn import(&self, request: ImportRequest) -> Result<Taken> {
-        self.begin().await?;
+    /// Adds a backup that the ledger does not know.
+    pub async fn import(&self, request: ImportRequest) -> Result<TakenSnapshot> {
+        self.prepare_call().await?;
         import::import(self, request).await
     }
 
-    /// The tree of sandboxes and snapshots that this one belongs to.
+    /// Returns the tree of sandboxes and snapshots that this sandbox belongs to.
     pub async fn lineage(&self, request: LineageRequest) -> Result<Tree> {
-        self.begin().await?;
+        self.prepare_call().await?;
         lineage::lineage(self, &request).await
     }
 
-    /// The policy, and what it means for each snapshot now.
-    pub async fn retention(&self, request: WorkspaceRequest) -> Result<Retention> {
-        self.begin().await?;
-        session::check_workspace(self, &request.session).await?;
-        retain::plan(self)
+    /// Returns the retention policy, and its current effect on each snapshot.
+    pub async fn retention(&self, request: SandboxRequest) -> Result<Retention> {
+        self.prepare_call().await?;
+        lineage_scope::check_workspace(self, &request.lineage_scope).await?;
+        retention::plan(self)
     }
 
-    /// Gives the workspace another policy, which is applied at once.
-    pub async fn set_retention(&self, request: PolicyRequest) -> Result<Retention> {
-        self.begin().await?;
-        retain::set(self, request).await
+    /// Changes the retention policy, and applies it at once.
+    pub async fn set_retention(&self, request: SetRetentionRequest) -> Result<Retention> {
+        self.prepare_call().await?;
+        retention::set_policy(self, request).await
     }
 
-    /// Lets go what the policy says.
+    /// Applies the retention policy.
     pub async fn apply_retention(&self, request: ApplyRetentionRequest) -> Result<Retention> {
-        self.begin().await?;
-        retain::apply(self, request.dry_run).await
+        self.prepare_call().await?;
+        retention::apply(self, request.dry_run).await
     }
 
-    /// Signs refs with a new key from now on. The one before is still accepted.
-    pub async fn rotate_key(&self, request: WorkspaceRequest) -> Result<KeyRotation> {
-        self.begin().await?;
-        session::check_workspace(self, &request.session).await?;
+    /// Signs refs with a new key from now on. Refs that the previous key signed stay valid.
+    pub async fn rotate_key(&self, request: SandboxRequest) -> Result<KeyRotation> {
+        self.prepare_call().await?;
+        lineage_scope::check_workspace(self, &request.lineage_scope).await?;
         keys::rotate(self)
     }
 
-    /// What the alarm is for: recovery, retention, and what has to be passed on.
+    /// Runs the due tasks: recovery, retention, and messages to other workspaces.
     pub async fn alarm(&self) -> Result<()> {
-        chores::alarm(self).await
+        tasks::run_alarm(self).await
     }
 
-    /// What every call begins with: the deployment is checked, and what a former object left is followed up.
-    async fn begin(&self) -> Result<()> {
+    /// Begins every call: checks the configuration, and recovers what an earlier instance of the object left.
+    async fn prepare_call(&self) -> Result<()> {
         self.ready()?;
         self.ports.ledger()?;
-        recover::recovered(self).await;
+        recover::ensure_recovered(self).await;
         Ok(())
     }
 
-    async fn derive(&self, request: RestoreRequest, lineage: Lineage, abort: Abort) -> Result<WorkspaceRef> {
-        self.begin().await?;
-        // Before the idempotency key is looked up: a caller of another lineage is not told that it was used.
-        if request.selection.session.sandbox_id.is_some() {
-            session::check_workspace(self, &request.selection.session).await?;
+    async fn derive_sandbox(
+        &self,
+        request: RestoreRequest,
+        kind: DerivationKind,
+        abort: CancellationToken,
+    ) -> Result<WorkspaceRef> {
+        self.prepare_call().await?;
+        // This check precedes the idempotency key, so that a caller of another lineage does not learn that it was used.
+        if request.selection.lineage_scope.sandbox_id.is_some() {
+            lineage_scope::check_workspace(self, &request.selection.lineage_scope).await?;
         }
-        let (this, asked) = (self.clone(), abort.clone());
+        let (this, token) = (self.clone(), abort.clone());
         let work = async move {
             let restore = async {
                 let what = format!("restores and branches of the sandbox {:?}", this.id.as_str());
-                let _place = this.memory.restores.stand(None, &what)?;
-                restore::restore(&this, &request, lineage, &asked).await
+                let _permit = this.in_process.restore_queue.acquire(None, &what)?;
+                restore::restore(&this, &request, kind, &token).await
             };
             let key = request.idempotency_key.as_deref();
-            once::once(&this, key, lineage.word(), &request, &asked, restore).await
+            idempotency::run_once(&this, key, kind.as_str(), &request, &token, restore).await
         };
-        abort.ends_wait_for(work, self.ports.background()).await
+        abort.run_until_cancelled(work, self.ports.background()).await
     }
 
-    fn draw_short_id(&self) -> Result<ShortId> {
-        draw(&*self.ports, ShortId::draw)
+    fn random_short_id(&self) -> Result<ShortId> {
+        draw_random(&*self.ports, ShortId::from_random)
     }
 
-    fn mint_snapshot_id(&self, seal: &SigningKey) -> Result<SnapshotId> {
+    fn mint_snapshot_id(&self, key: &SigningKey) -> Result<SnapshotId> {
         let ledger = self.ports.ledger()?;
-        draw(&*self.ports, |random| SnapshotId::mint(random, seal).filter(|id| matches!(ledger.snapshot(id), Ok(None))))
+        draw_random(&*self.ports, |random| {
+            SnapshotId::mint(random, key).filter(|id| matches!(ledger.snapshot(id), Ok(None)))
+        })
     }
 }
 
-/// What is made of random bytes, of which a few may not be usable.
-fn draw<P: Ports, T>(ports: &P, from_bytes: impl Fn(&[u8]) -> Option<T>) -> Result<T> {
+/// Derives a value from random bytes. Draws again, at most 4 times in all, if the bytes are not usable.
+fn draw_random<P: Ports, T>(ports: &P, from_bytes: impl Fn(&[u8]) -> Option<T>) -> Result<T> {
     for _ in 0..4 {
-        if let Some(drawn) = from_bytes(&ports.entropy().bytes()?) {
-            return Ok(drawn);
+        if let Some(value) = from_bytes(&ports.entropy().random_bytes()?) {
+            return Ok(value);
         }
     }
     Err(Error::new(

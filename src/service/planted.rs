@@ -1,146 +1,146 @@
-//! Mistakes that somebody could make, planted for the simulation, which has to find every one of them. They are there with
-//! the feature `planted` only: without it [`planted`] is `false`, and nothing is left of them.
+//! Planted bugs: mistakes that the simulation must find, every one of them. They exist with the feature `planted` only.
+//! Without it, [`planted`] is always `false`, and the compiler removes them.
 
 #[cfg(feature = "planted")]
-use crate::model::policy::{Candidate, Policy};
+use crate::model::policy::{Policy, RetentionCandidate};
 
-/// Declares the mistakes, and what each of them is.
+/// Declares the bugs, with a description of each.
 macro_rules! bugs {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
-        /// A mistake that can be planted.
+        /// A bug that can be planted.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Bug { $($(#[doc = $doc])+ $name,)+ }
 
         impl Bug {
-            /// All of them.
+            /// All bugs.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
         }
     };
 }
 
 bugs! {
-    /// A capture is begun without a row that says so.
+    /// A capture begins without a row in the ledger.
     CaptureWithoutIntention,
-    /// A restore that failed leaves its sandbox as it is.
-    RestoreNotUndone,
-    /// A sandbox that was destroyed is not looked at again.
-    DestroyedOnce,
-    /// A sandbox that was destroyed is looked at again too early, when a restore may still go on in it.
-    LookedAtTooEarly,
+    /// A failed restore does not destroy its sandbox.
+    RestoreNotRolledBack,
+    /// A destroyed sandbox is not checked again.
+    EndNotRechecked,
+    /// A destroyed sandbox is checked again too early, while a restore may still run in it.
+    RecheckedTooEarly,
     /// The container is not compared after a capture.
     ContainerNotCompared,
-    /// A capture whose worker died is adopted without comparing the container.
-    AdoptedUncompared,
-    /// The note that a container took the place of another one is not read.
-    NoteNotRead,
-    /// A backup is deleted whosever mark it carries.
+    /// Recovery completes a capture whose object ended, without comparing the container.
+    CompletedUncompared,
+    /// The flag that a container replaced another one is not read.
+    ReplacementFlagIgnored,
+    /// A backup is deleted whatever owner mark it carries.
     MarkNotChecked,
-    /// Retention lets go what others need.
-    HoldersIgnored,
-    /// Retention lets go what is pinned.
+    /// Retention removes snapshots that other workspaces depend on.
+    DependentsIgnored,
+    /// Retention removes pinned snapshots.
     PinsIgnored,
-    /// Retention lets go the newest snapshot.
+    /// Retention removes the newest snapshot.
     NewestIgnored,
-    /// Retention keeps one snapshot less than was asked for.
-    OneLess,
-    /// A forced delete does not wait for a restore that is under way.
+    /// Retention keeps one snapshot fewer than `keep_last` says.
+    KeepLastOffByOne,
+    /// A forced delete does not wait for a restore in progress.
     DeletedWhileRestored,
     /// The signature of a ref is not checked.
     SignatureNotChecked,
-    /// The lineage of a session is not checked.
-    SessionNotChecked,
-    /// A key is answered whatever the call is.
+    /// The lineage scope of a call is not checked.
+    LineageScopeNotChecked,
+    /// An idempotency key returns its stored answer to a call with other arguments.
     PayloadNotCompared,
-    /// The answer to a key is not kept.
+    /// The answer to a call with an idempotency key is not stored.
     AnswerNotKept,
-    /// A sandbox whose maker died is not followed up.
-    PendingNotFollowedUp,
-    /// A failure of R2 that passes is taken for damage.
+    /// Recovery ignores a sandbox whose restore was interrupted.
+    PendingNotReconciled,
+    /// A transient failure of R2 is recorded as damage.
     FailureIsDamage,
-    /// A snapshot counts as deleted although R2 failed to delete it.
+    /// A snapshot is recorded as deleted although R2 failed to delete it.
     DeletedTooEarly,
-    /// A capture that is under way is shared with callers who wrote after it began.
+    /// A capture in progress is shared with callers that wrote files after it began.
     FreshShared,
-    /// A minted id is used although it is somebody's.
+    /// A minted id is used although it is taken.
     ClaimIgnored,
-    /// Word that a snapshot is not needed any more changes nothing.
+    /// The release of a snapshot is ignored.
     ReleaseIgnored,
-    /// A sweep deletes what a ledger owns.
+    /// A sweep deletes backups that a ledger owns.
     OwnerIgnored,
-    /// A label is taken from another snapshot, which keeps it.
+    /// A label is moved to another snapshot, and the first one keeps it too.
     LabelTwice,
-    /// A capture writes the label that it had in the beginning.
+    /// A capture overwrites its label with the one that it began with.
     LabelOutdated,
-    /// A call that was aborted makes its sandbox all the same.
+    /// A canceled call still creates its sandbox.
     AbortIgnored,
-    /// Expirations that come while an alarm works are forgotten.
+    /// Snapshots that expire while an alarm runs are missed.
     ExpirationMissed,
-    /// A snapshot that was held by a restore which failed expires no more.
+    /// A snapshot that a failed restore referenced never expires.
     ExpirationNotReconsidered,
-    /// It is not kept that a look or a capture may have started a container.
-    DoubtNotKept,
-    /// What a capture left in doubt whose worker died is forgotten.
-    DoubtOfCaptureLost,
+    /// The ledger does not record that a probe or a capture may have started a container.
+    UnverifiedNotSaved,
+    /// The unverified state that an interrupted capture left is lost.
+    UnverifiedCaptureLost,
     /// A container is captured whatever marker it carries.
     MarkerNotRequired,
     /// A container is marked after it was captured.
     MarkedAfterCapture,
-    /// A container is marked whenever it was started.
+    /// A container is marked whatever its age is.
     AgeNotCompared,
-    /// A rescue snapshot gives up what the sandbox was made from, and counts in retention.
+    /// A rescue snapshot releases the snapshot that the sandbox was made from, and counts in retention.
     RescueReleases,
-    /// Any container that runs is taken for the workspace's.
-    StampNotChecked,
-    /// A sandbox is filled before it is looked at.
-    FilledUnseen,
-    /// A sandbox is ended although it could not be captured.
+    /// Any running container is accepted as the workspace's own.
+    MarkerNotChecked,
+    /// Files are restored into a sandbox before it is probed.
+    RestoredWithoutProbe,
+    /// A container is ended although its capture failed.
     EndedUncaptured,
-    /// What is changed during a capture is not captured again.
-    CapturedOnce,
-    /// What was written since a sandbox woke by itself is overwritten unasked.
+    /// Files that change during a capture are not captured again.
+    ChangesNotRecaptured,
+    /// Files that were written after a cold start are overwritten without permission.
     DivergedOverwritten,
-    /// What somebody began to keep is taken for what somebody began to fill.
-    KeptIsUnfinished,
-    /// What is kept is not looked at again.
-    KeptUnseen,
-    /// A workspace is started from files that were put aside.
-    AsideStartedFrom,
-    /// A workspace is started from an older snapshot, where the newest is damaged.
-    DamagedPassedOver,
-    /// It is not kept that a sandbox was handed out.
-    OpenedNotKept,
-    /// A snapshot of a part of the files gives up what the workspace was made from.
-    PartGivesUpHold,
-    /// A sandbox is captured while it is filled.
-    CapturedHalfFilled,
-    /// What nobody finished to fill is not ended.
-    UnfinishedNotEnded,
-    /// A workspace that is deleted lets go what others hold.
-    RetiredIgnoresHolders,
-    /// A sandbox that was retired before it was claimed can still be claimed.
-    RetiredStillClaimed,
-    /// A reservation that is asked for again is refused.
+    /// An interrupted adoption is treated as an interrupted restore.
+    AdoptionTakenForRestore,
+    /// An adopted container is not probed again.
+    AdoptedWithoutProbe,
+    /// A workspace is started from a rescue snapshot.
+    StartedFromRescue,
+    /// A workspace is started from an older snapshot when the newest is damaged.
+    DamagedSkipped,
+    /// The ledger does not record that a sandbox was handed out.
+    HandoutNotSaved,
+    /// A snapshot of only some of the files releases the snapshot that the workspace was made from.
+    PartialReleasesReference,
+    /// A sandbox is captured while files are restored into it.
+    CapturedDuringRestore,
+    /// A container with an unfinished restore is not ended.
+    UnfinishedRestoreNotEnded,
+    /// Deleting a workspace removes snapshots that other workspaces depend on.
+    DecommissionIgnoresDependents,
+    /// A sandbox that was decommissioned before it was claimed can still be claimed.
+    DecommissionedStillClaimed,
+    /// A repeated reservation is refused.
     ReservedOnce,
-    /// A reservation is noted although the sandbox was retired meanwhile.
+    /// A reservation is recorded although the sandbox was decommissioned in the meantime.
     ReservedTooLate,
-    /// A sandbox is claimed for a name whosever it is.
+    /// A sandbox is claimed for a named workspace although it belongs to another one.
     ClaimedFromOthers,
     /// A snapshot is found for another tenant.
     TenantNotChecked,
-    /// A name points to its new sandbox before that is up.
-    PointedTooEarly,
-    /// The sandbox that a name had before goes on running.
-    FormerNotQuieted,
-    /// Only the last sandbox of a deleted workspace is retired.
-    FormerNotRetired,
-    /// What could not be done is not tried again.
-    ChoreForgotten,
-    /// A state in which somebody died stays as it is.
-    PassingNotEnded,
-    /// A sandbox that was being made when somebody died is left alone.
-    RecoveredUnquieted,
-    /// The same fork is made anew each time.
-    ForkNotKept,
+    /// A named workspace is bound to its new sandbox before that is running.
+    BoundTooEarly,
+    /// The former sandbox of a named workspace keeps running.
+    FormerNotEnded,
+    /// Only the last sandbox of a deleted workspace is decommissioned.
+    FormerNotDecommissioned,
+    /// A failed task is not retried.
+    TaskForgotten,
+    /// An interrupted transition of a named workspace is not reconciled.
+    TransitionNotReconciled,
+    /// Recovery does not end a sandbox whose creation was interrupted.
+    RecoveredNotEnded,
+    /// A repeated fork creates another workspace each time.
+    ForkNotSaved,
 }
 
 #[cfg(feature = "planted")]
@@ -148,36 +148,39 @@ thread_local! {
     static PLANTED: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) };
 }
 
-/// Plants a bug on this thread, in place of the one before.
+/// Plants a bug on this thread; replaces the previous one.
 #[cfg(feature = "planted")]
 pub fn plant(bug: Option<Bug>) {
     PLANTED.set(bug);
 }
 
-/// Whether a bug is planted.
+/// Returns whether a bug is planted.
 #[cfg(feature = "planted")]
 pub(super) fn planted(bug: Bug) -> bool {
     PLANTED.get() == Some(bug)
 }
 
-/// Whether a bug is planted: never.
+/// Returns `false`: no bug is planted.
 #[cfg(not(feature = "planted"))]
 pub(super) const fn planted(_: Bug) -> bool {
     false
 }
 
-/// What a decision of retention is made of, with the bugs that are planted there.
+/// Returns the input of a retention decision, with the planted bugs applied.
 #[cfg(feature = "planted")]
-pub(super) fn spoiled(policy: &Policy, mut candidates: Vec<Candidate>) -> (Policy, Vec<Candidate>) {
+pub(super) fn with_planted_bugs(
+    policy: &Policy,
+    mut candidates: Vec<RetentionCandidate>,
+) -> (Policy, Vec<RetentionCandidate>) {
     let mut policy = policy.clone();
     for candidate in &mut candidates {
         candidate.pinned &= !planted(Bug::PinsIgnored);
-        candidate.good &= !planted(Bug::NewestIgnored);
-        if planted(Bug::HoldersIgnored) {
-            candidate.holders.clear();
+        candidate.restorable &= !planted(Bug::NewestIgnored);
+        if planted(Bug::DependentsIgnored) {
+            candidate.dependents.clear();
         }
     }
-    if let Some(rule) = policy.keep_last.as_mut().filter(|_| planted(Bug::OneLess)) {
+    if let Some(rule) = policy.keep_last.as_mut().filter(|_| planted(Bug::KeepLastOffByOne)) {
         rule.count = std::num::NonZeroU32::new(rule.count.get() - 1).unwrap_or(rule.count);
     }
     (policy, candidates)

@@ -1,196 +1,215 @@
-//! Follows up what somebody left who died, or could not finish.
+//! Recovery: reconciles work that an earlier object left unfinished, or that failed.
 //!
-//! Whatever passes has a row in the ledger, kept before the world is touched. When nobody works on it any more, it is a
-//! loose end:
+//! Every operation writes a row to the ledger before it touches a sandbox, R2 or another object. When nothing in this
+//! process works on a row in a transient state, the row is a pending task:
 //!
-//! | the row says                              | what is done                                                                |
-//! | ----------------------------------------- | --------------------------------------------------------------------------- |
-//! | a snapshot is made, the sandbox answered  | it is adopted, if the backup is whole and of that container; or else removed |
-//! | a snapshot is made                        | its backup is looked for in R2 by its mark, and removed: now, and later once more |
-//! | a snapshot is deleted                     | what is in R2 is deleted                                                    |
-//! | a sandbox is made                         | it is destroyed                                                             |
-//! | a sandbox is destroyed                    | it is looked at again, since a restore may still have gone on in it         |
-//! | a call has no answer                      | the call can be made again                                                  |
-//! | a container may be another than it was    | it is measured whether it is older                                          |
-//! | a sandbox that stands for a name is filled | it is ended, unless it was finished                                        |
-//! | word for another workspace                | it is passed on                                                             |
+//! | the row says                             | recovery                                                           |
+//! | ---------------------------------------- | ------------------------------------------------------------------ |
+//! | a snapshot is being created, with answer | completes it if backup and container are verified, or deletes it   |
+//! | a snapshot is being created, without it  | finds its backup in R2 by the owner mark, deletes it; checks again |
+//! | a snapshot is being deleted              | deletes its objects in R2                                          |
+//! | a sandbox is being created               | destroys it                                                        |
+//! | a sandbox is being destroyed             | checks it again, because a restore may still run in it             |
+//! | a call has no answer                     | deletes the record, so that the call can be repeated               |
+//! | a container is unverified                | measures whether the container is older than that state            |
+//! | a named workspace is being restored      | ends its container, unless the restore finished                    |
+//! | a release for another workspace is due   | delivers it                                                        |
 
 use futures_util::FutureExt;
 
-use super::container::{self, Check};
-use super::doubt::Looking;
+use super::container::{self, ContainerExpectation};
 use super::failures::{During, from_sandbox, from_storage};
-use super::lifecycle::settle;
-use super::memory::{Recovery, Work};
+use super::in_process::{Recovery, WorkKey};
+use super::lifecycle::reconcile;
 use super::planted::{Bug, planted};
 use super::retry::retry;
-use super::undo::{delete_marked, destroy};
-use super::{Abort, CloudflareSandboxSnapshotter, delete, doubt, hold, label, restore, sight, snapshot, trace};
-use crate::model::record::{Derivation, DerivationState, Look, LooseEnd, Sighting, SnapshotRecord, Stage};
-use crate::model::{BackupHandle, BackupId, Code, Error, Mark, Part, Result, SandboxId, SnapshotId, Status, Timestamp};
+use super::rollback::{delete_marked, destroy};
+use super::unverified::ActiveProbe;
+use super::{
+    CancellationToken, CloudflareSandboxSnapshotter, call_context, delete, label, observation, references, restore,
+    snapshot, unverified,
+};
+use crate::model::record::{
+    ContainerObservation, Derivation, DerivedState, PendingTask, SnapshotRecord, Stage, Verification,
+};
+use crate::model::{
+    BackupHandle, BackupId, BackupObjectKind, BackupOwner, Code, Error, Result, SandboxId, SnapshotId, Status,
+    Timestamp,
+};
 use crate::ports::{BackupStore, Clock, Ledger, Ports, Sandboxes};
 
-/// How long after it was looked for in vain a backup is looked for again, in milliseconds. Whatever comes still later is
-/// left to the sweep.
-const LOOKED_FOR_AGAIN_MILLIS: [i64; 3] = [60_000, 10 * 60_000, 60 * 60_000];
+/// The delays after which recovery looks again for a backup that it did not find, in milliseconds. The sweep deletes a
+/// backup that arrives still later.
+const BACKUP_RECHECK_MILLIS: [i64; 3] = [60_000, 10 * 60_000, 60 * 60_000];
 
-/// How long after a sandbox was seen to be down it is looked at again, in milliseconds: a restore that its maker has left
-/// may start it after that.
-const LOOKED_AT_AGAIN_MILLIS: [i64; 2] = [10 * 60_000, 60 * 60_000];
+/// The delays after which recovery checks a sandbox again that was down, in milliseconds: an abandoned restore may
+/// start it later.
+const SANDBOX_RECHECK_MILLIS: [i64; 2] = [10 * 60_000, 60 * 60_000];
 
-/// How long after it was destroyed a sandbox is looked at again, in milliseconds, and at least after a look that failed.
-const AGAIN_MILLIS: i64 = 60_000;
+/// The delay after which recovery checks a destroyed sandbox again, in milliseconds; also the shortest delay after a
+/// failed search for a backup.
+const RETRY_MILLIS: i64 = 60_000;
 
-/// How long it is waited at most after looks for a backup that fail, in milliseconds: as long as it has lasted by then.
-const LONGEST_PAUSE_MILLIS: i64 = 64 * 60_000;
+/// The longest delay after a failed search for a backup, in milliseconds. Up to it, the delay is the age of the
+/// capture.
+const MAX_RETRY_MILLIS: i64 = 64 * 60_000;
 
-/// How far clocks may differ, in milliseconds.
-const SKEW_MILLIS: i64 = 60_000;
+/// How far the clocks of R2 and the Worker may differ, in milliseconds.
+const CLOCK_SKEW_MILLIS: i64 = 60_000;
 
-/// Follows up what a former object left, once. Calls that come meanwhile wait for it: the answer to one of them may be among
-/// it. Where all who wait go away, the next call begins again.
-pub(super) async fn recovered<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) {
-    let known = match &*this.memory.recovery.borrow() {
+/// Reconciles what an earlier object left, once. Calls that arrive during recovery wait for it, because recovery may
+/// complete their answer. If all waiting calls are dropped, the next call starts recovery again.
+pub(super) async fn ensure_recovered<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) {
+    let running = match &*this.in_process.recovery.borrow() {
         Recovery::Due => None,
-        Recovery::Underway(recovery) => recovery.upgrade(),
+        Recovery::Running(recovery) => recovery.upgrade(),
         Recovery::Done => return,
     };
-    let recovery = known.unwrap_or_else(|| {
-        let own = this.clone();
+    let recovery = running.unwrap_or_else(|| {
+        let snapshotter = this.clone();
         let recovery = async move {
-            // What fails is left to the alarm.
-            drop(follow_up(&own, None).await);
-            *own.memory.recovery.borrow_mut() = Recovery::Done;
+            // The alarm retries what fails.
+            drop(reconcile(&snapshotter, None).await);
+            *snapshotter.in_process.recovery.borrow_mut() = Recovery::Done;
         };
         let recovery = recovery.boxed_local().shared();
-        *this.memory.recovery.borrow_mut() = recovery.downgrade().map_or(Recovery::Due, Recovery::Underway);
+        *this.in_process.recovery.borrow_mut() = recovery.downgrade().map_or(Recovery::Due, Recovery::Running);
         recovery
     });
     recovery.await;
 }
 
-/// Follows up every loose end that is due by then; all of them, where no time is given.
-pub(super) async fn follow_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, by: Option<Timestamp>) -> Result<()> {
-    let is_due = |loose: LooseEnd| by.is_none_or(|by| loose.due <= by);
+/// Reconciles every pending task that is due at `by`; all of them without a time.
+pub(super) async fn reconcile<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, by: Option<Timestamp>) -> Result<()> {
+    let is_due = |task: PendingTask| by.is_none_or(|by| task.due_at <= by);
     let ledger = this.ports.ledger()?;
     let mut outcome = Ok(());
-    for snapshot in ledger.unfinished()?.into_iter().filter(|snapshot| snapshot.loose().is_some_and(is_due)) {
-        outcome = outcome.and(follow_up_snapshot(this, snapshot).await);
+    for snapshot in ledger.unfinished_snapshots()?.into_iter().filter(|snapshot| snapshot.task().is_some_and(is_due)) {
+        outcome = outcome.and(reconcile_snapshot(this, snapshot).await);
     }
-    for derivation in ledger.unsettled()?.into_iter().filter(|derivation| derivation.loose().is_some_and(is_due)) {
-        outcome = outcome.and(follow_up_sandbox(this, &derivation.sandbox_id).await);
+    for derivation in
+        ledger.unfinished_sandboxes()?.into_iter().filter(|derivation| derivation.task().is_some_and(is_due))
+    {
+        outcome = outcome.and(reconcile_sandbox(this, &derivation.sandbox_id).await);
     }
-    for release in ledger.releases()?.into_iter().filter(|release| is_due(release.loose)) {
-        outcome = outcome.and(hold::pass_on(this, release).await);
+    for release in ledger.releases()?.into_iter().filter(|release| is_due(release.task)) {
+        outcome = outcome.and(references::deliver_release(this, release).await);
     }
-    for request in ledger.unanswered()?.into_iter().filter(|request| !this.memory.has_key(&request.key)) {
-        ledger.forget_request(&request.key)?;
+    for request in ledger.unanswered_calls()?.into_iter().filter(|request| !this.in_process.is_key_leased(&request.key))
+    {
+        ledger.delete_idempotency_record(&request.key)?;
     }
-    outcome = outcome.and(settle::follow_up(this, by).await);
-    outcome.and(doubt::follow_up(this).await)
+    outcome = outcome.and(reconcile::reconcile(this, by).await);
+    outcome.and(unverified::reconcile(this).await)
 }
 
-async fn follow_up_snapshot<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: SnapshotRecord) -> Result<()> {
+async fn reconcile_snapshot<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: SnapshotRecord) -> Result<()> {
     match &snapshot.stage {
-        Stage::Deleting { .. } => delete::finish(this, &snapshot.snapshot_id).await,
-        Stage::Making(_) => follow_up_capture(this, &snapshot.snapshot_id).await,
+        Stage::Deleting { .. } => delete::finish_deletion(this, &snapshot.snapshot_id).await,
+        Stage::Creating(_) => reconcile_capture(this, &snapshot.snapshot_id).await,
         Stage::Ready { .. } | Stage::Deleted { .. } => Ok(()),
     }
 }
 
-async fn follow_up_capture<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SnapshotId) -> Result<()> {
-    let Some(_underway) = this.memory.take(Work::Snapshot(id.clone())) else { return Ok(()) };
+async fn reconcile_capture<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SnapshotId) -> Result<()> {
+    let Some(_lease) = this.in_process.try_acquire(WorkKey::Snapshot(id.clone())) else { return Ok(()) };
     let ledger = this.ports.ledger()?;
-    // It may have been finished since it was found to be due.
+    // The capture may have finished since this task was found to be due.
     let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
-    let mark = capture.mark(&this.id);
-    if matches!(&capture.stage, Stage::Making(making) if making.look == Look::DueInDoubt)
-        && !planted(Bug::DoubtOfCaptureLost)
+    let mark = capture.backup_owner(&this.id);
+    if matches!(&capture.stage, Stage::Creating(progress) if progress.verification == Verification::DueUnverified)
+        && !planted(Bug::UnverifiedCaptureLost)
     {
-        doubt::take_over(this, &mut capture)?;
+        unverified::inherit_from_capture(this, &mut capture)?;
         ledger.put_snapshot(&capture)?;
     }
-    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
-    let found = match making.backup.clone() {
-        Some(backup) if !making.discarded => match adopt(this, &capture, backup, &mark).await {
-            Ok(Adopted::Yes) => return Ok(()),
-            Ok(Adopted::No(id)) => delete_marked(this, &id, &mark).await,
+    let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
+    let found = match progress.backup.clone() {
+        Some(backup) if !progress.discarded => match complete_capture(this, &capture, backup, &mark).await {
+            Ok(CaptureRecovery::Completed) => return Ok(()),
+            Ok(CaptureRecovery::Rejected(id)) => delete_marked(this, &id, &mark).await,
             Err(error) => Err(error),
         },
         Some(backup) => delete_marked(this, backup.id(), &mark).await,
-        None => remove_wherever(this, &mark, capture.began_at).await,
+        None => delete_by_mark(this, &mark, capture.began_at).await,
     };
-    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
+    let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
     let now = this.ports.clock().now();
-    let LooseEnd { due, tries } = making.loose;
-    let again = match &found {
+    let PendingTask { due_at, attempt } = progress.task;
+    let next_try = match &found {
         Ok(true) => None,
-        Ok(false) if making.backup.is_some() => None,
-        // A look before its time does not count, however often workers die.
-        _ if due > now => return this.wake_by(due).and(found.map(drop)),
-        Ok(false) => LOOKED_FOR_AGAIN_MILLIS.get(tries as usize).map(|millis| (*millis, tries + 1)),
-        // Nor does one that fails: what the capture has asked for may still come.
-        Err(_) => Some((now.millis_since(capture.began_at).clamp(AGAIN_MILLIS, LONGEST_PAUSE_MILLIS), tries)),
+        Ok(false) if progress.backup.is_some() => None,
+        // A search before the task is due does not count as an attempt, however often the object restarts.
+        _ if due_at > now => return this.schedule_alarm(due_at).and(found.map(drop)),
+        Ok(false) => BACKUP_RECHECK_MILLIS.get(attempt as usize).map(|millis| (*millis, attempt + 1)),
+        // A failed search does not count either: the backup of the capture may still arrive.
+        Err(_) => Some((now.millis_since(capture.began_at).clamp(RETRY_MILLIS, MAX_RETRY_MILLIS), attempt)),
     };
-    match again {
-        None => ledger.forget_snapshot(&capture.snapshot_id)?,
-        Some((millis, tries)) => {
-            making.loose = later(this, millis, tries)?;
-            label::note(this, &mut capture)?;
+    match next_try {
+        None => ledger.delete_snapshot(&capture.snapshot_id)?,
+        Some((millis, attempt)) => {
+            progress.task = schedule_task(this, millis, attempt)?;
+            label::refresh(this, &mut capture)?;
             ledger.put_snapshot(&capture)?;
         }
     }
     found.map(drop)
 }
 
-enum Adopted {
-    Yes,
+/// The result of the recovery of a capture.
+enum CaptureRecovery {
+    /// The snapshot is ready.
+    Completed,
     /// The backup must not be used.
-    No(BackupId),
+    Rejected(BackupId),
 }
 
-/// Takes a capture as made, if its backup is whole, and of the container that was seen before.
-async fn adopt<P: Ports>(
+/// Completes a capture, if its backup is whole and of the container that was observed before.
+async fn complete_capture<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     capture: &SnapshotRecord,
     backup: BackupHandle,
-    mark: &Mark,
-) -> Result<Adopted> {
-    let Stage::Making(making) = &capture.stage else { return Err(Error::defect()) };
-    let _adopting = this.memory.adopting.lock().await;
-    let looking = Looking::begin(this)?;
-    // What the capture had left in doubt may be settled since, and this is a look too.
+    mark: &BackupOwner,
+) -> Result<CaptureRecovery> {
+    let Stage::Creating(progress) = &capture.stage else { return Err(Error::internal()) };
+    let _completion = this.in_process.completion_lock.lock().await;
+    let probe = ActiveProbe::begin(this)?;
+    // The container may have been verified since the capture, and the probe below may itself start another one.
     let workspace = this.workspace()?;
-    if workspace.standing.is_none() && workspace.marker.is_none() {
-        doubt::begin(this)?;
+    if workspace.binding.is_none() && workspace.marker.is_none() {
+        unverified::mark_unverified(this)?;
     }
-    let after = Sighting { since: this.ports.clock().now(), ..making.sighting };
-    let check = if planted(Bug::AdoptedUncompared) { Check::Same(after) } else { sight::check(this, making)? };
-    let confirmed = match container::is_still_up(&*this.ports, &this.id).await {
-        Ok(()) => snapshot::confirm(this, None, &backup, mark, &capture.dir, &check).await,
+    let after = ContainerObservation { observed_at: this.ports.clock().now(), ..progress.observation };
+    let expectation = if planted(Bug::CompletedUncompared) {
+        ContainerExpectation::Unchanged(after)
+    } else {
+        observation::expectation(this, progress)?
+    };
+    let verified = match container::verify_running(&*this.ports, &this.id).await {
+        Ok(()) => snapshot::verify_backup(this, None, &backup, mark, &capture.dir, &expectation).await,
         Err(error) => Err(error),
     };
     let known = this.ports.ledger()?.snapshot(&capture.snapshot_id)?;
-    let is_unwanted = known.is_some_and(|known| known.is_unwanted());
-    match confirmed {
-        Ok(_) if is_unwanted => Ok(Adopted::No(backup.id().clone())),
+    let is_discarded = known.is_some_and(|known| known.is_discarded());
+    match verified {
+        Ok(_) if is_discarded => Ok(CaptureRecovery::Rejected(backup.id().clone())),
         Ok(found) => {
-            snapshot::finish(this, capture.clone(), backup, found)?;
-            // What fails is left to the alarm.
-            drop(looking.end(this));
-            trace::adopted(&capture.snapshot_id);
-            Ok(Adopted::Yes)
+            snapshot::finish_capture(this, capture.clone(), backup, found)?;
+            // The alarm retries what fails.
+            drop(probe.finish_verified(this));
+            call_context::record_recovered(&capture.snapshot_id);
+            Ok(CaptureRecovery::Completed)
         }
-        // Of a ledger that can't be read, nothing is known: no backup is deleted for that.
-        Err(error) if error.retryable() || error.code() == Code::LedgerCorrupt => Err(error),
-        Err(_) => Ok(Adopted::No(backup.id().clone())),
+        // A ledger that cannot be read proves nothing about the backup, so it is not deleted.
+        Err(error) if error.is_retryable() || error.code() == Code::LedgerCorrupt => Err(error),
+        Err(_) => Ok(CaptureRecovery::Rejected(backup.id().clone())),
     }
 }
 
-/// Looks for backups with a mark in the whole bucket, and deletes them. Says whether there were any.
-async fn remove_wherever<P: Ports>(
+/// Finds backups with the owner mark in the whole bucket and deletes them. Returns whether there were any.
+async fn delete_by_mark<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    mark: &Mark,
+    mark: &BackupOwner,
     began_at: Timestamp,
 ) -> Result<bool> {
     let failed = |failure| from_storage(failure, "looking for what is left of a snapshot");
@@ -198,11 +217,14 @@ async fn remove_wherever<P: Ports>(
     let mut removed = false;
     let mut cursor: Option<String> = None;
     loop {
-        let listing =
-            retry(&*this.ports, &Abort::never(), async || backups.list(cursor.as_deref()).await.map_err(failed))
-                .await?;
+        let listing = retry(&*this.ports, &CancellationToken::never(), async || {
+            backups.list(cursor.as_deref()).await.map_err(failed)
+        })
+        .await?;
         for listed in listing.objects {
-            if listed.part == Part::Metadata && listed.uploaded_at >= began_at.plus_millis(-SKEW_MILLIS) {
+            if listed.kind == BackupObjectKind::Metadata
+                && listed.uploaded_at >= began_at.plus_millis(-CLOCK_SKEW_MILLIS)
+            {
                 removed |= delete_marked(this, &listed.id, mark).await?;
             }
         }
@@ -213,40 +235,40 @@ async fn remove_wherever<P: Ports>(
     }
 }
 
-async fn follow_up_sandbox<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Result<()> {
-    let Some(_underway) = this.memory.take(Work::Sandbox(id.clone())) else { return Ok(()) };
+async fn reconcile_sandbox<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Result<()> {
+    let Some(_lease) = this.in_process.try_acquire(WorkKey::Sandbox(id.clone())) else { return Ok(()) };
     let ledger = this.ports.ledger()?;
-    let Some(derivation) = ledger.derivation(id)? else { return Ok(()) };
-    let loose = match derivation.state {
-        DerivationState::Ready { .. } => return Ok(()),
-        DerivationState::Pending(_) if planted(Bug::PendingNotFollowedUp) => return Ok(()),
-        DerivationState::Pending(_) => {
-            restore::end(this, &derivation)?;
+    let Some(derivation) = ledger.derived_sandbox(id)? else { return Ok(()) };
+    let task = match derivation.state {
+        DerivedState::Ready { .. } => return Ok(()),
+        DerivedState::Pending(_) if planted(Bug::PendingNotReconciled) => return Ok(()),
+        DerivedState::Pending(_) => {
+            restore::mark_ending(this, &derivation)?;
             return destroy(this, id).await;
         }
-        // A restore that was begun may still start it.
-        DerivationState::Ending(loose) if loose.due > this.ports.clock().now() && !planted(Bug::LookedAtTooEarly) => {
-            return this.wake_by(loose.due);
+        // A restore in progress may still start the sandbox.
+        DerivedState::Ending(task) if task.due_at > this.ports.clock().now() && !planted(Bug::RecheckedTooEarly) => {
+            return this.schedule_alarm(task.due_at);
         }
-        DerivationState::Ending(loose) => loose,
+        DerivedState::Ending(task) => task,
     };
-    let state = this.ports.sandboxes()?.state(id).await.map_err(|failure| from_sandbox(failure, id, During::Look));
-    let is_down = state.is_ok_and(|state| state.status == Status::Down);
+    let status = this.ports.sandboxes()?.status(id).await.map_err(|failure| from_sandbox(failure, id, During::Probe));
+    let is_down = status.is_ok_and(|status| status.status == Status::Down);
     let destroyed = if is_down { Ok(()) } else { destroy(this, id).await };
-    let again = match (is_down, &destroyed) {
-        (true, _) => LOOKED_AT_AGAIN_MILLIS.get(loose.tries as usize).copied(),
-        (false, Ok(())) => Some(AGAIN_MILLIS),
-        (false, Err(_)) => Some(10 * AGAIN_MILLIS),
+    let next_check = match (is_down, &destroyed) {
+        (true, _) => SANDBOX_RECHECK_MILLIS.get(task.attempt as usize).copied(),
+        (false, Ok(())) => Some(RETRY_MILLIS),
+        (false, Err(_)) => Some(10 * RETRY_MILLIS),
     };
-    let Some(millis) = again else { return ledger.forget_derivation(id) };
-    // Only what stays down is gone.
-    let loose = later(this, millis, if is_down { loose.tries + 1 } else { 0 })?;
-    ledger.put_derivation(&Derivation { state: DerivationState::Ending(loose), ..derivation })?;
+    let Some(millis) = next_check else { return ledger.delete_derived_sandbox(id) };
+    // Only a sandbox that stays down is gone: each check that finds it running starts over.
+    let task = schedule_task(this, millis, if is_down { task.attempt + 1 } else { 0 })?;
+    ledger.put_derived_sandbox(&Derivation { state: DerivedState::Ending(task), ..derivation })?;
     destroyed
 }
 
-fn later<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, millis: i64, tries: u32) -> Result<LooseEnd> {
-    let due = this.ports.clock().now().plus_millis(millis);
-    this.wake_by(due)?;
-    Ok(LooseEnd { due, tries })
+fn schedule_task<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, millis: i64, attempt: u32) -> Result<PendingTask> {
+    let due_at = this.ports.clock().now().plus_millis(millis);
+    this.schedule_alarm(due_at)?;
+    Ok(PendingTask { due_at, attempt })
 }

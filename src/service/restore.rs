@@ -1,115 +1,121 @@
-//! Makes a new sandbox from a snapshot.
+//! `restore` and `branch`: create a new sandbox from a snapshot.
 //!
-//! The minted id is kept before the sandbox is touched, in the ledger of the snapshot and in that of the new sandbox. So it
-//! is nobody else's, and whenever the worker of this dies, the sandbox is found again and destroyed (`recover`).
+//! The Worker records the minted id before it touches the sandbox, in the ledger of the snapshot and in that of the new
+//! sandbox. So no other call uses the id, and recovery (`recover`) finds and destroys the sandbox when this object ends
+//! at any point.
 
 use futures_util::future::join;
 
-use super::arrival::{another_container, arrived};
+use super::arrival::{another_container, verify_arrival};
 use super::failures::{During, from_sandbox, from_workspace};
-use super::memory::{Underway, Work};
+use super::in_process::{WorkKey, WorkLease};
 use super::planted::{Bug, planted};
 use super::retry::retry;
-use super::select::{Selected, ready, select};
-use super::stored::inspect;
-use super::undo::destroy_minted;
-use super::{Abort, CloudflareSandboxSnapshotter, hold, verify};
-use crate::model::named::Stamp;
-use crate::model::record::{Derivation, DerivationState, LooseEnd, Parent, SnapshotRecord, Stored, WorkspaceRecord};
-use crate::model::{
-    Code, Error, Lineage, RestoreRequest, Result, SandboxId, SnapshotId, StampOutcome, WorkspaceRef, mint,
+use super::rollback::destroy_minted;
+use super::select::{Selected, require_ready, select};
+use super::stored_backup::inspect;
+use super::{CancellationToken, CloudflareSandboxSnapshotter, references, verify};
+use crate::model::named::ContainerMarker;
+use crate::model::record::{
+    Derivation, DerivedState, ParentLink, PendingTask, SnapshotRecord, StoredBackup, WorkspaceRecord,
 };
-use crate::ports::{Clock, Ledger, Ports, Sandboxes, Visit, Workspaces};
+use crate::model::{
+    Code, DerivationKind, Error, MarkerOutcome, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef,
+    mint_sandbox_id,
+};
+use crate::ports::{Clock, Ledger, Ports, SandboxLedgerClient, SandboxSession, Sandboxes};
 
-/// When a sandbox that nobody works on is followed up, in milliseconds.
-const FOLLOWED_UP_MILLIS: i64 = 60_000;
+/// The delay after which recovery reconciles a sandbox of an interrupted restore, in milliseconds.
+const RECONCILE_AFTER_MILLIS: i64 = 60_000;
 
-/// Makes the sandbox, or leaves none behind.
+/// Creates a sandbox from a snapshot, and retries transient failures. On an error, no sandbox remains.
 pub(super) async fn restore<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: &RestoreRequest,
-    lineage: Lineage,
-    abort: &Abort,
+    kind: DerivationKind,
+    abort: &CancellationToken,
 ) -> Result<WorkspaceRef> {
     abort.check()?;
     let Selected { workspace, snapshot } = select(this, &request.selection).await?;
-    let stored = ready(&snapshot)?;
+    let stored = require_ready(&snapshot)?;
     stored.backup.check_restorable()?;
-    let looked = inspect(this, stored, &snapshot.mark(&this.id)).await;
-    verify::note(this, &snapshot.snapshot_id, &looked)?;
-    looked?;
+    let inspected = inspect(this, stored, &snapshot.backup_owner(&this.id)).await;
+    verify::record_check(this, &snapshot.snapshot_id, &inspected)?;
+    inspected?;
     abort.check()?;
 
-    retry(&*this.ports, abort, async || Box::pin(make(this, &workspace, &snapshot, stored, lineage, abort)).await).await
+    retry(&*this.ports, abort, async || Box::pin(try_restore(this, &workspace, &snapshot, stored, kind, abort)).await)
+        .await
 }
 
-/// One attempt, in a new sandbox: calls of an earlier attempt, such as the end of its container, may still come to its sandbox.
-async fn make<P: Ports>(
+/// Makes one attempt, in a new sandbox: late calls of an earlier attempt, such as a destroy, may still arrive in that
+/// one's sandbox.
+async fn try_restore<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &WorkspaceRecord,
     snapshot: &SnapshotRecord,
-    stored: &Stored,
-    lineage: Lineage,
-    abort: &Abort,
+    stored: &StoredBackup,
+    kind: DerivationKind,
+    abort: &CancellationToken,
 ) -> Result<WorkspaceRef> {
-    let (derivation, marker, _underway) = claim(this, workspace, snapshot, lineage).await?;
+    let (derivation, marker, _lease) = claim_minted_id(this, workspace, snapshot, kind).await?;
     let minted = &derivation.sandbox_id;
-    let applied = async {
+    let restored = async {
         abort.check()?;
-        apply(this, minted, stored, &marker).await?;
+        apply_backup(this, minted, stored, &marker).await?;
         if planted(Bug::AbortIgnored) { Ok(()) } else { abort.check() }
     };
-    match applied.await {
+    match restored.await {
         Ok(()) => {
-            settle(this, &derivation)?;
+            mark_ready(this, &derivation)?;
             Ok(WorkspaceRef::new(minted.clone(), workspace.root_id.clone()))
         }
         Err(error) => {
-            let kept = end(this, &derivation);
-            if planted(Bug::RestoreNotUndone) {
-                this.ports.ledger()?.forget_derivation(minted)?;
+            let recorded = mark_ending(this, &derivation);
+            if planted(Bug::RestoreNotRolledBack) {
+                this.ports.ledger()?.delete_derived_sandbox(minted)?;
                 return Err(error);
             }
             let error = destroy_minted(this, minted, error).await;
-            if planted(Bug::DestroyedOnce) {
-                this.ports.ledger()?.forget_derivation(minted)?;
+            if planted(Bug::EndNotRechecked) {
+                this.ports.ledger()?.delete_derived_sandbox(minted)?;
             }
-            Err(match kept {
+            Err(match recorded {
                 Ok(()) => error,
-                Err(unkept) => error.and(unkept.message()),
+                Err(not_recorded) => error.with_note(not_recorded.message()),
             })
         }
     }
 }
 
-/// Mints an id that nobody has, and keeps it.
-async fn claim<P: Ports>(
+/// Mints an unused sandbox id, claims it and records it.
+async fn claim_minted_id<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &WorkspaceRecord,
     snapshot: &SnapshotRecord,
-    lineage: Lineage,
-) -> Result<(Derivation, String, Underway)> {
+    kind: DerivationKind,
+) -> Result<(Derivation, String, WorkLease)> {
     const DRAWS: u32 = 4;
-    let parent = Parent {
+    let parent = ParentLink {
         origin_id: workspace.sandbox_id.clone(),
         snapshot_id: snapshot.snapshot_id.clone(),
-        lineage,
-        needed: true,
+        kind,
+        needs_snapshot: true,
     };
     for _ in 0..DRAWS {
-        let short_id = this.draw_short_id()?;
-        let minted = mint(&this.id, lineage, &short_id)?;
-        if this.ports.ledger()?.derivation(&minted)?.is_some() {
+        let short_id = this.random_short_id()?;
+        let minted = mint_sandbox_id(&this.id, kind, &short_id)?;
+        if this.ports.ledger()?.derived_sandbox(&minted)?.is_some() {
             continue;
         }
-        let Some(underway) = this.memory.take(Work::Sandbox(minted.clone())) else { continue };
-        // The claim comes first: what is not known to be ours must never be destroyed by recovery. One that nothing comes of
-        // uses up an id, and nothing else.
+        let Some(lease) = this.in_process.try_acquire(WorkKey::Sandbox(minted.clone())) else { continue };
+        // The claim comes first, because recovery must never destroy a sandbox that this call does not own. An unused
+        // claim only costs an id.
         let marker = short_id.as_str().to_owned();
         let claimed =
-            this.ports.workspaces()?.claim(&minted, &workspace.root_id, Some(&parent), None, Some(&marker)).await;
+            this.ports.sandbox_ledgers()?.claim(&minted, &workspace.root_id, Some(&parent), None, Some(&marker)).await;
         if claimed.map_err(|failure| from_workspace(failure, &minted))? || planted(Bug::ClaimIgnored) {
-            return Ok((intend(this, minted, &snapshot.snapshot_id, lineage)?, marker, underway));
+            return Ok((record_intent(this, minted, &snapshot.snapshot_id, kind)?, marker, lease));
         }
     }
     Err(Error::new(
@@ -119,12 +125,12 @@ async fn claim<P: Ports>(
     ))
 }
 
-/// Keeps what is going to be done, if the snapshot is still there.
-fn intend<P: Ports>(
+/// Records the restore in the ledger, if the snapshot still exists.
+fn record_intent<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     minted: SandboxId,
     snapshot_id: &SnapshotId,
-    lineage: Lineage,
+    kind: DerivationKind,
 ) -> Result<Derivation> {
     let ledger = this.ports.ledger()?;
     let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(|| {
@@ -134,63 +140,67 @@ fn intend<P: Ports>(
             "Use another snapshot: list() shows those that are there.",
         )
     })?;
-    ready(&snapshot)?;
+    require_ready(&snapshot)?;
     let began_at = this.ports.clock().now();
-    let loose = LooseEnd { due: began_at.plus_millis(FOLLOWED_UP_MILLIS), tries: 0 };
+    let task = PendingTask { due_at: began_at.plus_millis(RECONCILE_AFTER_MILLIS), attempt: 0 };
     let derivation = Derivation {
         sandbox_id: minted,
         snapshot_id: snapshot_id.clone(),
-        lineage,
+        kind,
         began_at,
-        state: DerivationState::Pending(loose),
+        state: DerivedState::Pending(task),
     };
-    ledger.put_derivation(&derivation)?;
-    this.wake_by(loose.due)?;
+    ledger.put_derived_sandbox(&derivation)?;
+    this.schedule_alarm(task.due_at)?;
     Ok(derivation)
 }
 
-/// Somebody has the sandbox: it needs the snapshot, which was used.
-fn settle<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: &Derivation) -> Result<()> {
+/// Records that the sandbox is ready: it depends on the snapshot, and the snapshot was used now.
+fn mark_ready<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: &Derivation) -> Result<()> {
     let ledger = this.ports.ledger()?;
-    ledger.put_derivation(&Derivation { state: DerivationState::Ready { holds: true }, ..derivation.clone() })?;
+    ledger.put_derived_sandbox(&Derivation {
+        state: DerivedState::Ready { needs_snapshot: true },
+        ..derivation.clone()
+    })?;
     if let Some(mut snapshot) = ledger.snapshot(&derivation.snapshot_id)? {
         snapshot.last_used_at = this.ports.clock().now();
-        this.keep(&this.workspace()?, snapshot)?;
+        this.save_snapshot(&this.workspace()?, snapshot)?;
     }
     Ok(())
 }
 
-/// Nobody gets the sandbox. It is followed up until it is gone for certain: a restore may still go on in it.
-pub(super) fn end<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: &Derivation) -> Result<()> {
-    let due = this.ports.clock().now().plus_millis(FOLLOWED_UP_MILLIS);
-    let state = DerivationState::Ending(LooseEnd { due, tries: 0 });
-    this.ports.ledger()?.put_derivation(&Derivation { state, ..derivation.clone() })?;
-    this.wake_by(due)?;
+/// Records that the sandbox is to be destroyed. Recovery checks it until it is certainly gone, because a restore may
+/// still run in it.
+pub(super) fn mark_ending<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: &Derivation) -> Result<()> {
+    let due_at = this.ports.clock().now().plus_millis(RECONCILE_AFTER_MILLIS);
+    let state = DerivedState::Ending(PendingTask { due_at, attempt: 0 });
+    this.ports.ledger()?.put_derived_sandbox(&Derivation { state, ..derivation.clone() })?;
+    this.schedule_alarm(due_at)?;
     if planted(Bug::ExpirationNotReconsidered) {
         return Ok(());
     }
-    hold::reconsider(this, &derivation.snapshot_id)
+    references::update_expiration(this, &derivation.snapshot_id)
 }
 
-/// Applies the backup to the minted sandbox before anything else touches it, and makes sure that it arrived in the container that
-/// runs now. That carries the marker by which the ledger of the new sandbox knows it.
-async fn apply<P: Ports>(
+/// Restores the backup into the minted sandbox before anything else uses it, and verifies that the files arrived in the
+/// container that runs now. That container then carries the marker that the ledger of the new sandbox records.
+async fn apply_backup<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     minted: &SandboxId,
-    stored: &Stored,
+    stored: &StoredBackup,
     marker: &str,
 ) -> Result<()> {
-    let (filling, ready) = (Stamp::Filling(marker.to_owned()), Stamp::Ready(marker.to_owned()));
+    let (restoring, ready) = (ContainerMarker::Restoring(marker.to_owned()), ContainerMarker::Ready(marker.to_owned()));
     let failed = |failure| from_sandbox(failure, minted, During::Restore);
-    let visit = this.ports.sandboxes()?.visit(minted);
-    let (named, stamped) = join(visit.name(), visit.stamp(None, &filling)).await;
-    named.map_err(failed)?;
-    if stamped.map_err(failed)?.outcome != StampOutcome::Done {
+    let session = this.ports.sandboxes()?.open_session(minted);
+    let (name_set, marker_set) = join(session.set_name(), session.update_marker(None, &restoring)).await;
+    name_set.map_err(failed)?;
+    if marker_set.map_err(failed)?.outcome != MarkerOutcome::Updated {
         return Err(another_container(minted));
     }
-    if let Some(parent) = stored.backup.needed_parent() {
-        visit.make_directory(&parent).await.map_err(failed)?;
+    if let Some(parent) = stored.backup.required_parent() {
+        session.make_directory(&parent).await.map_err(failed)?;
     }
-    visit.restore_backup(&stored.backup, stored.size_bytes).await.map_err(failed)?;
-    arrived(this, &visit, minted, stored, &filling, &ready).await
+    session.restore_backup(&stored.backup, stored.size_bytes).await.map_err(failed)?;
+    verify_arrival(this, &session, minted, stored, &restoring, &ready).await
 }

@@ -1,33 +1,33 @@
-//! Repeats what failed in passing.
+//! Retries of calls that failed with a transient error.
 
 use std::time::Duration;
 
-use super::{Abort, trace};
+use super::{CancellationToken, call_context};
 use crate::model::{Code, Error, Result};
 use crate::ports::{Clock, Entropy, Ports};
 
-/// How often something is tried before its failure counts.
-pub(super) const ATTEMPTS: u32 = 3;
+/// How many attempts are made before the error is returned.
+pub(super) const MAX_ATTEMPTS: u32 = 3;
 
-/// The wait before the second attempt, in milliseconds; it doubles with each further one.
-const FIRST_WAIT_MILLIS: u64 = 200;
+/// The shortest delay before the second attempt, in milliseconds; it doubles with each further attempt.
+const BASE_DELAY_MILLIS: u64 = 200;
 
-/// Does `work` up to three times, while it fails with an error that passes and nobody wishes to stop. The waits
-/// between are random within a factor of two, so that callers which failed together do not come back together.
+/// Runs `work` up to three times, while it fails with a transient error and the call is not canceled. Each delay is
+/// multiplied by a random factor of 1–2, so that callers that failed together do not retry together.
 pub(super) async fn retry<P: Ports, T>(
     ports: &P,
-    abort: &Abort,
+    abort: &CancellationToken,
     mut work: impl AsyncFnMut() -> Result<T>,
 ) -> Result<T> {
     let mut attempt = 1;
     loop {
         abort.check()?;
-        trace::tried(attempt);
+        call_context::record_attempts(attempt);
         match work().await {
-            Err(error) if passes_soon(&error) && attempt < ATTEMPTS => {
-                let [jitter, ..] = ports.entropy().bytes().unwrap_or_default();
-                let wait = FIRST_WAIT_MILLIS << (attempt - 1);
-                ports.clock().sleep(Duration::from_millis(wait + wait * u64::from(jitter) / 255)).await;
+            Err(error) if is_retryable_now(&error) && attempt < MAX_ATTEMPTS => {
+                let [jitter, ..] = ports.entropy().random_bytes().unwrap_or_default();
+                let delay = BASE_DELAY_MILLIS << (attempt - 1);
+                ports.clock().sleep(Duration::from_millis(delay + delay * u64::from(jitter) / 255)).await;
                 attempt += 1;
             }
             outcome => return outcome,
@@ -35,8 +35,8 @@ pub(super) async fn retry<P: Ports, T>(
     }
 }
 
-/// Whether it is worth while to try again at once. Where a time limit has passed, the call may still be under way: another one
-/// would wait for it, and its own limit pass as well.
-fn passes_soon(error: &Error) -> bool {
-    error.retryable() && !matches!(error.code(), Code::SandboxTimeout | Code::SandboxUnresponsive)
+/// Returns whether an immediate retry can help. After a timeout the first call may still run: a second one would wait
+/// for it, and time out too.
+fn is_retryable_now(error: &Error) -> bool {
+    error.is_retryable() && !matches!(error.code(), Code::SandboxTimeout | Code::SandboxUnresponsive)
 }

@@ -1,29 +1,30 @@
-//! Which snapshot is meant.
+//! Snapshot selection: finds the snapshot that a request names by ref, id or label.
 
 use super::planted::{Bug, planted};
-use super::{CloudflareSandboxSnapshotter, session};
-use crate::model::record::{SnapshotRecord, Stage, Stored, WorkspaceRecord};
+use super::{CloudflareSandboxSnapshotter, lineage_scope};
+use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord};
 use crate::model::{Code, Error, Result, Selection, Selector, SnapshotRef};
 use crate::ports::{Ledger, Ports};
 
 /// A snapshot, and the workspace that it belongs to.
 pub(super) struct Selected {
-    /// The workspace.
+    /// The workspace that the snapshot belongs to.
     pub workspace: WorkspaceRecord,
-    /// The snapshot; one that is gone among them, as long as that is known.
+    /// The snapshot. A deleted one is found too, as long as its row is kept.
     pub snapshot: SnapshotRecord,
 }
 
-/// Finds the snapshot that is meant, for a caller who may mean it.
+/// Returns the snapshot that `selection` names, and verifies that the caller may use it.
 ///
 /// # Errors
-/// [`Code::CrossSession`], [`Code::RefMismatch`] for a ref that was not signed here, [`Code::SnapshotNotFound`].
+/// [`Code::CrossLineage`], [`Code::RefMismatch`] for a ref that this workspace did not sign or that does not match the
+/// ledger, [`Code::SnapshotNotFound`].
 pub(super) async fn select<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     selection: &Selection,
 ) -> Result<Selected> {
     let workspace = this.workspace()?;
-    session::check(this, &selection.session, &workspace.root_id).await?;
+    lineage_scope::check(this, &selection.lineage_scope, &workspace.root_id).await?;
     if let Selector::Ref { r#ref } = &selection.selector {
         check_signature(r#ref, &workspace)?;
     }
@@ -31,36 +32,36 @@ pub(super) async fn select<P: Ports>(
     let found = match &selection.selector {
         Selector::Ref { r#ref } => ledger.snapshot(r#ref.snapshot_id())?,
         Selector::Id { snapshot_id, .. } => ledger.snapshot(snapshot_id)?,
-        Selector::Label { label, .. } => ledger.labelled(label)?,
+        Selector::Label { label, .. } => ledger.snapshot_by_label(label)?,
     };
-    let snapshot = found.ok_or_else(|| unknown(&selection.selector))?;
+    let snapshot = found.ok_or_else(|| not_found(&selection.selector))?;
     if let Selector::Ref { r#ref } = &selection.selector {
         check_row(r#ref, &snapshot)?;
     }
     Ok(Selected { workspace, snapshot })
 }
 
-/// What is in R2 of a snapshot that is there to be used.
+/// Returns the stored backup of a ready snapshot.
 ///
 /// # Errors
-/// [`Code::SnapshotBusy`] while it is being made, [`Code::SnapshotNotFound`] with the reason when it is gone.
-pub(super) fn ready(snapshot: &SnapshotRecord) -> Result<&Stored> {
+/// [`Code::SnapshotBusy`] while it is being created, [`Code::SnapshotNotFound`] with the reason when it was removed.
+pub(super) fn require_ready(snapshot: &SnapshotRecord) -> Result<&StoredBackup> {
     match &snapshot.stage {
         Stage::Ready { stored } => Ok(stored),
-        Stage::Making(_) => Err(Error::new(
+        Stage::Creating(_) => Err(Error::new(
             Code::SnapshotBusy,
-            format!("The snapshot {} is still being made.", snapshot.snapshot_id),
+            format!("The snapshot {} is still being created.", snapshot.snapshot_id),
             "Try again when it is done.",
         )),
-        Stage::Deleting { end, .. } | Stage::Deleted { end, .. } => Err(Error::new(
+        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => Err(Error::new(
             Code::SnapshotNotFound,
-            format!("The snapshot {} was let go at {}: {}.", snapshot.snapshot_id, end.at, end.reason),
+            format!("The snapshot {} was removed at {}: {}.", snapshot.snapshot_id, removal.at, removal.reason),
             "Use another snapshot: list() shows those that are there.",
         )),
     }
 }
 
-/// A ref is worth nothing without the signature of this workspace.
+/// Verifies that this workspace signed the ref.
 fn check_signature(r#ref: &SnapshotRef, workspace: &WorkspaceRecord) -> Result<()> {
     if r#ref.is_signed_by(&workspace.keys) || planted(Bug::SignatureNotChecked) {
         return Ok(());
@@ -77,9 +78,10 @@ fn check_signature(r#ref: &SnapshotRef, workspace: &WorkspaceRecord) -> Result<(
     ))
 }
 
-/// A ref that is signed, and says something else than the ledger, is of another ledger's time.
+/// Verifies that the ref agrees with the ledger. A signed ref that does not was signed over an earlier state of the
+/// ledger.
 fn check_row(r#ref: &SnapshotRef, snapshot: &SnapshotRecord) -> Result<()> {
-    let agrees = |stored: &Stored| stored.backup == *r#ref.backup() && stored.created_at == r#ref.created_at();
+    let agrees = |stored: &StoredBackup| stored.backup == *r#ref.backup() && stored.created_at == r#ref.created_at();
     if snapshot.stored().is_some_and(agrees) {
         return Ok(());
     }
@@ -90,7 +92,7 @@ fn check_row(r#ref: &SnapshotRef, snapshot: &SnapshotRecord) -> Result<()> {
     ))
 }
 
-fn unknown(selector: &Selector) -> Error {
+fn not_found(selector: &Selector) -> Error {
     let origin = selector.origin_id().as_str();
     let what = match selector {
         Selector::Ref { r#ref } => format!("snapshot {} of {origin:?}", r#ref.snapshot_id()),

@@ -1,21 +1,23 @@
-//! Snapshots that are much smaller than the one before.
+//! Suspect snapshots: snapshots that are much smaller than their predecessor.
 //!
-//! The container is the sandbox's own, so the files were deleted in it: the snapshot counts. But that may have been a mistake, and
-//! retention must not make it final: the snapshot before is spared until there is another one, or for some days.
+//! The container is the sandbox's own, so the files were deleted in it, and the snapshot counts. The deletion may be a
+//! mistake that retention must not make final: it protects the predecessor until there is another snapshot, or for 7
+//! days.
 
 use super::CloudflareSandboxSnapshotter;
-use crate::model::record::{SnapshotRecord, SnapshotState, Spared, WorkspaceRecord};
-use crate::model::{Result, Suspect, Timestamp};
+use crate::model::record::{ProtectedSnapshot, SnapshotRecord, SnapshotState, WorkspaceRecord};
+use crate::model::{Result, SizeDrop, Timestamp};
 use crate::ports::{Clock, Ledger, Ports};
 
-/// How long the snapshot before is spared, in milliseconds.
-const SPARED_MILLIS: i64 = 7 * 24 * 3600 * 1000;
+/// How long the predecessor is protected, in milliseconds.
+const PROTECTED_MILLIS: i64 = 7 * 24 * 3600 * 1000;
 
-/// Among how many of the newest snapshots the one before is looked for.
-const NEWEST: u32 = 5;
+/// How many of the newest snapshots are searched for the predecessor.
+const SEARCH_ROWS: u32 = 5;
 
-/// Compares a snapshot that is about to be ready with the one before, and spares that where it has to.
-pub(super) fn compare<P: Ports>(
+/// Compares a snapshot that is about to be ready with its predecessor, and protects that one when the snapshot is
+/// suspect.
+pub(super) fn compare_with_predecessor<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &mut WorkspaceRecord,
     snapshot: &mut SnapshotRecord,
@@ -24,59 +26,59 @@ pub(super) fn compare<P: Ports>(
     if snapshot.rescue {
         return Ok(());
     }
-    let before = predecessor(this, snapshot)?;
-    let size_before = |row: &SnapshotRecord| row.stored().map_or(0, |stored| stored.size_bytes);
-    snapshot.suspect = before.as_ref().and_then(|row| Suspect::of(size_before(row), size_bytes));
-    let until = this.ports.clock().now().plus_millis(SPARED_MILLIS);
-    let spared = before.filter(|_| snapshot.suspect.is_some());
-    let spared = spared.map(|row| Spared { snapshot_id: row.snapshot_id, until });
-    change(this, workspace, spared)
+    let predecessor = predecessor(this, snapshot)?;
+    let size = |row: &SnapshotRecord| row.stored().map_or(0, |stored| stored.size_bytes);
+    snapshot.suspect = predecessor.as_ref().and_then(|row| SizeDrop::detect(size(row), size_bytes));
+    let until = this.ports.clock().now().plus_millis(PROTECTED_MILLIS);
+    let protected = predecessor.filter(|_| snapshot.suspect.is_some());
+    let protected = protected.map(|row| ProtectedSnapshot { snapshot_id: row.snapshot_id, until });
+    set_protected(this, workspace, protected)
 }
 
-/// Ends what is over.
-pub(super) fn follow_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+/// Ends a protection that has expired.
+pub(super) fn reconcile<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
     let mut workspace = this.workspace()?;
     let now = this.ports.clock().now();
-    if workspace.spared.as_ref().is_some_and(|spared| spared.until <= now) {
-        change(this, &mut workspace, None)?;
+    if workspace.protected.as_ref().is_some_and(|protected| protected.until <= now) {
+        set_protected(this, &mut workspace, None)?;
     }
     Ok(())
 }
 
-/// When that is.
+/// Returns when the protection expires.
 pub(super) fn due<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
-    Ok(this.workspace()?.spared.map(|spared| spared.until))
+    Ok(this.workspace()?.protected.map(|protected| protected.until))
 }
 
-/// The newest snapshot of the same files.
+/// Returns the newest ready snapshot of the same directory with the same exclusions.
 fn predecessor<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     snapshot: &SnapshotRecord,
 ) -> Result<Option<SnapshotRecord>> {
-    let rows = this.ports.ledger()?.page(None, None, NEWEST)?;
-    let is_of_the_same = |row: &SnapshotRecord| {
+    let rows = this.ports.ledger()?.snapshot_page(None, None, SEARCH_ROWS)?;
+    let has_same_scope = |row: &SnapshotRecord| {
         (&row.dir, &row.excludes, row.gitignore) == (&snapshot.dir, &snapshot.excludes, snapshot.gitignore)
     };
-    Ok(rows.into_iter().find(|row| row.state() == SnapshotState::Ready && !row.aside && is_of_the_same(row)))
+    Ok(rows.into_iter().find(|row| row.state() == SnapshotState::Ready && !row.foreign && has_same_scope(row)))
 }
 
-/// Spares another snapshot, or none. Those concerned expire anew.
-fn change<P: Ports>(
+/// Protects another snapshot, or none. Recalculates when the former and the new one expire.
+fn set_protected<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &mut WorkspaceRecord,
-    spared: Option<Spared>,
+    protected: Option<ProtectedSnapshot>,
 ) -> Result<()> {
-    if workspace.spared == spared {
+    if workspace.protected == protected {
         return Ok(());
     }
-    let before = std::mem::replace(&mut workspace.spared, spared);
+    let former = std::mem::replace(&mut workspace.protected, protected);
     let ledger = this.ports.ledger()?;
     ledger.put_workspace(workspace)?;
-    for spared in before.iter().chain(&workspace.spared) {
-        if let Some(row) = ledger.snapshot(&spared.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready) {
-            this.keep(workspace, row)?;
+    for protected in former.iter().chain(&workspace.protected) {
+        if let Some(row) = ledger.snapshot(&protected.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready) {
+            this.save_snapshot(workspace, row)?;
         }
-        this.wake_by(spared.until)?;
+        this.schedule_alarm(protected.until)?;
     }
     Ok(())
 }

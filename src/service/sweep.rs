@@ -1,92 +1,96 @@
-//! Sweeps the bucket for backups that carry the product's mark and that no ledger owns.
+//! `sweep`: deletes backups in the bucket that carry the product's owner mark and that no ledger owns.
 //!
-//! Recovery removes what a dead worker left; this finds the rest, whatever it came from. What does not carry the mark is
-//! the application's own and is never touched, nor is what another deployment made, nor anything younger than the grace
-//! period. An archive without metadata carries no mark: it is counted and listed, and never touched either.
+//! Recovery deletes what an interrupted operation left; the sweep finds any other leftovers. It never touches a backup
+//! without the mark, which is the application's own, a backup of another deployment, or a backup younger than the grace
+//! period. An archive without metadata carries no mark: the sweep counts and lists it, and does not touch it.
 
 use futures_util::{StreamExt, stream};
 
 use super::failures::from_storage;
 use super::planted::{Bug, planted};
 use super::retry::retry;
-use super::stored::mark_of;
-use super::undo::delete_marked;
-use super::{Abort, CloudflareSandboxSnapshotter};
+use super::rollback::delete_marked;
+use super::stored_backup::read_mark;
+use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::answer::{MAX_UNOWNED, Sweep, UnownedObject};
 use crate::model::request::SweepRequest;
-use crate::model::{BackupId, Listed, Mark, Part, Result, SandboxId, SnapshotId, Timestamp};
-use crate::ports::{BackupStore, Clock, Ledger, Ports, Workspaces};
+use crate::model::{BackupId, BackupObject, BackupObjectKind, BackupOwner, Result, SandboxId, SnapshotId, Timestamp};
+use crate::ports::{BackupStore, Clock, Ledger, Ports, SandboxLedgerClient};
 
-/// How many backups are looked at at the same time: a Worker has six connections.
-const AT_ONCE: usize = 6;
+/// How many backups are read at the same time: a Worker may have six open connections.
+const CONCURRENCY: usize = 6;
 
-/// Sweeps the whole bucket. Each marked backup is shown to the workspace that it names, which decides.
+/// Sweeps the whole bucket. The workspace that an owner mark names decides about each marked backup.
 ///
 /// # Errors
-/// When the bucket can't be listed. What fails for one backup or workspace is counted.
+/// When R2 cannot list the bucket. Failures for single backups or workspaces are counted in the result.
 pub async fn sweep<P: Ports>(ports: &P, request: SweepRequest) -> Result<Sweep> {
     let backups = ports.backups()?;
-    ports.workspaces()?;
+    ports.sandbox_ledgers()?;
     let grace = i64::try_from(request.grace_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
     let now = ports.clock().now();
-    let young_from = now.plus_millis(grace.saturating_neg());
-    let mut count = Sweep { dry_run: request.dry_run, ..Sweep::default() };
-    let mut archive: Option<Listed> = None;
+    let recent_after = now.plus_millis(grace.saturating_neg());
+    let mut totals = Sweep { dry_run: request.dry_run, ..Sweep::default() };
+    let mut archive: Option<BackupObject> = None;
     let mut cursor: Option<String> = None;
     loop {
-        let listing = retry(ports, &Abort::never(), async || {
+        let listing = retry(ports, &CancellationToken::never(), async || {
             backups.list(cursor.as_deref()).await.map_err(|failure| from_storage(failure, "listing the bucket"))
         })
         .await?;
         cursor = listing.cursor;
-        let (described, mut bare) = paired(&mut archive, listing.objects);
+        let (with_metadata, mut without_metadata) = pair_objects(&mut archive, listing.objects);
         if cursor.is_none() {
-            bare.extend(archive.take());
+            without_metadata.extend(archive.take());
         }
-        for archive in bare.into_iter().filter(|archive| archive.uploaded_at <= young_from) {
-            add_unowned(&mut count, backups.objects(&archive.id), &archive, now);
+        for archive in without_metadata.into_iter().filter(|archive| archive.uploaded_at <= recent_after) {
+            add_unowned(&mut totals, backups.object_keys(&archive.id), &archive, now);
         }
-        count.seen += described.len();
-        let (young, old): (Vec<_>, Vec<_>) = described.into_iter().partition(|listed| listed.uploaded_at > young_from);
-        count.young += young.len();
-        sweep_marked(ports, old, &mut count).await?;
+        totals.scanned += with_metadata.len();
+        let (too_recent, old): (Vec<_>, Vec<_>) =
+            with_metadata.into_iter().partition(|object| object.uploaded_at > recent_after);
+        totals.too_recent += too_recent.len();
+        sweep_marked(ports, old, &mut totals).await?;
         if cursor.is_none() {
-            return Ok(count);
+            return Ok(totals);
         }
     }
 }
 
-/// Tells backups that have metadata from archives that have none. The last archive of a page is kept in `archive`, since its
-/// metadata may be the first object of the next one.
-fn paired(archive: &mut Option<Listed>, objects: Vec<Listed>) -> (Vec<Listed>, Vec<Listed>) {
-    let (mut described, mut bare) = (Vec::new(), Vec::new());
+/// Separates backups with metadata from archives without. Keeps the last archive of a page in `archive`, because its
+/// metadata may be the first object of the next page.
+fn pair_objects(
+    archive: &mut Option<BackupObject>,
+    objects: Vec<BackupObject>,
+) -> (Vec<BackupObject>, Vec<BackupObject>) {
+    let (mut with_metadata, mut without_metadata) = (Vec::new(), Vec::new());
     for object in objects {
-        match object.part {
-            Part::Archive => bare.extend(archive.replace(object)),
-            Part::Metadata => {
-                bare.extend(archive.take().filter(|archive| archive.id != object.id));
-                described.push(object);
+        match object.kind {
+            BackupObjectKind::Archive => without_metadata.extend(archive.replace(object)),
+            BackupObjectKind::Metadata => {
+                without_metadata.extend(archive.take().filter(|archive| archive.id != object.id));
+                with_metadata.push(object);
             }
         }
     }
-    (described, bare)
+    (with_metadata, without_metadata)
 }
 
-/// Counts an archive without metadata, and lists it while there is room.
-fn add_unowned(count: &mut Sweep, keys: Vec<String>, archive: &Listed, now: Timestamp) {
-    count.unowned += 1;
-    if let (Some(key), true) = (keys.into_iter().next(), count.unowned_objects.len() < MAX_UNOWNED) {
+/// Counts an archive without metadata, and lists the first [`MAX_UNOWNED`] of them.
+fn add_unowned(totals: &mut Sweep, keys: Vec<String>, archive: &BackupObject, now: Timestamp) {
+    totals.unowned += 1;
+    if let (Some(key), true) = (keys.into_iter().next(), totals.unowned_objects.len() < MAX_UNOWNED) {
         let age_seconds = u64::try_from(now.millis_since(archive.uploaded_at) / 1000).unwrap_or_default();
-        count.unowned_objects.push(UnownedObject { key, size_bytes: archive.size_bytes, age_seconds });
+        totals.unowned_objects.push(UnownedObject { key, size_bytes: archive.size_bytes, age_seconds });
     }
 }
 
-/// Shows those backups that carry a mark to the workspaces that the marks name.
-async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<Listed>, count: &mut Sweep) -> Result<()> {
+/// Passes the backups that carry an owner mark to the workspaces that the marks name.
+async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<BackupObject>, totals: &mut Sweep) -> Result<()> {
     let mut marked: Vec<(SandboxId, Vec<(BackupId, SnapshotId)>)> = Vec::new();
-    let looks = backups.into_iter().map(async |listed| (mark_of(ports, &listed.id).await, listed.id));
-    let looked: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
-    for (mark, id) in looked {
+    let reads = backups.into_iter().map(async |object| (read_mark(ports, &object.id).await, object.id));
+    let marks: Vec<_> = stream::iter(reads).buffered(CONCURRENCY).collect().await;
+    for (mark, id) in marks {
         match mark {
             Ok(Some(mark)) => {
                 let backup = (id, mark.snapshot_id);
@@ -95,38 +99,39 @@ async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<Listed>, count: &mut Swe
                     None => marked.push((mark.origin_id, vec![backup])),
                 }
             }
-            Ok(None) => count.unmarked += 1,
-            Err(_) => count.failed += 1,
+            Ok(None) => totals.unmarked += 1,
+            Err(_) => totals.failed += 1,
         }
     }
     for (origin_id, backups) in marked {
-        match ports.workspaces()?.sweep(&origin_id, &backups, count.dry_run).await {
+        match ports.sandbox_ledgers()?.sweep(&origin_id, &backups, totals.dry_run).await {
             Ok(swept) => {
-                count.swept += swept;
-                count.owned += backups.len().saturating_sub(swept);
+                totals.deleted += swept;
+                totals.owned += backups.len().saturating_sub(swept);
             }
-            Err(_) => count.failed += backups.len(),
+            Err(_) => totals.failed += backups.len(),
         }
     }
     Ok(())
 }
 
-/// Deletes those backups with this workspace's mark that it does not own.
-pub(super) async fn sweep_own<P: Ports>(
+/// Deletes the backups that carry this workspace's owner mark and that its ledger does not own. Returns their number;
+/// with `dry_run`, deletes nothing.
+pub(super) async fn sweep_workspace<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     backups: &[(BackupId, SnapshotId)],
     dry_run: bool,
 ) -> Result<usize> {
     let ledger = this.ports.ledger()?;
     // Another deployment may keep backups of a sandbox with the same id in this bucket.
-    let Some(seal) = this.workspace()?.seal else { return Ok(0) };
+    let Some(id_key) = this.workspace()?.id_key else { return Ok(0) };
     let mut swept = 0;
-    for (backup, snapshot_id) in backups.iter().filter(|(_, id)| id.is_minted_with(&seal)) {
+    for (backup, snapshot_id) in backups.iter().filter(|(_, id)| id.is_minted_with(&id_key)) {
         let is_owned = ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));
         if is_owned && !planted(Bug::OwnerIgnored) {
             continue;
         }
-        let mark = Mark { snapshot_id: snapshot_id.clone(), origin_id: (*this.id).clone() };
+        let mark = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: (*this.id).clone() };
         swept += usize::from(dry_run || delete_marked(this, backup, &mark).await?);
     }
     Ok(swept)

@@ -1,120 +1,126 @@
-//! Whether a snapshot can be restored, found out in R2. No container is started.
+//! `verify`: checks in R2 whether a snapshot can be restored. Starts no container.
 
 use super::failures::from_storage;
 use super::retry::retry;
-use super::select::{Selected, ready, select};
-use super::stored::{Found, inspect, is_definite};
-use super::{Abort, CloudflareSandboxSnapshotter};
+use super::select::{Selected, require_ready, select};
+use super::stored_backup::{BackupHead, inspect, is_definite};
+use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::answer::{Check, Verification};
-use crate::model::record::{Stage, Stored};
+use crate::model::record::{Stage, StoredBackup};
 use crate::model::{Result, Selection, SnapshotId};
 use crate::ports::{BackupStore, Clock, Ledger, Ports};
 
 /// The length of the header of a squashfs archive (version 4.0), in bytes.
-const HEADER: u32 = 96;
+const HEADER_BYTES: u32 = 96;
 
-/// Checks the two objects of a snapshot, their sizes, the archive's header and its checksum.
+/// Checks the two objects of a snapshot, their sizes, the archive's header and its checksum. Returns the result of each
+/// check, and records damage in the ledger.
 ///
 /// # Errors
-/// When R2 does not answer. What is wrong with the backup is in the answer, and kept in the ledger.
+/// Only when R2 does not answer: damage is part of the result.
 pub(super) async fn verify<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     selection: &Selection,
 ) -> Result<Verification> {
     let Selected { snapshot, .. } = select(this, selection).await?;
-    let stored = ready(&snapshot)?;
-    let found = inspect(this, stored, &snapshot.mark(&this.id)).await;
+    let stored = require_ready(&snapshot)?;
+    let found = inspect(this, stored, &snapshot.backup_owner(&this.id)).await;
     let mut checks = Vec::new();
     match &found {
         Err(error) if !is_definite(error) => return Err(error.clone()),
-        Err(error) => checks.push(wrong("objects", error.message())),
+        Err(error) => checks.push(failed("objects", error.message())),
         Ok(found) => {
-            checks.push(right("objects", format!("archive and metadata, {} bytes", found.archive.size_bytes)));
-            checks.push(header(this, stored).await?);
-            checks.push(checksum(stored, found));
+            checks.push(passed("objects", format!("archive and metadata, {} bytes", found.archive.size_bytes)));
+            checks.push(check_header(this, stored).await?);
+            checks.push(check_checksum(stored, found));
         }
     }
     let ok = checks.iter().all(|check| check.ok != Some(false));
-    let wrong = checks.iter().find(|check| check.ok == Some(false)).map(|check| check.detail.clone());
-    keep(this, &snapshot.snapshot_id, |stored| match &found {
-        Ok(_) => (stored.damage, stored.damage_within) = (None, wrong),
-        Err(_) => stored.damage = wrong,
+    let damage = checks.iter().find(|check| check.ok == Some(false)).map(|check| check.detail.clone());
+    update_stored(this, &snapshot.snapshot_id, |stored| match &found {
+        Ok(_) => (stored.damage, stored.archive_damage) = (None, damage),
+        Err(_) => stored.damage = damage,
     })?;
     Ok(Verification { snapshot_id: snapshot.snapshot_id, ok, checks, verified_at: this.ports.clock().now() })
 }
 
-/// Keeps what a look into R2 has shown, where that was a definite answer and is news.
-pub(super) fn note<P: Ports>(
+/// Records the result of a check in R2, if it is definite and differs from what the ledger has.
+pub(super) fn record_check<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     id: &SnapshotId,
-    looked: &Result<Found>,
+    inspected: &Result<BackupHead>,
 ) -> Result<()> {
-    match looked {
-        Ok(_) => keep_news(this, id, None),
-        Err(error) if is_definite(error) => keep_news(this, id, Some(error.message().to_owned())),
+    match inspected {
+        Ok(_) => record_change(this, id, None),
+        Err(error) if is_definite(error) => record_change(this, id, Some(error.message().to_owned())),
         Err(_) => Ok(()),
     }
 }
 
-fn keep_news<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SnapshotId, damage: Option<String>) -> Result<()> {
+fn record_change<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    id: &SnapshotId,
+    damage: Option<String>,
+) -> Result<()> {
     let known = this.ports.ledger()?.snapshot(id)?;
     match known.as_ref().map(|snapshot| &snapshot.stage) {
         Some(Stage::Ready { stored }) if stored.damage.is_some() != damage.is_some() => {
-            keep(this, id, |stored| stored.damage = damage)
+            update_stored(this, id, |stored| stored.damage = damage)
         }
         _ => Ok(()),
     }
 }
 
-fn keep<P: Ports>(
+fn update_stored<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     id: &SnapshotId,
-    note: impl FnOnce(&mut Stored),
+    update: impl FnOnce(&mut StoredBackup),
 ) -> Result<()> {
     let ledger = this.ports.ledger()?;
     if let Some(mut snapshot) = ledger.snapshot(id)?
         && let Stage::Ready { stored } = &mut snapshot.stage
     {
         stored.checked_at = this.ports.clock().now();
-        note(stored);
+        update(stored);
         ledger.put_snapshot(&snapshot)?;
     }
     Ok(())
 }
 
-/// The header of a squashfs archive begins with its magic number, and says how long the archive is.
-async fn header<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, stored: &Stored) -> Result<Check> {
+/// Reads the header of the archive from R2 and checks it.
+async fn check_header<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, stored: &StoredBackup) -> Result<Check> {
     let id = stored.backup.id();
-    let head = retry(&*this.ports, &Abort::never(), async || {
-        let head = this.ports.backups()?.archive_head(id, HEADER).await;
+    let head = retry(&*this.ports, &CancellationToken::never(), async || {
+        let head = this.ports.backups()?.read_archive_prefix(id, HEADER_BYTES).await;
         head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
     })
     .await?;
-    Ok(header_of(&head.unwrap_or_default(), stored.size_bytes))
+    Ok(check_header_bytes(&head.unwrap_or_default(), stored.size_bytes))
 }
 
-/// What the beginning of an archive of that size says of it.
-pub(crate) fn header_of(head: &[u8], size_bytes: u64) -> Check {
+/// Checks the header of an archive of `size_bytes` bytes: that of a squashfs begins with its magic number, and records
+/// the length of the archive.
+pub(crate) fn check_header_bytes(head: &[u8], size_bytes: u64) -> Check {
     let length = head.get(40..48).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
     match length {
-        _ if !head.starts_with(b"hsqs") => wrong("header", "The archive does not begin as a squashfs archive does."),
-        Some(length) if length <= size_bytes => right("header", format!("squashfs, {length} bytes used")),
-        _ => wrong("header", "The archive is shorter than its header says."),
+        _ if !head.starts_with(b"hsqs") => failed("header", "The archive does not begin as a squashfs archive does."),
+        Some(length) if length <= size_bytes => passed("header", format!("squashfs, {length} bytes used")),
+        _ => failed("header", "The archive is shorter than its header says."),
     }
 }
 
-fn checksum(stored: &Stored, found: &Found) -> Check {
+fn check_checksum(stored: &StoredBackup, found: &BackupHead) -> Check {
     match (&stored.checksum, &found.archive.checksum) {
-        (Some(known), Some(now)) if known == now => right("checksum", known.clone()),
-        (Some(known), Some(now)) => wrong("checksum", &format!("The checksum was {known}, and is {now}.")),
+        (Some(known), Some(now)) if known == now => passed("checksum", known.clone()),
+        (Some(known), Some(now)) => failed("checksum", &format!("The checksum was {known}, and is {now}.")),
         _ => Check { name: "checksum".into(), ok: None, detail: "R2 has none of this archive.".to_owned() },
     }
 }
 
-fn right(name: &'static str, detail: String) -> Check {
+fn passed(name: &'static str, detail: String) -> Check {
     Check { name: name.into(), ok: Some(true), detail }
 }
 
-fn wrong(name: &'static str, detail: &str) -> Check {
+fn failed(name: &'static str, detail: &str) -> Check {
     Check { name: name.into(), ok: Some(false), detail: detail.to_owned() }
 }

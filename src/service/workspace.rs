@@ -1,96 +1,104 @@
-//! The workspace's own row, and its alarm.
+//! The row of the workspace in its ledger, and its alarm.
 
 use super::CloudflareSandboxSnapshotter;
 use super::planted::{Bug, planted};
-use crate::model::named::standing::Standing;
-use crate::model::record::{Parent, SnapshotRecord, WorkspaceRecord};
+use crate::model::named::binding::WorkspaceBinding;
+use crate::model::record::{ParentLink, SnapshotRecord, WorkspaceRecord};
 use crate::model::{Policy, Result, SandboxId, SigningKey, Timestamp, root_of};
 use crate::ports::{Clock, Entropy, Ledger, Ports};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// The workspace, as it is kept, or as it would be begun.
+    /// Returns the row of the workspace; a new one with defaults, which is not stored yet, when there is none.
     pub(super) fn workspace(&self) -> Result<WorkspaceRecord> {
-        let kept = self.ports.ledger()?.workspace()?;
-        Ok(kept.unwrap_or_else(|| WorkspaceRecord {
+        let stored = self.ports.ledger()?.workspace()?;
+        Ok(stored.unwrap_or_else(|| WorkspaceRecord {
             sandbox_id: (*self.id).clone(),
             root_id: root_of(&self.id),
             parent: None,
             policy: Policy::default(),
             keys: Vec::new(),
-            seal: None,
-            doubt: None,
+            id_key: None,
+            unverified: None,
             marker: None,
             marked_at: None,
-            spared: None,
-            standing: None,
-            retired_at: None,
+            protected: None,
+            binding: None,
+            decommissioned_at: None,
         }))
     }
 
-    /// The workspace, which is kept from now on and has its keys; and its seal.
-    pub(super) fn founded(&self) -> Result<(WorkspaceRecord, SigningKey)> {
+    /// Stores the row of the workspace with its keys, unless it is there. Returns the row, and the key that mints
+    /// snapshot ids.
+    pub(super) fn ensure_initialized(&self) -> Result<(WorkspaceRecord, SigningKey)> {
         let mut workspace = self.workspace()?;
-        let is_new = workspace.keys.is_empty() || workspace.seal.is_none();
+        let is_new = workspace.keys.is_empty() || workspace.id_key.is_none();
         if workspace.keys.is_empty() {
-            workspace.keys.push(SigningKey::new(1, self.ports.entropy().bytes()?));
+            workspace.keys.push(SigningKey::new(1, self.ports.entropy().random_bytes()?));
         }
-        let seal = match workspace.seal.take() {
-            Some(seal) => seal,
-            None => SigningKey::new(0, self.ports.entropy().bytes()?),
+        let id_key = match workspace.id_key.take() {
+            Some(id_key) => id_key,
+            None => SigningKey::new(0, self.ports.entropy().random_bytes()?),
         };
-        workspace.seal = Some(seal.clone());
+        workspace.id_key = Some(id_key.clone());
         if is_new {
             self.ports.ledger()?.put_workspace(&workspace)?;
         }
-        Ok((workspace, seal))
+        Ok((workspace, id_key))
     }
 
-    /// Makes sure that the alarm comes at that time, or earlier. One that is overdue may never have come: it is set anew.
-    pub(super) fn wake_by(&self, at: Timestamp) -> Result<()> {
+    /// Schedules the alarm at `at`, unless an earlier one is set. Sets an overdue alarm again, because it may have been
+    /// lost.
+    pub(super) fn schedule_alarm(&self, at: Timestamp) -> Result<()> {
         let ledger = self.ports.ledger()?;
         match ledger.alarm()? {
-            Some(set) if set <= at && set > self.ports.clock().now() => Ok(()),
-            Some(set) => ledger.set_alarm(Some(set.min(at))),
+            Some(scheduled) if scheduled <= at && scheduled > self.ports.clock().now() => Ok(()),
+            Some(scheduled) => ledger.set_alarm(Some(scheduled.min(at))),
             None => ledger.set_alarm(Some(at)),
         }
     }
 
-    /// Works out when a snapshot expires, keeps it, and sees to it that somebody looks then.
-    pub(super) fn keep(&self, workspace: &WorkspaceRecord, mut snapshot: SnapshotRecord) -> Result<SnapshotRecord> {
+    /// Calculates when a snapshot expires, stores its row, and schedules the alarm for that time.
+    pub(super) fn save_snapshot(
+        &self,
+        workspace: &WorkspaceRecord,
+        mut snapshot: SnapshotRecord,
+    ) -> Result<SnapshotRecord> {
         let ledger = self.ports.ledger()?;
-        let candidate = workspace.candidate(&snapshot, self.holders(&snapshot.snapshot_id)?, self.ports.clock().now());
-        let stays = candidate.pinned || !candidate.holders.is_empty() || candidate.spared_until.is_some();
+        let candidate =
+            workspace.candidate(&snapshot, self.dependents(&snapshot.snapshot_id)?, self.ports.clock().now());
+        let stays = candidate.pinned || !candidate.dependents.is_empty() || candidate.protected_until.is_some();
         snapshot.expires_at = workspace.policy.expires_at(&candidate).filter(|_| !stays);
         ledger.put_snapshot(&snapshot)?;
         if let Some(expires_at) = snapshot.expires_at {
-            self.wake_by(expires_at)?;
+            self.schedule_alarm(expires_at)?;
         }
         Ok(snapshot)
     }
 }
 
-/// Notes where a minted sandbox comes from, and what it stands for, unless anything else is known of that id.
+/// Claims a minted sandbox id: records where the sandbox comes from, and which named workspace it belongs to. Returns
+/// `false` when the id has another owner already.
 pub(super) fn claim<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     root_id: &SandboxId,
-    parent: Option<&Parent>,
-    standing: Option<&Standing>,
+    parent: Option<&ParentLink>,
+    binding: Option<&WorkspaceBinding>,
     marker: Option<&str>,
 ) -> Result<bool> {
     let ledger = this.ports.ledger()?;
     if let Some(known) = ledger.workspace()? {
-        // Whoever has the name is asking again.
-        let is_theirs = known.retired_at.is_none()
-            && known.standing.is_some_and(|known| Some(&known.address) == standing.map(|own| &own.address));
+        // The same named workspace may repeat its claim.
+        let is_same_owner = known.decommissioned_at.is_none()
+            && known.binding.is_some_and(|known| Some(&known.address) == binding.map(|claimed| &claimed.address));
         if planted(Bug::ClaimedFromOthers) {
             return Ok(true);
         }
-        return Ok(is_theirs && known.parent.as_ref() == parent);
+        return Ok(is_same_owner && known.parent.as_ref() == parent);
     }
     let workspace = WorkspaceRecord {
         root_id: root_id.clone(),
         parent: parent.cloned(),
-        standing: standing.cloned(),
+        binding: binding.cloned(),
         marker: marker.map(str::to_owned),
         marked_at: None,
         ..this.workspace()?

@@ -51,9 +51,9 @@ export function start(named: Named): Intention {
 }
 
 function stop(named: Named): Intention {
-  return intend(named, 'stop', {}, ({ lastSnapshot, wasAsleep }: StoppedWorkspace) => {
+  return intend(named, 'stop', {}, ({ lastSnapshot, hadEnded }: StoppedWorkspace) => {
     named.isActive = false;
-    if (named.isLost || wasAsleep) return;
+    if (named.isLost || hadEnded) return;
     named.isSafe(named.tree);
     if (lastSnapshot) named.last = { id: lastSnapshot.id, tree: named.tree };
   });

@@ -24,7 +24,7 @@ export async function check(round: Round) {
   await nothingElseRuns(round);
   await nothingElseIsStored(round, rows);
   await forgeriesAreRefused(round);
-  await whatIsHeldStays(round, rows);
+  await whatIsNeededStays(round, rows);
 }
 
 /** The snapshots that each ledger lists. */
@@ -92,7 +92,7 @@ async function whatWasMadeWasGot(round: Round) {
   const ids = (gots: { id: string }[]) => gots.map(({ id }) => id).sort();
   const hasOwn = (id: string) => round.snapshots.some(({ ref }) => ref.ref.originId === id);
   await each(present(round), async (known) => {
-    const { derived, holders }: Manifest = await round.stage.world.rpc('manifest', { ref: known.ref });
+    const { derived, dependents }: Manifest = await round.stage.world.rpc('manifest', { ref: known.ref });
     const got = round.sandboxes.filter(({ of }) => of === known);
     const what = known.ref.ref.snapshotId;
     round.same(
@@ -100,7 +100,7 @@ async function whatWasMadeWasGot(round: Round) {
       ids(got),
       `the sandboxes that were made from ${what}`,
     );
-    round.same(holders.toSorted(), ids(got.filter(({ id }) => !hasOwn(id))), `the holders of ${what}`);
+    round.same(dependents.toSorted(), ids(got.filter(({ id }) => !hasOwn(id))), `the dependents of ${what}`);
     const { ok, checks } = await round.stage.world.rpc('verify', { ref: known.ref });
     round.same(ok, true, `what verify finds of ${what}: ${JSON.stringify(checks)}`);
   });
@@ -188,8 +188,8 @@ async function nothingElseIsStored(round: Round, ledgers: Map<string, Summary[]>
   // A workspace may have been stopped since the ledgers were read.
   const again = nobodys.length > 0 ? await stillNobodys(round, nobodys) : [];
   round.same(again, [], 'the objects in R2 that nobody owns');
-  const { swept, failed } = await world.rpc('sweep', { graceSeconds: 0, dryRun: true });
-  round.same([swept, failed], [0, 0], 'what a sweep would find');
+  const { deleted, failed } = await world.rpc('sweep', { graceSeconds: 0, dryRun: true });
+  round.same([deleted, failed], [0, 0], 'what a sweep would find');
 }
 
 async function stillNobodys(round: Round, keys: string[]): Promise<string[]> {
@@ -212,27 +212,29 @@ async function forgeriesAreRefused(round: Round) {
     );
   const { ref } = known;
   round.same(
-    await codeOf(round, 'restore', { ref, session: 'elsewhere' }),
-    'CROSS_SESSION',
+    await codeOf(round, 'restore', { ref, lineageScope: 'elsewhere' }),
+    'CROSS_LINEAGE',
     'who asks from elsewhere',
   );
 }
 
 /** 6: what somebody needs is not deleted, and no policy lets it go. */
-async function whatIsHeldStays(round: Round, rows: Map<string, Summary[]>) {
-  const held = [...rows.values()].flat().find(({ holders, ref }) => holders.length > 0 && ref !== undefined);
-  if (!held?.ref) return;
-  const { ref } = held;
-  const { holders }: Summary = await round.stage.world.rpc('get', { ref });
-  if (holders.length === 0) return;
-  round.same(await codeOf(round, 'delete', { ref }), 'SNAPSHOT_HELD', 'who deletes what is held');
+async function whatIsNeededStays(round: Round, rows: Map<string, Summary[]>) {
+  const needed = [...rows.values()]
+    .flat()
+    .find(({ dependents, ref }) => dependents.length > 0 && ref !== undefined);
+  if (!needed?.ref) return;
+  const { ref } = needed;
+  const { dependents }: Summary = await round.stage.world.rpc('get', { ref });
+  if (dependents.length === 0) return;
+  round.same(await codeOf(round, 'delete', { ref }), 'SNAPSHOT_HAS_DEPENDENTS', 'who deletes what is needed');
   const { decisions } = await round.stage.world.rpc('setRetention', {
     sandboxId: ref.ref.originId,
     policy: { keepLast: { count: 1 } },
     dryRun: true,
   });
   const decision = decisions.find(({ snapshotId }: Summary) => snapshotId === ref.ref.snapshotId);
-  round.same(decision?.keep, true, 'what a policy does with what is held');
+  round.same(decision?.keep, true, 'what a policy does with what is needed');
 }
 
 async function codeOf(round: Round, operation: string, options: object): Promise<string> {

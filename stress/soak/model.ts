@@ -1,4 +1,4 @@
-// What there should be: sandboxes with their files, and snapshots with theirs, their labels and their holders.
+// What there should be: sandboxes with their files, and snapshots with theirs, their labels and their dependents.
 
 import type { SnapshotRef } from '../../client/src/index.ts';
 import { Tree } from '../tree.ts';
@@ -9,14 +9,14 @@ export class Sandbox {
   tree: Tree;
   /** The snapshots of it that are there. */
   readonly snapshots: Snapshot[] = [];
-  /** The snapshot that it holds. */
-  holding: Snapshot | undefined;
+  /** The snapshot that it needs. */
+  needs: Snapshot | undefined;
 
   constructor(id: string, tree: Tree = new Tree(), parent?: Snapshot) {
     this.id = id;
     this.tree = tree;
-    this.holding = parent;
-    parent?.holders.add(id);
+    this.needs = parent;
+    parent?.dependents.add(id);
   }
 
   /** Its snapshots in the order of lists: the newest first. */
@@ -43,7 +43,7 @@ export class Snapshot {
   /** Whether it was given an expiration of its own, of 0: it stays until it is deleted. */
   lasting = false;
   /** The sandboxes that were made from it and have no snapshot of their own, whether they run or not. */
-  readonly holders = new Set<string>();
+  readonly dependents = new Set<string>();
 
   constructor(origin: Sandbox, ref: SnapshotRef, label: string, tree: Tree = origin.tree) {
     this.origin = origin;
@@ -58,8 +58,8 @@ export class Snapshot {
   }
 
   /** Whether no policy lets it go, and no deletion that is not forced. */
-  get isHeld(): boolean {
-    return this.pinned || this.holders.size > 0;
+  get isProtected(): boolean {
+    return this.pinned || this.dependents.size > 0;
   }
 
   /** It is there no more. */

@@ -59,7 +59,11 @@ async function write(actor: Actor, workspace: NamedWorkspace) {
 export async function stop(actor: Actor, workspace: NamedWorkspace) {
   const { name } = workspace;
   const stopped: StoppedWorkspace = await actor.call('workspaces/stop', { name });
-  actor.same([stopped.state, stopped.wasAsleep, stopped.unsettled], ['stopped', false, false], 'a stop');
+  actor.same(
+    [stopped.state, stopped.hadEnded, stopped.changedDuringCapture],
+    ['stopped', false, false],
+    'a stop',
+  );
   if (workspace.isActive) workspace.last = { id: stopped.lastSnapshot?.id ?? '', tree: workspace.tree };
   actor.same(stopped.lastSnapshot?.id, workspace.last?.id, 'the snapshot of a stop');
   workspace.isActive = false;
@@ -72,7 +76,7 @@ export async function start(actor: Actor, workspace: NamedWorkspace) {
     actor.call('workspaces/start', { name }),
   );
   for (const started of (await Promise.all(calls)) as StartedWorkspace[])
-    if (workspace.isActive) actor.same(started.how, 'alive', 'how an active workspace started');
+    if (workspace.isActive) actor.same(started.how, 'running', 'how an active workspace started');
   workspace.isActive = true;
   await compare(actor, workspace);
 }

@@ -16,9 +16,9 @@ export async function forge(actor: Actor) {
 /** Asks for what belongs to another lineage. */
 export async function trespass(actor: Actor) {
   const snapshot = actor.random.maybe(actor.home.snapshots);
-  const session = actor.template.origin.id;
-  if (snapshot) await actor.refused('CROSS_SESSION', 'restore', { ref: snapshot.ref, session });
-  await actor.refused('CROSS_SESSION', 'list', { sandboxId: actor.home.id, session });
+  const lineageScope = actor.template.origin.id;
+  if (snapshot) await actor.refused('CROSS_LINEAGE', 'restore', { ref: snapshot.ref, lineageScope });
+  await actor.refused('CROSS_LINEAGE', 'list', { sandboxId: actor.home.id, lineageScope });
 }
 
 /** Asks for what is not there. */
@@ -32,8 +32,11 @@ export async function miss(actor: Actor) {
 
 /** Sweeps the bucket: there is nothing in it that nobody owns. */
 export async function sweep(actor: Actor) {
-  const { swept, failed } = await actor.call('sweep', { graceSeconds: 0, dryRun: actor.random.chance(0.5) });
-  actor.same([swept, failed], [0, 0], 'what a sweep came to');
+  const { deleted, failed } = await actor.call('sweep', {
+    graceSeconds: 0,
+    dryRun: actor.random.chance(0.5),
+  });
+  actor.same([deleted, failed], [0, 0], 'what a sweep came to');
 }
 
 /** Asks whether the deployment is well. */

@@ -163,7 +163,7 @@ async function lessen(actor: Actor) {
 async function retireAll(actor: Actor) {
   for (const sandbox of [...actor.derived]) await sandboxes.retire(actor, sandbox);
   for (const snapshot of [...actor.home.snapshots])
-    if (snapshot.imported || snapshot.holders.size > 0) await snapshots.remove(actor, snapshot);
+    if (snapshot.imported || snapshot.dependents.size > 0) await snapshots.remove(actor, snapshot);
   for (const id of actor.backups.splice(0))
     for (const name of ['data.sqsh', 'meta.json']) await actor.stage.world.delete(`backups/${id}/${name}`);
 }

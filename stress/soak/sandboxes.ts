@@ -53,16 +53,16 @@ export async function compare(actor: Actor) {
 
 /** Ends a sandbox for good, with all of its snapshots. */
 export async function retire(actor: Actor, sandbox: Sandbox) {
-  if (sandbox.holding === actor.template) {
-    // Others use that one: it must not be held by who is gone.
+  if (sandbox.needs === actor.template) {
+    // Others use that one: it must not be needed by who is gone.
     const { capture, ...ref } = await actor.call('snapshot', { sandboxId: sandbox.id });
     new Snapshot(sandbox, ref, capture.label);
-    sandbox.holding = undefined;
-    await actor.eventually(`that ${sandbox.id} holds the template no more`, async () => {
-      const { holders } = await actor.call('get', { ref: actor.template.ref });
-      return !holders.includes(sandbox.id);
+    sandbox.needs = undefined;
+    await actor.eventually(`that ${sandbox.id} needs the template no more`, async () => {
+      const { dependents } = await actor.call('get', { ref: actor.template.ref });
+      return !dependents.includes(sandbox.id);
     });
-    actor.template.holders.delete(sandbox.id);
+    actor.template.dependents.delete(sandbox.id);
   }
   for (const snapshot of [...sandbox.snapshots]) await remove(actor, snapshot);
   await actor.stage.world.sandbox(sandbox.id, 'destroy');

@@ -25,14 +25,14 @@ async function taken(actor: Actor, sandbox: Sandbox, { capture, ...ref }: TakenS
 }
 
 async function released(actor: Actor, sandbox: Sandbox) {
-  const parent = sandbox.holding;
+  const parent = sandbox.needs;
   if (!parent) return;
-  sandbox.holding = undefined;
-  await actor.eventually(`that ${sandbox.id} holds ${parent.id} no more`, async () => {
-    const { holders }: Summary = await actor.call('get', by(parent));
-    return !holders.includes(sandbox.id);
+  sandbox.needs = undefined;
+  await actor.eventually(`that ${sandbox.id} needs ${parent.id} no more`, async () => {
+    const { dependents }: Summary = await actor.call('get', by(parent));
+    return !dependents.includes(sandbox.id);
   });
-  parent.holders.delete(sandbox.id);
+  parent.dependents.delete(sandbox.id);
 }
 
 const newLabel = (actor: Actor) => `${SECRETS.label} ${actor.random.word(8)}`;
@@ -118,11 +118,11 @@ export async function list(actor: Actor) {
   } while (cursor !== undefined);
   const expected = sandbox.newestFirst;
   actor.same(
-    rows.map(({ snapshotId, label, pinned, holders, state, restorable }) => ({
-      ...{ snapshotId, label, pinned, holders, state, restorable },
+    rows.map(({ snapshotId, label, pinned, dependents, state, restorable }) => ({
+      ...{ snapshotId, label, pinned, dependents, state, restorable },
     })),
-    expected.map(({ id, label, pinned, holders }) => ({
-      ...{ snapshotId: id, label, pinned, holders: [...holders].sort() },
+    expected.map(({ id, label, pinned, dependents }) => ({
+      ...{ snapshotId: id, label, pinned, dependents: [...dependents].sort() },
       ...{ state: 'ready', restorable: 'yes' },
     })),
     `the list of ${sandbox.id}`,
@@ -182,15 +182,19 @@ export async function pin(actor: Actor) {
 export async function remove(actor: Actor, chosen?: Snapshot) {
   const snapshot = chosen ?? actor.random.maybe(actor.snapshots);
   if (!snapshot) return;
-  if (snapshot.isHeld) {
-    const message = await actor.refused('SNAPSHOT_HELD', 'delete', by(snapshot));
-    for (const holder of snapshot.holders)
-      actor.same(message.includes(`"${holder}"`), true, `that the refusal names ${holder}: ${message}`);
+  if (snapshot.isProtected) {
+    const message = await actor.refused('SNAPSHOT_HAS_DEPENDENTS', 'delete', by(snapshot));
+    for (const dependent of snapshot.dependents)
+      actor.same(message.includes(`"${dependent}"`), true, `that the refusal names ${dependent}: ${message}`);
   }
   const gone = { snapshotId: snapshot.id, removed: true };
-  actor.same(await actor.call('delete', { ...by(snapshot), force: snapshot.isHeld }), gone, 'a deletion');
+  actor.same(
+    await actor.call('delete', { ...by(snapshot), force: snapshot.isProtected }),
+    gone,
+    'a deletion',
+  );
   snapshot.forget();
-  for (const sandbox of actor.sandboxes) if (sandbox.holding === snapshot) sandbox.holding = undefined;
+  for (const sandbox of actor.sandboxes) if (sandbox.needs === snapshot) sandbox.needs = undefined;
   actor.same(await actor.call('delete', by(snapshot)), { ...gone, removed: false }, 'a second deletion');
   if (actor.random.chance(0.3)) await actor.refused('SNAPSHOT_NOT_FOUND', 'restore', by(snapshot));
 }
@@ -202,7 +206,7 @@ export async function thin(actor: Actor) {
   const count = 1 + actor.random.below(4);
   const policy = { keepLast: { count } };
   const stays = new Set(
-    home.newestFirst.filter((each, index) => each.isHeld || index < count).map(({ id }) => id),
+    home.newestFirst.filter((each, index) => each.isProtected || index < count).map(({ id }) => id),
   );
   const kept = ({ decisions }: Retention) =>
     decisions.filter(({ keep }) => keep).map(({ snapshotId }) => snapshotId);

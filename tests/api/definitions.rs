@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::support::{OPS, READING, definitions, names, of_named, of_sandbox, with};
+use super::support::{READ_ONLY_TOOLS, TOOL_NAMES, definitions, extended, named_toolset, names, sandbox_toolset};
 
-fn flat() -> Value {
-    with(of_sandbox(), json!({ "style": "flat" }))
+fn flat_toolset() -> Value {
+    extended(sandbox_toolset(), json!({ "style": "flat" }))
 }
 
-fn several(style: &str) -> Value {
+fn several_workspaces(style: &str) -> Value {
     json!({
         "style": style,
         "workspaces": [
@@ -20,26 +20,32 @@ fn several(style: &str) -> Value {
 }
 
 /// Toolsets of every sort.
-fn every() -> Vec<Value> {
-    let read_only = |toolset| with(toolset, json!({ "readOnly": true }));
-    let all = [of_sandbox(), of_named(), flat(), several("namespaced"), several("flat")];
+fn all_toolsets() -> Vec<Value> {
+    let read_only = |toolset| extended(toolset, json!({ "readOnly": true }));
+    let all = [
+        sandbox_toolset(),
+        named_toolset(),
+        flat_toolset(),
+        several_workspaces("namespaced"),
+        several_workspaces("flat"),
+    ];
     all.iter().cloned().chain(all.iter().cloned().map(read_only)).collect()
 }
 
-fn namespaced(workspace: &str, ops: &[&str]) -> Vec<String> {
+fn tool_names(workspace: &str, ops: &[&str]) -> Vec<String> {
     ops.iter().map(|op| format!("workspace__{workspace}__{op}")).collect()
 }
 
 #[test]
 fn the_names_of_tools_have_that_of_the_workspace_in_them() {
-    assert_eq!(names(&of_sandbox()), namespaced("work", &OPS));
-    assert_eq!(names(&of_named()), namespaced("work", &OPS));
+    assert_eq!(names(&sandbox_toolset()), tool_names("work", &TOOL_NAMES));
+    assert_eq!(names(&named_toolset()), tool_names("work", &TOOL_NAMES));
 }
 
 #[test]
 fn in_the_flat_style_they_have_not() {
     assert_eq!(
-        names(&flat()),
+        names(&flat_toolset()),
         [
             "workspace_snapshot",
             "workspace_restore",
@@ -57,33 +63,33 @@ fn in_the_flat_style_they_have_not() {
 #[test]
 fn a_workspace_has_the_tools_that_it_declares() {
     let of = |declared: Value| {
-        let declared = with(json!({ "name": "work", "sandboxId": "agent-42" }), declared);
+        let declared = extended(json!({ "name": "work", "sandboxId": "agent-42" }), declared);
         names(&json!({ "workspaces": [declared, { "name": "other", "snapshot": true }] }))
             .into_iter()
             .filter(|name| name.contains("__work__"))
             .collect::<Vec<_>>()
     };
-    let (snapshots, checkpoints) = OPS.split_at(5);
-    assert_eq!(of(json!({ "snapshot": true })), namespaced("work", &OPS));
-    assert_eq!(of(json!({ "snapshot": true, "checkpoint": true })), namespaced("work", &OPS));
-    assert_eq!(of(json!({ "snapshot": true, "checkpoint": false })), namespaced("work", snapshots));
-    assert_eq!(of(json!({ "snapshot": false, "checkpoint": true })), namespaced("work", checkpoints));
-    assert_eq!(of(json!({ "checkpoint": true })), namespaced("work", checkpoints));
+    let (snapshots, checkpoints) = TOOL_NAMES.split_at(5);
+    assert_eq!(of(json!({ "snapshot": true })), tool_names("work", &TOOL_NAMES));
+    assert_eq!(of(json!({ "snapshot": true, "checkpoint": true })), tool_names("work", &TOOL_NAMES));
+    assert_eq!(of(json!({ "snapshot": true, "checkpoint": false })), tool_names("work", snapshots));
+    assert_eq!(of(json!({ "snapshot": false, "checkpoint": true })), tool_names("work", checkpoints));
+    assert_eq!(of(json!({ "checkpoint": true })), tool_names("work", checkpoints));
     assert!(of(json!({ "snapshot": false })).is_empty());
     assert!(of(json!({})).is_empty());
 }
 
 #[test]
 fn each_workspace_has_tools_of_its_own() {
-    let (snapshots, checkpoints) = OPS.split_at(5);
-    let all = [namespaced("front", &OPS), namespaced("back", snapshots), namespaced("docs", checkpoints)];
-    assert_eq!(names(&several("namespaced")), all.concat());
+    let (snapshots, checkpoints) = TOOL_NAMES.split_at(5);
+    let all = [tool_names("front", &TOOL_NAMES), tool_names("back", snapshots), tool_names("docs", checkpoints)];
+    assert_eq!(names(&several_workspaces("namespaced")), all.concat());
 }
 
 #[test]
 fn in_the_flat_style_a_tool_for_several_takes_the_name_of_one() {
-    let tools = definitions(&several("flat"));
-    assert_eq!(tools.len(), OPS.len());
+    let tools = definitions(&several_workspaces("flat"));
+    assert_eq!(tools.len(), TOOL_NAMES.len());
     for tool in tools {
         let those = if tool.name.starts_with("workspace_") { ["front", "back"] } else { ["front", "docs"] };
         assert_eq!(tool.input_schema["properties"]["workspaceName"]["enum"], json!(those), "{}", tool.name);
@@ -94,26 +100,26 @@ fn in_the_flat_style_a_tool_for_several_takes_the_name_of_one() {
 
 #[test]
 fn a_tool_for_one_workspace_takes_no_name() {
-    for tool in [definitions(&flat()), definitions(&several("namespaced"))].concat() {
+    for tool in [definitions(&flat_toolset()), definitions(&several_workspaces("namespaced"))].concat() {
         assert_eq!(tool.input_schema["properties"].get("workspaceName"), None, "{}", tool.name);
     }
 }
 
 #[test]
 fn who_may_only_read_is_offered_only_what_reads() {
-    for toolset in every() {
-        let read_only = with(toolset.clone(), json!({ "readOnly": true }));
+    for toolset in all_toolsets() {
+        let read_only = extended(toolset.clone(), json!({ "readOnly": true }));
         let reading: Vec<_> =
             definitions(&toolset).into_iter().filter(|tool| tool.annotations.read_only_hint).collect();
         assert_eq!(definitions(&read_only), reading);
     }
-    assert_eq!(names(&with(of_sandbox(), json!({ "readOnly": true }))), namespaced("work", &READING));
+    assert_eq!(names(&extended(sandbox_toolset(), json!({ "readOnly": true }))), tool_names("work", &READ_ONLY_TOOLS));
 }
 
 #[test]
 fn what_takes_something_away_says_so() {
-    for (op, tool) in OPS.iter().zip(definitions(&of_sandbox())) {
-        assert_eq!(tool.annotations.read_only_hint, READING.contains(op), "{op}");
+    for (op, tool) in TOOL_NAMES.iter().zip(definitions(&sandbox_toolset())) {
+        assert_eq!(tool.annotations.read_only_hint, READ_ONLY_TOOLS.contains(op), "{op}");
         assert_eq!(tool.annotations.destructive_hint, ["delete", "snapshot_restore"].contains(op), "{op}");
         let creates = ["snapshot", "restore", "branch", "snapshot_create"].contains(op);
         assert_eq!(tool.annotations.idempotent_hint, !creates, "{op}");
@@ -127,14 +133,14 @@ fn the_longest_names_are_such_as_models_take() {
     let flat =
         json!({ "style": "flat", "workspaces": [{ "name": "w".repeat(64), "snapshot": true, "sandboxId": "a" }] });
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    for name in every().into_iter().chain([namespaced, flat]).flat_map(|toolset| names(&toolset)) {
+    for name in all_toolsets().into_iter().chain([namespaced, flat]).flat_map(|toolset| names(&toolset)) {
         assert!((1..=64).contains(&name.len()) && name.chars().all(is_allowed), "{name}");
     }
 }
 
 #[test]
 fn no_two_tools_have_one_name() {
-    for toolset in every() {
+    for toolset in all_toolsets() {
         let mut names = names(&toolset);
         let count = names.len();
         names.sort_unstable();
@@ -145,7 +151,7 @@ fn no_two_tools_have_one_name() {
 
 #[test]
 fn a_description_names_only_tools_that_there_are() {
-    for toolset in every() {
+    for toolset in all_toolsets() {
         let names = names(&toolset);
         for tool in definitions(&toolset) {
             assert!(!tool.description.contains(['{', '}']), "{}", tool.description);
@@ -159,7 +165,7 @@ fn a_description_names_only_tools_that_there_are() {
 
 #[test]
 fn a_description_says_which_workspace_is_meant() {
-    for toolset in [several("namespaced"), of_named()] {
+    for toolset in [several_workspaces("namespaced"), named_toolset()] {
         for tool in definitions(&toolset) {
             let workspace = tool.name.split("__").nth(1).unwrap();
             let is_about_it = ["restore", "branch", "delete"].iter().all(|op| !tool.name.ends_with(&format!("__{op}")));
@@ -171,7 +177,7 @@ fn a_description_says_which_workspace_is_meant() {
 
 #[test]
 fn whoever_restores_is_told_that_the_workspace_is_a_new_one() {
-    for tool in definitions(&of_sandbox()) {
+    for tool in definitions(&sandbox_toolset()) {
         let makes_one = ["__restore", "__branch"].iter().any(|op| tool.name.ends_with(op));
         assert_eq!(tool.description.contains("NEW workspace"), makes_one, "{}", tool.name);
     }
@@ -179,33 +185,33 @@ fn whoever_restores_is_told_that_the_workspace_is_a_new_one() {
 
 #[test]
 fn arguments_that_are_not_in_the_schema_are_not_taken() {
-    for tool in every().iter().flat_map(definitions) {
+    for tool in all_toolsets().iter().flat_map(definitions) {
         assert_eq!(tool.input_schema["additionalProperties"], json!(false), "{}", tool.name);
     }
 }
 
 #[test]
 fn the_schemas_are_of_objects_and_name_all_that_they_require() {
-    for tool in every().iter().flat_map(definitions) {
+    for tool in all_toolsets().iter().flat_map(definitions) {
         for schema in [&tool.input_schema, &tool.output_schema] {
             assert_eq!(schema["type"], json!("object"));
-            check(&tool.name, schema);
+            check_schema(&tool.name, schema);
         }
     }
 }
 
 /// Checks a schema and all those in it.
-fn check(tool: &str, schema: &Map<String, Value>) {
+fn check_schema(tool: &str, schema: &Map<String, Value>) {
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         assert_eq!(schema["type"], json!("object"), "{tool}: {schema:?}");
         for required in schema["required"].as_array().unwrap() {
             assert!(properties.contains_key(required.as_str().unwrap()), "{tool}: {required}");
         }
         for property in properties.values() {
-            check(tool, property.as_object().expect("a shared schema is in its place"));
+            check_schema(tool, property.as_object().expect("a shared schema is in its place"));
         }
     }
     if let Some(items) = schema.get("items") {
-        check(tool, items.as_object().expect("a shared schema is in its place"));
+        check_schema(tool, items.as_object().expect("a shared schema is in its place"));
     }
 }

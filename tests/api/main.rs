@@ -3,16 +3,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod arguments;
+mod authorization;
 mod calls;
 mod definitions;
-mod eras;
-mod frames;
 mod grants;
+mod json_rpc;
 mod methods;
 mod named;
 mod origins;
-mod reach;
-mod scope;
+mod protocol_versions;
 mod support;
 mod texts;
+mod tool_scope;
 mod toolset;

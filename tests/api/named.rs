@@ -3,29 +3,33 @@
 use sandbox_snapshotter::model::{Code, Error};
 use serde_json::{Value, json};
 
-use super::support::{Noted, OPS, checkpoint, of_named, refusal, snapshot_ref, summary, with, workspace_ref};
+use super::support::{
+    FakeOperations, TOOL_NAMES, checkpoint, expect_error, extended, named_toolset, snapshot_ref, summary, workspace_ref,
+};
 
-fn known(state: &str, former: &[&str]) -> Value {
+fn workspace_answer(state: &str, former: &[&str]) -> Value {
     json!({
         "name": "project", "tenant": "acme", "state": state, "sandboxId": "project-3", "formerSandboxIds": former,
         "dir": "/workspace/app",
     })
 }
 
-fn page(labels: &[&str]) -> Value {
+fn snapshot_page(labels: &[&str]) -> Value {
     json!({ "snapshots": labels.iter().map(|label| summary(label)).collect::<Vec<_>>() })
 }
 
 /// What is asked for first.
-fn which() -> (&'static str, Value) {
+fn describe_call() -> (&'static str, Value) {
     ("workspaces/getByName", json!({ "name": "project", "tenant": "acme" }))
 }
 
 /// The sandboxes whose snapshots are asked for, and how many, and the labels that are answered, and whether there are more.
-fn listed(limit: Value, former: &[&str], pages: &[Value]) -> (Vec<(Value, Value)>, Vec<Value>, Value) {
-    let operations = Noted::answering([known("active", former)].into_iter().chain(pages.iter().cloned()));
-    let result = operations.call(&of_named(), "workspace__work__list", Value::from_iter([("limit", limit)])).unwrap();
-    let asked = operations.asked().into_iter().skip(1);
+fn list_snapshots(limit: Value, former: &[&str], pages: &[Value]) -> (Vec<(Value, Value)>, Vec<Value>, Value) {
+    let operations =
+        FakeOperations::with_answers([workspace_answer("active", former)].into_iter().chain(pages.iter().cloned()));
+    let result =
+        operations.call(&named_toolset(), "workspace__work__list", Value::from_iter([("limit", limit)])).unwrap();
+    let asked = operations.calls().into_iter().skip(1);
     let asked = asked.map(|(_, given)| (given["sandboxId"].clone(), given["limit"].clone())).collect();
     let answer = result.structured_content.unwrap();
     let labels = answer["snapshots"].as_array().unwrap().iter().map(|shown| shown["label"].clone()).collect();
@@ -34,31 +38,31 @@ fn listed(limit: Value, former: &[&str], pages: &[Value]) -> (Vec<(Value, Value)
 
 #[test]
 fn its_present_sandbox_is_meant() {
-    let operations = Noted::answering([known("active", &[]), snapshot_ref()]);
-    operations.call(&of_named(), "workspace__work__snapshot", json!({})).unwrap();
+    let operations = FakeOperations::with_answers([workspace_answer("active", &[]), snapshot_ref()]);
+    operations.call(&named_toolset(), "workspace__work__snapshot", json!({})).unwrap();
     let taken = json!({ "sandboxId": "project-3", "dir": "/workspace/app" });
-    assert_eq!(operations.asked(), [which(), ("snapshot", taken)]);
+    assert_eq!(operations.calls(), [describe_call(), ("snapshot", taken)]);
 }
 
 #[test]
 fn where_no_other_name_is_declared_it_persists_by_that_of_the_tools() {
     let toolset = json!({ "workspaces": [{ "name": "work", "snapshot": true }] });
-    let operations = Noted::answering([known("active", &[]), snapshot_ref()]);
+    let operations = FakeOperations::with_answers([workspace_answer("active", &[]), snapshot_ref()]);
     operations.call(&toolset, "workspace__work__snapshot", json!({})).unwrap();
     let which = json!({ "name": "work", "tenant": "default" });
-    assert_eq!(operations.asked()[0], ("workspaces/getByName", which));
+    assert_eq!(operations.calls()[0], ("workspaces/getByName", which));
 }
 
 #[test]
 fn one_that_is_not_started_has_no_files_to_work_with() {
     for state in ["provisioning", "stopping", "stopped", "restoring", "failed"] {
-        for op in OPS.iter().filter(|op| op.starts_with("snapshot")) {
-            let operations = Noted::answering([known(state, &[])]);
+        for op in TOOL_NAMES.iter().filter(|op| op.starts_with("snapshot")) {
+            let operations = FakeOperations::with_answers([workspace_answer(state, &[])]);
             let arguments =
                 if op.contains('_') && *op != "snapshot_list" { json!({ "name": "s1" }) } else { json!({}) };
-            let error = refusal(operations.call(&of_named(), &format!("workspace__work__{op}"), arguments));
+            let error = expect_error(operations.call(&named_toolset(), &format!("workspace__work__{op}"), arguments));
             assert_eq!(error.code(), Code::SandboxNotRunning, "{op} while {state}");
-            assert_eq!(operations.asked(), [which()], "{op} while {state}");
+            assert_eq!(operations.calls(), [describe_call()], "{op} while {state}");
         }
     }
 }
@@ -66,30 +70,30 @@ fn one_that_is_not_started_has_no_files_to_work_with() {
 #[test]
 fn one_that_is_not_started_can_be_restored_from_its_snapshots() {
     for (op, arguments, answer) in [
-        ("list", json!({ "limit": 1 }), page(&["last"])),
+        ("list", json!({ "limit": 1 }), snapshot_page(&["last"])),
         ("restore", json!({ "ref": snapshot_ref() }), workspace_ref()),
         ("branch", json!({ "ref": snapshot_ref() }), workspace_ref()),
         ("delete", json!({ "ref": snapshot_ref() }), json!({})),
         ("snapshot", json!({ "workspace": workspace_ref() }), snapshot_ref()),
         ("snapshot_create", json!({ "name": "s1", "workspace": workspace_ref() }), checkpoint("s1")),
     ] {
-        let operations = Noted::answering([known("stopped", &["agent-42"]), answer]);
-        operations.call(&of_named(), &format!("workspace__work__{op}"), arguments).unwrap();
-        assert_eq!(operations.asked().len(), 2, "{op}");
+        let operations = FakeOperations::with_answers([workspace_answer("stopped", &["agent-42"]), answer]);
+        operations.call(&named_toolset(), &format!("workspace__work__{op}"), arguments).unwrap();
+        assert_eq!(operations.calls().len(), 2, "{op}");
     }
 }
 
 #[test]
 fn one_that_there_is_not_is_said_to_be_missing() {
-    let operations = Noted::failing(Error::new(Code::WorkspaceNotFound, "There is none.", "Create it."));
-    let error = refusal(operations.call(&of_named(), "workspace__work__list", json!({})));
+    let operations = FakeOperations::with_error(Error::new(Code::WorkspaceNotFound, "There is none.", "Create it."));
+    let error = expect_error(operations.call(&named_toolset(), "workspace__work__list", json!({})));
     assert_eq!(error.code(), Code::WorkspaceNotFound);
 }
 
 #[test]
 fn its_snapshots_are_also_those_of_the_sandboxes_that_it_had() {
-    let pages = [page(&["now"]), page(&["before", "still before"]), page(&["first"])];
-    let (asked, labels, more) = listed(json!(null), &["project-2", "project-1"], &pages);
+    let pages = [snapshot_page(&["now"]), snapshot_page(&["before", "still before"]), snapshot_page(&["first"])];
+    let (asked, labels, more) = list_snapshots(json!(null), &["project-2", "project-1"], &pages);
     assert_eq!(
         asked,
         [(json!("project-3"), json!(20)), (json!("project-2"), json!(19)), (json!("project-1"), json!(17))]
@@ -100,24 +104,27 @@ fn its_snapshots_are_also_those_of_the_sandboxes_that_it_had() {
 
 #[test]
 fn no_more_snapshots_are_asked_for_than_are_wanted() {
-    let (asked, labels, more) = listed(json!(1), &["project-2"], &[page(&["now"])]);
+    let (asked, labels, more) = list_snapshots(json!(1), &["project-2"], &[snapshot_page(&["now"])]);
     assert_eq!(asked, [(json!("project-3"), json!(1))]);
     assert_eq!((labels, more), (vec![json!("now")], json!(true)));
 }
 
 #[test]
 fn older_sandboxes_are_not_asked_while_a_newer_one_has_more() {
-    let first = with(page(&["now"]), json!({ "cursor": "next" }));
-    let (asked, labels, more) = listed(json!(5), &["project-2"], &[first]);
+    let first = extended(snapshot_page(&["now"]), json!({ "cursor": "next" }));
+    let (asked, labels, more) = list_snapshots(json!(5), &["project-2"], &[first]);
     assert_eq!(asked.len(), 1);
     assert_eq!((labels, more), (vec![json!("now")], json!(true)));
 }
 
 #[test]
 fn the_snapshots_of_another_workspace_are_its_own_alone() {
-    let operations = Noted::answering([known("active", &["project-2", "agent-42"]), page(&["there"])]);
-    operations.call(&of_named(), "workspace__work__list", json!({ "workspace": workspace_ref() })).unwrap();
-    let asked = operations.asked();
+    let operations = FakeOperations::with_answers([
+        workspace_answer("active", &["project-2", "agent-42"]),
+        snapshot_page(&["there"]),
+    ]);
+    operations.call(&named_toolset(), "workspace__work__list", json!({ "workspace": workspace_ref() })).unwrap();
+    let asked = operations.calls();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[1].1["sandboxId"], json!("agent-42-restored-abcd1234"));
 }

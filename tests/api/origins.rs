@@ -1,18 +1,21 @@
 //! Which web pages may ask.
 
-use sandbox_snapshotter::api::mcp::Origins;
+use sandbox_snapshotter::api::mcp::AllowedOrigins;
 
 const URL: &str = "https://snapshots.example.com/mcp?sandbox=agent-42";
 
 fn allows(list: &str, origin: &str, url: &str) -> bool {
-    Origins::parse(Some(list)).allow(origin, url)
+    AllowedOrigins::parse(Some(list)).allows(origin, url)
 }
 
 #[test]
 fn the_servers_own_pages_may_ask() {
     assert!(allows("", "https://snapshots.example.com", URL));
     assert!(allows("", "HTTPS://Snapshots.Example.com", URL));
-    assert!(Origins::parse(None).allow("https://snapshots.example.com:8443", "https://snapshots.example.com:8443/mcp"));
+    assert!(
+        AllowedOrigins::parse(None)
+            .allows("https://snapshots.example.com:8443", "https://snapshots.example.com:8443/mcp")
+    );
 }
 
 #[test]

@@ -6,17 +6,17 @@ use std::fmt::Debug;
 
 use boon::{Compiler, Draft, Schemas};
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{Operation, target_of};
+use sandbox_snapshotter::api::operations::{Operation, decode_target};
 use sandbox_snapshotter::api::tools;
-use sandbox_snapshotter::api::tools::call::Operations;
-use sandbox_snapshotter::model::answer::Descent;
+use sandbox_snapshotter::api::tools::call::OperationExecutor;
+use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::request::{CallToolRequest, Toolset};
 use sandbox_snapshotter::model::tool::{ToolDefinition, ToolResult};
 use sandbox_snapshotter::model::{Error, Result, SandboxId};
 use serde_json::{Map, Value, json};
 
 /// What each tool is called apart from the workspace, in the order in which they are offered.
-pub const OPS: [&str; 9] = [
+pub const TOOL_NAMES: [&str; 9] = [
     "snapshot",
     "restore",
     "branch",
@@ -29,20 +29,20 @@ pub const OPS: [&str; 9] = [
 ];
 
 /// Those that change nothing.
-pub const READING: [&str; 3] = ["list", "snapshot_list", "snapshot_diff"];
+pub const READ_ONLY_TOOLS: [&str; 3] = ["list", "snapshot_list", "snapshot_diff"];
 
 /// All tools of one sandbox.
-pub fn of_sandbox() -> Value {
+pub fn sandbox_toolset() -> Value {
     json!({ "workspaces": [{ "name": "work", "snapshot": true, "sandboxId": "agent-42", "dir": "/workspace/app" }] })
 }
 
 /// All tools of one workspace that persists by its name.
-pub fn of_named() -> Value {
+pub fn named_toolset() -> Value {
     json!({ "workspaces": [{ "name": "work", "snapshot": true, "workspace": "project", "tenant": "acme" }] })
 }
 
 /// Some tools, with further members.
-pub fn with(toolset: Value, further: Value) -> Value {
+pub fn extended(toolset: Value, further: Value) -> Value {
     let (Value::Object(mut members), Value::Object(further)) = (toolset, further) else { panic!("no objects") };
     members.extend(further);
     Value::Object(members)
@@ -87,7 +87,7 @@ pub fn workspace_ref() -> Value {
 pub fn summary(label: &str) -> Value {
     json!({
         "ref": snapshot_ref(), "snapshotId": "snap-abcdefghij012345", "label": label, "state": "ready", "pinned": false,
-        "createdAt": "2026-11-20T05:00:00.000Z", "restorable": "yes", "sizeBytes": 4096, "holders": [],
+        "createdAt": "2026-11-20T05:00:00.000Z", "restorable": "yes", "sizeBytes": 4096, "dependents": [],
     })
 }
 
@@ -103,76 +103,76 @@ pub fn checkpoint(name: &str) -> Value {
 ///
 /// The sandbox of [`workspace_ref`] was made from that of [`snapshot_ref`].
 #[derive(Default)]
-pub struct Noted {
+pub struct FakeOperations {
     answers: RefCell<VecDeque<Result<Value>>>,
-    asked: RefCell<Vec<(&'static str, Value)>>,
+    calls: RefCell<Vec<(&'static str, Value)>>,
     parents: BTreeMap<String, String>,
-    with_names: Vec<String>,
+    named_sandboxes: Vec<String>,
 }
 
-impl Noted {
-    pub fn answering(answers: impl IntoIterator<Item = Value>) -> Self {
+impl FakeOperations {
+    pub fn with_answers(answers: impl IntoIterator<Item = Value>) -> Self {
         Self { answers: RefCell::new(answers.into_iter().map(Ok).collect()), ..Self::default() }
     }
 
-    pub fn failing(error: Error) -> Self {
+    pub fn with_error(error: Error) -> Self {
         Self { answers: RefCell::new([Err(error)].into()), ..Self::default() }
     }
 
     /// A sandbox that was made from another one.
-    pub fn made_from(mut self, id: &str, parent: &str) -> Self {
+    pub fn with_parent(mut self, id: &str, parent: &str) -> Self {
         self.parents.insert(id.to_owned(), parent.to_owned());
         self
     }
 
     /// A sandbox that stands for a name.
-    pub fn with_name(mut self, id: &str) -> Self {
-        self.with_names.push(id.to_owned());
+    pub fn with_named_sandbox(mut self, id: &str) -> Self {
+        self.named_sandboxes.push(id.to_owned());
         self
     }
 
     pub fn call(&self, toolset: &Value, name: &str, arguments: Value) -> Result<ToolResult> {
-        let request = with(toolset.clone(), Value::from_iter([("name", json!(name)), ("arguments", arguments)]));
+        let request = extended(toolset.clone(), Value::from_iter([("name", json!(name)), ("arguments", arguments)]));
         block_on(tools::call(self, &CallToolRequest::decode(&request)?))
     }
 
     /// What was asked for until now, without what is null.
-    pub fn asked(&self) -> Vec<(&'static str, Value)> {
-        self.asked.borrow().clone()
+    pub fn calls(&self) -> Vec<(&'static str, Value)> {
+        self.calls.borrow().clone()
     }
 }
 
-impl Operations for Noted {
-    async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value> {
-        target_of(operation, &arguments)?;
+impl OperationExecutor for FakeOperations {
+    async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
+        decode_target(operation, &arguments)?;
         let Value::Object(mut given) = arguments else { panic!("{operation:?} is called without arguments") };
         given.retain(|_, value| !value.is_null());
-        self.asked.borrow_mut().push((operation.name(), Value::Object(given)));
+        self.calls.borrow_mut().push((operation.name(), Value::Object(given)));
         self.answers.borrow_mut().pop_front().unwrap_or_else(|| panic!("{operation:?} is not expected"))
     }
 
-    async fn descent(&self, id: &SandboxId) -> Result<Descent> {
+    async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent> {
         let made = (id.as_str() == "agent-42-restored-abcd1234").then(|| "agent-42".to_owned());
         let parent = self.parents.get(id.as_str()).cloned().or(made);
         let parent = parent.map(|parent| SandboxId::parse(&parent).unwrap());
-        Ok(Descent { parent, has_name: self.with_names.iter().any(|name| name == id.as_str()) })
+        Ok(SandboxParent { parent, has_binding: self.named_sandboxes.iter().any(|name| name == id.as_str()) })
     }
 }
 
 /// Calls the tool `op` of a sandbox. Answers its result, and what it asked for. Arguments and result are such as its schemas say.
 pub fn call(op: &str, arguments: Value, answer: Value) -> (ToolResult, Vec<(&'static str, Value)>) {
     let name = format!("workspace__work__{op}");
-    let tool = definitions(&of_sandbox()).into_iter().find(|tool| tool.name == name).unwrap();
-    fits(&tool.input_schema, &arguments);
-    let operations = Noted::answering([answer]);
-    let result = operations.call(&of_sandbox(), &name, arguments).unwrap();
-    fits(&tool.output_schema, result.structured_content.as_ref().unwrap());
-    (result, operations.asked())
+    let tool = definitions(&sandbox_toolset()).into_iter().find(|tool| tool.name == name).unwrap();
+    assert_valid(&tool.input_schema, &arguments);
+    let operations = FakeOperations::with_answers([answer]);
+    let result = operations.call(&sandbox_toolset(), &name, arguments).unwrap();
+    assert_valid(&tool.output_schema, result.structured_content.as_ref().unwrap());
+    (result, operations.calls())
 }
 
 /// Makes sure that a schema is one of 2020-12, and a value what it says.
 #[track_caller]
-pub fn fits(schema: &Map<String, Value>, value: &Value) {
+pub fn assert_valid(schema: &Map<String, Value>, value: &Value) {
     let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
     compiler.set_default_draft(Draft::V2020_12);
     compiler.enable_format_assertions();
@@ -183,6 +183,6 @@ pub fn fits(schema: &Map<String, Value>, value: &Value) {
 
 /// The error of a refusal.
 #[track_caller]
-pub fn refusal<T: Debug>(outcome: Result<T>) -> Error {
+pub fn expect_error<T: Debug>(outcome: Result<T>) -> Error {
     outcome.expect_err("it should be refused")
 }

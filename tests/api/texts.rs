@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::support::{call, checkpoint, snapshot_ref, summary, with, workspace_ref};
+use super::support::{call, checkpoint, extended, snapshot_ref, summary, workspace_ref};
 
 fn text(op: &str, answer: Value) -> String {
     let arguments = match op {
@@ -93,7 +93,7 @@ fn checkpoints_are_rows_with_tabs() {
 
 #[test]
 fn a_row_is_one_line_whatever_the_description_holds() {
-    let long = with(checkpoint("s1"), json!({ "description": "\tone\ntwo\r\n  three " }));
+    let long = extended(checkpoint("s1"), json!({ "description": "\tone\ntwo\r\n  three " }));
     assert_eq!(
         text("snapshot_list", json!({ "checkpoints": [long], "more": false })),
         "s1\t9a3f0c6e4b2e\t2026-04-23T12:30:00+00:00\tone two three"
@@ -102,7 +102,7 @@ fn a_row_is_one_line_whatever_the_description_holds() {
 
 #[test]
 fn a_list_of_checkpoints_is_short_and_says_that_there_are_older_ones() {
-    let long = with(checkpoint("s1"), json!({ "description": "ä".repeat(1_001) }));
+    let long = extended(checkpoint("s1"), json!({ "description": "ä".repeat(1_001) }));
     let text = text("snapshot_list", json!({ "checkpoints": [long], "cursor": "MSBzMQ" }));
     let (row, rest) = text.split_once('\n').unwrap();
     assert!(row.ends_with(&format!("\t{}…", "ä".repeat(1_000))), "{row}");

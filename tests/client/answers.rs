@@ -3,21 +3,21 @@
 use sandbox_snapshotter::client::{Client, Error};
 use sandbox_snapshotter::model::checkpoint::CheckpointName;
 use sandbox_snapshotter::model::named::State;
-use sandbox_snapshotter::model::named::messages::{How, Start};
+use sandbox_snapshotter::model::named::messages::{StartOutcome, StartSettings};
 use sandbox_snapshotter::model::named::settings::Hooks;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, Changes, CheckpointsRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, ListCheckpointsRequest,
-    ListRequest, NamesRequest, PolicyRequest, RestoreCheckpointRequest, Session, StartRequest, SweepRequest,
-    UpdateRequest, WorkspaceRequest,
+    ApplyRetentionRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, LineageScope,
+    ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest, SandboxRequest,
+    SetRetentionRequest, SettingsUpdate, StartRequest, SweepRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{
-    Code, Label, Lineage, Policy, RestoreRequest, Selection, SnapshotRequest, lineage_of,
+    Code, DerivationKind, Label, Policy, RestoreRequest, Selection, SnapshotRequest, derivation_kind_of,
 };
 use serde_json::json;
 
-use super::in_memory::{InMemory, done};
-use super::support::{FILE, Stage, WORK, address, sandbox};
+use super::in_memory::{InMemoryTransport, run_ready};
+use super::support::{FILE, Fixture, WORKSPACE, address, sandbox};
 
 fn label(text: &str) -> Label {
     Label::parse(text).unwrap()
@@ -25,9 +25,9 @@ fn label(text: &str) -> Label {
 
 #[test]
 fn a_lineage_of_many_generations_is_shown_as_far_as_its_json_can_be_read() {
-    let service = InMemory::new(Stage::with_sandbox());
+    let service = InMemoryTransport::new(Fixture::with_sandbox());
     let client = Client::new(&service);
-    done(async {
+    run_ready(async {
         let mut id = sandbox("agent-42");
         for _ in 0..30 {
             let taken = client.snapshot(&SnapshotRequest::of(id)).await?;
@@ -42,15 +42,15 @@ fn a_lineage_of_many_generations_is_shown_as_far_as_its_json_can_be_read() {
 
 #[test]
 fn a_snapshot_is_taken_restored_listed_and_deleted() {
-    let service = InMemory::new(Stage::with_sandbox());
+    let service = InMemoryTransport::new(Fixture::with_sandbox());
     let client = Client::new(&service);
     let agent = || sandbox("agent-42");
-    done(async {
+    run_ready(async {
         let request = SnapshotRequest { label: Some(label("before")), ..SnapshotRequest::of(agent()) };
         let taken = client.snapshot(&request).await?;
         assert_eq!(taken.capture.label, label("before"));
         let restored = client.restore(&RestoreRequest::of(taken.snapshot.clone())).await?;
-        assert_eq!(lineage_of(restored.sandbox_id()), Some(Lineage::Restored));
+        assert_eq!(derivation_kind_of(restored.sandbox_id()), Some(DerivationKind::Restored));
         let branch = client.branch(&RestoreRequest::of(taken.snapshot.clone())).await?;
         assert_eq!(branch.root_id(), &agent());
 
@@ -64,21 +64,21 @@ fn a_snapshot_is_taken_restored_listed_and_deleted() {
         assert_eq!(client.lineage(&LineageRequest::of(agent())).await?.sandboxes, 3);
 
         let policy = Policy { keep_daily: 7, ..Policy::default() };
-        let set = PolicyRequest { sandbox_id: agent(), policy: policy.clone(), dry_run: false };
+        let set = SetRetentionRequest { sandbox_id: agent(), policy: policy.clone(), dry_run: false };
         assert_eq!(client.set_retention(&set).await?.policy, policy);
-        assert_eq!(client.retention(&WorkspaceRequest::of(agent())).await?.decisions.len(), 1);
+        assert_eq!(client.retention(&SandboxRequest::of(agent())).await?.decisions.len(), 1);
         assert_eq!(
-            client.apply_retention(&ApplyRetentionRequest { sandbox_id: agent(), dry_run: true }).await?.let_go,
+            client.apply_retention(&ApplyRetentionRequest { sandbox_id: agent(), dry_run: true }).await?.evicted,
             0
         );
-        assert!(client.rotate_key(&WorkspaceRequest::of(agent())).await?.previous.is_some());
-        assert_eq!(client.sweep(&SweepRequest::default()).await?.swept, 0);
+        assert!(client.rotate_key(&SandboxRequest::of(agent())).await?.previous.is_some());
+        assert_eq!(client.sweep(&SweepRequest::default()).await?.deleted, 0);
 
         let new_label = LabelRequest { selection: selection.clone(), new_label: label("after"), replace: false };
         assert_eq!(client.label(&new_label).await?.label, label("after"));
         let selection = Selection::of(taken.snapshot);
         let error = client.delete(&DeleteRequest { selection: selection.clone(), force: false }).await.unwrap_err();
-        assert_eq!(*error.code(), Code::SnapshotHeld);
+        assert_eq!(*error.code(), Code::SnapshotHasDependents);
         assert!(client.delete(&DeleteRequest { selection, force: true }).await?.removed);
         Ok::<_, Error>(())
     })
@@ -87,24 +87,26 @@ fn a_snapshot_is_taken_restored_listed_and_deleted() {
 
 #[test]
 fn a_workspace_is_made_stopped_started_forked_changed_and_deleted() {
-    let service = InMemory::new(Stage::empty());
+    let service = InMemoryTransport::new(Fixture::empty());
     let client = Client::new(&service);
     let workspaces = client.workspaces();
-    let work = address(WORK);
-    done(async {
+    let work = address(WORKSPACE);
+    run_ready(async {
         let hooks: Hooks = serde_json::from_value(json!({ "afterStart": { "command": "make" } })).unwrap();
-        let changes = Changes { hooks: Some(hooks), ..Changes::default() };
-        let made = workspaces.create(&CreateRequest { changes, ..CreateRequest::of(work.clone()) }).await?;
-        assert_eq!((made.how, made.described.state), (How::Empty, State::Active));
-        service.stage.writes(WORK, "first");
-        assert_eq!(workspaces.stop(&work).await?.described.state, State::Stopped);
-        assert_eq!(workspaces.start(&StartRequest::of(work.clone())).await?.how, How::Restored);
-        let again = GetOrCreateRequest { create: CreateRequest::of(work.clone()), start: Start::default() };
-        assert_eq!(workspaces.get_or_create(&again).await?.how, How::Alive);
+        let changes = SettingsUpdate { hooks: Some(hooks), ..SettingsUpdate::default() };
+        let made = workspaces.create(&CreateRequest { settings: changes, ..CreateRequest::of(work.clone()) }).await?;
+        assert_eq!((made.how, made.description.state), (StartOutcome::Empty, State::Active));
+        service.stage.write_workspace_file(WORKSPACE, "first");
+        assert_eq!(workspaces.stop(&work).await?.description.state, State::Stopped);
+        assert_eq!(workspaces.start(&StartRequest::of(work.clone())).await?.how, StartOutcome::Restored);
+        let again = GetOrCreateRequest { create: CreateRequest::of(work.clone()), start: StartSettings::default() };
+        assert_eq!(workspaces.get_or_create(&again).await?.how, StartOutcome::Running);
         let forked = workspaces.fork(&ForkRequest { count: 2, ..ForkRequest::of(work.clone()) }).await?;
-        assert!(forked.forks.iter().all(|fork| fork.value.as_ref().is_some_and(|made| made.how == How::Restored)));
-        assert_eq!(workspaces.list(&NamesRequest::of(work.tenant.clone())).await?.workspaces.len(), 3);
-        let changes = Changes { persistent: Some(false), ..Changes::default() };
+        assert!(
+            forked.forks.iter().all(|fork| fork.value.as_ref().is_some_and(|made| made.how == StartOutcome::Restored))
+        );
+        assert_eq!(workspaces.list(&ListWorkspacesRequest::of(work.tenant.clone())).await?.workspaces.len(), 3);
+        let changes = SettingsUpdate { persistent: Some(false), ..SettingsUpdate::default() };
         assert!(!workspaces.update(&UpdateRequest::of(work.clone(), changes)).await?.persistent);
         assert_eq!(workspaces.get_by_name(&work).await?.name, work.name);
         assert!(workspaces.delete(&work).await?.removed);
@@ -116,23 +118,28 @@ fn a_workspace_is_made_stopped_started_forked_changed_and_deleted() {
 
 #[test]
 fn a_checkpoint_is_made_listed_compared_and_gone_back_to() {
-    let service = InMemory::new(Stage::with_sandbox());
+    let service = InMemoryTransport::new(Fixture::with_sandbox());
     let client = Client::new(&service);
     let checkpoints = client.checkpoints();
-    let at = CheckpointsRequest { sandbox_id: sandbox("agent-42"), dir: None, session: Session::NONE };
+    let at =
+        CheckpointLocation { sandbox_id: sandbox("agent-42"), dir: None, lineage_scope: LineageScope::UNRESTRICTED };
     let name = CheckpointName::parse("s1").unwrap();
-    done(async {
-        let create = CreateCheckpointRequest { at: at.clone(), name: name.clone(), description: None };
+    run_ready(async {
+        let create = CreateCheckpointRequest { location: at.clone(), name: name.clone(), description: None };
         let made = checkpoints.create(&create).await?.checkpoint;
         assert_eq!(
             checkpoints.list(&ListCheckpointsRequest::of(at.clone())).await?.checkpoints,
             std::slice::from_ref(&made)
         );
-        service.stage.world.writes("agent-42", FILE, "second");
-        let diff =
-            DiffCheckpointRequest { at: at.clone(), name: name.clone(), max_bytes: DiffCheckpointRequest::BYTES };
+        service.stage.world.write_file("agent-42", FILE, "second");
+        let diff = DiffCheckpointRequest {
+            location: at.clone(),
+            name: name.clone(),
+            max_bytes: DiffCheckpointRequest::DEFAULT_BYTES,
+        };
         assert!(checkpoints.diff(&diff).await?.size_bytes > 0);
-        let restored = checkpoints.restore(&RestoreCheckpointRequest { at: at.clone(), name: name.clone() }).await?;
+        let restored =
+            checkpoints.restore(&RestoreCheckpointRequest { location: at.clone(), name: name.clone() }).await?;
         assert_eq!((restored.commit, restored.changed_count), (made.commit, 1));
         Ok::<_, Error>(())
     })

@@ -1,22 +1,22 @@
 //! Whatever fails has a code, says what to do, and keeps what it was told.
 
-use sandbox_snapshotter::client::{Client, Error, ErrorCode, Loss, Reply, Retry};
+use sandbox_snapshotter::client::{Client, Error, ErrorCode, HttpResponse, RetryPolicy, TransportError};
 use sandbox_snapshotter::model::{Code, Kind, SandboxId};
 use serde_json::json;
 
-use super::in_memory::done;
-use super::scripted::{Scripted, answer, error, lost};
+use super::fake_transport::{FakeTransport, error_reply, lost_reply, ok_reply};
+use super::in_memory::run_ready;
 
 /// What a call that gets this reply fails with.
-fn failure(operation: &str, reply: Result<Reply, Loss>) -> Error {
-    let scripted = Scripted::new([reply]);
-    let call = async { Client::new(&scripted).retrying(Retry::NEVER).call(operation, json!({})).await };
-    done(call).unwrap_err()
+fn call_error(operation: &str, reply: Result<HttpResponse, TransportError>) -> Error {
+    let scripted = FakeTransport::new([reply]);
+    let call = async { Client::new(&scripted).with_retry(RetryPolicy::NEVER).call(operation, json!({})).await };
+    run_ready(call).unwrap_err()
 }
 
 #[test]
 fn an_error_of_the_snapshotter_arrives_whole() {
-    let error = failure("get", error("SNAPSHOT_NOT_FOUND", "not_found"));
+    let error = call_error("get", error_reply("SNAPSHOT_NOT_FOUND", "not_found"));
     assert_eq!(*error.code(), Code::SnapshotNotFound);
     assert_eq!((error.kind(), error.retryable()), (Kind::NotFound, false));
     assert_eq!((error.message(), error.remediation()), ("It happened.", "Do something."));
@@ -28,13 +28,13 @@ fn an_error_of_the_snapshotter_arrives_whole() {
 #[test]
 fn every_code_is_known() {
     for code in Code::ALL {
-        assert_eq!(*failure("get", error(code.as_str(), "permanent")).code(), *code);
+        assert_eq!(*call_error("get", error_reply(code.as_str(), "permanent")).code(), *code);
     }
 }
 
 #[test]
 fn a_code_of_a_later_snapshotter_keeps_its_text() {
-    let error = failure("get", error("SNAPSHOT_FROZEN", "frozen"));
+    let error = call_error("get", error_reply("SNAPSHOT_FROZEN", "frozen"));
     assert_eq!(*error.code(), ErrorCode::Other("SNAPSHOT_FROZEN".into()));
     assert_eq!(error.kind(), Kind::Permanent);
     assert!(error.to_string().starts_with("SNAPSHOT_FROZEN: "), "{error}");
@@ -42,19 +42,19 @@ fn a_code_of_a_later_snapshotter_keeps_its_text() {
 
 #[test]
 fn what_is_no_error_of_the_snapshotter_is_told_apart() {
-    let page = |status| Ok(Reply { status, body: "<html>".into() });
+    let page = |status| Ok(HttpResponse { status, body: "<html>".into() });
     for (reply, code, kind) in [
         (page(200), "FOREIGN_ANSWER", Kind::Permanent),
         (page(302), "FOREIGN_ANSWER", Kind::Permanent),
         (page(404), "FOREIGN_ANSWER", Kind::Permanent),
         (page(429), "SERVICE_UNREACHABLE", Kind::Transient),
         (page(500), "ANSWER_LOST", Kind::Transient),
-        (Ok(Reply { status: 503, body: "{}".into() }), "ANSWER_LOST", Kind::Transient),
-        (lost(), "ANSWER_LOST", Kind::Transient),
-        (Err(Loss::Unreachable("no such service".into())), "SERVICE_UNREACHABLE", Kind::Transient),
-        (Err(Loss::Aborted), "ABORTED", Kind::Transient),
+        (Ok(HttpResponse { status: 503, body: "{}".into() }), "ANSWER_LOST", Kind::Transient),
+        (lost_reply(), "ANSWER_LOST", Kind::Transient),
+        (Err(TransportError::Unreachable("no such service".into())), "SERVICE_UNREACHABLE", Kind::Transient),
+        (Err(TransportError::Aborted), "ABORTED", Kind::Transient),
     ] {
-        let error = failure("get", reply);
+        let error = call_error("get", reply);
         assert_eq!((error.code().as_str(), error.kind()), (code, kind));
         assert!(!error.remediation().is_empty() && error.correlation_id().is_none());
     }
@@ -62,16 +62,16 @@ fn what_is_no_error_of_the_snapshotter_is_told_apart() {
 
 #[test]
 fn a_lost_answer_is_worth_another_try_only_where_that_does_no_harm() {
-    assert!(failure("get", lost()).retryable());
-    assert!(failure("restore", lost()).retryable());
-    assert!(!failure("rotateKey", lost()).retryable());
+    assert!(call_error("get", lost_reply()).retryable());
+    assert!(call_error("restore", lost_reply()).retryable());
+    assert!(!call_error("rotateKey", lost_reply()).retryable());
 }
 
 #[test]
 fn an_answer_that_can_not_be_read_is_foreign() {
-    let scripted = Scripted::new([answer(&json!({ "snapshots": 1 }))]);
+    let scripted = FakeTransport::new([ok_reply(&json!({ "snapshots": 1 }))]);
     let request = sandbox_snapshotter::model::request::ListRequest::of(SandboxId::parse("agent-42").unwrap());
-    let error = done(async { Client::new(&scripted).list(&request).await }).unwrap_err();
+    let error = run_ready(async { Client::new(&scripted).list(&request).await }).unwrap_err();
     assert_eq!(*error.code(), ErrorCode::ForeignAnswer);
     assert!(error.message().contains("list"), "{error}");
 }

@@ -6,11 +6,11 @@ mod answers;
 mod errors;
 #[path = "../schema/examples.rs"]
 mod examples;
+mod fake_transport;
 mod in_memory;
 mod options;
 mod pages;
 mod retries;
-mod scripted;
 #[path = "../service/support/mod.rs"]
 #[allow(dead_code, unused_imports)] // What the tests of the service need.
 mod support;

@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::client::Options;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    AddressRequest, ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-    LineageRequest, ListCheckpointsRequest, ListRequest, NameRequest, NamesRequest, PolicyRequest,
-    RestoreCheckpointRequest, StartRequest, SweepRequest, Toolset, UpdateRequest, WorkspaceRequest,
+    LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest,
+    SandboxRequest, SetRetentionRequest, StartRequest, SweepRequest, Toolset, UpdateRequest,
 };
 use sandbox_snapshotter::model::{RestoreRequest, Result, Selection, SnapshotRequest};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use super::examples::examples;
 
 /// Makes sure that options which were decoded are sent as they were.
 #[track_caller]
-fn sent<T: Options + Debug + PartialEq>(decode: fn(&Value) -> Result<T>, example: &Value) {
+fn assert_round_trip<T: Options + Debug + PartialEq>(decode: fn(&Value) -> Result<T>, example: &Value) {
     let request = decode(example).unwrap();
     let sent = request.to_json();
     assert_eq!(decode(&sent).unwrap(), request, "{sent}");
@@ -29,37 +29,37 @@ fn every_option_of_every_operation_is_sent() {
     for (operation, example) in examples() {
         let example = &example;
         match operation {
-            Operation::Snapshot => sent(SnapshotRequest::decode, example),
-            Operation::Restore | Operation::Branch => sent(RestoreRequest::decode, example),
-            Operation::List => sent(ListRequest::decode, example),
+            Operation::Snapshot => assert_round_trip(SnapshotRequest::decode, example),
+            Operation::Restore | Operation::Branch => assert_round_trip(RestoreRequest::decode, example),
+            Operation::List => assert_round_trip(ListRequest::decode, example),
             Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
-                sent(Selection::decode, example);
+                assert_round_trip(Selection::decode, example);
             }
-            Operation::Label => sent(LabelRequest::decode, example),
-            Operation::Delete => sent(DeleteRequest::decode, example),
-            Operation::Import => sent(ImportRequest::decode, example),
-            Operation::Lineage => sent(LineageRequest::decode, example),
-            Operation::Retention | Operation::RotateKey => sent(WorkspaceRequest::decode, example),
-            Operation::SetRetention => sent(PolicyRequest::decode, example),
-            Operation::ApplyRetention => sent(ApplyRetentionRequest::decode, example),
-            Operation::Sweep => sent(SweepRequest::decode, example),
-            Operation::CreateWorkspace => sent(CreateRequest::decode, example),
-            Operation::GetOrCreateWorkspace => sent(GetOrCreateRequest::decode, example),
+            Operation::Label => assert_round_trip(LabelRequest::decode, example),
+            Operation::Delete => assert_round_trip(DeleteRequest::decode, example),
+            Operation::Import => assert_round_trip(ImportRequest::decode, example),
+            Operation::Lineage => assert_round_trip(LineageRequest::decode, example),
+            Operation::Retention | Operation::RotateKey => assert_round_trip(SandboxRequest::decode, example),
+            Operation::SetRetention => assert_round_trip(SetRetentionRequest::decode, example),
+            Operation::ApplyRetention => assert_round_trip(ApplyRetentionRequest::decode, example),
+            Operation::Sweep => assert_round_trip(SweepRequest::decode, example),
+            Operation::CreateWorkspace => assert_round_trip(CreateRequest::decode, example),
+            Operation::GetOrCreateWorkspace => assert_round_trip(GetOrCreateRequest::decode, example),
             Operation::GetWorkspaceByName | Operation::StopWorkspace | Operation::DeleteWorkspace => {
-                sent(|value| NameRequest::decode(value).map(|request| request.address), example);
+                assert_round_trip(|value| AddressRequest::decode(value).map(|request| request.address), example);
             }
-            Operation::ListWorkspaces => sent(NamesRequest::decode, example),
-            Operation::StartWorkspace => sent(StartRequest::decode, example),
-            Operation::ForkWorkspace => sent(ForkRequest::decode, example),
-            Operation::UpdateWorkspace => sent(UpdateRequest::decode, example),
-            Operation::CreateCheckpoint => sent(CreateCheckpointRequest::decode, example),
-            Operation::ListCheckpoints => sent(ListCheckpointsRequest::decode, example),
-            Operation::RestoreCheckpoint => sent(RestoreCheckpointRequest::decode, example),
-            Operation::DiffCheckpoint => sent(DiffCheckpointRequest::decode, example),
-            Operation::ListTools => sent(Toolset::decode, example),
-            Operation::CallTool => sent(CallToolRequest::decode, example),
-            Operation::GrantTools => sent(GrantRequest::decode, example),
-            Operation::Health => sent(HealthRequest::decode, example),
+            Operation::ListWorkspaces => assert_round_trip(ListWorkspacesRequest::decode, example),
+            Operation::StartWorkspace => assert_round_trip(StartRequest::decode, example),
+            Operation::ForkWorkspace => assert_round_trip(ForkRequest::decode, example),
+            Operation::UpdateWorkspace => assert_round_trip(UpdateRequest::decode, example),
+            Operation::CreateCheckpoint => assert_round_trip(CreateCheckpointRequest::decode, example),
+            Operation::ListCheckpoints => assert_round_trip(ListCheckpointsRequest::decode, example),
+            Operation::RestoreCheckpoint => assert_round_trip(RestoreCheckpointRequest::decode, example),
+            Operation::DiffCheckpoint => assert_round_trip(DiffCheckpointRequest::decode, example),
+            Operation::ListTools => assert_round_trip(Toolset::decode, example),
+            Operation::CallTool => assert_round_trip(CallToolRequest::decode, example),
+            Operation::GrantTools => assert_round_trip(GrantRequest::decode, example),
+            Operation::Health => assert_round_trip(HealthRequest::decode, example),
         }
     }
 }

@@ -2,28 +2,28 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::api::operations::{Operation, run};
+use sandbox_snapshotter::api::operations::{Operation, run_sandbox};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId};
-use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, Sandboxes, Workspaces};
-use sandbox_snapshotter::service::{Abort, Config};
+use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, SandboxLedgerClient, Sandboxes};
+use sandbox_snapshotter::service::{CancellationToken, Config};
 use serde_json::json;
 
 use super::suite;
-use super::support::{MINUTE, Workers, World, sandbox};
+use super::support::{LiveObjects, MINUTE, World, sandbox};
 
 /// A world of which nothing but the ports is seen.
 pub struct InMemory {
     world: Rc<World>,
-    workers: Rc<Workers>,
+    workers: Rc<LiveObjects>,
 }
 
 impl Default for InMemory {
     fn default() -> Self {
         let world = Rc::new(World::default());
         // So that a listing has several pages.
-        world.lists_at_once(1);
-        let config = Config { default_dir: suite::world::workspace(), local_bucket: true };
-        Self { workers: Workers::new(Rc::clone(&world), config), world }
+        world.set_list_page_size(1);
+        let config = Config { default_dir: suite::world::work_dir(), local_bucket: true };
+        Self { workers: LiveObjects::new(Rc::clone(&world), config), world }
     }
 }
 
@@ -36,7 +36,7 @@ impl suite::world::World for InMemory {
         &*self.world
     }
 
-    fn workspaces(&self) -> impl Workspaces {
+    fn sandbox_ledgers(&self) -> impl SandboxLedgerClient {
         self.workers.entrypoint()
     }
 
@@ -52,39 +52,42 @@ impl suite::world::World for InMemory {
         sandbox(name)
     }
 
-    async fn writes(&self, id: &SandboxId, path: &str, content: &str) {
-        self.world.writes(id.as_str(), path, content);
+    async fn write_file(&self, id: &SandboxId, path: &str, content: &str) {
+        self.world.write_file(id.as_str(), path, content);
     }
 
-    async fn links(&self, id: &SandboxId, path: &str) {
-        self.world.links(id.as_str(), path);
+    async fn create_symlink(&self, id: &SandboxId, path: &str) {
+        self.world.create_symlink(id.as_str(), path);
     }
 
-    async fn ignores(&self, id: &SandboxId, paths: &[&str]) {
+    async fn git_ignore(&self, id: &SandboxId, paths: &[&str]) {
         for path in paths {
-            self.world.ignores(id.as_str(), path);
+            self.world.git_ignore(id.as_str(), path);
         }
     }
 
-    async fn reads(&self, id: &SandboxId, path: &str) -> Option<String> {
+    async fn read_file(&self, id: &SandboxId, path: &str) -> Option<String> {
         self.world.files(id.as_str())?.get(path).cloned()
     }
 
-    async fn loses(&self, key: &str) {
-        self.world.spoil(|backup| match key.strip_prefix(&format!("backups/{}/", backup.id())) {
+    async fn delete_object(&self, key: &str) {
+        self.world.edit_backups(|backup| match key.strip_prefix(&format!("backups/{}/", backup.id())) {
             Some("meta.json") => backup.metadata = None,
             Some(_) => backup.archive = None,
             None => {}
         });
     }
 
-    async fn minted(&self, id: &SandboxId) -> SnapshotId {
-        self.world.writes(id.as_str(), "/workspace/file", "first");
-        self.world.pass(MINUTE);
-        let snapshotter = self.workers.of(id);
+    async fn mint_snapshot_id(&self, id: &SandboxId) -> SnapshotId {
+        self.world.write_file(id.as_str(), "/workspace/file", "first");
+        self.world.advance_clock(MINUTE);
+        let snapshotter = self.workers.sandbox(id);
         let captured = json!({ "sandboxId": id });
-        let taken = run(&snapshotter, Operation::Snapshot, &captured, Abort::never()).await.unwrap();
-        run(&snapshotter, Operation::Delete, &json!({ "ref": taken }), Abort::never()).await.unwrap();
+        let taken =
+            run_sandbox(&snapshotter, Operation::Snapshot, &captured, CancellationToken::never()).await.unwrap();
+        run_sandbox(&snapshotter, Operation::Delete, &json!({ "ref": taken }), CancellationToken::never())
+            .await
+            .unwrap();
         serde_json::from_value(taken["ref"]["snapshotId"].clone()).unwrap()
     }
 }

@@ -13,46 +13,46 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use futures_executor::block_on;
 
 use self::in_memory::InMemory;
-use self::suite::{Case, backups, home, index, ledger, runtime, sandboxes, workspaces};
-use self::support::{MemoryHome, MemoryIndex, MemoryLedger};
+use self::suite::{Case, backups, directory_store, ledger, runtime, sandbox_ledgers, sandboxes, workspace_store};
+use self::support::{MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore};
 
 #[test]
 fn the_ledger_in_memory() {
-    conforms::<MemoryLedger>(&ledger::cases());
+    run_cases::<MemoryLedger>(&ledger::cases());
 }
 
 #[test]
 fn the_home_of_a_named_workspace_in_memory() {
-    conforms::<MemoryHome>(&home::cases());
+    run_cases::<MemoryWorkspaceStore>(&workspace_store::cases());
 }
 
 #[test]
 fn the_index_in_memory() {
-    conforms::<MemoryIndex>(&index::cases());
+    run_cases::<MemoryDirectoryStore>(&directory_store::cases());
 }
 
 #[test]
 fn the_sandboxes_in_memory() {
-    conforms::<InMemory>(&sandboxes::cases());
+    run_cases::<InMemory>(&sandboxes::cases());
 }
 
 #[test]
 fn the_bucket_in_memory() {
-    conforms::<InMemory>(&backups::cases());
+    run_cases::<InMemory>(&backups::cases());
 }
 
 #[test]
 fn the_workspaces_in_memory() {
-    conforms::<InMemory>(&workspaces::cases());
+    run_cases::<InMemory>(&sandbox_ledgers::cases());
 }
 
 #[test]
 fn the_runtime_in_memory() {
-    conforms::<InMemory>(&runtime::cases());
+    run_cases::<InMemory>(&runtime::cases());
 }
 
 /// Plays every case on a subject of its own, and names those that do not hold.
-fn conforms<T: Default>(cases: &[Case<T>]) {
+fn run_cases<T: Default>(cases: &[Case<T>]) {
     let holds = |case: &&Case<T>| catch_unwind(AssertUnwindSafe(|| block_on((case.run)(&T::default())))).is_ok();
     let broken: Vec<_> = cases.iter().filter(|case| !holds(case)).map(|case| case.name).collect();
     assert!(broken.is_empty(), "{} of {} cases do not hold: {broken:#?}", broken.len(), cases.len());

@@ -16,7 +16,7 @@ fn errors() -> Page {
 }
 
 /// The codes that only clients give, by the type of the TypeScript client.
-fn of_clients() -> Vec<&'static str> {
+fn client_codes() -> Vec<&'static str> {
     let (_, rest) = CLIENT.split_once("export type ClientCode =").expect("the type");
     let (codes, _) = rest.split_once(';').expect("its end");
     codes.split('\'').skip(1).step_by(2).collect()
@@ -27,23 +27,23 @@ fn is_code(heading: &str) -> bool {
 }
 
 /// The entries, in their order.
-fn entries(page: &Page) -> Vec<&str> {
+fn documented_codes(page: &Page) -> Vec<&str> {
     page.headings(2).into_iter().filter(|heading| is_code(heading)).collect()
 }
 
 #[test]
 fn every_code_has_exactly_one_entry_and_no_entry_is_without_a_code() {
     let page = errors();
-    let mut expected: Vec<&str> = Code::ALL.iter().map(Code::as_str).chain(of_clients()).collect();
+    let mut expected: Vec<&str> = Code::ALL.iter().map(Code::as_str).chain(client_codes()).collect();
     expected.sort_unstable();
-    assert_eq!(entries(&page), expected, "and they are in the order of the alphabet");
+    assert_eq!(documented_codes(&page), expected, "and they are in the order of the alphabet");
 }
 
 #[test]
 fn an_entry_says_the_kind_the_status_and_whether_to_try_again() {
     let page = errors();
     for code in Code::ALL {
-        let retryable = if code.retryable() { "retryable" } else { "not retryable" };
+        let retryable = if code.is_retryable() { "retryable" } else { "not retryable" };
         let kind = json!(code.kind());
         let expected = format!("{} · HTTP {} · {retryable}", kind.as_str().unwrap(), status(*code));
         assert_eq!(page.section(code.as_str()).trim().lines().next(), Some(expected.as_str()), "{code}");
@@ -53,7 +53,7 @@ fn an_entry_says_the_kind_the_status_and_whether_to_try_again() {
 #[test]
 fn the_entry_of_a_clients_code_says_so() {
     let page = errors();
-    for code in of_clients() {
+    for code in client_codes() {
         let entry = page.section(code);
         assert!(entry.trim().lines().next().is_some_and(|line| line.contains(" · the client's own · ")), "{code}");
     }
@@ -62,7 +62,7 @@ fn the_entry_of_a_clients_code_says_so() {
 #[test]
 fn an_entry_has_a_meaning_an_example_and_a_remedy() {
     let page = errors();
-    for code in entries(&page) {
+    for code in documented_codes(&page) {
         let entry = page.section(code);
         let parts: Vec<&str> = entry.trim().split("\n\n").collect();
         let example = parts.iter().position(|part| part.starts_with("> "));
@@ -73,18 +73,18 @@ fn an_entry_has_a_meaning_an_example_and_a_remedy() {
 #[test]
 fn every_example_is_a_message_that_is_made_somewhere() {
     let page = errors();
-    let messages = Messages::of_the_sources();
+    let messages = Messages::from_sources();
     let strange: Vec<&str> =
-        page.prose().filter_map(|line| line.strip_prefix("> ")).filter(|line| !messages.can_be(line)).collect();
+        page.prose().filter_map(|line| line.strip_prefix("> ")).filter(|line| !messages.matches(line)).collect();
     assert!(strange.is_empty(), "{strange:#?}");
 }
 
 #[test]
 fn a_message_that_nothing_makes_is_known_as_such() {
-    let messages = Messages::of_the_sources();
-    assert!(messages.can_be("The bearer token is wrong."));
+    let messages = Messages::from_sources();
+    assert!(messages.matches("The bearer token is wrong."));
     for strange in ["The bearer token is green.", "The archive of \"agent-42\" was eaten.", ""] {
-        assert!(!messages.can_be(strange), "{strange}");
+        assert!(!messages.matches(strange), "{strange}");
     }
 }
 
@@ -96,7 +96,8 @@ fn the_table_at_the_top_leads_to_every_entry_once() {
     let linked: Vec<&str> =
         top.links().into_iter().filter(|link| link.starts_with('#') && *link != "#the-parts-of-an-error").collect();
     let unique: BTreeSet<String> = linked.iter().map(|link| (*link).to_owned()).collect();
-    let expected: BTreeSet<String> = entries(&page).iter().map(|code| format!("#{}", code.to_lowercase())).collect();
+    let expected: BTreeSet<String> =
+        documented_codes(&page).iter().map(|code| format!("#{}", code.to_lowercase())).collect();
     assert_eq!(unique, expected);
     assert_eq!(linked.len(), expected.len(), "each stands in one row");
 }

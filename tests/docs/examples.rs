@@ -12,7 +12,8 @@ fn every_operation_that_is_named_exists() {
     for page in pages() {
         // An example of an error may name what there is not.
         let lines = page.text.lines().filter(|line| !line.trim_start().starts_with("> "));
-        let named: Vec<&str> = lines.flat_map(named).filter(|name| Operation::by_name(name).is_none()).collect();
+        let named: Vec<&str> =
+            lines.flat_map(named_operations).filter(|name| Operation::by_name(name).is_none()).collect();
         strange.extend(named.into_iter().map(|name| format!("{}: {name}", page.path.display())));
     }
     assert!(strange.is_empty(), "{strange:#?}");
@@ -72,7 +73,7 @@ fn every_policy_that_is_recommended_can_be_set() {
 }
 
 /// The operations that a line names: by their routes, or by their group and their name.
-fn named(line: &str) -> Vec<&str> {
+fn named_operations(line: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '<' | '>' | '.' | '_' | '-');
     let words = line.split(|c| !is_part(c)).map(|word| word.trim_end_matches('.'));
     let of_word = |word: &'_ str| {

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
 use sandbox_snapshotter::model::request::{
-    DiffCheckpointRequest, ForkRequest, ListCheckpointsRequest, ListRequest, NamesRequest,
+    DiffCheckpointRequest, ForkRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest,
 };
 use sandbox_snapshotter::model::{Label, SandboxId};
 use sandbox_snapshotter::service::limits::CallKind;
@@ -10,7 +10,7 @@ use sandbox_snapshotter::service::limits::CallKind;
 use super::markdown::page;
 
 /// What the table says of something, with the figures written together.
-fn told(of: &str) -> String {
+fn documented_limit(of: &str) -> String {
     let section = page("docs/concepts.md").section("Limits");
     let row = |line: &str| line.strip_prefix("| ").is_some_and(|cells| cells.starts_with(of));
     let line = section.lines().find(|line| row(line)).unwrap_or_else(|| panic!("nothing is told of {of}")).to_owned();
@@ -28,19 +28,25 @@ fn each_limit_is_the_codes() {
     let limits = [
         ("a sandbox id", format!(" {} characters", SandboxId::MAX)),
         ("a label", format!(" {} characters", Label::MAX)),
-        ("a page of `list`", format!(" {} snapshots, {} by default", ListRequest::MAX_LIMIT, ListRequest::LIMIT)),
-        ("a page of `list`", format!(" {}, {} by default", NamesRequest::MAX_LIMIT, NamesRequest::LIMIT)),
+        (
+            "a page of `list`",
+            format!(" {} snapshots, {} by default", ListRequest::MAX_LIMIT, ListRequest::DEFAULT_LIMIT),
+        ),
+        (
+            "a page of `list`",
+            format!(" {}, {} by default", ListWorkspacesRequest::MAX_LIMIT, ListWorkspacesRequest::DEFAULT_LIMIT),
+        ),
         (
             "a page of `checkpoints/list`",
-            format!(" {}, {} by default", ListCheckpointsRequest::MAX_LIMIT, ListCheckpointsRequest::LIMIT),
+            format!(" {}, {} by default", ListCheckpointsRequest::MAX_LIMIT, ListCheckpointsRequest::DEFAULT_LIMIT),
         ),
-        ("forks of a call", format!(" {} ", ForkRequest::MOST)),
+        ("forks of a call", format!(" {} ", ForkRequest::MAX_COUNT)),
         ("an expiration", format!(" {years} years")),
-        ("a diff of a checkpoint", format!(" {},", kib(DiffCheckpointRequest::BYTES))),
+        ("a diff of a checkpoint", format!(" {},", kib(DiffCheckpointRequest::DEFAULT_BYTES))),
         ("a diff of a checkpoint", format!(" {} ", mib(DiffCheckpointRequest::MAX_BYTES))),
     ];
     for (of, limit) in limits {
-        assert!(told(of).contains(&limit), "{}: {limit:?}", told(of));
+        assert!(documented_limit(of).contains(&limit), "{}: {limit:?}", documented_limit(of));
     }
 }
 
@@ -64,7 +70,7 @@ fn each_time_limit_is_the_codes() {
         let row = section.lines().find(|line| line.starts_with(&format!("| {of}")));
         assert!(row.is_some_and(|row| row.contains(&format!(" {limit}"))), "{of}: {limit}");
     }
-    let longest = CallKind::LONGEST.as_secs();
+    let longest = CallKind::MAX_LIMIT.as_secs();
     assert!(section.contains(&format!("at most {longest} seconds")), "{longest}");
     assert_eq!(CallKind::Backup(None).limit(), CallKind::Backup(Some(1024 * MIB)).limit());
 }

@@ -12,7 +12,7 @@ fn every_relative_link_leads_to_something_that_is_there() {
     };
     let mut broken = Vec::new();
     for page in pages() {
-        for (target, anchor) in relative(&page) {
+        for (target, anchor) in relative_links(&page) {
             if !leads_somewhere(&target, anchor.as_deref()) {
                 let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
                 broken.push(format!("{} -> {}{anchor}", page.path.display(), target.display()));
@@ -24,7 +24,7 @@ fn every_relative_link_leads_to_something_that_is_there() {
 
 #[test]
 fn every_page_can_be_found_from_the_index() {
-    let linked: Vec<PathBuf> = relative(&page("docs/README.md")).into_iter().map(|(target, _)| target).collect();
+    let linked: Vec<PathBuf> = relative_links(&page("docs/README.md")).into_iter().map(|(target, _)| target).collect();
     let pages = docs().into_iter().map(|page| page.path).filter(|path| *path != Path::new("docs/README.md"));
     let missing: Vec<PathBuf> = pages.filter(|path| !linked.contains(path)).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -32,22 +32,22 @@ fn every_page_can_be_found_from_the_index() {
 
 #[test]
 fn the_front_page_leads_to_the_index() {
-    assert!(relative(&page("README.md")).iter().any(|(target, _)| target == Path::new("docs/README.md")));
+    assert!(relative_links(&page("README.md")).iter().any(|(target, _)| target == Path::new("docs/README.md")));
 }
 
 /// The links of a page into the repository: the path from its root on, and the anchor.
-fn relative(page: &Page) -> Vec<(PathBuf, Option<String>)> {
+fn relative_links(page: &Page) -> Vec<(PathBuf, Option<String>)> {
     let folder = page.path.parent().unwrap();
     let of = |link: &str| {
         let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
         let target = if path.is_empty() { page.path.clone() } else { folder.join(path) };
-        (normal(&target), anchor.map(str::to_owned))
+        (normalize(&target), anchor.map(str::to_owned))
     };
     page.links().into_iter().filter(|link| !link.contains("://") && !link.starts_with("mailto:")).map(of).collect()
 }
 
 /// The path without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
+fn normalize(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut whole, part| {
         match part {
             Component::ParentDir => drop(whole.pop()),

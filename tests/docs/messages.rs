@@ -6,7 +6,7 @@ use std::path::Path;
 use super::markdown::root;
 
 /// The shortest text that tells a message, without what is filled in. Shorter ones could be anything.
-const TELLING: usize = 12;
+const MIN_TEXT: usize = 12;
 
 /// What can be said.
 pub struct Messages {
@@ -16,38 +16,42 @@ pub struct Messages {
 
 impl Messages {
     /// The texts of the Worker, and of both clients.
-    pub fn of_the_sources() -> Self {
+    pub fn from_sources() -> Self {
         let mut patterns = Vec::new();
         for folder in ["src", "client/src"] {
-            visit(&root().join(folder), &mut |text| patterns.extend(literals(text).map(|literal| pieces(&literal))));
+            visit_files(&root().join(folder), &mut |text| {
+                patterns.extend(literals(text).map(|literal| split_placeholders(&literal)));
+            });
         }
-        patterns.retain(|pieces| pieces.iter().map(String::len).sum::<usize>() >= TELLING);
+        patterns.retain(|pieces| pieces.iter().map(String::len).sum::<usize>() >= MIN_TEXT);
         Self { patterns }
     }
 
     /// Whether the message is one of them, with something filled in. Its full stop may be added late.
-    pub fn can_be(&self, message: &str) -> bool {
+    pub fn matches(&self, message: &str) -> bool {
         let message = message.trim_end_matches('.');
-        self.patterns.iter().any(|pieces| fits(message, pieces))
+        self.patterns.iter().any(|pieces| fits_pattern(message, pieces))
     }
 }
 
-fn fits(message: &str, pieces: &[String]) -> bool {
+fn fits_pattern(message: &str, pieces: &[String]) -> bool {
     let Some((first, others)) = pieces.split_first() else { return false };
-    let Some(rest) = message.strip_prefix(first.as_str()) else { return others.is_empty() && message == end_of(first) };
+    let Some(rest) = message.strip_prefix(first.as_str()) else {
+        return others.is_empty() && message == trim_full_stop(first);
+    };
     let Some((last, between)) = others.split_last() else { return rest.is_empty() };
     let behind = |rest: &str, piece: &String| rest.split_once(piece.as_str()).map(|(_, behind)| behind.to_owned());
     let rest = between.iter().try_fold(rest.to_owned(), |rest, piece| behind(&rest, piece));
-    rest.is_some_and(|rest| rest.ends_with(end_of(last)))
+    rest.is_some_and(|rest| rest.ends_with(trim_full_stop(last)))
 }
 
 /// The end of a message, without its full stop.
-fn end_of(piece: &str) -> &str {
+fn trim_full_stop(piece: &str) -> &str {
     piece.trim_end_matches('.')
 }
 
 /// The text, cut where something is filled in: `{…}` in Rust, `${…}` in TypeScript.
-fn pieces(literal: &str) -> Vec<String> {
+fn split_placeholders(literal: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut depth = 0;
     for c in literal.chars() {
@@ -93,11 +97,11 @@ fn literals(source: &str) -> impl Iterator<Item = String> {
     found.into_iter()
 }
 
-fn visit(folder: &Path, see: &mut impl FnMut(&str)) {
+fn visit_files(folder: &Path, see: &mut impl FnMut(&str)) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            visit(&path, see);
+            visit_files(&path, see);
         } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "ts") {
             see(&fs::read_to_string(&path).unwrap());
         }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::markdown::page;
 
 const SANDBOXES: &str = include_str!("../../src/cloudflare/sandboxes.rs");
-const SESSION: &str = include_str!("../../src/cloudflare/session.rs");
+const SESSION: &str = include_str!("../../src/cloudflare/sdk_session.rs");
 
 /// The methods that are called in a source: the first text among the arguments of each `call` and `ask`.
-fn called(source: &str) -> BTreeSet<&str> {
+fn called_methods(source: &str) -> BTreeSet<&str> {
     let (code, _) = source.split_once("#[cfg(test)]").unwrap_or((source, ""));
     let calls = ["call(", "call::<", "ask("].into_iter().flat_map(|start| code.split(start).skip(1));
     let statements = calls.map(|rest| rest.split(';').next().unwrap_or_default());
@@ -19,7 +19,7 @@ fn called(source: &str) -> BTreeSet<&str> {
 #[test]
 fn every_method_that_is_called_on_a_sandbox_is_documented() {
     let section = page("docs/sdk-1.md").section("What the snapshotter asks of the class");
-    let methods: BTreeSet<&str> = [SANDBOXES, SESSION].into_iter().flat_map(called).collect();
+    let methods: BTreeSet<&str> = [SANDBOXES, SESSION].into_iter().flat_map(called_methods).collect();
     for expected in ["getSession", "createBackup", "getState", "execWithSessionToken"] {
         assert!(methods.contains(expected), "{methods:?}");
     }

@@ -11,7 +11,7 @@ const WRANGLER: &str = include_str!("../../wrangler.toml");
 const METRICS: &str = include_str!("../../src/cloudflare/metrics.rs");
 
 /// The names in the tables of a section of getting-started.
-fn documented() -> BTreeSet<String> {
+fn documented_settings() -> BTreeSet<String> {
     let section = page("docs/getting-started.md").section("Every setting");
     let first = |line: &str| line.strip_prefix("| ")?.split_once(" | ").map(|(cell, _)| cell.to_owned());
     let cells: Vec<String> = section.lines().filter_map(first).collect();
@@ -21,7 +21,7 @@ fn documented() -> BTreeSet<String> {
 #[test]
 fn every_var_that_is_read_is_documented() {
     for (var, _) in VARS {
-        assert!(documented().contains(var), "{var}");
+        assert!(documented_settings().contains(var), "{var}");
     }
 }
 
@@ -35,10 +35,10 @@ fn every_binding_is_documented() {
     let bindings: Vec<&str> = tables.lines().filter_map(named).collect();
     assert!(bindings.len() >= 5, "{bindings:?}");
     for binding in bindings {
-        assert!(documented().contains(binding), "{binding}");
+        assert!(documented_settings().contains(binding), "{binding}");
     }
     let (_, metrics) = METRICS.split_once("const BINDING: &str = \"").expect("the binding of the dataset");
-    assert!(documented().contains(metrics.split('"').next().unwrap()));
+    assert!(documented_settings().contains(metrics.split('"').next().unwrap()));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn every_var_of_the_configuration_is_documented() {
     let (_, vars) = WRANGLER.split_once("[vars]\n").expect("vars");
     let (vars, _) = vars.split_once("\n[").expect("their end");
     for (var, _) in vars.lines().filter_map(|line| line.split_once(" = ")) {
-        assert!(documented().contains(var), "{var}");
+        assert!(documented_settings().contains(var), "{var}");
     }
 }
 
@@ -58,6 +58,6 @@ fn the_credentials_of_the_sandboxes_are_documented() {
     let words: Vec<&str> = told.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(is_name).collect();
     assert!(words.len() >= 4, "{told}");
     for name in words.iter().chain(&["R2_ACCESS_KEY_ID"]) {
-        assert!(documented().contains(*name), "{name}");
+        assert!(documented_settings().contains(*name), "{name}");
     }
 }

@@ -3,24 +3,24 @@
 use proptest::prelude::*;
 use sandbox_snapshotter::model::checkpoint::CheckpointCursor;
 use sandbox_snapshotter::model::request::{
-    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
+    CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
     RestoreCheckpointRequest,
 };
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName, Code};
 use serde_json::{Value, json};
 
-use crate::support::{all_refused, cases, refusal};
+use crate::support::{assert_all_refused, cases, expect_error};
 
 /// Decodes the arguments of an operation, and answers the code of its refusal.
-fn refused(arguments: &Value) -> [Code; 3] {
+fn refusal_codes(arguments: &Value) -> [Code; 3] {
     [
-        refusal(CreateCheckpointRequest::decode(arguments)).code(),
-        refusal(RestoreCheckpointRequest::decode(arguments)).code(),
-        refusal(DiffCheckpointRequest::decode(arguments)).code(),
+        expect_error(CreateCheckpointRequest::decode(arguments)).code(),
+        expect_error(RestoreCheckpointRequest::decode(arguments)).code(),
+        expect_error(DiffCheckpointRequest::decode(arguments)).code(),
     ]
 }
 
-fn of_s1(field: &str, value: Value) -> Value {
+fn with_field(field: &str, value: Value) -> Value {
     let mut arguments = json!({ "sandboxId": "agent-42", "name": "s1" });
     arguments[field] = value;
     arguments
@@ -36,39 +36,40 @@ fn a_name_is_kept_exactly_as_it_is_spelt() {
 #[test]
 fn a_name_has_1_to_100_characters() {
     assert!(CheckpointName::parse(&"x".repeat(100)).is_ok());
-    all_refused(CheckpointName::parse, Code::InvalidCheckpointName, &["", &"x".repeat(101)]);
-    assert!(refusal(CheckpointName::parse("")).message().contains("name is required"));
+    assert_all_refused(CheckpointName::parse, Code::InvalidCheckpointName, &["", &"x".repeat(101)]);
+    assert!(expect_error(CheckpointName::parse("")).message().contains("name is required"));
 }
 
 #[test]
 fn a_name_has_no_other_characters_and_begins_with_neither_a_dot_nor_a_dash() {
     let odd = [".a", "-a", "a b", "a/b", "ä", "a\n", "a\0", "a:b", " a", "a'b", "a~1", "a^", "a@{0}", "*"];
-    all_refused(CheckpointName::parse, Code::InvalidCheckpointName, &odd);
+    assert_all_refused(CheckpointName::parse, Code::InvalidCheckpointName, &odd);
 }
 
 #[test]
 fn a_name_that_git_refuses_in_refs_is_refused() {
-    all_refused(CheckpointName::parse, Code::InvalidCheckpointName, &["a..b", "a.", "a.lock", "a.LOCK"]);
+    assert_all_refused(CheckpointName::parse, Code::InvalidCheckpointName, &["a..b", "a.", "a.lock", "a.LOCK"]);
 }
 
 #[test]
 fn a_description_has_at_most_10_000_characters_and_no_null_byte() {
     assert!(CheckpointDescription::parse(&"ä".repeat(10_000)).is_ok());
     let odd = ["a\0b", &"ä".repeat(10_001)];
-    all_refused(CheckpointDescription::parse, Code::InvalidArgument, &odd);
+    assert_all_refused(CheckpointDescription::parse, Code::InvalidArgument, &odd);
 }
 
 #[test]
 fn an_empty_description_is_none() {
-    let create = |description| CreateCheckpointRequest::decode(&of_s1("description", description)).unwrap().description;
+    let create =
+        |description| CreateCheckpointRequest::decode(&with_field("description", description)).unwrap().description;
     assert_eq!(create(json!("")), None);
     assert_eq!(create(json!("x")).unwrap().as_str(), "x");
 }
 
 #[test]
 fn a_name_is_asked_for() {
-    assert_eq!(refused(&json!({ "sandboxId": "agent-42" })), [Code::InvalidCheckpointName; 3]);
-    assert_eq!(refused(&of_s1("name", json!("-"))), [Code::InvalidCheckpointName; 3]);
+    assert_eq!(refusal_codes(&json!({ "sandboxId": "agent-42" })), [Code::InvalidCheckpointName; 3]);
+    assert_eq!(refusal_codes(&with_field("name", json!("-"))), [Code::InvalidCheckpointName; 3]);
 }
 
 #[test]
@@ -76,30 +77,30 @@ fn what_is_wrong_with_the_place_is_told_first() {
     for (field, value, code) in [
         ("sandboxId", json!("-"), Code::InvalidSandboxId),
         ("dir", json!("/etc"), Code::InvalidDirectory),
-        ("session", json!("-"), Code::InvalidSandboxId),
+        ("lineageScope", json!("-"), Code::InvalidSandboxId),
         ("odd", json!(1), Code::InvalidArgument),
         ("dir", json!(1), Code::InvalidArgument),
     ] {
-        let mut arguments = of_s1(field, value);
+        let mut arguments = with_field(field, value);
         if arguments["odd"].is_null() {
             arguments["name"] = json!("-");
         }
-        assert_eq!(refused(&arguments), [code; 3], "{field}");
+        assert_eq!(refusal_codes(&arguments), [code; 3], "{field}");
         arguments.as_object_mut().unwrap().remove("name");
-        assert_eq!(refusal(CheckpointsRequest::decode(&arguments)).code(), code, "{field}");
-        assert_eq!(refusal(ListCheckpointsRequest::decode(&arguments)).code(), code, "{field}");
+        assert_eq!(expect_error(CheckpointLocation::decode(&arguments)).code(), code, "{field}");
+        assert_eq!(expect_error(ListCheckpointsRequest::decode(&arguments)).code(), code, "{field}");
     }
 }
 
 #[test]
 fn a_diff_is_of_256_kib_where_nothing_else_is_asked_for_and_of_4_mib_at_most() {
-    let decode = |max_bytes| DiffCheckpointRequest::decode(&of_s1("maxBytes", max_bytes));
+    let decode = |max_bytes| DiffCheckpointRequest::decode(&with_field("maxBytes", max_bytes));
     assert_eq!(decode(json!(null)).unwrap().max_bytes, 256 * 1024);
     for bytes in [1, 4 * 1024 * 1024] {
         assert_eq!(decode(json!(bytes)).unwrap().max_bytes, bytes);
     }
     for odd in [json!(0), json!(4 * 1024 * 1024 + 1), json!(-1), json!(1.5), json!("1"), json!(u64::MAX)] {
-        assert_eq!(refusal(decode(odd)).code(), Code::InvalidArgument);
+        assert_eq!(expect_error(decode(odd)).code(), Code::InvalidArgument);
     }
 }
 
@@ -111,7 +112,7 @@ fn a_page_has_100_checkpoints_where_nothing_else_is_asked_for_and_1000_at_most()
         assert_eq!(decode(json!(limit)).unwrap().limit, limit);
     }
     for odd in [json!(0), json!(1001), json!(-1), json!(1.5), json!("1"), json!(u64::MAX)] {
-        assert_eq!(refusal(decode(odd)).code(), Code::InvalidArgument);
+        assert_eq!(expect_error(decode(odd)).code(), Code::InvalidArgument);
     }
 }
 
@@ -122,7 +123,7 @@ fn a_page_begins_after_a_cursor_that_a_list_answered() {
     let text = cursor.to_string();
     assert_eq!(decode(&text).unwrap().cursor, Some(cursor));
     for odd in ["", "s1", "0", &text[1..], &format!("{text}=")] {
-        assert_eq!(refusal(decode(odd)).code(), Code::InvalidArgument, "{odd}");
+        assert_eq!(expect_error(decode(odd)).code(), Code::InvalidArgument, "{odd}");
     }
 }
 

@@ -41,14 +41,14 @@ fn the_name_of_a_code_is_the_code() {
 #[test]
 fn only_what_may_pass_is_to_be_tried_again() {
     for code in Code::ALL {
-        assert_eq!(code.retryable(), code.kind() == Kind::Transient, "{code}");
-        assert_eq!(Error::new(*code, "", "").retryable(), code.retryable(), "{code}");
+        assert_eq!(code.is_retryable(), code.kind() == Kind::Transient, "{code}");
+        assert_eq!(Error::new(*code, "", "").is_retryable(), code.is_retryable(), "{code}");
     }
 }
 
 #[test]
 fn these_codes_may_pass_and_no_others() {
-    let passing: Vec<_> = Code::ALL.iter().filter(|code| code.retryable()).map(Code::as_str).collect();
+    let passing: Vec<_> = Code::ALL.iter().filter(|code| code.is_retryable()).map(Code::as_str).collect();
     let expected = [
         "SNAPSHOT_BUSY",
         "DIRECTORY_UNAVAILABLE",
@@ -68,7 +68,7 @@ fn these_codes_may_pass_and_no_others() {
 
 #[test]
 fn the_messages_of_these_codes_may_quote_what_a_caller_sent_or_what_is_in_a_sandbox() {
-    let quoting: Vec<_> = Code::ALL.iter().filter(|code| code.may_quote()).map(Code::as_str).collect();
+    let quoting: Vec<_> = Code::ALL.iter().filter(|code| code.may_quote_input()).map(Code::as_str).collect();
     let expected = [
         "INVALID_ARGUMENT",
         "INVALID_SANDBOX_ID",
@@ -146,7 +146,7 @@ fn the_body_of_an_error_tells_the_cause() {
 
 #[test]
 fn the_text_of_an_error_begins_with_its_code() {
-    let error = Error::new(Code::Aborted, "It stopped.", "").and("All was taken back.");
+    let error = Error::new(Code::Aborted, "It stopped.", "").with_note("All was taken back.");
     assert_eq!(error.to_string(), "ABORTED: It stopped. All was taken back.");
 }
 
@@ -203,7 +203,7 @@ fn an_error_passes_between_objects_as_it_is() {
 
 #[test]
 fn a_message_is_whole_sentences_even_where_it_ends_in_somebody_elses_words() {
-    let error = Error::new(Code::SandboxFailed, "The sandbox failed: no port", "Look.").and("It was destroyed.");
+    let error = Error::new(Code::SandboxFailed, "The sandbox failed: no port", "Look.").with_note("It was destroyed.");
     assert_eq!(error.message(), "The sandbox failed: no port. It was destroyed.");
     for whole in ["It failed.", "Did it fail?", "It was cut…"] {
         assert_eq!(Error::new(Code::SandboxFailed, whole, "Look.").message(), whole);
@@ -211,13 +211,13 @@ fn a_message_is_whole_sentences_even_where_it_ends_in_somebody_elses_words() {
 }
 
 /// A code that a later release may have.
-const LATER: &str = "SANDBOX_ON_FIRE";
+const LATER_CODE: &str = "SANDBOX_ON_FIRE";
 
 #[test]
 fn a_code_of_a_later_release_survives() {
-    let code: Code = serde_json::from_value(json!(LATER)).unwrap();
-    assert_eq!((code.as_str(), code.to_string().as_str(), json!(code)), (LATER, LATER, json!(LATER)));
-    assert_eq!((code.kind(), code.retryable(), code.may_quote()), (Kind::Permanent, false, true));
+    let code: Code = serde_json::from_value(json!(LATER_CODE)).unwrap();
+    assert_eq!((code.as_str(), code.to_string().as_str(), json!(code)), (LATER_CODE, LATER_CODE, json!(LATER_CODE)));
+    assert_eq!((code.kind(), code.is_retryable(), code.may_quote_input()), (Kind::Permanent, false, true));
     assert!(!Code::ALL.contains(&code));
 }
 
@@ -238,12 +238,12 @@ fn an_error_of_a_later_release_keeps_its_code_and_kind_on_its_way() {
         (json!(null), Kind::Permanent),
     ] {
         let passed =
-            json!({ "code": LATER, "kind": kind, "message": "It burns.", "remediation": "Run.", "further": 1 });
+            json!({ "code": LATER_CODE, "kind": kind, "message": "It burns.", "remediation": "Run.", "further": 1 });
         let error: Error = serde_json::from_value(passed).unwrap();
-        assert_eq!((error.code().as_str(), error.code().kind()), (LATER, expected));
-        assert_eq!(error.retryable(), expected == Kind::Transient);
+        assert_eq!((error.code().as_str(), error.code().kind()), (LATER_CODE, expected));
+        assert_eq!(error.is_retryable(), expected == Kind::Transient);
         let body = json!(error.body("c0ffee"));
-        assert_eq!((&body["code"], &body["kind"]), (&json!(LATER), &json!(expected)));
+        assert_eq!((&body["code"], &body["kind"]), (&json!(LATER_CODE), &json!(expected)));
         let again: Error = serde_json::from_value(json!(error)).unwrap();
         assert_eq!((again.code().kind(), &again), (expected, &error));
     }
@@ -253,13 +253,13 @@ fn an_error_of_a_later_release_keeps_its_code_and_kind_on_its_way() {
 fn an_error_of_an_earlier_release_is_read_and_reads_one_of_this() {
     /// An error as the release before passed it.
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-    struct Earlier {
+    struct EarlierError {
         code: String,
         message: String,
         remediation: String,
         cause: Option<Failure>,
     }
-    let earlier = |cause| Earlier {
+    let earlier = |cause| EarlierError {
         code: "SANDBOX_BUSY".into(),
         message: "Later.".into(),
         remediation: "Try again.".into(),
@@ -269,6 +269,6 @@ fn an_error_of_an_earlier_release_is_read_and_reads_one_of_this() {
     let plain = Error::new(Code::SandboxBusy, "Later.", "Try again.");
     for (error, earlier) in [(plain.clone(), earlier(None)), (plain.caused_by(cause()), earlier(Some(cause())))] {
         assert_eq!(serde_json::from_value::<Error>(json!(earlier)).unwrap(), error);
-        assert_eq!(serde_json::from_value::<Earlier>(json!(error)).unwrap(), earlier);
+        assert_eq!(serde_json::from_value::<EarlierError>(json!(error)).unwrap(), earlier);
     }
 }

@@ -1,35 +1,35 @@
 //! Characters that a reader is not shown as what they are.
 
-use sandbox_snapshotter::model::escape::escaped;
+use sandbox_snapshotter::model::escape::escape;
 use sandbox_snapshotter::model::tool::ToolText;
 use serde_json::{Value, json};
 
 #[test]
 fn a_line_separator_breaks_no_line_and_no_mark_changes_the_order() {
-    assert_eq!(escaped("one\u{2028}two\u{2029}\u{85}"), r"one\u2028two\u2029\u0085");
-    assert_eq!(escaped("gpj\u{202e}.exe\u{2066}"), r"gpj\u202e.exe\u2066");
-    assert_eq!(escaped("\u{1b}[2J\u{9b}31m\r\u{7}"), r"\u001b[2J\u009b31m\u000d\u0007");
+    assert_eq!(escape("one\u{2028}two\u{2029}\u{85}"), r"one\u2028two\u2029\u0085");
+    assert_eq!(escape("gpj\u{202e}.exe\u{2066}"), r"gpj\u202e.exe\u2066");
+    assert_eq!(escape("\u{1b}[2J\u{9b}31m\r\u{7}"), r"\u001b[2J\u009b31m\u000d\u0007");
 }
 
 #[test]
 fn what_is_not_seen_is_written_out() {
     for hidden in ['\u{ad}', '\u{200b}', '\u{2060}', '\u{feff}', '\u{fff9}'] {
-        assert_eq!(escaped(&format!("a{hidden}b")), format!("a\\u{:04x}b", u32::from(hidden)));
+        assert_eq!(escape(&format!("a{hidden}b")), format!("a\\u{:04x}b", u32::from(hidden)));
     }
-    assert_eq!(escaped("\u{e0041}"), r"\udb40\udc41");
+    assert_eq!(escape("\u{e0041}"), r"\udb40\udc41");
 }
 
 #[test]
 fn an_ordinary_text_stays_as_it_is() {
     for text in ["two\nlines\tand a tab", "größer", "日本語 \u{1f680}", "שלום", r"a\u2028b"] {
-        assert_eq!(escaped(text), text);
+        assert_eq!(escape(text), text);
     }
 }
 
 #[test]
 fn escaped_json_means_the_same() {
     let value = json!({ "a\u{2028}": "\u{9b}2J\u{202e}\u{e0041}\u{7f}é\n\u{2029}" });
-    let text = escaped(&value.to_string()).into_owned();
+    let text = escape(&value.to_string()).into_owned();
     assert!(text.is_ascii() || text.contains('é'), "{text}");
     assert!(!text.contains(['\u{2028}', '\u{2029}', '\u{202e}', '\u{9b}', '\u{7f}']), "{text}");
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);

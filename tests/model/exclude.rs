@@ -1,23 +1,23 @@
 //! The patterns of `excludes` that leave out what they name, and those that would leave out more.
 
-use sandbox_snapshotter::model::exclude::{MAX_NAMED, check_patterns, refuse_ignored};
+use sandbox_snapshotter::model::exclude::{MAX_QUOTED, check_patterns, ignored_paths_error};
 use sandbox_snapshotter::model::{Code, Error};
 
-fn refused(pattern: &str) -> Option<Error> {
+fn refusal(pattern: &str) -> Option<Error> {
     check_patterns(&["fine".to_owned(), pattern.to_owned()]).err()
 }
 
 #[test]
 fn a_pattern_of_one_name_is_accepted() {
     for pattern in ["node_modules", "*.log", ".env", "a b", "[ab]", "\\*", "...", "**", "a**", "!(keep)", "... a"] {
-        assert_eq!(refused(pattern), None, "{pattern}");
+        assert_eq!(refusal(pattern), None, "{pattern}");
     }
 }
 
 #[test]
 fn a_pattern_that_the_sdk_reduces_to_one_name_is_accepted() {
     for pattern in ["**/node_modules", "**/**/a", "a/**", "**/a/**", "a/", "a//", "**/a/", "**/", "/**", "/"] {
-        assert_eq!(refused(pattern), None, "{pattern}");
+        assert_eq!(refusal(pattern), None, "{pattern}");
     }
 }
 
@@ -26,7 +26,7 @@ fn a_pattern_that_keeps_a_slash_is_refused_by_name() {
     let patterns =
         ["a/b", "/a", "./a", "../a", "a/*", "a/**/b", "/**/a", "**/a/b", "a/b/**", "a//b", "[a/b]", "a\\/b", "... a/b"];
     for pattern in patterns {
-        let error = refused(pattern).unwrap_or_else(|| panic!("{pattern}"));
+        let error = refusal(pattern).unwrap_or_else(|| panic!("{pattern}"));
         assert_eq!(error.code(), Code::ExcludeUnsupported);
         assert!(error.message().ends_with(&format!(": {pattern:?}.")), "{error}");
     }
@@ -35,9 +35,9 @@ fn a_pattern_that_keeps_a_slash_is_refused_by_name() {
 #[test]
 fn a_message_names_ten_patterns_at_most_and_none_at_length() {
     let of = |count: usize| (0..count).map(|n| format!("a/{n}")).collect::<Vec<_>>();
-    let ten = check_patterns(&of(MAX_NAMED)).unwrap_err();
+    let ten = check_patterns(&of(MAX_QUOTED)).unwrap_err();
     assert!(ten.message().ends_with(r#""a/8", "a/9"."#), "{ten}");
-    let eleven = check_patterns(&of(MAX_NAMED + 1)).unwrap_err();
+    let eleven = check_patterns(&of(MAX_QUOTED + 1)).unwrap_err();
     assert!(eleven.message().ends_with(r#""a/8", "a/9", and more."#), "{eleven}");
     let long = check_patterns(&vec![format!("a/{}", "\u{202e}x".repeat(10_000)); 20]).unwrap_err();
     assert!(long.message().len() < 10_000 && !long.message().contains('\u{202e}'), "{} bytes", long.message().len());
@@ -45,8 +45,8 @@ fn a_message_names_ten_patterns_at_most_and_none_at_length() {
 
 #[test]
 fn paths_that_git_ignores_in_subdirectories_are_refused_by_name() {
-    assert_eq!(refuse_ignored("/workspace", &[]), None);
-    let error = refuse_ignored("/workspace", &["build/out".into(), "it's \"odd\"/x".into()]).unwrap();
+    assert_eq!(ignored_paths_error("/workspace", &[]), None);
+    let error = ignored_paths_error("/workspace", &["build/out".into(), "it's \"odd\"/x".into()]).unwrap();
     assert_eq!(error.code(), Code::ExcludeUnsupported);
     assert!(error.message().contains("/workspace") && error.message().ends_with(r#": "build/out", "it's \"odd\"/x"."#));
 }

@@ -4,10 +4,10 @@ use sandbox_snapshotter::model::request::ImportRequest;
 use sandbox_snapshotter::model::{BackupHandle, Code, Result, json};
 use serde_json::{Value, json};
 
-use super::support::refusal;
+use super::support::expect_error;
 
 /// A handle with this, as callers give it.
-fn import(more: &Value) -> Result<ImportRequest> {
+fn decode_import(more: &Value) -> Result<ImportRequest> {
     let backup = json!({ "id": "b1", "dir": "/workspace", "more": more });
     ImportRequest::decode(&json!({ "sandboxId": "agent-42", "backup": backup }))
 }
@@ -20,7 +20,7 @@ fn nested(depth: usize) -> [Value; 2] {
 
 #[test]
 fn a_handle_is_no_deeper_than_the_rows_and_answers_that_it_is_in_can_be() {
-    let handle = |more| json::read::<BackupHandle>(&json!({ "id": "b1", "dir": "/workspace", "more": more }));
+    let handle = |more| json::from_value::<BackupHandle>(&json!({ "id": "b1", "dir": "/workspace", "more": more }));
     for deepest in nested(15) {
         assert!(handle(deepest).is_ok());
     }
@@ -32,8 +32,8 @@ fn a_handle_is_no_deeper_than_the_rows_and_answers_that_it_is_in_can_be() {
 #[test]
 fn a_fraction_in_a_handle_is_kept_to_the_last_digit() {
     for number in ["12.300000000745058", "0.30000000000000004", "9.844674407370957e19", "-1.0001e304"] {
-        let read: Value = json::parse(number).unwrap();
-        assert_eq!(json::parse(&read.to_string()).as_ref(), Ok(&read), "{number}");
+        let read: Value = json::from_str(number).unwrap();
+        assert_eq!(json::from_str(&read.to_string()).as_ref(), Ok(&read), "{number}");
         assert_eq!(read.as_f64(), number.parse().ok(), "{number}");
     }
 }
@@ -42,10 +42,10 @@ fn a_fraction_in_a_handle_is_kept_to_the_last_digit() {
 fn a_handle_that_javascript_does_not_keep_as_it_is_is_not_taken_in() {
     let same = [json!(0), json!(-2.5), json!(9_007_199_254_740_991_i64), json!([{ "a": null, "b": [true, "x"] }])];
     for more in same {
-        assert!(import(&more).is_ok(), "{more}");
+        assert!(decode_import(&more).is_ok(), "{more}");
     }
     for text in ["1.0", "-0.0", "9007199254740992", "18446744073709551615", "1e21", r#"{"a":[{"__proto__":1}]}"#] {
-        let error = refusal(import(&json::parse::<Value>(text).unwrap()));
+        let error = expect_error(decode_import(&json::from_str::<Value>(text).unwrap()));
         assert_eq!(error.code(), Code::InvalidArgument, "{text}");
         assert!(error.message().contains("JavaScript"), "{error}");
     }

@@ -1,6 +1,6 @@
 //! Whether a deployment is fit for work, from what is seen of it.
 
-use sandbox_snapshotter::model::health::{Health, HealthCheck, Part, backup_credentials};
+use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent, backup_credentials};
 use sandbox_snapshotter::model::{Code, Timestamp};
 
 const ALL: [&str; 4] = ["BACKUP_BUCKET_NAME", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY", "CLOUDFLARE_ACCOUNT_ID"];
@@ -15,17 +15,18 @@ fn with_endpoint(local_bucket: bool, endpoint: &str) -> HealthCheck {
     backup_credentials(local_bucket, |name| Some(value(name).to_owned()))
 }
 
-fn of(checks: &[HealthCheck]) -> Health {
-    Health::of(Timestamp::from_millis(0), checks.to_vec())
+fn health_of(checks: &[HealthCheck]) -> Health {
+    Health::new(Timestamp::from_millis(0), checks.to_vec())
 }
 
 #[test]
 fn one_part_that_is_wrong_makes_it_unfit() {
-    let right = HealthCheck::right(Part::Bucket, "It is bound.");
-    let open = HealthCheck::open(Part::Metrics, "It is not bound.", "Bind it.");
-    let wrong = HealthCheck::wrong(Part::Sandboxes, Code::SandboxBindingMissing, "It is not bound.", "Bind it.");
-    assert!(of(&[right.clone(), open.clone()]).ok, "what need not be there is no fault");
-    assert!(!of(&[right, open, wrong]).ok);
+    let right = HealthCheck::healthy(HealthComponent::Bucket, "It is bound.");
+    let open = HealthCheck::undetermined(HealthComponent::Metrics, "It is not bound.", "Bind it.");
+    let wrong =
+        HealthCheck::unhealthy(HealthComponent::Sandboxes, Code::SandboxBindingMissing, "It is not bound.", "Bind it.");
+    assert!(health_of(&[right.clone(), open.clone()]).ok, "what need not be there is no fault");
+    assert!(!health_of(&[right, open, wrong]).ok);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use sandbox_snapshotter::model::{BackupId, Code, Directory, Label, SandboxId, ShortId, SigningKey, SnapshotId};
 
-use super::support::{all_refused, cases, key, refusal, sandbox};
+use super::support::{assert_all_refused, cases, expect_error, key, sandbox};
 
 /// The first id that the first seal mints.
 const MINTED: &str = "snap-aaaaaaaa7do03pyi";
@@ -23,7 +23,7 @@ fn a_sandbox_id_is_kept_exactly_as_it_is_spelt() {
 
 #[test]
 fn a_sandbox_id_has_1_to_63_characters() {
-    all_refused(SandboxId::parse, Code::InvalidSandboxId, &["", &"x".repeat(64)]);
+    assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &["", &"x".repeat(64)]);
     assert!(SandboxId::parse(&"x".repeat(63)).is_ok());
 }
 
@@ -31,29 +31,29 @@ fn a_sandbox_id_has_1_to_63_characters() {
 fn the_characters_of_a_sandbox_id_are_counted_as_the_sdk_counts_them() {
     assert!(SandboxId::parse(&"€".repeat(63)).is_ok());
     assert!(SandboxId::parse(&format!("x{}", "😀".repeat(31))).is_ok());
-    all_refused(SandboxId::parse, Code::InvalidSandboxId, &[&"😀".repeat(32)]);
+    assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &[&"😀".repeat(32)]);
 }
 
 #[test]
 fn a_sandbox_id_neither_begins_nor_ends_with_a_dash() {
-    all_refused(SandboxId::parse, Code::InvalidSandboxId, &["-", "-a", "a-", "-a-"]);
+    assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &["-", "-a", "a-", "-a-"]);
 }
 
 #[test]
 fn a_sandbox_id_is_no_reserved_name_in_any_case() {
     let reserved =
         ["www", "api", "admin", "root", "system", "cloudflare", "workers", "WWW", "Api", "rOOt", "CloudFlare"];
-    all_refused(SandboxId::parse, Code::InvalidSandboxId, &reserved);
+    assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &reserved);
 }
 
 #[test]
 fn a_sandbox_id_has_no_control_characters() {
-    all_refused(SandboxId::parse, Code::InvalidSandboxId, &["a\nb", "a\0", "\u{7f}a", "a\u{85}", "\ta"]);
+    assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &["a\nb", "a\0", "\u{7f}a", "a\u{85}", "\ta"]);
 }
 
 #[test]
 fn a_refused_id_is_shown_escaped_and_not_at_full_length() {
-    let message = refusal(SandboxId::parse(&"\u{1b}".repeat(10_000))).message().to_owned();
+    let message = expect_error(SandboxId::parse(&"\u{1b}".repeat(10_000))).message().to_owned();
     assert!(message.len() < 1000 && !message.contains('\u{1b}'), "{message}");
 }
 
@@ -73,7 +73,7 @@ fn a_snapshot_id_is_snap_and_16_characters() {
         "snap-abcdefghij01234ä",
         " snap-abcdefghij012345",
     ];
-    all_refused(SnapshotId::parse, Code::InvalidRef, &wrong);
+    assert_all_refused(SnapshotId::parse, Code::InvalidRef, &wrong);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_backup_id_can_be_part_of_a_key() {
     for id in ["6b1f0c1e-0000-4000-8000-000000000001", "A_b-9", &"x".repeat(128)] {
         assert_eq!(BackupId::parse(id).unwrap().as_str(), id);
     }
-    all_refused(
+    assert_all_refused(
         BackupId::parse,
         Code::InvalidRef,
         &["", "a/b", "..", "a b", "a.b", "a%2f", "ä", "a\0", "a\n", &"x".repeat(129)],
@@ -95,7 +95,7 @@ fn a_directory_is_at_or_under_one_that_the_sdk_backs_up() {
     }
     let elsewhere =
         ["/", "/var", "/workspaces", "/workspace2", "/etc", "/root", "/var/tmpx", "/Workspace", "//workspace"];
-    all_refused(Directory::parse, Code::InvalidDirectory, &elsewhere);
+    assert_all_refused(Directory::parse, Code::InvalidDirectory, &elsewhere);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_directory_that_is_the_callers_own_can_be_restored() {
 #[test]
 fn a_directory_is_absolute_and_never_goes_up() {
     let wrong = ["", ".", "workspace", "./workspace", "/workspace/..", "/workspace/../etc", "/workspace/a/../b"];
-    all_refused(Directory::parse, Code::InvalidDirectory, &wrong);
+    assert_all_refused(Directory::parse, Code::InvalidDirectory, &wrong);
 }
 
 #[test]
@@ -142,14 +142,14 @@ fn two_dots_within_a_name_go_nowhere() {
 
 #[test]
 fn a_directory_is_a_path_that_linux_can_have() {
-    all_refused(Directory::parse, Code::InvalidDirectory, &["/tmp/a\0b", &format!("/tmp/{}", "x".repeat(4092))]);
+    assert_all_refused(Directory::parse, Code::InvalidDirectory, &["/tmp/a\0b", &format!("/tmp/{}", "x".repeat(4092))]);
     assert!(Directory::parse(&format!("/tmp/{}", "x".repeat(4091))).is_ok());
 }
 
 #[test]
 fn a_label_has_1_to_128_characters() {
     assert!(Label::parse(&"😀".repeat(128)).is_ok());
-    all_refused(Label::parse, Code::InvalidLabel, &["", &"x".repeat(129)]);
+    assert_all_refused(Label::parse, Code::InvalidLabel, &["", &"x".repeat(129)]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_label_is_kept_exactly_as_it_is_spelt() {
 
 #[test]
 fn a_label_has_no_control_characters_and_no_blanks_at_its_ends() {
-    all_refused(
+    assert_all_refused(
         Label::parse,
         Code::InvalidLabel,
         &["a\nb", "a\u{7}", "\u{85}x", " a", "a ", " ", "\u{a0}a", "a\u{3000}"],
@@ -172,7 +172,7 @@ fn a_label_has_no_control_characters_and_no_blanks_at_its_ends() {
 fn every_character_of_a_short_id_comes_of_as_many_bytes() {
     let mut bytes_of = BTreeMap::<char, usize>::new();
     for byte in 0..252 {
-        let short = ShortId::draw(&[byte; 8]).unwrap();
+        let short = ShortId::from_random(&[byte; 8]).unwrap();
         *bytes_of.entry(short.as_str().chars().next().unwrap()).or_default() += 1;
     }
     assert!(bytes_of.keys().copied().eq(('0'..='9').chain('a'..='z')), "{bytes_of:?}");
@@ -183,14 +183,14 @@ fn every_character_of_a_short_id_comes_of_as_many_bytes() {
 fn bytes_that_would_favour_some_characters_are_passed_over() {
     let usable = [1, 2, 3, 4, 5, 6, 7, 8];
     let mixed = [252, 1, 253, 2, 3, 254, 4, 5, 255, 6, 7, 255, 8];
-    assert_eq!(ShortId::draw(&mixed), ShortId::draw(&usable));
+    assert_eq!(ShortId::from_random(&mixed), ShortId::from_random(&usable));
 }
 
 #[test]
 fn too_few_usable_bytes_make_no_id() {
-    assert_eq!(ShortId::draw(&[0; 7]), None);
-    assert_eq!(ShortId::draw(&[255; 32]), None);
-    assert_eq!(ShortId::draw(&[]), None);
+    assert_eq!(ShortId::from_random(&[0; 7]), None);
+    assert_eq!(ShortId::from_random(&[255; 32]), None);
+    assert_eq!(ShortId::from_random(&[]), None);
     assert_eq!(SnapshotId::draw(&[0; 15]), None);
     assert_eq!(SnapshotId::mint(&[0; 7], &key(1)), None);
     assert_eq!(SnapshotId::mint(&[255; 32], &key(1)), None);
@@ -232,7 +232,7 @@ proptest! {
 
     #[test]
     fn drawn_ids_have_their_form(random in any::<[u8; 32]>()) {
-        if let Some(short) = ShortId::draw(&random) {
+        if let Some(short) = ShortId::from_random(&random) {
             prop_assert_eq!(short.as_str().len(), ShortId::LENGTH);
         }
         if let Some(id) = SnapshotId::draw(&random) {

@@ -1,11 +1,11 @@
 //! JSON from callers.
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::json::receive;
+use sandbox_snapshotter::model::json::parse_untrusted;
 use serde_json::{Value, json};
 
-fn refused(text: &str) -> String {
-    receive(text.as_bytes()).expect_err(text)
+fn refusal_message(text: &str) -> String {
+    parse_untrusted(text.as_bytes()).expect_err(text)
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -28,7 +28,7 @@ proptest! {
     #[test]
     fn what_is_unambiguous_is_read_as_ever(value in any_json()) {
         let text = value.to_string();
-        prop_assert_eq!(receive(text.as_bytes()), serde_json::from_str(&text).map_err(|error| error.to_string()));
+        prop_assert_eq!(parse_untrusted(text.as_bytes()), serde_json::from_str(&text).map_err(|error| error.to_string()));
     }
 }
 
@@ -40,7 +40,7 @@ fn a_key_that_is_given_twice_is_named() {
         r#"{"ref": {"label": {}, "l\u0061bel": []}}"#,
         r#"[{}, {"label": 1, "label": 2}]"#,
     ] {
-        let why = refused(text);
+        let why = refusal_message(text);
         assert!(why.starts_with("the key \"label\" is given twice"), "{why}");
     }
 }
@@ -48,27 +48,27 @@ fn a_key_that_is_given_twice_is_named() {
 #[test]
 fn the_same_key_may_be_in_several_objects() {
     let text = r#"{"a": {"a": 1}, "b": [{"a": 2}, {"a": 3}]}"#;
-    assert_eq!(receive(text.as_bytes()), Ok(json!({ "a": { "a": 1 }, "b": [{ "a": 2 }, { "a": 3 }] })));
+    assert_eq!(parse_untrusted(text.as_bytes()), Ok(json!({ "a": { "a": 1 }, "b": [{ "a": 2 }, { "a": 3 }] })));
 }
 
 #[test]
 fn a_long_key_is_cut() {
     let key = "k".repeat(1000);
-    assert!(refused(&format!("{{\"{key}\": 1, \"{key}\": 2}}")).len() < 200);
+    assert!(refusal_message(&format!("{{\"{key}\": 1, \"{key}\": 2}}")).len() < 200);
 }
 
 #[test]
 fn what_is_no_json_is_refused() {
     for text in ["", "{", "{} {}", "{'a': 1}", "[1,]", "nul", r#"{"a": "\ud83d"}"#] {
-        refused(text);
+        refusal_message(text);
     }
-    assert!(receive(b"\xff").is_err());
-    refused(&"[".repeat(1000));
+    assert!(parse_untrusted(b"\xff").is_err());
+    refusal_message(&"[".repeat(1000));
 }
 
 #[test]
 fn a_whole_number_is_one_however_it_is_written() {
-    let read = |text: &str| receive(text.as_bytes()).unwrap();
+    let read = |text: &str| parse_untrusted(text.as_bytes()).unwrap();
     assert_eq!(read(r#"{"a": [5.0, 1e3, -2.0, 0.0]}"#), json!({ "a": [5, 1000, -2, 0] }));
     assert_eq!(read("[0.5, 1e300, 5]"), json!([0.5, 1e300, 5]));
 }

@@ -3,19 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod backup;
+mod backup_owner;
 mod checkpoint;
 mod errors;
 mod escape;
 mod exclude;
+mod former_names;
 mod handles;
 mod health;
 mod ids;
 mod json;
-mod mark;
 mod mint;
 mod named;
 mod operations;
-mod origin;
 mod policy;
 mod reasons;
 mod record;
@@ -24,3 +24,4 @@ mod requests;
 mod signature;
 mod support;
 mod time;
+mod web_origin;

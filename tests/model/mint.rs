@@ -1,77 +1,79 @@
 //! The ids of sandboxes that are made from snapshots.
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::{Lineage, SandboxId, ShortId, mint, root_of};
+use sandbox_snapshotter::model::{DerivationKind, SandboxId, ShortId, mint_sandbox_id, root_of};
 
-use super::support::{any_sandbox, cases, sandbox, short, units};
+use super::support::{any_sandbox, any_short_id, cases, sandbox, utf16_units};
 
 /// The id minted of `origin` for a restore, with the short id `aaaaaaaa`.
 fn minted(origin: &str) -> String {
-    mint(&sandbox(origin), Lineage::Restored, &ShortId::draw(&[0; 8]).unwrap()).unwrap().to_string()
+    mint_sandbox_id(&sandbox(origin), DerivationKind::Restored, &ShortId::from_random(&[0; 8]).unwrap())
+        .unwrap()
+        .to_string()
 }
 
-fn lineage() -> impl Strategy<Value = Lineage> {
-    prop::sample::select(&Lineage::ALL)
+fn lineage() -> impl Strategy<Value = DerivationKind> {
+    prop::sample::select(&DerivationKind::ALL)
 }
 
 /// What a minted id ends in.
-fn suffix(lineage: Lineage, short: &ShortId) -> String {
-    format!("-{}-{}", lineage.word(), short.as_str())
+fn suffix(lineage: DerivationKind, short: &ShortId) -> String {
+    format!("-{}-{}", lineage.as_str(), short.as_str())
 }
 
 /// How many units the suffix leaves.
-fn space(lineage: Lineage) -> usize {
-    SandboxId::MAX - lineage.word().len() - 10
+fn suffix_room(lineage: DerivationKind) -> usize {
+    SandboxId::MAX - lineage.as_str().len() - 10
 }
 
 proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn every_minted_id_is_one_that_a_sandbox_can_have(origin in any_sandbox(), lineage in lineage(), short in short()) {
-        let minted = mint(&origin, lineage, &short).unwrap();
+    fn every_minted_id_is_one_that_a_sandbox_can_have(origin in any_sandbox(), lineage in lineage(), short in any_short_id()) {
+        let minted = mint_sandbox_id(&origin, lineage, &short).unwrap();
         prop_assert_eq!(SandboxId::parse(minted.as_str()).unwrap(), minted);
     }
 
     #[test]
     fn every_minted_id_ends_in_its_lineage_and_its_short_id(
-        origin in any_sandbox(), lineage in lineage(), short in short(),
+        origin in any_sandbox(), lineage in lineage(), short in any_short_id(),
     ) {
-        let minted = mint(&origin, lineage, &short).unwrap();
+        let minted = mint_sandbox_id(&origin, lineage, &short).unwrap();
         prop_assert!(minted.as_str().ends_with(&suffix(lineage, &short)));
     }
 
     #[test]
-    fn other_short_ids_mint_other_ids(origin in any_sandbox(), lineage in lineage(), a in short(), b in short()) {
+    fn other_short_ids_mint_other_ids(origin in any_sandbox(), lineage in lineage(), a in any_short_id(), b in any_short_id()) {
         prop_assume!(a != b);
-        prop_assert_ne!(mint(&origin, lineage, &a).unwrap(), mint(&origin, lineage, &b).unwrap());
+        prop_assert_ne!(mint_sandbox_id(&origin, lineage, &a).unwrap(), mint_sandbox_id(&origin, lineage, &b).unwrap());
     }
 
     #[test]
-    fn a_branch_is_never_a_restored_one(origin in any_sandbox(), a in short(), b in short()) {
-        prop_assert_ne!(mint(&origin, Lineage::Restored, &a).unwrap(), mint(&origin, Lineage::Branch, &b).unwrap());
+    fn a_branch_is_never_a_restored_one(origin in any_sandbox(), a in any_short_id(), b in any_short_id()) {
+        prop_assert_ne!(mint_sandbox_id(&origin, DerivationKind::Restored, &a).unwrap(), mint_sandbox_id(&origin, DerivationKind::Branch, &b).unwrap());
     }
 
     #[test]
-    fn an_origin_is_kept_whole_where_it_fits(origin in any_sandbox(), lineage in lineage(), short in short()) {
-        prop_assume!(units(origin.as_str()) <= space(lineage));
-        let minted = mint(&origin, lineage, &short).unwrap();
+    fn an_origin_is_kept_whole_where_it_fits(origin in any_sandbox(), lineage in lineage(), short in any_short_id()) {
+        prop_assume!(utf16_units(origin.as_str()) <= suffix_room(lineage));
+        let minted = mint_sandbox_id(&origin, lineage, &short).unwrap();
         prop_assert_eq!(minted.as_str(), origin.to_string() + &suffix(lineage, &short));
     }
 
     #[test]
     fn a_root_that_does_not_fit_is_cut_and_ends_in_six_characters(
-        origin in any_sandbox(), lineage in lineage(), short in short(),
+        origin in any_sandbox(), lineage in lineage(), short in any_short_id(),
     ) {
         let root = root_of(&origin);
-        prop_assume!(units(root.as_str()) > space(lineage));
-        let minted = mint(&origin, lineage, &short).unwrap();
+        prop_assume!(utf16_units(root.as_str()) > suffix_room(lineage));
+        let minted = mint_sandbox_id(&origin, lineage, &short).unwrap();
         let stem = minted.as_str().strip_suffix(&suffix(lineage, &short)).unwrap();
         let (kept, hash) = stem.rsplit_once('-').unwrap();
         prop_assert!(root.as_str().starts_with(kept));
         prop_assert!(hash.len() == 6 && hash.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()), "{}", hash);
         // A character of two units may leave one unused.
-        prop_assert!((62..=63).contains(&units(minted.as_str())), "{}", minted);
+        prop_assert!((62..=63).contains(&utf16_units(minted.as_str())), "{}", minted);
     }
 
     #[test]
@@ -81,18 +83,24 @@ proptest! {
 
     #[test]
     fn a_minted_id_that_keeps_its_origin_keeps_its_root(
-        origin in any_sandbox(), lineage in lineage(), short in short(),
+        origin in any_sandbox(), lineage in lineage(), short in any_short_id(),
     ) {
-        prop_assume!(units(root_of(&origin).as_str()) <= space(lineage));
-        prop_assert_eq!(root_of(&mint(&origin, lineage, &short).unwrap()), root_of(&origin));
+        prop_assume!(utf16_units(root_of(&origin).as_str()) <= suffix_room(lineage));
+        prop_assert_eq!(root_of(&mint_sandbox_id(&origin, lineage, &short).unwrap()), root_of(&origin));
     }
 }
 
 #[test]
 fn an_id_says_what_it_was_made_of() {
-    let short = ShortId::draw(&[10, 33, 5, 35, 23, 28, 0, 1]).unwrap();
-    assert_eq!(mint(&sandbox("agent-42"), Lineage::Restored, &short).unwrap().as_str(), "agent-42-restored-k7f9x2ab");
-    assert_eq!(mint(&sandbox("agent-42"), Lineage::Branch, &short).unwrap().as_str(), "agent-42-branch-k7f9x2ab");
+    let short = ShortId::from_random(&[10, 33, 5, 35, 23, 28, 0, 1]).unwrap();
+    assert_eq!(
+        mint_sandbox_id(&sandbox("agent-42"), DerivationKind::Restored, &short).unwrap().as_str(),
+        "agent-42-restored-k7f9x2ab"
+    );
+    assert_eq!(
+        mint_sandbox_id(&sandbox("agent-42"), DerivationKind::Branch, &short).unwrap().as_str(),
+        "agent-42-branch-k7f9x2ab"
+    );
 }
 
 #[test]

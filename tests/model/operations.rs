@@ -5,65 +5,65 @@ use std::fmt::Debug;
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, Cursor, DeleteRequest, ImportRequest, LabelRequest, ListRequest, PolicyRequest, Session,
-    SweepRequest, WorkspaceRequest,
+    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageScope, ListRequest, SandboxRequest,
+    SetRetentionRequest, SnapshotCursor, SweepRequest,
 };
 use sandbox_snapshotter::model::{
     Code, Error, RestoreRequest, Result, Selection, Selector, SnapshotId, SnapshotRequest, Timestamp,
 };
 use serde_json::{Value, json};
 
-use super::support::{cases, refusal, sandbox, whole_ref};
+use super::support::{cases, expect_error, full_ref, sandbox};
 
 /// How an operation's arguments are read.
 type Decode = fn(&Value) -> Result<String>;
 
-fn told<T: Debug>(outcome: Result<T>) -> Result<String> {
+fn debug_text<T: Debug>(outcome: Result<T>) -> Result<String> {
     outcome.map(|request| format!("{request:?}"))
 }
 
 /// Each request: its name, how it is read, and arguments with every field that it takes.
-fn every() -> Vec<(&'static str, Decode, Value)> {
-    let selection = json!({ "ref": whole_ref(), "session": "agent-42", "allowCrossSession": true });
+fn all_requests() -> Vec<(&'static str, Decode, Value)> {
+    let selection = json!({ "ref": full_ref(), "lineageScope": "agent-42", "allowCrossLineage": true });
     let with = |further: Value| {
         let mut whole = selection.clone();
         whole.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
         whole
     };
-    let session = json!({ "sandboxId": "agent-42", "session": "agent-7", "allowCrossSession": true });
-    let cursor = Cursor { created_at: Timestamp::from_millis(1), snapshot_id: snapshot_id() }.to_string();
+    let session = json!({ "sandboxId": "agent-42", "lineageScope": "agent-7", "allowCrossLineage": true });
+    let cursor = SnapshotCursor { created_at: Timestamp::from_millis(1), snapshot_id: snapshot_id() }.to_string();
     vec![
-        ("selection", |value| told(Selection::decode(value)), selection.clone()),
-        ("restore", |value| told(RestoreRequest::decode(value)), with(json!({ "idempotencyKey": "k" }))),
-        ("delete", |value| told(DeleteRequest::decode(value)), with(json!({ "force": true }))),
-        ("label", |value| told(LabelRequest::decode(value)), with(json!({ "newLabel": "new", "replace": true }))),
-        ("workspace", |value| told(WorkspaceRequest::decode(value)), session),
+        ("selection", |value| debug_text(Selection::decode(value)), selection.clone()),
+        ("restore", |value| debug_text(RestoreRequest::decode(value)), with(json!({ "idempotencyKey": "k" }))),
+        ("delete", |value| debug_text(DeleteRequest::decode(value)), with(json!({ "force": true }))),
+        ("label", |value| debug_text(LabelRequest::decode(value)), with(json!({ "newLabel": "new", "replace": true }))),
+        ("workspace", |value| debug_text(SandboxRequest::decode(value)), session),
         (
             "list",
-            |value| told(ListRequest::decode(value)),
+            |value| debug_text(ListRequest::decode(value)),
             json!({
                 "sandboxId": "agent-42", "cursor": cursor, "limit": 7, "labelPrefix": "test/", "check": false,
-                "session": "agent-7", "allowCrossSession": true,
+                "lineageScope": "agent-7", "allowCrossLineage": true,
             }),
         ),
         (
             "policy",
-            |value| told(PolicyRequest::decode(value)),
+            |value| debug_text(SetRetentionRequest::decode(value)),
             json!({
                 "sandboxId": "agent-42", "policy": { "keepDaily": 7 }, "dryRun": true,
             }),
         ),
         (
             "retention",
-            |value| told(ApplyRetentionRequest::decode(value)),
+            |value| debug_text(ApplyRetentionRequest::decode(value)),
             json!({
                 "sandboxId": "agent-42", "dryRun": true,
             }),
         ),
-        ("sweep", |value| told(SweepRequest::decode(value)), json!({ "dryRun": true, "graceSeconds": 60 })),
+        ("sweep", |value| debug_text(SweepRequest::decode(value)), json!({ "dryRun": true, "graceSeconds": 60 })),
         (
             "import",
-            |value| told(ImportRequest::decode(value)),
+            |value| debug_text(ImportRequest::decode(value)),
             json!({
                 "sandboxId": "agent-42", "backup": { "id": "b1", "dir": "/workspace" }, "label": "nightly", "replace": true,
                 "expirationSeconds": 60,
@@ -71,7 +71,7 @@ fn every() -> Vec<(&'static str, Decode, Value)> {
         ),
         (
             "snapshot",
-            |value| told(SnapshotRequest::decode(value)),
+            |value| debug_text(SnapshotRequest::decode(value)),
             json!({
                 "sandboxId": "agent-42", "dir": "/workspace", "label": "before", "replace": true, "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip" }, "wake": true, "fresh": true,
@@ -86,7 +86,7 @@ fn snapshot_id() -> SnapshotId {
 }
 
 #[track_caller]
-fn invalid(outcome: Result<String>, about: &str) -> Error {
+fn expect_invalid(outcome: Result<String>, about: &str) -> Error {
     let error = outcome.expect_err(about);
     assert_eq!(error.code(), Code::InvalidArgument, "{about}: {error}");
     error
@@ -94,27 +94,27 @@ fn invalid(outcome: Result<String>, about: &str) -> Error {
 
 #[test]
 fn each_request_takes_all_of_its_fields() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         decode(&whole).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
 #[test]
 fn each_request_is_an_object() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for value in [json!(null), json!("agent-42"), json!([]), json!([whole]), json!(1), json!(true)] {
-            invalid(decode(&value), name);
+            expect_invalid(decode(&value), name);
         }
     }
 }
 
 #[test]
 fn no_request_takes_a_field_that_nobody_knows() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for field in ["sandboxID", "Ref", "snapshot_id", "ttl", "__proto__", ""] {
             let mut wrong = whole.clone();
             wrong[field] = json!(1);
-            let error = invalid(decode(&wrong), name);
+            let error = expect_invalid(decode(&wrong), name);
             assert!(error.message().contains(field), "{name}: {error}");
         }
     }
@@ -122,7 +122,7 @@ fn no_request_takes_a_field_that_nobody_knows() {
 
 #[test]
 fn no_field_takes_a_value_of_another_type() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for field in whole.as_object().unwrap().keys() {
             for value in [json!(-1), json!(1.5), json!({ "a": 1 }), json!([1]), json!([[]])] {
                 let mut wrong = whole.clone();
@@ -138,7 +138,7 @@ fn no_field_takes_a_value_of_another_type() {
 #[test]
 fn every_field_but_these_may_be_left_out_or_null() {
     let needed = ["ref", "sandboxId", "newLabel", "policy", "backup"];
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for field in whole.as_object().unwrap().keys() {
             let mut absent = whole.clone();
             absent.as_object_mut().unwrap().remove(field);
@@ -151,7 +151,7 @@ fn every_field_but_these_may_be_left_out_or_null() {
             for value in [absent, null] {
                 let outcome = decode(&value);
                 if needed.contains(&field.as_str()) {
-                    invalid(outcome, &format!("{name} without {field}"));
+                    expect_invalid(outcome, &format!("{name} without {field}"));
                 } else {
                     outcome.unwrap_or_else(|error| panic!("{name} without {field}: {error}"));
                 }
@@ -164,7 +164,7 @@ fn every_field_but_these_may_be_left_out_or_null() {
 fn a_snapshot_is_named_in_one_of_three_ways() {
     let by_id = json!({ "sandboxId": "agent-42", "snapshotId": "snap-abcdefghij012345" });
     let by_label = json!({ "sandboxId": "agent-42", "label": "before" });
-    assert!(matches!(Selection::decode(&json!({ "ref": whole_ref() })).unwrap().selector, Selector::Ref { .. }));
+    assert!(matches!(Selection::decode(&json!({ "ref": full_ref() })).unwrap().selector, Selector::Ref { .. }));
     assert!(matches!(Selection::decode(&by_id).unwrap().selector, Selector::Id { .. }));
     assert!(matches!(Selection::decode(&by_label).unwrap().selector, Selector::Label { .. }));
     for wrong in [
@@ -172,13 +172,13 @@ fn a_snapshot_is_named_in_one_of_three_ways() {
         json!({ "sandboxId": "agent-42" }),
         json!({ "snapshotId": "snap-abcdefghij012345" }),
         json!({ "label": "before" }),
-        json!({ "ref": whole_ref(), "sandboxId": "agent-42" }),
-        json!({ "ref": whole_ref(), "label": "before" }),
+        json!({ "ref": full_ref(), "sandboxId": "agent-42" }),
+        json!({ "ref": full_ref(), "label": "before" }),
         json!({ "ref": null }),
         json!({ "sandboxId": "agent-42", "snapshotId": "snap-abcdefghij012345", "label": "before" }),
-        whole_ref(),
+        full_ref(),
     ] {
-        invalid(told(Selection::decode(&wrong)), &wrong.to_string());
+        expect_invalid(debug_text(Selection::decode(&wrong)), &wrong.to_string());
     }
 }
 
@@ -194,16 +194,16 @@ fn what_is_wrong_with_a_name_has_its_own_code() {
         (json!({ "sandboxId": "-", "label": "before" }), Code::InvalidSandboxId),
         (json!({ "sandboxId": "agent-42", "label": " " }), Code::InvalidLabel),
         (json!({ "sandboxId": "agent-42", "snapshotId": "snap-1" }), Code::InvalidRef),
-        (json!({ "sandboxId": "agent-42", "label": "before", "session": "-" }), Code::InvalidSandboxId),
+        (json!({ "sandboxId": "agent-42", "label": "before", "lineageScope": "-" }), Code::InvalidSandboxId),
     ] {
-        assert_eq!(refusal(Selection::decode(&selection)).code(), code, "{selection}");
+        assert_eq!(expect_error(Selection::decode(&selection)).code(), code, "{selection}");
     }
 }
 
 #[test]
 fn the_workspace_that_a_snapshot_belongs_to_is_that_of_its_origin() {
     for (selection, origin) in
-        [(json!({ "ref": whole_ref() }), "agent-42"), (json!({ "sandboxId": "agent-7", "label": "before" }), "agent-7")]
+        [(json!({ "ref": full_ref() }), "agent-42"), (json!({ "sandboxId": "agent-7", "label": "before" }), "agent-7")]
     {
         assert_eq!(Selection::decode(&selection).unwrap().selector.origin_id(), &sandbox(origin));
     }
@@ -211,15 +211,15 @@ fn the_workspace_that_a_snapshot_belongs_to_is_that_of_its_origin() {
 
 #[test]
 fn without_a_session_nobody_asks() {
-    let request = WorkspaceRequest::decode(&json!({ "sandboxId": "agent-42" })).unwrap();
-    assert_eq!(request, WorkspaceRequest { sandbox_id: sandbox("agent-42"), session: Session::NONE });
+    let request = SandboxRequest::decode(&json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(request, SandboxRequest { sandbox_id: sandbox("agent-42"), lineage_scope: LineageScope::UNRESTRICTED });
 }
 
 #[test]
 fn a_new_label_is_one_that_a_snapshot_can_have() {
     for label in ["", " a", "a\n"] {
-        let arguments = json!({ "ref": whole_ref(), "newLabel": label });
-        assert_eq!(refusal(LabelRequest::decode(&arguments)).code(), Code::InvalidLabel, "{label:?}");
+        let arguments = json!({ "ref": full_ref(), "newLabel": label });
+        assert_eq!(expect_error(LabelRequest::decode(&arguments)).code(), Code::InvalidLabel, "{label:?}");
     }
 }
 
@@ -231,7 +231,7 @@ fn a_page_has_1_to_100_snapshots_and_20_where_nothing_is_said() {
         assert_eq!(list(json!(limit)).unwrap().limit, limit);
     }
     for limit in [json!(0), json!(101), json!(u64::MAX), json!(1_u64 << 32), json!((1_u64 << 32) + 1)] {
-        let error = invalid(told(list(limit.clone())), "limit");
+        let error = expect_invalid(debug_text(list(limit.clone())), "limit");
         assert!(error.message().contains(&limit.to_string()), "{error}");
     }
 }
@@ -248,7 +248,7 @@ fn a_prefix_is_no_longer_than_a_label() {
     assert_eq!(list("").unwrap().label_prefix, None);
     assert_eq!(list(" ").unwrap().label_prefix, Some(" ".into()));
     assert!(list(&"😀".repeat(128)).is_ok());
-    invalid(told(list(&"x".repeat(129))), "a long prefix");
+    expect_invalid(debug_text(list(&"x".repeat(129))), "a long prefix");
 }
 
 #[test]
@@ -260,13 +260,13 @@ fn a_sweep_waits_a_day_where_nothing_is_said() {
 #[test]
 fn a_sweep_waits_no_longer_than_an_expiration_is() {
     let waits = |seconds: u64| SweepRequest::decode(&json!({ "graceSeconds": seconds }));
-    assert!(waits(SweepRequest::MAX_GRACE).is_ok());
-    invalid(told(waits(SweepRequest::MAX_GRACE + 1)), "a grace period that is too long");
+    assert!(waits(SweepRequest::MAX_GRACE_SECONDS).is_ok());
+    expect_invalid(debug_text(waits(SweepRequest::MAX_GRACE_SECONDS + 1)), "a grace period that is too long");
 }
 
 #[test]
 fn a_policy_is_checked_when_it_comes_in() {
-    let decode = |policy: Value| PolicyRequest::decode(&json!({ "sandboxId": "agent-42", "policy": policy }));
+    let decode = |policy: Value| SetRetentionRequest::decode(&json!({ "sandboxId": "agent-42", "policy": policy }));
     assert_eq!(decode(json!({})).unwrap().policy, Policy::default());
     for wrong in [
         json!([]),
@@ -285,7 +285,7 @@ fn a_policy_is_checked_when_it_comes_in() {
         json!({ "keepDaily": 10_001 }),
         json!({ "keepWeekly": 4_294_967_296_u64 }),
     ] {
-        invalid(told(decode(wrong.clone())), &wrong.to_string());
+        expect_invalid(debug_text(decode(wrong.clone())), &wrong.to_string());
     }
 }
 
@@ -303,11 +303,11 @@ fn two_requests_ask_the_same_whenever_they_begin_and_whoever_asks() {
         SnapshotRequest { fresh: true, ..plain.clone() },
         SnapshotRequest { idempotency_key: Some("k".into()), ..plain.clone() },
         SnapshotRequest {
-            session: Session { sandbox_id: Some(sandbox("agent-42")), allow_cross_session: true },
+            lineage_scope: LineageScope { sandbox_id: Some(sandbox("agent-42")), allow_cross_lineage: true },
             ..plain.clone()
         },
     ] {
-        assert!(plain.asks_the_same(&alike) && alike.asks_the_same(&plain), "{alike:?}");
+        assert!(plain.is_same_capture(&alike) && alike.is_same_capture(&plain), "{alike:?}");
     }
     let others = [
         SnapshotRequest { wake: true, ..plain.clone() },
@@ -316,22 +316,22 @@ fn two_requests_ask_the_same_whenever_they_begin_and_whoever_asks() {
         SnapshotRequest { gitignore: Some(false), ..plain.clone() },
     ];
     for other in others {
-        assert!(!plain.asks_the_same(&other), "{other:?}");
+        assert!(!plain.is_same_capture(&other), "{other:?}");
     }
 }
 
 #[test]
 fn a_cursor_is_one_word_that_can_be_part_of_a_url() {
-    let cursor = Cursor { created_at: Timestamp::from_millis(1_795_150_800_000), snapshot_id: snapshot_id() };
+    let cursor = SnapshotCursor { created_at: Timestamp::from_millis(1_795_150_800_000), snapshot_id: snapshot_id() };
     let text = cursor.to_string();
     assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{text}");
 }
 
 #[test]
 fn whatever_else_is_no_cursor() {
-    let whole = Cursor { created_at: Timestamp::from_millis(0), snapshot_id: snapshot_id() }.to_string();
+    let whole = SnapshotCursor { created_at: Timestamp::from_millis(0), snapshot_id: snapshot_id() }.to_string();
     for text in ["", " ", "0", "snap-abcdefghij012345", "MCBzbmFw", &whole[..whole.len() - 1], &format!("{whole}=")] {
-        assert_eq!(refusal(Cursor::parse(text)).code(), Code::InvalidArgument, "{text:?}");
+        assert_eq!(expect_error(SnapshotCursor::parse(text)).code(), Code::InvalidArgument, "{text:?}");
     }
 }
 
@@ -341,12 +341,12 @@ proptest! {
     #[test]
     fn a_cursor_is_read_as_it_was_written(millis: i64, random in any::<[u8; 32]>()) {
         let snapshot_id = SnapshotId::draw(&random).unwrap();
-        let cursor = Cursor { created_at: Timestamp::from_millis(millis), snapshot_id };
-        prop_assert_eq!(Cursor::parse(&cursor.to_string()).unwrap(), cursor);
+        let cursor = SnapshotCursor { created_at: Timestamp::from_millis(millis), snapshot_id };
+        prop_assert_eq!(SnapshotCursor::parse(&cursor.to_string()).unwrap(), cursor);
     }
 
     #[test]
     fn any_text_can_be_looked_at_as_a_cursor(text in any::<String>()) {
-        Cursor::parse(&text).ok();
+        SnapshotCursor::parse(&text).ok();
     }
 }

@@ -3,11 +3,13 @@
 use std::num::NonZeroU32;
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::policy::{Candidate, DEFAULT_EXPIRATION, Decision, KeepLast, MAX_EXPIRATION, Policy};
+use sandbox_snapshotter::model::policy::{
+    DEFAULT_EXPIRATION, Decision, KeepLast, MAX_EXPIRATION, Policy, RetentionCandidate,
+};
 use sandbox_snapshotter::model::{Code, Label, SandboxId, SnapshotId, Timestamp};
 use serde_json::{Value, json};
 
-use super::support::{cases, refusal, sandbox};
+use super::support::{cases, expect_error, sandbox};
 
 const SECOND: i64 = 1000;
 const HOUR: i64 = 3600 * SECOND;
@@ -21,19 +23,19 @@ fn now() -> Timestamp {
 }
 
 /// A good snapshot that was taken so long ago.
-fn taken(label: &str, millis_ago: i64) -> Candidate {
+fn good_candidate(label: &str, millis_ago: i64) -> RetentionCandidate {
     let mut random = [0; 32];
     random.iter_mut().zip(label.bytes()).for_each(|(place, byte)| *place = byte);
-    Candidate {
+    RetentionCandidate {
         snapshot_id: SnapshotId::draw(&random).unwrap(),
         label: Label::parse(label).unwrap(),
         created_at: now().plus_millis(-millis_ago),
         last_used_at: now().plus_millis(-millis_ago),
         expiration_seconds: None,
         pinned: false,
-        spared_until: None,
-        good: true,
-        holders: Vec::new(),
+        protected_until: None,
+        restorable: true,
+        dependents: Vec::new(),
     }
 }
 
@@ -44,99 +46,103 @@ fn policy(value: Value) -> Policy {
 }
 
 /// The labels of what a policy keeps.
-fn kept(value: Value, candidates: &[Candidate]) -> Vec<String> {
+fn kept_labels(value: Value, candidates: &[RetentionCandidate]) -> Vec<String> {
     let plan = policy(value).plan(candidates, now());
     plan.into_iter().filter(|decision| decision.keep).map(|decision| decision.label.to_string()).collect()
 }
 
 /// What a policy decides about the last of the candidates.
-fn last_of(value: Value, candidates: &[Candidate]) -> Decision {
+fn decide_last(value: Value, candidates: &[RetentionCandidate]) -> Decision {
     policy(value).plan(candidates, now()).pop().unwrap()
 }
 
-fn newest() -> Candidate {
-    taken("newest", 0)
+fn newest_candidate() -> RetentionCandidate {
+    good_candidate("newest", 0)
 }
 
 #[test]
 fn without_a_word_everything_is_kept_for_thirty_days_from_its_last_use() {
     assert_eq!(policy(json!({})), Policy::default());
     assert_eq!(DEFAULT_EXPIRATION, 30 * 24 * 3600);
-    let mut used = taken("used", 40 * DAY);
+    let mut used = good_candidate("used", 40 * DAY);
     used.last_used_at = now().plus_millis(-29 * DAY);
-    let candidates = [newest(), taken("young", 30 * DAY - 1), taken("old", 30 * DAY), used];
-    assert_eq!(kept(json!({}), &candidates), ["newest", "young", "used"]);
+    let candidates = [newest_candidate(), good_candidate("young", 30 * DAY - 1), good_candidate("old", 30 * DAY), used];
+    assert_eq!(kept_labels(json!({}), &candidates), ["newest", "young", "used"]);
 }
 
 #[test]
 fn a_decision_tells_why_and_until_when() {
-    let decision = last_of(json!({ "expirationSeconds": 7200 }), &[newest(), taken("an hour old", HOUR)]);
+    let decision =
+        decide_last(json!({ "expirationSeconds": 7200 }), &[newest_candidate(), good_candidate("an hour old", HOUR)]);
     let end = now().plus_millis(HOUR);
     assert_eq!((decision.keep, decision.expires_at), (true, Some(end)));
     assert_eq!(decision.reasons, [format!("it expires at {end}")]);
-    let over = last_of(json!({ "expirationSeconds": 3600 }), &[newest(), taken("an hour old", HOUR)]);
+    let over =
+        decide_last(json!({ "expirationSeconds": 3600 }), &[newest_candidate(), good_candidate("an hour old", HOUR)]);
     assert_eq!((over.keep, over.expires_at), (false, None));
     assert_eq!(over.reasons, ["3600 seconds have passed since its last use at 2026-11-20T11:00:00.000Z"]);
 }
 
 #[test]
 fn zero_seconds_are_for_ever() {
-    let decision = last_of(json!({ "expirationSeconds": 0 }), &[newest(), taken("ancient", 50_000 * DAY)]);
+    let decision =
+        decide_last(json!({ "expirationSeconds": 0 }), &[newest_candidate(), good_candidate("ancient", 50_000 * DAY)]);
     assert_eq!((decision.keep, decision.expires_at), (true, None));
     assert_eq!(decision.reasons, ["it does not expire"]);
 }
 
 #[test]
 fn the_newest_that_can_be_restored_stays_and_the_damaged_ones_before_it_need_not() {
-    let damaged = Candidate { good: false, ..taken("damaged", 2 * DAY) };
-    let candidates = [damaged, taken("good", 3 * DAY), taken("older", 4 * DAY)];
-    assert_eq!(kept(json!({ "expirationSeconds": 60 }), &candidates), ["good"]);
+    let damaged = RetentionCandidate { restorable: false, ..good_candidate("damaged", 2 * DAY) };
+    let candidates = [damaged, good_candidate("good", 3 * DAY), good_candidate("older", 4 * DAY)];
+    assert_eq!(kept_labels(json!({ "expirationSeconds": 60 }), &candidates), ["good"]);
     let plan = policy(json!({ "expirationSeconds": 60 })).plan(&candidates, now());
     assert_eq!(plan[1].reasons, ["the newest snapshot that can be restored"]);
 }
 
 #[test]
 fn where_none_can_be_restored_none_is_the_newest_good_one() {
-    let damaged = Candidate { good: false, ..taken("damaged", 2 * DAY) };
-    assert!(kept(json!({ "expirationSeconds": 60 }), &[damaged]).is_empty());
+    let damaged = RetentionCandidate { restorable: false, ..good_candidate("damaged", 2 * DAY) };
+    assert!(kept_labels(json!({ "expirationSeconds": 60 }), &[damaged]).is_empty());
 }
 
 #[test]
 fn what_is_pinned_or_held_stays_with_every_reason_and_without_an_end() {
-    let mut candidate = taken("needed", 300 * DAY);
+    let mut candidate = good_candidate("needed", 300 * DAY);
     candidate.pinned = true;
-    candidate.holders = vec![sandbox("agent-1"), sandbox("agent-2")];
+    candidate.dependents = vec![sandbox("agent-1"), sandbox("agent-2")];
     candidate.expiration_seconds = Some(60);
-    let decision = last_of(json!({ "keepLast": { "count": 1 }, "expirationSeconds": 60 }), &[newest(), candidate]);
+    let decision =
+        decide_last(json!({ "keepLast": { "count": 1 }, "expirationSeconds": 60 }), &[newest_candidate(), candidate]);
     assert_eq!((decision.keep, decision.expires_at), (true, None));
-    assert_eq!(decision.reasons, ["pinned", "held by \"agent-1\"", "held by \"agent-2\""]);
+    assert_eq!(decision.reasons, ["pinned", "needed by \"agent-1\"", "needed by \"agent-2\""]);
 }
 
 #[test]
 fn its_own_expiration_ends_a_snapshot_before_days_and_weeks_count_it() {
-    let own = Candidate { expiration_seconds: Some(60), ..taken("own", 2 * DAY) };
-    assert_eq!(kept(json!({ "keepDaily": 7, "keepWeekly": 7 }), &[newest(), own]), ["newest"]);
+    let own = RetentionCandidate { expiration_seconds: Some(60), ..good_candidate("own", 2 * DAY) };
+    assert_eq!(kept_labels(json!({ "keepDaily": 7, "keepWeekly": 7 }), &[newest_candidate(), own]), ["newest"]);
 }
 
 #[test]
 fn its_own_expiration_takes_the_place_of_the_policys() {
-    let longer = Candidate { expiration_seconds: Some(0), ..taken("longer", 300 * DAY) };
-    let shorter = Candidate { expiration_seconds: Some(60), ..taken("shorter", HOUR) };
-    assert_eq!(kept(json!({}), &[newest(), shorter, longer]), ["newest", "longer"]);
+    let longer = RetentionCandidate { expiration_seconds: Some(0), ..good_candidate("longer", 300 * DAY) };
+    let shorter = RetentionCandidate { expiration_seconds: Some(60), ..good_candidate("shorter", HOUR) };
+    assert_eq!(kept_labels(json!({}), &[newest_candidate(), shorter, longer]), ["newest", "longer"]);
 }
 
 #[test]
 fn its_own_expiration_does_not_keep_a_snapshot_that_is_counted_out() {
-    let own = Candidate { expiration_seconds: Some(0), ..taken("for ever", HOUR) };
-    assert_eq!(kept(json!({ "keepLast": { "count": 1 } }), &[newest(), own]), ["newest"]);
+    let own = RetentionCandidate { expiration_seconds: Some(0), ..good_candidate("for ever", HOUR) };
+    assert_eq!(kept_labels(json!({ "keepLast": { "count": 1 } }), &[newest_candidate(), own]), ["newest"]);
 }
 
 #[test]
 fn a_daily_snapshot_with_an_expiration_of_its_own_tells_when_it_ends() {
-    let own = Candidate { expiration_seconds: Some(100_000), ..taken("own", DAY) };
-    let decision = last_of(json!({ "keepDaily": 7 }), &[newest(), own]);
+    let own = RetentionCandidate { expiration_seconds: Some(100_000), ..good_candidate("own", DAY) };
+    let decision = decide_last(json!({ "keepDaily": 7 }), &[newest_candidate(), own]);
     assert_eq!(decision.expires_at, Some(now().plus_millis(100_000 * SECOND - DAY)));
-    let daily = last_of(json!({ "keepDaily": 7 }), &[newest(), taken("daily", DAY)]);
+    let daily = decide_last(json!({ "keepDaily": 7 }), &[newest_candidate(), good_candidate("daily", DAY)]);
     assert_eq!(daily.expires_at, None, "that is not a matter of time");
 }
 
@@ -145,9 +151,9 @@ fn the_newest_few_stay_and_the_others_go() {
     let candidates: Vec<_> = ["a", "b", "c", "d"]
         .iter()
         .enumerate()
-        .map(|(n, label)| taken(label, i64::try_from(n).unwrap() * HOUR))
+        .map(|(n, label)| good_candidate(label, i64::try_from(n).unwrap() * HOUR))
         .collect();
-    assert_eq!(kept(json!({ "keepLast": { "count": 2 } }), &candidates), ["a", "b"]);
+    assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["a", "b"]);
     let plan = policy(json!({ "keepLast": { "count": 2 } })).plan(&candidates, now());
     assert_eq!(plan[1].reasons[0], "among the newest 2");
     assert_eq!(plan[2].reasons, ["not among the newest 2"]);
@@ -155,28 +161,31 @@ fn the_newest_few_stay_and_the_others_go() {
 
 #[test]
 fn a_count_larger_than_there_are_keeps_all() {
-    assert_eq!(kept(json!({ "keepLast": { "count": 10_000 } }), &[newest(), taken("b", HOUR)]), ["newest", "b"]);
+    assert_eq!(
+        kept_labels(json!({ "keepLast": { "count": 10_000 } }), &[newest_candidate(), good_candidate("b", HOUR)]),
+        ["newest", "b"]
+    );
 }
 
 #[test]
 fn damaged_snapshots_take_nobodys_place_among_the_newest() {
-    let damaged = Candidate { good: false, ..taken("damaged", HOUR) };
-    let candidates = [newest(), damaged, taken("b", 2 * HOUR), taken("c", 3 * HOUR)];
-    assert_eq!(kept(json!({ "keepLast": { "count": 2 } }), &candidates), ["newest", "damaged", "b"]);
+    let damaged = RetentionCandidate { restorable: false, ..good_candidate("damaged", HOUR) };
+    let candidates = [newest_candidate(), damaged, good_candidate("b", 2 * HOUR), good_candidate("c", 3 * HOUR)];
+    assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["newest", "damaged", "b"]);
 }
 
 #[test]
 fn pinned_snapshots_are_counted_too() {
-    let pinned = Candidate { pinned: true, ..taken("pinned", HOUR) };
-    let candidates = [newest(), pinned, taken("b", 2 * HOUR)];
-    assert_eq!(kept(json!({ "keepLast": { "count": 2 } }), &candidates), ["newest", "pinned"]);
+    let pinned = RetentionCandidate { pinned: true, ..good_candidate("pinned", HOUR) };
+    let candidates = [newest_candidate(), pinned, good_candidate("b", 2 * HOUR)];
+    assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["newest", "pinned"]);
 }
 
 #[test]
 fn the_newest_few_may_have_an_expiration_of_their_own() {
     let rule = json!({ "keepLast": { "count": 2, "expirationSeconds": 3600 }, "expirationSeconds": 0 });
-    let candidates = [newest(), taken("b", 2 * HOUR)];
-    assert_eq!(kept(rule, &candidates), ["newest"]);
+    let candidates = [newest_candidate(), good_candidate("b", 2 * HOUR)];
+    assert_eq!(kept_labels(rule, &candidates), ["newest"]);
 }
 
 #[test]
@@ -184,46 +193,52 @@ fn what_is_counted_out_may_stay_until_it_expires() {
     let rule = json!({
         "keepLast": { "count": 1, "expirationSeconds": 0, "deleteEvicted": false }, "expirationSeconds": 7200,
     });
-    let candidates = [newest(), taken("an hour old", HOUR), taken("two hours old", 2 * HOUR)];
-    assert_eq!(kept(rule.clone(), &candidates), ["newest", "an hour old"]);
-    assert_eq!(last_of(rule, &candidates[..2]).expires_at, Some(now().plus_millis(HOUR)));
+    let candidates =
+        [newest_candidate(), good_candidate("an hour old", HOUR), good_candidate("two hours old", 2 * HOUR)];
+    assert_eq!(kept_labels(rule.clone(), &candidates), ["newest", "an hour old"]);
+    assert_eq!(decide_last(rule, &candidates[..2]).expires_at, Some(now().plus_millis(HOUR)));
 }
 
 #[test]
 fn the_newest_of_each_day_stays_whatever_the_count_and_the_time() {
     let candidates = [
-        newest(),
-        taken("today", HOUR),
-        taken("yesterday late", DAY),
-        taken("yesterday early", DAY + HOUR),
-        taken("nine days ago", 9 * DAY),
-        taken("ten days ago", 10 * DAY),
+        newest_candidate(),
+        good_candidate("today", HOUR),
+        good_candidate("yesterday late", DAY),
+        good_candidate("yesterday early", DAY + HOUR),
+        good_candidate("nine days ago", 9 * DAY),
+        good_candidate("ten days ago", 10 * DAY),
     ];
     let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 3, "expirationSeconds": 60 });
-    assert_eq!(kept(rule.clone(), &candidates), ["newest", "yesterday late", "nine days ago"]);
+    assert_eq!(kept_labels(rule.clone(), &candidates), ["newest", "yesterday late", "nine days ago"]);
     let plan = policy(rule).plan(&candidates, now());
     assert_eq!(plan[2].reasons, ["the newest of its day, of the last 3 days"]);
 }
 
 #[test]
 fn days_begin_at_midnight_in_utc() {
-    let candidates = [taken("00:00", 12 * HOUR), taken("23:59", 12 * HOUR + 1)];
+    let candidates = [good_candidate("00:00", 12 * HOUR), good_candidate("23:59", 12 * HOUR + 1)];
     let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 2 });
-    assert_eq!(kept(rule, &candidates), ["00:00", "23:59"]);
+    assert_eq!(kept_labels(rule, &candidates), ["00:00", "23:59"]);
 }
 
 #[test]
 fn weeks_begin_on_monday() {
     // The day of the clock is a Friday: Monday is four days before.
-    let candidates = [newest(), taken("monday", 4 * DAY), taken("sunday", 5 * DAY), taken("monday before", 11 * DAY)];
+    let candidates = [
+        newest_candidate(),
+        good_candidate("monday", 4 * DAY),
+        good_candidate("sunday", 5 * DAY),
+        good_candidate("monday before", 11 * DAY),
+    ];
     let rule = json!({ "keepLast": { "count": 1 }, "keepWeekly": 2 });
-    assert_eq!(kept(rule, &candidates), ["newest", "sunday"]);
+    assert_eq!(kept_labels(rule, &candidates), ["newest", "sunday"]);
 }
 
 #[test]
 fn a_snapshot_may_stay_for_its_day_and_its_week() {
     let rule = json!({ "keepDaily": 2, "keepWeekly": 2 });
-    let decision = last_of(rule, &[newest(), taken("last week", 6 * DAY)]);
+    let decision = decide_last(rule, &[newest_candidate(), good_candidate("last week", 6 * DAY)]);
     assert_eq!(
         decision.reasons,
         ["the newest of its day, of the last 2 days", "the newest of its week, of the last 2 weeks"]
@@ -232,25 +247,25 @@ fn a_snapshot_may_stay_for_its_day_and_its_week() {
 
 #[test]
 fn damaged_snapshots_stand_for_no_day() {
-    let damaged = Candidate { good: false, ..taken("damaged", DAY) };
-    let candidates = [newest(), damaged, taken("whole", DAY + HOUR)];
+    let damaged = RetentionCandidate { restorable: false, ..good_candidate("damaged", DAY) };
+    let candidates = [newest_candidate(), damaged, good_candidate("whole", DAY + HOUR)];
     let rule = json!({ "keepDaily": 2, "expirationSeconds": 60 });
-    assert_eq!(kept(rule, &candidates), ["newest", "whole"]);
+    assert_eq!(kept_labels(rule, &candidates), ["newest", "whole"]);
 }
 
 #[test]
 fn a_snapshot_that_was_just_taken_expires_as_one_of_the_newest() {
     let rule = policy(json!({ "keepLast": { "count": 1, "expirationSeconds": 60 }, "expirationSeconds": 0 }));
-    assert_eq!(rule.expires_at(&newest()), Some(now().plus_millis(60 * SECOND)));
-    let own = Candidate { expiration_seconds: Some(0), ..newest() };
+    assert_eq!(rule.expires_at(&newest_candidate()), Some(now().plus_millis(60 * SECOND)));
+    let own = RetentionCandidate { expiration_seconds: Some(0), ..newest_candidate() };
     assert_eq!(rule.expires_at(&own), None);
 }
 
 #[test]
 fn only_a_policy_without_counts_is_about_time_only() {
-    assert!(policy(json!({})).is_about_time_only());
+    assert!(policy(json!({})).is_time_only());
     for counting in [json!({ "keepLast": { "count": 1 } }), json!({ "keepDaily": 1 }), json!({ "keepWeekly": 1 })] {
-        assert!(!policy(counting).is_about_time_only());
+        assert!(!policy(counting).is_time_only());
     }
 }
 
@@ -263,7 +278,7 @@ fn numbers_beyond_any_use_are_refused() {
         (Policy { keep_last: Some(keep_last(10_001, None, true)), ..Policy::default() }, "counts more"),
         (Policy { keep_last: Some(keep_last(1, Some(u64::MAX), true)), ..Policy::default() }, "lasts longer"),
     ] {
-        let error = refusal(policy.check());
+        let error = expect_error(policy.check());
         assert_eq!(error.code(), Code::InvalidArgument);
         assert!(error.message().contains(what), "{error}");
     }
@@ -296,22 +311,24 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     )
 }
 
-fn any_candidate() -> impl Strategy<Value = Candidate> {
+fn any_candidate() -> impl Strategy<Value = RetentionCandidate> {
     let holders = prop_oneof![4 => Just(Vec::<SandboxId>::new()), 1 => Just(vec![sandbox("agent-1")])];
     let own = prop_oneof![3 => Just(None), 1 => Just(Some(0)), 1 => (60..40 * 24 * 3600_u64).prop_map(Some)];
     let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.8));
-    (0..60 * DAY, 0..30 * DAY, own, flags, holders).prop_map(|(ago, used, own, (pinned, good), holders)| Candidate {
-        last_used_at: now().plus_millis(-(ago - used).max(0)),
-        expiration_seconds: own,
-        pinned,
-        good,
-        holders,
-        ..taken("one of many", ago)
+    (0..60 * DAY, 0..30 * DAY, own, flags, holders).prop_map(|(ago, used, own, (pinned, good), holders)| {
+        RetentionCandidate {
+            last_used_at: now().plus_millis(-(ago - used).max(0)),
+            expiration_seconds: own,
+            pinned,
+            restorable: good,
+            dependents: holders,
+            ..good_candidate("one of many", ago)
+        }
     })
 }
 
 /// Snapshots of a workspace, the newest first, each with an id of its own.
-fn any_candidates() -> impl Strategy<Value = Vec<Candidate>> {
+fn any_candidates() -> impl Strategy<Value = Vec<RetentionCandidate>> {
     prop::collection::vec(any_candidate(), 0..20).prop_map(|mut candidates| {
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.created_at));
         for (number, candidate) in candidates.iter_mut().enumerate() {
@@ -323,7 +340,7 @@ fn any_candidates() -> impl Strategy<Value = Vec<Candidate>> {
     })
 }
 
-fn still_there(candidates: &[Candidate], plan: &[Decision]) -> Vec<Candidate> {
+fn apply_plan(candidates: &[RetentionCandidate], plan: &[Decision]) -> Vec<RetentionCandidate> {
     candidates.iter().zip(plan).filter(|(_, decision)| decision.keep).map(|(candidate, _)| candidate.clone()).collect()
 }
 
@@ -346,9 +363,9 @@ proptest! {
     #[test]
     fn what_is_pinned_held_or_the_last_good_one_never_goes(policy in any_policy(), candidates in any_candidates()) {
         let plan = policy.plan(&candidates, now());
-        let newest_good = candidates.iter().position(|candidate| candidate.good);
+        let newest_restorable = candidates.iter().position(|candidate| candidate.restorable);
         for (index, (candidate, decision)) in candidates.iter().zip(&plan).enumerate() {
-            if candidate.pinned || !candidate.holders.is_empty() || newest_good == Some(index) {
+            if candidate.pinned || !candidate.dependents.is_empty() || newest_restorable == Some(index) {
                 prop_assert!(decision.keep, "{:?}", decision);
             }
         }
@@ -356,7 +373,7 @@ proptest! {
 
     #[test]
     fn planning_again_over_what_stays_lets_nothing_more_go(policy in any_policy(), candidates in any_candidates()) {
-        let rest = still_there(&candidates, &policy.plan(&candidates, now()));
+        let rest = apply_plan(&candidates, &policy.plan(&candidates, now()));
         let again = policy.plan(&rest, now());
         prop_assert!(again.iter().all(|decision| decision.keep), "{:?}", again);
     }
@@ -405,8 +422,8 @@ proptest! {
         count in 1..6_u32, candidates in any_candidates(),
     ) {
         let policy = Policy { keep_last: Some(keep_last(count, None, true)), ..Policy::default() };
-        let rest = still_there(&candidates, &policy.plan(&candidates, now()));
-        let counted = rest.iter().filter(|it| it.good && !it.pinned && it.holders.is_empty());
+        let rest = apply_plan(&candidates, &policy.plan(&candidates, now()));
+        let counted = rest.iter().filter(|it| it.restorable && !it.pinned && it.dependents.is_empty());
         prop_assert!(counted.count() <= count as usize);
     }
 

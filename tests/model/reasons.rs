@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::request::{
 use sandbox_snapshotter::model::{Failure, Result};
 use serde_json::{Value, json};
 
-use super::support::refusal;
+use super::support::expect_error;
 
 fn long() -> String {
     "\u{200b}x".repeat(10_000)
@@ -15,16 +15,16 @@ fn long() -> String {
 #[test]
 fn the_value_of_a_variable_is_never_told() {
     for value in [json!(13_579_086), json!(["hush-hush"]), json!({ "hush": "hush" }), json!(null), json!(true)] {
-        let error = refusal(CreateRequest::decode(&json!({ "name": "work", "env": { "PIN": value } })));
+        let error = expect_error(CreateRequest::decode(&json!({ "name": "work", "env": { "PIN": value } })));
         assert!(error.message().starts_with("`env[\"PIN\"]` is not a text"), "{error}");
     }
-    let error = refusal(CreateRequest::decode(&json!({ "name": "work", "env": ["hush-hush"] })));
+    let error = expect_error(CreateRequest::decode(&json!({ "name": "work", "env": ["hush-hush"] })));
     assert_eq!(error.message(), "`env` is not an object.");
 }
 
 #[test]
 fn what_a_file_is_expected_to_be_is_a_text() {
-    let error = refusal(StartRequest::decode(&json!({ "name": "work", "expect": { "a": 1 } })));
+    let error = expect_error(StartRequest::decode(&json!({ "name": "work", "expect": { "a": 1 } })));
     assert!(error.message().starts_with("`expect[\"a\"]` is not a text"), "{error}");
 }
 
@@ -41,7 +41,7 @@ fn no_message_quotes_arguments_at_length() {
         CallToolRequest::decode(&json!({ "workspaces": long(), "name": "x" })).map(drop),
     ];
     for outcome in outcomes {
-        let error = refusal(outcome);
+        let error = expect_error(outcome);
         assert!(error.message().len() < 2048, "{} bytes: {:.100}", error.message().len(), error.message());
     }
 }
@@ -59,6 +59,6 @@ fn nothing_that_was_thrown_is_kept_at_length_or_with_the_query_of_a_url() {
 
 #[test]
 fn an_option_that_there_is_not_is_named() {
-    let error = refusal(HealthRequest::decode(&Value::from_iter([("verbose", true)])));
+    let error = expect_error(HealthRequest::decode(&Value::from_iter([("verbose", true)])));
     assert_eq!(error.message(), "There is no option \"verbose\".");
 }

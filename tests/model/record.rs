@@ -2,11 +2,11 @@
 
 use std::fmt::Debug;
 
-use sandbox_snapshotter::model::named::standing::Standing;
+use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::{
-    Derivation, DerivationState, Look, LooseEnd, Making, Release, RequestRecord, SnapshotRecord, SnapshotState, Stage,
-    WorkspaceRecord,
+    CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, PendingTask, Release, SnapshotRecord,
+    SnapshotState, Stage, Verification, WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{BackupId, Timestamp};
 use serde::Serialize;
@@ -26,12 +26,12 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(sample: &Valu
     row
 }
 
-fn workspace() -> Value {
+pub(super) fn workspace() -> Value {
     json!({
         "sandboxId": "agent-42-restored-k3f9x2ab",
         "rootId": "agent-42",
         "parent": {
-            "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "lineage": "restored", "needed": true,
+            "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "kind": "restored", "needsSnapshot": true,
         },
         "policy": {
             "keepLast": { "count": 3, "expirationSeconds": 0, "deleteEvicted": false },
@@ -41,19 +41,19 @@ fn workspace() -> Value {
             { "number": 2, "secret": "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI" },
             { "number": 1, "secret": "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE" },
         ],
-        "seal": { "number": 0, "secret": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
-        "doubt": { "since": TIME, "due": LATER },
-        "standing": {
+        "idKey": { "number": 0, "secret": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
+        "unverified": { "since": TIME, "dueAt": LATER },
+        "binding": {
             "address": { "tenant": "default", "name": "work" },
             "dir": "/workspace",
-            "filling": { "due": LATER, "tries": 1 },
-            "openedAt": TIME,
+            "restoreTask": { "dueAt": LATER, "attempt": 1 },
+            "firstStartedAt": TIME,
             "image": "0.12.10 0123",
             "baseline": "ab",
             "files": ["package-lock.json"],
             "fingerprint": "main@1",
         },
-        "retiredAt": LATER,
+        "decommissionedAt": LATER,
     })
 }
 
@@ -67,11 +67,11 @@ fn stored() -> Value {
         "imported": false,
         "checkedAt": LATER,
         "damage": "The backup is not whole.",
-        "damageWithin": "The archive does not begin as a squashfs archive does.",
+        "archiveDamage": "The archive does not begin as a squashfs archive does.",
     })
 }
 
-fn snapshot(stage: Value) -> Value {
+pub(super) fn snapshot(stage: Value) -> Value {
     let mut row = json!({
         "snapshotId": "snap-abcdefghij012345",
         "label": "before",
@@ -84,7 +84,7 @@ fn snapshot(stage: Value) -> Value {
         "expirationSeconds": 3600,
         "expiresAt": "2026-11-20T06:01:00.000Z",
         "pinned": true,
-        "aside": true,
+        "foreign": true,
         "dependencies": {
             "files": { "package-lock.json": "ab", "/etc/hosts": "" }, "fingerprint": "main@1", "image": "0.12.10 0123",
         },
@@ -93,35 +93,38 @@ fn snapshot(stage: Value) -> Value {
     row
 }
 
-fn loose() -> Value {
-    json!({ "due": LATER, "tries": 2 })
+fn pending_task() -> Value {
+    json!({ "dueAt": LATER, "attempt": 2 })
 }
 
 /// A sample of each stage.
-fn stages() -> [(SnapshotState, Value); 4] {
-    let end = json!({ "at": LATER, "reason": "deleted by a caller" });
-    let making = json!({
-        "sighting": { "since": TIME, "lastChange": 1_795_150_800_000.5 },
-        "look": "dueInDoubt",
+pub(super) fn stages() -> [(SnapshotState, Value); 4] {
+    let removal = json!({ "at": LATER, "reason": "deleted by a caller" });
+    let creating = json!({
+        "observation": { "observedAt": TIME, "lastChange": 1_795_150_800_000.5 },
+        "verification": "dueUnverified",
         "takesLabel": "latest",
         "backup": { "id": "b1", "dir": "/workspace" },
         "discarded": true,
         "key": "k",
-        "loose": loose(),
+        "task": pending_task(),
     });
     [
-        (SnapshotState::Making, json!({ "making": making })),
+        (SnapshotState::Creating, json!({ "creating": creating })),
         (SnapshotState::Ready, json!({ "ready": { "stored": stored() } })),
-        (SnapshotState::Deleting, json!({ "deleting": { "stored": stored(), "end": end, "loose": loose() } })),
-        (SnapshotState::Deleted, json!({ "deleted": { "stored": stored(), "end": end } })),
+        (
+            SnapshotState::Deleting,
+            json!({ "deleting": { "stored": stored(), "removal": removal, "task": pending_task() } }),
+        ),
+        (SnapshotState::Deleted, json!({ "deleted": { "stored": stored(), "removal": removal } })),
     ]
 }
 
 #[test]
 fn a_workspace_is_kept() {
     let row: WorkspaceRecord = round_trip(&workspace());
-    assert_eq!((row.keys, row.seal), (vec![key(2), key(1)], Some(key(0))));
-    assert!(row.parent.unwrap().needed);
+    assert_eq!((row.keys, row.id_key), (vec![key(2), key(1)], Some(key(0))));
+    assert!(row.parent.unwrap().needs_snapshot);
 }
 
 #[test]
@@ -129,8 +132,8 @@ fn a_workspace_of_which_little_is_known_is_kept() {
     let row: WorkspaceRecord =
         serde_json::from_value(json!({ "sandboxId": "agent-42", "rootId": "agent-42" })).unwrap();
     assert_eq!((row.parent, row.policy, row.keys.len()), (None, Policy::default(), 0));
-    assert_eq!((row.seal, row.doubt), (None, None));
-    assert_eq!((row.standing, row.retired_at), (None, None));
+    assert_eq!((row.id_key, row.unverified), (None, None));
+    assert_eq!((row.binding, row.decommissioned_at), (None, None));
 }
 
 #[test]
@@ -143,22 +146,22 @@ fn a_snapshot_is_kept_in_each_stage() {
 
 #[test]
 fn a_snapshot_of_which_little_was_asked_is_kept() {
-    let making = json!({ "sighting": { "since": TIME, "lastChange": 0.0 }, "loose": loose() });
-    let mut least = snapshot(json!({ "making": making }));
+    let creating = json!({ "observation": { "observedAt": TIME, "lastChange": 0.0 }, "task": pending_task() });
+    let mut least = snapshot(json!({ "creating": creating }));
     for field in
-        ["excludes", "gitignore", "compression", "expirationSeconds", "expiresAt", "pinned", "aside", "dependencies"]
+        ["excludes", "gitignore", "compression", "expirationSeconds", "expiresAt", "pinned", "foreign", "dependencies"]
     {
         least.as_object_mut().unwrap().remove(field);
     }
     let row: SnapshotRecord = serde_json::from_value(least).unwrap();
     assert!(row.excludes.is_empty() && !row.pinned && row.expires_at.is_none());
-    assert!(matches!(row.stage, Stage::Making(Making { look: Look::Done, .. })));
-    assert!(!row.aside && row.dependencies.is_none());
+    assert!(matches!(row.stage, Stage::Creating(CaptureInProgress { verification: Verification::Done, .. })));
+    assert!(!row.foreign && row.dependencies.is_none());
 }
 
 #[test]
 fn a_backup_of_which_no_damage_is_known_is_kept() {
-    for damages in [&["damage"][..], &["damageWithin"], &["damage", "damageWithin"]] {
+    for damages in [&["damage"][..], &["archiveDamage"], &["damage", "archiveDamage"]] {
         let mut least = stages()[1].1.clone();
         let stored = least["ready"]["stored"].as_object_mut().unwrap();
         stored.retain(|field, _| !damages.contains(&field.as_str()));
@@ -171,7 +174,7 @@ fn a_backup_of_which_no_damage_is_known_is_kept() {
 fn a_backup_of_an_earlier_release_is_whole_as_far_as_is_known() {
     let mut earlier = stages()[1].1.clone();
     let stored = earlier["ready"]["stored"].as_object_mut().unwrap();
-    for field in ["checksum", "imported", "damage", "damageWithin"] {
+    for field in ["checksum", "imported", "damage", "archiveDamage"] {
         stored.remove(field);
     }
     let row = row(earlier);
@@ -184,11 +187,11 @@ fn what_is_wrong_with_a_backup_is_said_before_what_is_wrong_within() {
     let known = |damages: &[&str]| {
         let mut ready = stages()[1].1.clone();
         let stored = ready["ready"]["stored"].as_object_mut().unwrap();
-        stored.retain(|field, _| !field.starts_with("damage") || damages.contains(&field.as_str()));
+        stored.retain(|field, _| !field.to_lowercase().contains("damage") || damages.contains(&field.as_str()));
         row(ready).stored().unwrap().known_damage().map(str::to_owned)
     };
-    assert_eq!(known(&["damage", "damageWithin"]).unwrap(), "The backup is not whole.");
-    assert_eq!(known(&["damageWithin"]).unwrap(), "The archive does not begin as a squashfs archive does.");
+    assert_eq!(known(&["damage", "archiveDamage"]).unwrap(), "The backup is not whole.");
+    assert_eq!(known(&["archiveDamage"]).unwrap(), "The archive does not begin as a squashfs archive does.");
     assert_eq!(known(&[]), None);
 }
 
@@ -203,34 +206,34 @@ fn a_field_that_a_later_release_adds_does_not_hide_a_row() {
 #[test]
 fn a_derivation_is_kept_in_each_state() {
     for (state, holds) in [
-        (json!({ "pending": loose() }), true),
-        (json!({ "ready": { "holds": true } }), true),
-        (json!({ "ready": { "holds": false } }), false),
-        (json!({ "ending": loose() }), false),
+        (json!({ "pending": pending_task() }), true),
+        (json!({ "ready": { "needsSnapshot": true } }), true),
+        (json!({ "ready": { "needsSnapshot": false } }), false),
+        (json!({ "ending": pending_task() }), false),
     ] {
         let row: Derivation = round_trip(&json!({
-            "sandboxId": "agent-42-branch-k3f9x2ab", "snapshotId": "snap-abcdefghij012345", "lineage": "branch",
+            "sandboxId": "agent-42-branch-k3f9x2ab", "snapshotId": "snap-abcdefghij012345", "kind": "branch",
             "beganAt": TIME, "state": state,
         }));
-        assert_eq!(row.holds(), holds, "{state}");
-        assert_eq!(row.loose().is_some(), !matches!(row.state, DerivationState::Ready { .. }), "{state}");
+        assert_eq!(row.needs_snapshot(), holds, "{state}");
+        assert_eq!(row.task().is_some(), !matches!(row.state, DerivedState::Ready { .. }), "{state}");
     }
 }
 
 #[test]
 fn a_call_is_kept_with_and_without_its_answer() {
-    let asked = json!({ "key": "k", "payload": "00ff", "at": TIME });
-    assert_eq!(round_trip::<RequestRecord>(&asked).answer, None);
+    let asked = json!({ "key": "k", "payloadHash": "00ff", "at": TIME });
+    assert_eq!(round_trip::<IdempotencyRecord>(&asked).answer, None);
     let mut answered = asked;
     answered["answer"] = json!({ "providerId": "cloudflare-sandbox" });
-    assert!(round_trip::<RequestRecord>(&answered).answer.is_some());
+    assert!(round_trip::<IdempotencyRecord>(&answered).answer.is_some());
 }
 
 #[test]
 fn word_for_another_workspace_is_kept() {
     let row: Release =
-        round_trip(&json!({ "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "loose": loose() }));
-    assert_eq!(row.loose, LooseEnd { due: at(LATER), tries: 2 });
+        round_trip(&json!({ "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "task": pending_task() }));
+    assert_eq!(row.task, PendingTask { due_at: at(LATER), attempt: 2 });
 }
 
 fn at(time: &str) -> Timestamp {
@@ -258,7 +261,7 @@ fn while_it_is_made_any_backup_may_be_its_own_and_when_it_is_gone_none() {
 
 #[test]
 fn only_what_passes_has_to_be_looked_after() {
-    let loose = stages().map(|(_, stage)| row(stage).loose().is_some());
+    let loose = stages().map(|(_, stage)| row(stage).task().is_some());
     assert_eq!(loose, [true, false, true, false]);
 }
 
@@ -267,33 +270,36 @@ fn only_what_is_ready_whole_and_restored_by_the_sdk_is_good() {
     let good = |change: fn(&mut Value), now: &str| {
         let mut ready = stages()[1].1.clone();
         let stored = &mut ready["ready"]["stored"];
-        stored.as_object_mut().unwrap().retain(|field, _| !field.starts_with("damage"));
+        stored.as_object_mut().unwrap().retain(|field, _| !field.to_lowercase().contains("damage"));
         change(stored);
-        row(ready).candidate(None, Vec::new(), at(now)).good
+        row(ready).candidate(None, Vec::new(), at(now)).restorable
     };
     assert!(good(|_| {}, LATER));
     assert!(!good(|stored| stored["damage"] = json!("gone"), LATER));
-    assert!(!good(|stored| stored["damageWithin"] = json!("no archive"), LATER));
+    assert!(!good(|stored| stored["archiveDamage"] = json!("no archive"), LATER));
     assert!(!good(|stored| stored["usableUntil"] = json!(TIME), LATER));
     for (state, stage) in stages() {
-        assert!(state == SnapshotState::Ready || !row(stage).candidate(None, Vec::new(), at(LATER)).good, "{state:?}");
+        assert!(
+            state == SnapshotState::Ready || !row(stage).candidate(None, Vec::new(), at(LATER)).restorable,
+            "{state:?}"
+        );
     }
 }
 
 #[test]
 fn of_a_sandbox_that_stands_for_a_name_only_what_is_whole_is_good() {
     let standing = serde_json::from_value(json!({ "address": { "tenant": "t", "name": "n" }, "dir": "/workspace" }));
-    let standing: Standing = standing.unwrap();
+    let standing: WorkspaceBinding = standing.unwrap();
     let good = |changed: Value| {
         let mut whole = snapshot(stages()[1].1.clone());
         let fields = whole.as_object_mut().unwrap();
-        fields.retain(|field, _| !["excludes", "gitignore", "aside"].contains(&field.as_str()));
+        fields.retain(|field, _| !["excludes", "gitignore", "foreign"].contains(&field.as_str()));
         fields.extend(changed.as_object().unwrap().clone());
         let stored = whole["stage"]["ready"]["stored"].as_object_mut().unwrap();
-        stored.retain(|field, _| !field.starts_with("damage"));
+        stored.retain(|field, _| !field.to_lowercase().contains("damage"));
         let row: SnapshotRecord = serde_json::from_value(whole).unwrap();
-        assert!(row.candidate(None, Vec::new(), at(LATER)).good, "it can be restored");
-        assert_eq!(row.is_whole(&standing.dir), row.candidate(Some(&standing), Vec::new(), at(LATER)).good);
+        assert!(row.candidate(None, Vec::new(), at(LATER)).restorable, "it can be restored");
+        assert_eq!(row.is_whole(&standing.dir), row.candidate(Some(&standing), Vec::new(), at(LATER)).restorable);
         row.is_whole(&standing.dir)
     };
     assert!(good(json!({})));
@@ -301,7 +307,7 @@ fn of_a_sandbox_that_stands_for_a_name_only_what_is_whole_is_good() {
     for partial in [
         json!({ "excludes": ["*.log"] }),
         json!({ "gitignore": true }),
-        json!({ "aside": true }),
+        json!({ "foreign": true }),
         json!({ "dir": "/home" }),
     ] {
         assert!(!good(partial.clone()), "{partial}");

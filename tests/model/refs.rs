@@ -4,15 +4,15 @@ use proptest::prelude::*;
 use sandbox_snapshotter::model::{BackupHandle, Code, SnapshotId, SnapshotRef, Timestamp, WorkspaceRef};
 use serde_json::{Value, json};
 
-use super::support::{any_sandbox, cases, key, refusal, sandbox, whole_ref as whole};
+use super::support::{any_sandbox, cases, expect_error, full_ref as whole, key, sandbox};
 
 const FIELDS: [&str; 7] = ["schemaVersion", "snapshotId", "originId", "rootId", "backup", "createdAt", "signature"];
 
 /// The code with which the whole ref is refused after `change`.
-fn refused(change: impl FnOnce(&mut Value)) -> Code {
+fn refusal_code(change: impl FnOnce(&mut Value)) -> Code {
     let mut value = whole();
     change(&mut value);
-    refusal(SnapshotRef::decode(&value)).code()
+    expect_error(SnapshotRef::decode(&value)).code()
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn what_is_wrong_inside_of_a_ref_is_told_in_one_sentence() {
     for field in ["snapshotId", "originId", "backup"] {
         let mut value = whole();
         value["ref"][field] = json!("-");
-        let error = refusal(SnapshotRef::decode(&value));
+        let error = expect_error(SnapshotRef::decode(&value));
         assert!(error.message().ends_with('.') && !error.message().ends_with(".."), "{error}");
     }
 }
@@ -51,7 +51,7 @@ fn what_is_wrong_inside_of_a_ref_is_told_in_one_sentence() {
 fn a_ref_without_a_signature_is_told_as_one_of_an_earlier_version() {
     let mut value = whole();
     value["ref"].as_object_mut().unwrap().remove("signature");
-    let error = refusal(SnapshotRef::decode(&value));
+    let error = expect_error(SnapshotRef::decode(&value));
     assert_eq!(error.code(), Code::InvalidRef);
     assert!(error.message().contains("no signature") && error.remediation().contains("import()"), "{error}");
 }
@@ -59,11 +59,15 @@ fn a_ref_without_a_signature_is_told_as_one_of_an_earlier_version() {
 #[test]
 fn each_field_is_needed() {
     for field in FIELDS {
-        let code = refused(|value| drop(value["ref"].as_object_mut().unwrap().remove(field)));
+        let code = refusal_code(|value| drop(value["ref"].as_object_mut().unwrap().remove(field)));
         assert_eq!(code, Code::InvalidRef, "{field}");
     }
     for field in ["providerId", "ref"] {
-        assert_eq!(refused(|value| drop(value.as_object_mut().unwrap().remove(field))), Code::InvalidRef, "{field}");
+        assert_eq!(
+            refusal_code(|value| drop(value.as_object_mut().unwrap().remove(field))),
+            Code::InvalidRef,
+            "{field}"
+        );
     }
 }
 
@@ -73,21 +77,21 @@ fn each_field_has_its_type() {
     for field in FIELDS {
         // Any text may be a signature; whether it is one, its key tells.
         for value in wrong.iter().filter(|value| field != "signature" || !value.is_string()) {
-            assert_eq!(refused(|whole| whole["ref"][field] = value.clone()), Code::InvalidRef, "{field}: {value}");
+            assert_eq!(refusal_code(|whole| whole["ref"][field] = value.clone()), Code::InvalidRef, "{field}: {value}");
         }
     }
     for value in [json!(null), json!(1), json!([]), json!({})] {
-        assert_eq!(refused(|whole| whole["providerId"] = value.clone()), Code::InvalidRef, "{value}");
+        assert_eq!(refusal_code(|whole| whole["providerId"] = value.clone()), Code::InvalidRef, "{value}");
     }
     for value in [json!(null), json!(1), json!("x"), json!([]), json!([1, 2, 3, 4, 5, 6])] {
-        assert_eq!(refused(|whole| whole["ref"] = value.clone()), Code::InvalidRef, "{value}");
+        assert_eq!(refusal_code(|whole| whole["ref"] = value.clone()), Code::InvalidRef, "{value}");
     }
 }
 
 #[test]
 fn a_ref_is_an_object() {
     for value in [json!(null), json!(1), json!("x"), json!([]), json!([whole()]), json!(true)] {
-        assert_eq!(refusal(SnapshotRef::decode(&value)).code(), Code::InvalidRef, "{value}");
+        assert_eq!(expect_error(SnapshotRef::decode(&value)).code(), Code::InvalidRef, "{value}");
     }
 }
 
@@ -95,44 +99,48 @@ fn a_ref_is_an_object() {
 fn a_ref_that_was_made_a_string_is_refused_even_when_whole() {
     let text = whole().to_string();
     for end in [text.len(), text.len() / 2, 1] {
-        assert_eq!(refusal(SnapshotRef::decode(&json!(text[..end]))).code(), Code::InvalidRef);
+        assert_eq!(expect_error(SnapshotRef::decode(&json!(text[..end]))).code(), Code::InvalidRef);
     }
 }
 
 #[test]
 fn fields_that_nobody_knows_are_refused() {
-    assert_eq!(refused(|value| value["extra"] = json!(1)), Code::InvalidRef);
-    assert_eq!(refused(|value| value["schemaVersion"] = json!(1)), Code::InvalidRef);
-    assert_eq!(refused(|value| value["ref"]["extra"] = json!(null)), Code::InvalidRef);
-    assert_eq!(refused(|value| value["label"] = json!("before")), Code::InvalidRef);
-    assert_eq!(refused(|value| value["ref"]["snapshot_id"] = json!("snap-abcdefghij012345")), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["extra"] = json!(1)), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["schemaVersion"] = json!(1)), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["ref"]["extra"] = json!(null)), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["label"] = json!("before")), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["ref"]["snapshot_id"] = json!("snap-abcdefghij012345")), Code::InvalidRef);
 }
 
 #[test]
 fn the_ref_of_another_provider_is_told_as_such() {
     for provider in ["e2b", "", "Cloudflare-Sandbox", "cloudflare-sandbox ", "cloudflare-sandbox2"] {
-        assert_eq!(refused(|value| value["providerId"] = json!(provider)), Code::ForeignRef, "{provider:?}");
+        assert_eq!(refusal_code(|value| value["providerId"] = json!(provider)), Code::ForeignRef, "{provider:?}");
     }
 }
 
 #[test]
 fn the_ref_of_another_provider_is_told_whatever_its_form() {
     let foreign = json!({ "providerId": "e2b", "payload": [], "ref": null });
-    assert_eq!(refusal(SnapshotRef::decode(&foreign)).code(), Code::ForeignRef);
+    assert_eq!(expect_error(SnapshotRef::decode(&foreign)).code(), Code::ForeignRef);
 }
 
 #[test]
 fn another_schema_version_is_told_whatever_its_form() {
     for version in [json!(0), json!(2), json!(u64::MAX)] {
         let later = json!({ "providerId": "cloudflare-sandbox", "ref": { "schemaVersion": version, "new": 1 } });
-        assert_eq!(refusal(SnapshotRef::decode(&later)).code(), Code::UnsupportedRefVersion, "{version}");
+        assert_eq!(expect_error(SnapshotRef::decode(&later)).code(), Code::UnsupportedRefVersion, "{version}");
     }
 }
 
 #[test]
 fn a_schema_version_is_a_whole_number() {
     for version in [json!("1"), json!(1.0), json!(-1), json!(null), json!([1])] {
-        assert_eq!(refused(|value| value["ref"]["schemaVersion"] = version.clone()), Code::InvalidRef, "{version}");
+        assert_eq!(
+            refusal_code(|value| value["ref"]["schemaVersion"] = version.clone()),
+            Code::InvalidRef,
+            "{version}"
+        );
     }
 }
 
@@ -146,7 +154,7 @@ fn a_handle_of_up_to_8_kilobytes_is_read() {
         value
     };
     assert!(SnapshotRef::decode(&padded(8 * 1024)).is_ok());
-    assert_eq!(refusal(SnapshotRef::decode(&padded(8 * 1024 + 1))).code(), Code::InvalidRef);
+    assert_eq!(expect_error(SnapshotRef::decode(&padded(8 * 1024 + 1))).code(), Code::InvalidRef);
 }
 
 #[test]
@@ -156,7 +164,7 @@ fn a_ref_of_more_than_16_kilobytes_is_not_looked_into() {
         value["ref"]["padding"] = json!("");
         let missing = bytes - value["ref"].to_string().len();
         value["ref"]["padding"] = json!("x".repeat(missing));
-        refusal(SnapshotRef::decode(&value)).message().to_owned()
+        expect_error(SnapshotRef::decode(&value)).message().to_owned()
     };
     assert!(why_not(16 * 1024).contains("unknown field"), "{}", why_not(16 * 1024));
     assert!(why_not(16 * 1024 + 1).contains("larger than 16384 bytes"), "{}", why_not(16 * 1024 + 1));
@@ -165,8 +173,8 @@ fn a_ref_of_more_than_16_kilobytes_is_not_looked_into() {
 #[test]
 fn a_handle_that_would_not_arrive_whole_is_refused() {
     // Set on an object of JavaScript, it is the object's prototype and no field.
-    assert_eq!(refused(|value| value["ref"]["backup"]["__proto__"] = json!({ "id": "b2" })), Code::InvalidRef);
-    assert_eq!(refused(|value| value["ref"]["backup"]["__proto__"] = json!(null)), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["ref"]["backup"]["__proto__"] = json!({ "id": "b2" })), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["ref"]["backup"]["__proto__"] = json!(null)), Code::InvalidRef);
 }
 
 #[test]
@@ -179,8 +187,8 @@ fn what_else_the_handle_has_is_kept_whole() {
 
 #[test]
 fn a_handle_that_cannot_be_one_is_told_as_an_invalid_ref() {
-    assert_eq!(refused(|value| value["ref"]["backup"]["id"] = json!("../x")), Code::InvalidRef);
-    assert_eq!(refused(|value| value["ref"]["backup"]["dir"] = json!("/etc")), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["ref"]["backup"]["id"] = json!("../x")), Code::InvalidRef);
+    assert_eq!(refusal_code(|value| value["ref"]["backup"]["dir"] = json!("/etc")), Code::InvalidRef);
 }
 
 #[test]
@@ -193,14 +201,14 @@ fn a_time_is_spelt_in_one_way() {
         "2026-11-20 05:00:00.000Z",
         "2026-11-20T06:00:00.000+01:00",
     ] {
-        assert_eq!(refused(|value| value["ref"]["createdAt"] = json!(time)), Code::InvalidRef, "{time:?}");
+        assert_eq!(refusal_code(|value| value["ref"]["createdAt"] = json!(time)), Code::InvalidRef, "{time:?}");
     }
 }
 
 #[test]
 fn what_is_no_time_is_refused() {
     for time in ["", "now", "2026-11-20", "2026-13-20T05:00:00.000Z", "2026-11-20T05:00:00.000", "1795150800000"] {
-        assert_eq!(refused(|value| value["ref"]["createdAt"] = json!(time)), Code::InvalidRef, "{time:?}");
+        assert_eq!(refusal_code(|value| value["ref"]["createdAt"] = json!(time)), Code::InvalidRef, "{time:?}");
     }
 }
 
@@ -208,7 +216,7 @@ fn what_is_no_time_is_refused() {
 fn what_was_refused_says_why() {
     let mut value = whole();
     value["ref"]["originId"] = json!("-");
-    let error = refusal(SnapshotRef::decode(&value));
+    let error = expect_error(SnapshotRef::decode(&value));
     assert!(error.message().contains("sandbox id \"-\""), "{error}");
 }
 
@@ -238,7 +246,7 @@ fn a_workspace_ref_of_another_provider_or_version_is_told_as_such() {
     let refused = |field: &str, other: Value| {
         let mut value = json!(WorkspaceRef::new(sandbox("agent-42"), sandbox("agent-42")));
         value[field] = other;
-        refusal(WorkspaceRef::decode(&value)).code()
+        expect_error(WorkspaceRef::decode(&value)).code()
     };
     assert_eq!(refused("providerId", json!("e2b")), Code::ForeignRef);
     assert_eq!(refused("schemaVersion", json!(2)), Code::UnsupportedRefVersion);

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
-use sandbox_snapshotter::model::request::Session;
+use sandbox_snapshotter::model::request::LineageScope;
 use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, SnapshotRequest};
 use serde_json::{Value, json};
 
-use super::support::{cases, refusal, sandbox};
+use super::support::{cases, expect_error, sandbox};
 
 /// The arguments of a snapshot of `agent-42`, with one more.
 fn arguments(field: &str, value: Value) -> Value {
@@ -20,8 +20,8 @@ fn decoded(field: &str, value: Value) -> SnapshotRequest {
 }
 
 #[track_caller]
-fn invalid(field: &str, value: Value) -> String {
-    let error = refusal(SnapshotRequest::decode(&arguments(field, value)));
+fn expect_invalid(field: &str, value: Value) -> String {
+    let error = expect_error(SnapshotRequest::decode(&arguments(field, value)));
     assert_eq!(error.code(), Code::InvalidArgument, "{error}");
     error.message().to_owned()
 }
@@ -30,7 +30,7 @@ fn invalid(field: &str, value: Value) -> String {
 fn only_the_sandbox_id_is_needed() {
     let request = SnapshotRequest::decode(&json!({ "sandboxId": "agent-42" })).unwrap();
     assert_eq!(request, SnapshotRequest::of(sandbox("agent-42")));
-    let error = refusal(SnapshotRequest::decode(&json!({})));
+    let error = expect_error(SnapshotRequest::decode(&json!({})));
     assert_eq!(error.code(), Code::InvalidArgument);
     assert!(error.message().contains("sandboxId"), "{error}");
 }
@@ -48,8 +48,8 @@ fn every_option_is_read() {
         "compression": { "format": "zstd", "threads": 2 },
         "wake": true, "adopt": true,
         "fresh": true,
-        "session": "agent-42-restored-k3f9x2ab",
-        "allowCrossSession": true,
+        "lineageScope": "agent-42-restored-k3f9x2ab",
+        "allowCrossLineage": true,
         "idempotencyKey": "k",
     }))
     .unwrap();
@@ -68,8 +68,11 @@ fn every_option_is_read() {
         adopt: true,
         fresh: true,
         idempotency_key: Some("k".into()),
-        session: Session { sandbox_id: Some(sandbox("agent-42-restored-k3f9x2ab")), allow_cross_session: true },
-        aside: false,
+        lineage_scope: LineageScope {
+            sandbox_id: Some(sandbox("agent-42-restored-k3f9x2ab")),
+            allow_cross_lineage: true,
+        },
+        rescue: false,
     };
     assert_eq!(request, expected);
 }
@@ -86,20 +89,20 @@ fn null_is_the_same_as_absent() {
         "compression",
         "wake",
         "fresh",
-        "session",
-        "allowCrossSession",
+        "lineageScope",
+        "allowCrossLineage",
         "idempotencyKey",
     ];
     for field in options {
         assert_eq!(decoded(field, json!(null)), SnapshotRequest::of(sandbox("agent-42")), "{field}");
     }
-    invalid("sandboxId", json!(null));
+    expect_invalid("sandboxId", json!(null));
 }
 
 #[test]
 fn an_option_that_nobody_knows_is_named() {
     for field in ["Dir", "sandbox_id", "multipart", "name", "ttl", "allow_cross_session", "idempotency_key"] {
-        assert!(invalid(field, json!(null)).contains(field));
+        assert!(expect_invalid(field, json!(null)).contains(field));
     }
 }
 
@@ -127,7 +130,7 @@ fn a_value_of_a_wrong_type_is_named_by_its_path() {
         ("compression", json!({ "threads": 65 }), "compression.threads"),
     ];
     for (field, value, path) in wrong {
-        let message = invalid(field, value.clone());
+        let message = expect_invalid(field, value.clone());
         assert!(message.contains(&format!("`{path}`")), "{field}: {value}: {message}");
     }
 }
@@ -135,14 +138,14 @@ fn a_value_of_a_wrong_type_is_named_by_its_path() {
 #[test]
 fn arguments_are_an_object() {
     for value in [json!(null), json!("agent-42"), json!(["agent-42"]), json!([]), json!(1)] {
-        assert_eq!(refusal(SnapshotRequest::decode(&value)).code(), Code::InvalidArgument, "{value}");
+        assert_eq!(expect_error(SnapshotRequest::decode(&value)).code(), Code::InvalidArgument, "{value}");
     }
 }
 
 #[test]
 fn a_compression_is_an_object_too() {
     for value in [json!([]), json!(["gzip"]), json!(["gzip", 2])] {
-        invalid("compression", value);
+        expect_invalid("compression", value);
     }
 }
 
@@ -160,7 +163,7 @@ fn a_compression_may_say_one_thing_only() {
 #[test]
 fn an_expiration_is_a_minute_to_a_hundred_years_or_never() {
     for seconds in [1, 59, MAX_EXPIRATION + 1, u64::MAX] {
-        assert!(invalid("expirationSeconds", json!(seconds)).contains(&seconds.to_string()));
+        assert!(expect_invalid("expirationSeconds", json!(seconds)).contains(&seconds.to_string()));
     }
     for seconds in [0, 60, 259_200, MAX_EXPIRATION] {
         assert_eq!(decoded("expirationSeconds", json!(seconds)).expiration_seconds, Some(seconds));
@@ -170,7 +173,7 @@ fn an_expiration_is_a_minute_to_a_hundred_years_or_never() {
 #[test]
 fn a_key_is_one_line_of_up_to_128_characters() {
     for key in [String::new(), "a\nb".into(), "\u{7}".into(), "x".repeat(129)] {
-        invalid("idempotencyKey", json!(key));
+        expect_invalid("idempotencyKey", json!(key));
     }
     for key in ["k".to_owned(), "ä 😀".into(), "😀".repeat(128)] {
         assert_eq!(decoded("idempotencyKey", json!(key)).idempotency_key, Some(key));
@@ -179,7 +182,7 @@ fn a_key_is_one_line_of_up_to_128_characters() {
 
 #[test]
 fn a_label_that_is_replaced_has_to_be_named() {
-    assert!(invalid("replace", json!(true)).contains("`label`"));
+    assert!(expect_invalid("replace", json!(true)).contains("`label`"));
     let mut both = arguments("replace", json!(true));
     both["label"] = json!("latest");
     assert!(SnapshotRequest::decode(&both).unwrap().replace);
@@ -189,7 +192,7 @@ fn a_label_that_is_replaced_has_to_be_named() {
 #[test]
 fn a_pattern_is_one_line_of_something() {
     for pattern in ["", "a\0b", "a\nb", "\n"] {
-        invalid("excludes", json!(["fine", pattern]));
+        expect_invalid("excludes", json!(["fine", pattern]));
     }
     for pattern in ["node_modules", "*.log", "a b", "-x", "ä/**"] {
         assert_eq!(decoded("excludes", json!([pattern])).excludes, [pattern]);
@@ -200,7 +203,7 @@ fn a_pattern_is_one_line_of_something() {
 fn a_sandbox_id_a_directory_and_a_label_have_errors_of_their_own() {
     let codes = [("sandboxId", Code::InvalidSandboxId), ("dir", Code::InvalidDirectory), ("label", Code::InvalidLabel)];
     for (field, code) in codes {
-        assert_eq!(refusal(SnapshotRequest::decode(&arguments(field, json!("")))).code(), code, "{field}");
+        assert_eq!(expect_error(SnapshotRequest::decode(&arguments(field, json!("")))).code(), code, "{field}");
     }
 }
 

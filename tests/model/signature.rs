@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use sandbox_snapshotter::model::{SigningKey, SnapshotRef};
 use serde_json::json;
 
-use super::support::{cases, key, whole_ref};
+use super::support::{cases, full_ref, key};
 
 fn reference() -> SnapshotRef {
-    SnapshotRef::decode(&whole_ref()).unwrap()
+    SnapshotRef::decode(&full_ref()).unwrap()
 }
 
 fn signed_by(number: u32) -> SnapshotRef {
@@ -54,7 +54,7 @@ fn the_number_of_a_key_alone_is_nothing() {
 #[test]
 fn the_same_secret_under_another_number_is_another_key() {
     let renumbered = SigningKey::new(2, [1; 32]);
-    assert!(!renumbered.signed(b"message", &key(1).sign(b"message")));
+    assert!(!renumbered.verify(b"message", &key(1).sign(b"message")));
 }
 
 #[test]
@@ -75,9 +75,9 @@ fn there_is_one_way_to_write_a_signature() {
         ".".to_owned(),
     ];
     for signature in wrong {
-        assert!(!key(1).signed(b"message", &signature), "{signature:?}");
+        assert!(!key(1).verify(b"message", &signature), "{signature:?}");
     }
-    assert!(key(1).signed(b"message", &right));
+    assert!(key(1).verify(b"message", &right));
 }
 
 #[test]
@@ -129,13 +129,13 @@ proptest! {
     fn every_message_has_a_signature_of_its_own(secret: [u8; 32], one: Vec<u8>, other: Vec<u8>) {
         let key = SigningKey::new(1, secret);
         let signature = key.sign(&one);
-        prop_assert!(key.signed(&one, &signature));
-        prop_assert_eq!(key.signed(&other, &signature), one == other);
+        prop_assert!(key.verify(&one, &signature));
+        prop_assert_eq!(key.verify(&other, &signature), one == other);
     }
 
     #[test]
     fn any_text_can_be_looked_at_as_a_signature(text in any::<String>()) {
-        prop_assert!(!key(1).signed(b"message", &text));
+        prop_assert!(!key(1).verify(b"message", &text));
     }
 
     #[test]
@@ -144,6 +144,6 @@ proptest! {
         let mut letters: Vec<char> = right.chars().collect();
         letters[place] = letter;
         let text: String = letters.into_iter().collect();
-        prop_assert_eq!(key(1).signed(b"message", &text), text == right);
+        prop_assert_eq!(key(1).verify(b"message", &text), text == right);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::{Code, Error, Lineage, Result, SandboxId, ShortId, SigningKey};
+use sandbox_snapshotter::model::{Code, DerivationKind, Error, Result, SandboxId, ShortId, SigningKey};
 use serde_json::{Value, json};
 
 /// How properties are tested.
@@ -17,7 +17,7 @@ pub fn sandbox(id: &str) -> SandboxId {
 }
 
 /// The length that the SDK counts.
-pub fn units(text: &str) -> usize {
+pub fn utf16_units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
@@ -29,10 +29,10 @@ pub fn any_sandbox() -> impl Strategy<Value = SandboxId> {
         1 => prop::sample::select("äßı€😀👩\u{200d}\u{10ffff}\u{301}".chars().collect::<Vec<_>>()),
     ];
     let text =
-        prop::collection::vec(letter, 1..70).prop_map(|letters| fitting(&letters.into_iter().collect::<String>()));
-    let longest = text.clone().prop_map(|text| fitting(&text.repeat(63)));
-    let suffix =
-        (prop::sample::select(&Lineage::ALL), short()).prop_map(|(l, s)| format!("-{}-{}", l.word(), s.as_str()));
+        prop::collection::vec(letter, 1..70).prop_map(|letters| truncate_id(&letters.into_iter().collect::<String>()));
+    let longest = text.clone().prop_map(|text| truncate_id(&text.repeat(63)));
+    let suffix = (prop::sample::select(&DerivationKind::ALL), any_short_id())
+        .prop_map(|(l, s)| format!("-{}-{}", l.as_str(), s.as_str()));
     let chain = (text.clone(), prop::collection::vec(suffix, 1..4)).prop_map(|(root, suffixes)| {
         let suffixes = suffixes.concat();
         let root: String = root.chars().take(63_usize.saturating_sub(suffixes.len()) / 2).collect();
@@ -42,7 +42,7 @@ pub fn any_sandbox() -> impl Strategy<Value = SandboxId> {
 }
 
 /// As much of the beginning as a sandbox id may have, less control characters.
-fn fitting(text: &str) -> String {
+fn truncate_id(text: &str) -> String {
     let mut left = SandboxId::MAX;
     let kept = text.chars().filter(|c| !c.is_control()).take_while(|c| {
         let fits = c.len_utf16() <= left;
@@ -53,19 +53,19 @@ fn fitting(text: &str) -> String {
 }
 
 /// Any short id.
-pub fn short() -> impl Strategy<Value = ShortId> {
-    prop::collection::vec(0..252_u8, 8).prop_map(|bytes| ShortId::draw(&bytes).unwrap())
+pub fn any_short_id() -> impl Strategy<Value = ShortId> {
+    prop::collection::vec(0..252_u8, 8).prop_map(|bytes| ShortId::from_random(&bytes).unwrap())
 }
 
 /// The code of a refusal.
 #[track_caller]
-pub fn refusal<T: Debug>(outcome: Result<T>) -> Error {
+pub fn expect_error<T: Debug>(outcome: Result<T>) -> Error {
     outcome.expect_err("it should be refused")
 }
 
 /// Makes sure that each of `texts` is refused with `code`.
 #[track_caller]
-pub fn all_refused<T: Debug>(parse: impl Fn(&str) -> Result<T>, code: Code, texts: &[&str]) {
+pub fn assert_all_refused<T: Debug>(parse: impl Fn(&str) -> Result<T>, code: Code, texts: &[&str]) {
     for text in texts {
         match parse(text) {
             Ok(parsed) => panic!("{text:?} should be refused, and is {parsed:?}"),
@@ -80,7 +80,7 @@ pub fn key(number: u32) -> SigningKey {
 }
 
 /// A snapshot ref as callers keep it, of the form that every release reads.
-pub fn whole_ref() -> Value {
+pub fn full_ref() -> Value {
     json!({
         "providerId": "cloudflare-sandbox",
         "ref": {

@@ -1,25 +1,25 @@
 //! What the operations answer is what the schemas say.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::api::tools::call::failed;
+use sandbox_snapshotter::api::tools::call::error_result;
 use sandbox_snapshotter::api::tools::definitions;
-use sandbox_snapshotter::api::tools::grant::grant;
+use sandbox_snapshotter::api::tools::grant::issue_token;
 use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
 use sandbox_snapshotter::model::tool::Tools;
 use sandbox_snapshotter::model::{Code, Error, Failure, Timestamp};
 use serde_json::{Value, json};
 
 use super::schemas::Schemas;
-use super::support::{FILE, MINUTE, Stage, WORK};
+use super::support::{FILE, Fixture, MINUTE, WORKSPACE};
 
 /// A stage whose answers are held against their schemas.
-struct Checked {
-    stage: Stage,
+struct SchemaChecker {
+    stage: Fixture,
     schemas: Schemas,
 }
 
-impl Checked {
-    fn of(stage: Stage) -> Self {
+impl SchemaChecker {
+    fn of(stage: Fixture) -> Self {
         Self { stage, schemas: Schemas::new() }
     }
 
@@ -33,7 +33,7 @@ impl Checked {
 
 #[test]
 fn about_snapshots() {
-    let mut checked = Checked::of(Stage::with_sandbox());
+    let mut checked = SchemaChecker::of(Fixture::with_sandbox());
     let sandbox = json!({ "sandboxId": "agent-42" });
     let full = json!({
         "sandboxId": "agent-42", "label": "before", "expirationSeconds": 3600, "excludes": ["*.log"], "gitignore": true,
@@ -66,55 +66,55 @@ fn about_snapshots() {
 
 #[test]
 fn about_damaged_snapshots() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    let mut checked = Checked::of(stage);
-    checked.stage.world.empty_bucket();
+    let (stage, snapshot) = Fixture::with_snapshot();
+    let mut checked = SchemaChecker::of(stage);
+    checked.stage.world.clear_bucket();
     checked.run(Operation::Verify, &json!({ "ref": snapshot }));
     checked.run(Operation::List, &json!({ "sandboxId": "agent-42" }));
 }
 
 #[test]
 fn about_workspaces() {
-    let mut checked = Checked::of(Stage::empty());
+    let mut checked = SchemaChecker::of(Fixture::empty());
     let hook = json!({ "command": "make" });
-    let work = json!({ "name": WORK });
+    let work = json!({ "name": WORKSPACE });
     let create = json!({
-        "name": WORK, "hooks": { "afterStart": hook, "beforeStop": hook }, "dependsOn": { "files": ["a"], "fingerprint": "v1" },
+        "name": WORKSPACE, "hooks": { "afterStart": hook, "beforeStop": hook }, "dependsOn": { "files": ["a"], "fingerprint": "v1" },
         "env": { "A": "1" }, "retention": { "keepDaily": 7 },
     });
     checked.run(Operation::CreateWorkspace, &create);
-    checked.stage.writes(WORK, "first");
-    checked.stage.world.pass(MINUTE);
+    checked.stage.write_workspace_file(WORKSPACE, "first");
+    checked.stage.world.advance_clock(MINUTE);
     checked.run(Operation::StopWorkspace, &work);
     checked.run(Operation::StartWorkspace, &work);
     checked.run(Operation::GetOrCreateWorkspace, &work);
-    checked.run(Operation::ForkWorkspace, &json!({ "name": WORK, "newName": "other", "count": 2 }));
+    checked.run(Operation::ForkWorkspace, &json!({ "name": WORKSPACE, "newName": "other", "count": 2 }));
     checked.run(Operation::ListWorkspaces, &json!({ "limit": 1 }));
-    let sandbox = checked.stage.sandbox_of(WORK);
+    let sandbox = checked.stage.sandbox_of(WORKSPACE);
     let snapshots = checked.run(Operation::List, &json!({ "sandboxId": sandbox }));
     let id = &snapshots["snapshots"][0]["snapshotId"];
-    checked.run(Operation::UpdateWorkspace, &json!({ "name": WORK, "currentSnapshotId": id }));
+    checked.run(Operation::UpdateWorkspace, &json!({ "name": WORKSPACE, "currentSnapshotId": id }));
     checked.run(Operation::GetWorkspaceByName, &work);
     checked.run(Operation::DeleteWorkspace, &work);
 }
 
 #[test]
 fn about_a_fork_that_failed() {
-    let mut checked = Checked::of(Stage::with_work());
-    checked.stage.creates("other-2", &json!({})).unwrap();
-    let forked = checked.run(Operation::ForkWorkspace, &json!({ "name": WORK, "newName": "other", "count": 2 }));
+    let mut checked = SchemaChecker::of(Fixture::with_workspace());
+    checked.stage.create_workspace("other-2", &json!({})).unwrap();
+    let forked = checked.run(Operation::ForkWorkspace, &json!({ "name": WORKSPACE, "newName": "other", "count": 2 }));
     assert!(forked["forks"][1]["error"].is_object(), "{forked:#}");
 }
 
 #[test]
 fn about_checkpoints() {
-    let mut checked = Checked::of(Stage::with_sandbox());
+    let mut checked = SchemaChecker::of(Fixture::with_sandbox());
     let sandbox = json!({ "sandboxId": "agent-42" });
     let checkpoint = json!({ "sandboxId": "agent-42", "name": "s1" });
     checked.run(Operation::CreateCheckpoint, &checkpoint);
     checked.run(Operation::CreateCheckpoint, &checkpoint);
     checked.run(Operation::ListCheckpoints, &sandbox);
-    checked.stage.world.writes("agent-42", FILE, "second");
+    checked.stage.world.write_file("agent-42", FILE, "second");
     checked.run(Operation::DiffCheckpoint, &checkpoint);
     checked.run(Operation::RestoreCheckpoint, &checkpoint);
 }
@@ -127,9 +127,9 @@ fn about_tools() {
     let tools = Tools { tools: definitions(&toolset).unwrap() };
     schemas.answer(Operation::ListTools, &json!(tools)).unwrap();
     let error = Error::new(Code::SnapshotNotFound, "It is gone.", "Take another one.");
-    schemas.answer(Operation::CallTool, &json!(failed(&error, "c0ffee"))).unwrap();
+    schemas.answer(Operation::CallTool, &json!(error_result(&error, "c0ffee"))).unwrap();
     let request = GrantRequest { toolset, expiration_seconds: 60 };
-    let granted = grant(Some("token"), &request, Timestamp::from_millis(0)).unwrap();
+    let granted = issue_token(Some("token"), &request, Timestamp::from_millis(0)).unwrap();
     schemas.answer(Operation::GrantTools, &json!(granted)).unwrap();
 }
 

@@ -5,29 +5,31 @@ use serde_json::Value;
 use super::schemas::Schemas;
 
 /// Every object in the document, with where it is.
-fn objects(at: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+fn collect_objects(at: &str, value: &Value, found: &mut Vec<(String, Value)>) {
     if value.is_object() {
         found.push((at.to_owned(), value.clone()));
     }
     match value {
-        Value::Object(fields) => fields.iter().for_each(|(name, part)| objects(&format!("{at}/{name}"), part, found)),
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, part)| collect_objects(&format!("{at}/{name}"), part, found));
+        }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, part)| objects(&format!("{at}/{index}"), part, found));
+            items.iter().enumerate().for_each(|(index, part)| collect_objects(&format!("{at}/{index}"), part, found));
         }
         _ => {}
     }
 }
 
-fn all() -> (Value, Vec<(String, Value)>) {
+fn all_objects() -> (Value, Vec<(String, Value)>) {
     let document = Schemas::new().document;
     let mut found = Vec::new();
-    objects("", &document, &mut found);
+    collect_objects("", &document, &mut found);
     (document, found)
 }
 
 #[test]
 fn every_type_that_is_named_is_there_and_every_type_is_named() {
-    let (document, all) = all();
+    let (document, all) = all_objects();
     let named: Vec<_> = all.iter().filter_map(|(_, object)| object["$ref"].as_str()).collect();
     for reference in &named {
         assert!(document.pointer(&reference[1..]).is_some(), "{reference}");
@@ -44,7 +46,7 @@ fn is_for_callers(description: &Value) -> bool {
 
 #[test]
 fn every_type_and_every_field_is_described_in_words_for_callers() {
-    let (document, all) = all();
+    let (document, all) = all_objects();
     for (name, schema) in document["$defs"].as_object().unwrap() {
         assert!(is_for_callers(&schema["description"]), "{name}: {}", schema["description"]);
     }
@@ -61,7 +63,7 @@ fn every_type_and_every_field_is_described_in_words_for_callers() {
 
 #[test]
 fn null_is_offered_beside_another_type_and_is_no_default() {
-    let (_, all) = all();
+    let (_, all) = all_objects();
     for (at, object) in all {
         assert!(!object.as_object().unwrap().values().any(Value::is_null), "{at}");
         if let Some(types) = object["type"].as_array() {

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::checkpoint::CheckpointCursor;
-use sandbox_snapshotter::model::request::Cursor;
+use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{CheckpointName, SnapshotId, Timestamp};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub fn examples() -> Vec<(Operation, Value)> {
 }
 
 fn forms(operation: Operation) -> Vec<Value> {
-    let session = json!({ "session": "agent-7", "allowCrossSession": true });
+    let session = json!({ "lineageScope": "agent-7", "allowCrossLineage": true });
     let selected = |further: Value| {
         let selected = |selector: Value| with(&[&selector, &session, &further]);
         selectors().into_iter().map(selected).collect()
@@ -120,7 +120,7 @@ fn settings() -> Value {
 }
 
 fn start() -> Value {
-    json!({ "onDiverged": "save", "allowEmpty": true, "acceptStale": true, "expect": { "a": "ab" } })
+    json!({ "onDiverged": "rescue", "allowEmpty": true, "acceptStale": true, "expect": { "a": "ab" } })
 }
 
 fn policy() -> Value {
@@ -135,13 +135,13 @@ fn policy() -> Value {
 fn toolset() -> Value {
     let sandbox =
         json!({ "name": "code", "snapshot": true, "checkpoint": false, "sandboxId": "agent-42", "dir": "/app" });
-    let named = json!({ "name": "data", "workspace": "work", "tenant": "team", "allowCrossSession": true });
+    let named = json!({ "name": "data", "workspace": "work", "tenant": "team", "allowCrossLineage": true });
     json!({ "workspaces": [sandbox, named], "style": "flat", "readOnly": true })
 }
 
 fn cursor() -> String {
     let snapshot_id = SnapshotId::parse("snap-abcdefghij012345").unwrap();
-    Cursor { created_at: Timestamp::from_millis(1), snapshot_id }.to_string()
+    SnapshotCursor { created_at: Timestamp::from_millis(1), snapshot_id }.to_string()
 }
 
 fn checkpoint_cursor() -> String {

@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod answers;
-mod broken;
 mod document;
+mod example_session;
 mod examples;
+mod failures;
 mod openapi;
 mod options;
 mod schemas;
-mod story;
 #[path = "../service/support/mod.rs"]
 #[allow(dead_code, unused_imports)] // What the tests of the service need.
 mod support;

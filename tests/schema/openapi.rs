@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use boon::{Compiler, Draft, Schemas};
-use sandbox_snapshotter::api::openapi::{codes, document};
-use sandbox_snapshotter::api::operations::{Operation, target_of};
+use sandbox_snapshotter::api::openapi::{document, error_codes};
+use sandbox_snapshotter::api::operations::{Operation, decode_target};
 use sandbox_snapshotter::model::Code;
 use serde_json::{Value, json};
 
-use super::story::story;
-use super::support::{Checked, Stage};
+use super::example_session::example_session;
+use super::support::{ExpectError, Fixture};
 
-const PLACE: &str = "https://snapshotter/openapi.json";
+const DOCUMENT_URL: &str = "https://snapshotter/openapi.json";
 
 /// The values at all places of the document that have a schema and an example, with where they are.
-fn shown(at: &str, part: &Value, found: &mut Vec<(String, Value)>) {
+fn collect_examples(at: &str, part: &Value, found: &mut Vec<(String, Value)>) {
     if let (Some(_), Some(example)) = (part.get("schema"), part.get("example")) {
         found.push((format!("{at}/schema"), example.clone()));
     }
@@ -26,11 +26,11 @@ fn shown(at: &str, part: &Value, found: &mut Vec<(String, Value)>) {
     parts
         .iter()
         .filter(|(name, _)| name != "example")
-        .for_each(|(name, part)| shown(&format!("{at}/{name}"), part, found));
+        .for_each(|(name, part)| collect_examples(&format!("{at}/{name}"), part, found));
 }
 
 /// The codes of an operation by the status, as the document has them.
-fn documented(document: &Value, operation: Operation) -> BTreeMap<String, Vec<Value>> {
+fn documented_codes(document: &Value, operation: Operation) -> BTreeMap<String, Vec<Value>> {
     let path = format!("/v1/{}", operation.name());
     let responses = document["paths"][path]["post"]["responses"].as_object().unwrap();
     let refused = responses.iter().filter_map(|(status, response)| Some((status, response["$ref"].as_str()?)));
@@ -43,16 +43,16 @@ fn documented(document: &Value, operation: Operation) -> BTreeMap<String, Vec<Va
 
 #[test]
 fn every_example_is_what_its_schema_says() {
-    let document = document(&story());
+    let document = document(&example_session());
     let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
     compiler.set_default_draft(Draft::V2020_12);
     compiler.enable_format_assertions();
-    compiler.add_resource(PLACE, document.clone()).unwrap();
+    compiler.add_resource(DOCUMENT_URL, document.clone()).unwrap();
     let mut all = Vec::new();
-    shown("", &document, &mut all);
+    collect_examples("", &document, &mut all);
     assert!(all.len() > 2 * Operation::ALL.len());
     for (at, example) in all {
-        let schema = compiler.compile(&format!("{PLACE}#{at}"), &mut schemas).unwrap();
+        let schema = compiler.compile(&format!("{DOCUMENT_URL}#{at}"), &mut schemas).unwrap();
         schemas.validate(&example, schema).unwrap_or_else(|why| panic!("{at}: {why:#}\n{example:#}"));
     }
 }
@@ -60,20 +60,21 @@ fn every_example_is_what_its_schema_says() {
 #[test]
 fn every_operation_has_an_example_that_it_takes() {
     for operation in Operation::ALL {
-        let examples: Vec<_> = story().into_iter().filter(|example| example.operation == *operation).collect();
+        let examples: Vec<_> =
+            example_session().into_iter().filter(|example| example.operation == *operation).collect();
         assert!(!examples.is_empty(), "{}", operation.name());
         for example in examples {
-            target_of(*operation, &example.options).unwrap();
+            decode_target(*operation, &example.options).unwrap();
         }
     }
 }
 
 #[test]
 fn every_code_is_documented_and_every_error_has_an_example() {
-    let document = document(&story());
+    let document = document(&example_session());
     let mut known = BTreeSet::new();
     for operation in Operation::ALL {
-        known.extend(documented(&document, *operation).into_values().flatten().map(|code| code.to_string()));
+        known.extend(documented_codes(&document, *operation).into_values().flatten().map(|code| code.to_string()));
     }
     // Where there is no route there is no operation.
     known.insert(json!(Code::RouteNotFound).to_string());
@@ -85,37 +86,37 @@ fn every_code_is_documented_and_every_error_has_an_example() {
 
 #[test]
 fn the_codes_of_an_operation_are_those_of_its_answers() {
-    let document = document(&story());
+    let document = document(&example_session());
     for operation in Operation::ALL {
-        let by_status: BTreeSet<_> =
-            documented(&document, *operation).into_values().flatten().map(|code| code.to_string()).collect();
-        let can_be: BTreeSet<_> = codes(*operation).iter().map(|code| json!(code).to_string()).collect();
-        assert_eq!(by_status, can_be, "{}", operation.name());
+        let status_header: BTreeSet<_> =
+            documented_codes(&document, *operation).into_values().flatten().map(|code| code.to_string()).collect();
+        let matches: BTreeSet<_> = error_codes(*operation).iter().map(|code| json!(code).to_string()).collect();
+        assert_eq!(status_header, matches, "{}", operation.name());
     }
 }
 
 #[test]
 fn the_usual_failures_are_documented() {
-    let stage = Stage::with_sandbox();
-    stage.captures("agent-42", "before");
+    let stage = Fixture::with_sandbox();
+    stage.snapshot_labelled("agent-42", "before");
     let label = json!({ "sandboxId": "agent-42", "label": "before" });
     let nowhere = json!({ "sandboxId": "agent-42", "label": "nowhere" });
     for (operation, options, code) in [
         (Operation::Snapshot, &label, Code::LabelTaken),
         (Operation::Snapshot, &json!({ "sandboxId": "never-ran" }), Code::SandboxNotRunning),
         (Operation::Restore, &nowhere, Code::SnapshotNotFound),
-        (Operation::List, &json!({ "sandboxId": "agent-42", "session": "agent-7" }), Code::CrossSession),
+        (Operation::List, &json!({ "sandboxId": "agent-42", "lineageScope": "agent-7" }), Code::CrossLineage),
         (Operation::DiffCheckpoint, &json!({ "sandboxId": "agent-42", "name": "s1" }), Code::CheckpointNotFound),
         (Operation::GetWorkspaceByName, &json!({ "name": "work" }), Code::WorkspaceNotFound),
     ] {
-        stage.run(operation, options).fails_as(code);
-        assert!(codes(operation).contains(&code), "{} with {code}", operation.name());
+        stage.run(operation, options).expect_code(code);
+        assert!(error_codes(operation).contains(&code), "{} with {code}", operation.name());
     }
 }
 
 #[test]
 fn every_schema_that_is_referred_to_is_there() {
-    let document = document(&story());
+    let document = document(&example_session());
     let text = document.to_string();
     for reference in text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert!(document.pointer(reference).is_some(), "{reference}");
@@ -124,5 +125,5 @@ fn every_schema_that_is_referred_to_is_there() {
 
 #[test]
 fn the_document_is_the_same_each_time() {
-    assert_eq!(document(&story()).to_string(), document(&story()).to_string());
+    assert_eq!(document(&example_session()).to_string(), document(&example_session()).to_string());
 }

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use sandbox_snapshotter::api::operations::{Operation, target_of};
-use sandbox_snapshotter::model::request::asked;
+use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::model::request::record_fields;
 use serde_json::{Value, json};
 
 use super::examples::{examples, with};
 use super::schemas::Schemas;
 
 /// Options that are asked for only to be refused.
-const REFUSED: [&str; 1] = ["memory"];
+const REFUSED_OPTIONS: [&str; 1] = ["memory"];
 
 /// Makes sure that the schema and the operation agree on these options.
 #[track_caller]
-fn agree(schemas: &mut Schemas, operation: Operation, options: &Value, expected: bool) {
-    let (by_schema, taken) = (schemas.options(operation, options), target_of(operation, options));
+fn assert_agree(schemas: &mut Schemas, operation: Operation, options: &Value, expected: bool) {
+    let (by_schema, taken) = (schemas.options(operation, options), decode_target(operation, options));
     let agreed = (by_schema.is_ok(), taken.is_ok());
     assert_eq!(agreed, (expected, expected), "{} with {options}: {by_schema:?}, {taken:?}", operation.name());
 }
@@ -27,9 +27,9 @@ fn an_operation_takes_the_options_that_are_described_and_no_others() {
         let taken = examples().into_iter().filter(|(of, _)| of == operation).map(|(_, mut options)| {
             // It has fields of its own.
             options.as_object_mut().unwrap().remove("sourceSnapshot");
-            asked(|| _ = target_of(*operation, &options))
+            record_fields(|| _ = decode_target(*operation, &options))
         });
-        let taken: BTreeSet<_> = taken.flatten().filter(|name| !REFUSED.contains(&name.as_str())).collect();
+        let taken: BTreeSet<_> = taken.flatten().filter(|name| !REFUSED_OPTIONS.contains(&name.as_str())).collect();
         assert_eq!(taken, schemas.names(*operation), "{}", operation.name());
     }
 }
@@ -48,7 +48,7 @@ fn the_examples_have_every_option() {
 fn every_example_is_taken() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
-        agree(&mut schemas, operation, &options, true);
+        assert_agree(&mut schemas, operation, &options, true);
     }
 }
 
@@ -57,7 +57,7 @@ fn an_option_that_nobody_knows_is_refused() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
         for name in ["sandboxID", "ttl", ""] {
-            agree(&mut schemas, operation, &with(&[&options, &json!({ name: "x" })]), false);
+            assert_agree(&mut schemas, operation, &with(&[&options, &json!({ name: "x" })]), false);
         }
     }
 }
@@ -74,7 +74,7 @@ fn what_must_be_given_is_required() {
             if (operation, name.as_str()) != (Operation::Snapshot, "label")
                 && (operation, name.as_str()) != (Operation::Import, "label")
             {
-                agree(&mut schemas, operation, &fewer, by_schema);
+                assert_agree(&mut schemas, operation, &fewer, by_schema);
             }
         }
     }
@@ -94,7 +94,7 @@ fn a_value_of_another_type_is_refused_at_any_depth() {
                 let place = wrong.pointer_mut(&pointer).unwrap();
                 if !(place.is_boolean() && value.is_boolean()) {
                     *place = value;
-                    agree(&mut schemas, operation, &wrong, false);
+                    assert_agree(&mut schemas, operation, &wrong, false);
                 }
             }
         }
@@ -108,7 +108,7 @@ fn a_number_is_taken_within_its_bounds() {
         for (name, schema) in schemas.properties(operation) {
             let (Some(least), Some(most)) = (schema["minimum"].as_i64(), schema["maximum"].as_i64()) else { continue };
             for (number, is_taken) in [(least - 1, false), (least, true), (most, true), (most + 1, false)] {
-                agree(&mut schemas, operation, &with(&[&options, &json!({ &name: number })]), is_taken);
+                assert_agree(&mut schemas, operation, &with(&[&options, &json!({ &name: number })]), is_taken);
             }
         }
     }
@@ -124,7 +124,7 @@ fn a_number_that_is_too_small_or_too_large_is_so_at_any_depth() {
                 let mut other = options.clone();
                 *other.pointer_mut(&pointer).unwrap() = json!(number);
                 let by_schema = schemas.options(operation, &other).is_ok();
-                agree(&mut schemas, operation, &other, by_schema);
+                assert_agree(&mut schemas, operation, &other, by_schema);
             }
         }
     }
@@ -202,16 +202,16 @@ fn texts() -> Vec<String> {
 fn null_is_taken_where_the_schema_offers_it_at_any_depth() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
-        for pointer in pointers(&options).into_iter().filter(|pointer| is_read(pointer)) {
+        for pointer in pointers(&options).into_iter().filter(|pointer| is_decoded(pointer)) {
             let mut other = options.clone();
             *other.pointer_mut(&pointer).unwrap() = Value::Null;
             let by_schema = schemas.options(operation, &other).is_ok();
-            agree(&mut schemas, operation, &other, by_schema);
+            assert_agree(&mut schemas, operation, &other, by_schema);
         }
         for name in schemas.names(operation) {
             let other = with(&[&options, &json!({ name: null })]);
             let by_schema = schemas.options(operation, &other).is_ok();
-            agree(&mut schemas, operation, &other, by_schema);
+            assert_agree(&mut schemas, operation, &other, by_schema);
         }
     }
 }
@@ -220,7 +220,7 @@ fn null_is_taken_where_the_schema_offers_it_at_any_depth() {
 fn a_text_is_taken_where_its_pattern_and_length_say_so_at_any_depth() {
     let (mut schemas, texts) = (Schemas::new(), texts());
     for (operation, options) in examples() {
-        let is_text = |pointer: &String| is_read(pointer) && options.pointer(pointer).is_some_and(Value::is_string);
+        let is_text = |pointer: &String| is_decoded(pointer) && options.pointer(pointer).is_some_and(Value::is_string);
         for pointer in pointers(&options).into_iter().filter(is_text) {
             // A whole ref has 16 kB at most.
             let longest = if pointer.ends_with("/signature") { 8_192 } else { usize::MAX };
@@ -228,7 +228,7 @@ fn a_text_is_taken_where_its_pattern_and_length_say_so_at_any_depth() {
                 let mut other = options.clone();
                 *other.pointer_mut(&pointer).unwrap() = json!(text);
                 let by_schema = schemas.options(operation, &other).is_ok();
-                agree(&mut schemas, operation, &other, by_schema);
+                assert_agree(&mut schemas, operation, &other, by_schema);
             }
         }
     }
@@ -240,7 +240,7 @@ fn a_variable_is_taken_where_its_name_may_be_one() {
     for name in ["", "A", "a_1", "_", "1A", "A-B", "A B", "Ä", "PATH", "path", "BASH_ENV", "A\n"] {
         let options = json!({ "name": "work", "env": { name: "x" } });
         let by_schema = schemas.options(Operation::CreateWorkspace, &options).is_ok();
-        agree(&mut schemas, Operation::CreateWorkspace, &options, by_schema);
+        assert_agree(&mut schemas, Operation::CreateWorkspace, &options, by_schema);
         assert_eq!(by_schema, ["A", "a_1", "_", "path"].contains(&name), "{name:?}");
     }
 }
@@ -274,13 +274,13 @@ fn what_goes_together_is_described() {
         (Operation::ListTools, with(&[&flat(&"a".repeat(36)), &json!({ "style": null })]), false),
         (Operation::ListTools, flat("-a"), false),
     ] {
-        agree(&mut schemas, operation, &options, is_taken);
+        assert_agree(&mut schemas, operation, &options, is_taken);
     }
 }
 
 /// Whether a place is read: a cursor is a text that only a list answers, a backup's handle is opaque, and what a model gives to a
 /// tool is for the tool to judge.
-fn is_read(pointer: &str) -> bool {
+fn is_decoded(pointer: &str) -> bool {
     !["/cursor", "/backup/localBucket", "/arguments"].iter().any(|other| pointer.starts_with(other))
 }
 

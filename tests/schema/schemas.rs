@@ -7,7 +7,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::api::schema::document;
 use serde_json::Value;
 
-const PLACE: &str = "https://snapshotter/schema.json";
+const SCHEMA_URL: &str = "https://snapshotter/schema.json";
 
 /// The schemas of all operations.
 pub struct Schemas {
@@ -20,7 +20,7 @@ impl Schemas {
     pub fn new() -> Self {
         let mut compiler = Compiler::new();
         compiler.enable_format_assertions();
-        compiler.add_resource(PLACE, document()).unwrap();
+        compiler.add_resource(SCHEMA_URL, document()).unwrap();
         Self { document: document(), compiler, compiled: boon::Schemas::new() }
     }
 
@@ -42,7 +42,7 @@ impl Schemas {
     /// The schemas of all options of an operation.
     pub fn properties(&self, operation: Operation) -> BTreeMap<String, Value> {
         let mut properties = BTreeMap::new();
-        self.collect(&self.document["operations"][place(operation)]["options"], &mut properties);
+        self.collect(&self.document["operations"][operation_index(operation)]["options"], &mut properties);
         properties
     }
 
@@ -63,15 +63,15 @@ impl Schemas {
     }
 
     fn check(&mut self, operation: Operation, part: &str, value: &Value) -> Result<(), String> {
-        let schema = self.compile(&format!("/operations/{}/{part}", place(operation)));
+        let schema = self.compile(&format!("/operations/{}/{part}", operation_index(operation)));
         self.compiled.validate(value, schema).map_err(|error| format!("{}: {error:#}", operation.name()))
     }
 
     fn compile(&mut self, pointer: &str) -> SchemaIndex {
-        self.compiler.compile(&format!("{PLACE}#{pointer}"), &mut self.compiled).unwrap()
+        self.compiler.compile(&format!("{SCHEMA_URL}#{pointer}"), &mut self.compiled).unwrap()
     }
 }
 
-fn place(operation: Operation) -> usize {
+fn operation_index(operation: Operation) -> usize {
     Operation::ALL.iter().position(|other| *other == operation).unwrap()
 }

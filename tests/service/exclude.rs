@@ -1,106 +1,106 @@
-//! Captures that would leave out more than the caller asked for are refused.
+//! `snapshot` refuses a capture that would exclude more paths than the caller requested.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, SnapshotRequest};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use super::support::{Checked, HOUR, Method, Stage, sandbox};
+use super::support::{ExpectError, Fixture, HOUR, Method, sandbox};
 
-fn excluding(pattern: &str) -> SnapshotRequest {
+fn exclude_request(pattern: &str) -> SnapshotRequest {
     SnapshotRequest { excludes: vec![pattern.into()], ..SnapshotRequest::of(sandbox("agent-42")) }
 }
 
-fn without_ignored() -> SnapshotRequest {
+fn gitignore_request() -> SnapshotRequest {
     SnapshotRequest { gitignore: Some(true), ..SnapshotRequest::of(sandbox("agent-42")) }
 }
 
-/// A sandbox with a file that git ignores in a subdirectory.
-fn ignoring_below() -> Stage {
-    let stage = Stage::with_sandbox();
-    stage.world.writes("agent-42", "/workspace/build/out", "made");
-    stage.world.ignores("agent-42", "build");
-    stage
+/// Returns a sandbox with a file in a subdirectory that git ignores.
+fn with_nested_ignore() -> Fixture {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.write_file("agent-42", "/workspace/build/out", "made");
+    fixture.world.git_ignore("agent-42", "build");
+    fixture
 }
 
 #[test]
-fn a_pattern_with_a_slash_is_refused_before_the_sandbox_is_asked_anything() {
-    let stage = Stage::with_sandbox();
-    let error = stage.snapshot_as_asked(excluding("build/out")).fails_as(Code::ExcludeUnsupported);
+fn pattern_with_slash_is_refused_before_any_call_to_sandbox() {
+    let fixture = Fixture::with_sandbox();
+    let error = fixture.snapshot_with(exclude_request("build/out")).expect_code(Code::ExcludeUnsupported);
     assert!(error.message().contains("\"build/out\""), "{error}");
-    assert_eq!(stage.world.calls_about("agent-42"), []);
-    assert_eq!(stage.ledger("agent-42").workspace().unwrap(), None);
+    assert_eq!(fixture.world.calls_about("agent-42"), []);
+    assert_eq!(fixture.ledger("agent-42").workspace().unwrap(), None);
 }
 
 #[test]
-fn a_pattern_that_the_sdk_reduces_to_a_name_reaches_it_as_it_was_given() {
-    let stage = Stage::with_sandbox();
-    stage.snapshot_as_asked(excluding("**/node_modules/")).unwrap();
-    assert_eq!(stage.world.options_asked()[0].excludes, ["**/node_modules/"]);
+fn pattern_that_sdk_reduces_to_a_name_is_passed_unchanged() {
+    let fixture = Fixture::with_sandbox();
+    fixture.snapshot_with(exclude_request("**/node_modules/")).unwrap();
+    assert_eq!(fixture.world.backup_options()[0].excludes, ["**/node_modules/"]);
 }
 
 #[test]
-fn a_capture_without_gitignore_asks_git_nothing() {
+fn capture_without_gitignore_does_not_call_git() {
     for gitignore in [None, Some(false)] {
-        let stage = ignoring_below();
-        stage.snapshot_as_asked(SnapshotRequest { gitignore, ..without_ignored() }).unwrap();
-        assert_eq!(stage.world.count(Method::IgnoredBelow), 0);
+        let fixture = with_nested_ignore();
+        fixture.snapshot_with(SnapshotRequest { gitignore, ..gitignore_request() }).unwrap();
+        assert_eq!(fixture.world.call_count(Method::IgnoredPaths), 0);
     }
 }
 
 #[test]
-fn ignored_paths_at_the_top_of_the_directory_are_left_to_the_sdk() {
-    let stage = Stage::with_sandbox();
-    stage.world.writes("agent-42", "/workspace/.env", "secret");
-    stage.world.ignores("agent-42", ".env");
-    stage.snapshot_as_asked(without_ignored()).unwrap();
-    assert_eq!(stage.world.options_asked()[0].gitignore, Some(true));
+fn sdk_excludes_ignored_paths_at_top_of_directory() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.write_file("agent-42", "/workspace/.env", "secret");
+    fixture.world.git_ignore("agent-42", ".env");
+    fixture.snapshot_with(gitignore_request()).unwrap();
+    assert_eq!(fixture.world.backup_options()[0].gitignore, Some(true));
 }
 
 #[test]
-fn an_ignored_path_in_a_subdirectory_is_refused_by_name_and_leaves_nothing() {
-    let stage = ignoring_below();
-    let error = stage.snapshot_as_asked(without_ignored()).fails_as(Code::ExcludeUnsupported);
+fn ignored_path_in_subdirectory_is_refused_and_leaves_nothing() {
+    let fixture = with_nested_ignore();
+    let error = fixture.snapshot_with(gitignore_request()).expect_code(Code::ExcludeUnsupported);
     assert!(error.message().contains("\"build/out\""), "{error}");
-    assert_eq!(stage.world.count(Method::CreateBackup), 0);
-    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 0);
+    assert_eq!(fixture.ledger("agent-42").unfinished_snapshots().unwrap(), []);
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_refusal_frees_the_label_and_the_key() {
-    let stage = ignoring_below();
+fn refused_capture_frees_its_label() {
+    let fixture = with_nested_ignore();
     let call = |gitignore: bool| json!({ "sandboxId": "agent-42", "label": "a", "gitignore": gitignore });
-    stage.run(Operation::Snapshot, &call(true)).fails_as(Code::ExcludeUnsupported);
-    stage.run(Operation::Snapshot, &call(false)).unwrap();
+    fixture.run(Operation::Snapshot, &call(true)).expect_code(Code::ExcludeUnsupported);
+    fixture.run(Operation::Snapshot, &call(false)).unwrap();
 }
 
 #[test]
-fn a_capture_that_cannot_ask_git_makes_no_backup() {
-    let stage = ignoring_below();
-    stage.world.before(Method::IgnoredBelow).fails_in_passing();
-    stage.snapshot_as_asked(without_ignored()).fails_as(Code::SandboxUnavailable);
-    assert_eq!(stage.world.count(Method::CreateBackup), 0);
+fn capture_makes_no_backup_when_git_call_fails() {
+    let fixture = with_nested_ignore();
+    fixture.world.before(Method::IgnoredPaths).fail_transiently();
+    fixture.snapshot_with(gitignore_request()).expect_code(Code::SandboxUnavailable);
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 0);
 }
 
 #[test]
-fn a_container_that_is_started_by_asking_git_is_not_captured() {
-    let stage = ignoring_below();
-    stage.world.before(Method::IgnoredBelow).nth(1).happens(|world| world.dies_unnoticed("agent-42"));
-    stage.snapshot_as_asked(without_ignored()).fails_as(Code::SandboxReplaced);
-    stage.snapshot().fails_as(Code::SandboxReplaced);
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
+fn container_started_by_git_call_is_not_captured() {
+    let fixture = with_nested_ignore();
+    fixture.world.before(Method::IgnoredPaths).nth(1).run(|world| world.end_container_unnoticed("agent-42"));
+    fixture.snapshot_with(gitignore_request()).expect_code(Code::SandboxReplaced);
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn a_container_that_was_started_by_asking_git_in_vain_is_not_captured_later() {
-    let stage = ignoring_below();
-    stage.world.before(Method::IgnoredBelow).nth(1).happens(|world| world.dies_unnoticed("agent-42"));
-    stage.world.after(Method::IgnoredBelow).nth(1).fails_in_passing();
-    stage.snapshot_as_asked(without_ignored()).fails_as(Code::SandboxUnavailable);
-    stage.world.goes_well();
-    stage.snapshot().fails_as(Code::SandboxReplaced);
+fn container_started_by_failed_git_call_is_not_captured_later() {
+    let fixture = with_nested_ignore();
+    fixture.world.before(Method::IgnoredPaths).nth(1).run(|world| world.end_container_unnoticed("agent-42"));
+    fixture.world.after(Method::IgnoredPaths).nth(1).fail_transiently();
+    fixture.snapshot_with(gitignore_request()).expect_code(Code::SandboxUnavailable);
+    fixture.world.clear_faults();
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
 }

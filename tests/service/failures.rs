@@ -1,11 +1,11 @@
-//! What the SDK throws, as the service tells it.
+//! How the service maps errors of the SDK to its own error codes.
 
 use sandbox_snapshotter::model::{Code, Error, Failure};
 
-use super::support::{Checked, HOUR, MINUTE, Method, Stage};
+use super::support::{ExpectError, Fixture, HOUR, MINUTE, Method};
 
-/// Every class of the SDK's errors with its code: what it means for a backup, and for a restore.
-const CLASSES: &[(&str, &str, Code, Code)] = &[
+/// Every error class of the SDK with its code, the expected code for a backup, and the expected code for a restore.
+const ERROR_CLASSES: &[(&str, &str, Code, Code)] = &[
     ("InvalidBackupConfigError", "INVALID_BACKUP_CONFIG", Code::BackupConfigInvalid, Code::BackupConfigInvalid),
     ("ValidationFailedError", "VALIDATION_FAILED", Code::BackupConfigInvalid, Code::BackupConfigInvalid),
     ("BackupNotFoundError", "BACKUP_NOT_FOUND", Code::BackupNotFound, Code::BackupNotFound),
@@ -23,76 +23,77 @@ const CLASSES: &[(&str, &str, Code, Code)] = &[
     ("SandboxError", "INTERNAL_ERROR", Code::BackupFailed, Code::RestoreFailed),
 ];
 
-/// Codes that 1.0 adds, whose errors have no classes.
-const CODES: &[(&str, Code)] =
+/// Error codes that SDK 1.0 adds, which have no classes.
+const ERROR_CODES: &[(&str, Code)] =
     &[("BACKUP_INTEGRITY", Code::BackupIncomplete), ("BACKUP_TRANSFER", Code::StorageUnavailable)];
 
-fn failing_snapshot(failure: Failure) -> Error {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).fails_with(failure);
-    let error = stage.snapshot().expect_err("createBackup failed");
-    stage.assert_nothing_stored();
+fn snapshot_error(failure: Failure) -> Error {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).fail_with(failure);
+    let error = fixture.snapshot().expect_err("createBackup failed");
+    fixture.assert_nothing_stored();
     error
 }
 
-fn failing_restore(failure: Failure) -> Error {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.world.before(Method::RestoreBackup).fails_with(failure);
-    let error = stage.restore(&snapshot).expect_err("restoreBackup failed");
-    stage.assert_no_minted_sandbox_runs();
+fn restore_error(failure: Failure) -> Error {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.before(Method::RestoreBackup).fail_with(failure);
+    let error = fixture.restore(&snapshot).expect_err("restoreBackup failed");
+    fixture.assert_no_minted_sandbox_runs();
     error
 }
 
 #[test]
-fn every_class_of_the_sdk_has_a_code_of_ours_when_a_backup_fails() {
-    for (class, code, backup, _) in CLASSES {
-        let error = failing_snapshot(Failure::new(*class, "it says why").with_code(*code));
+fn every_sdk_error_class_maps_to_a_code_when_backup_fails() {
+    for (class, code, backup, _) in ERROR_CLASSES {
+        let error = snapshot_error(Failure::new(*class, "it says why").with_code(*code));
         assert_eq!(error.code(), *backup, "{class}");
     }
 }
 
 #[test]
-fn every_class_of_the_sdk_has_a_code_of_ours_when_a_restore_fails() {
-    for (class, code, _, restore) in CLASSES {
-        let error = failing_restore(Failure::new(*class, "it says why").with_code(*code));
+fn every_sdk_error_class_maps_to_a_code_when_restore_fails() {
+    for (class, code, _, restore) in ERROR_CLASSES {
+        let error = restore_error(Failure::new(*class, "it says why").with_code(*code));
         assert_eq!(error.code(), *restore, "{class}");
     }
 }
 
 #[test]
-fn every_class_of_the_sdk_is_known_when_only_the_message_survives() {
-    for (class, _, backup, _) in CLASSES {
-        let error = failing_snapshot(Failure::new("Error", &format!("{class}: it says why")));
+fn every_sdk_error_class_is_recognized_from_the_message_alone() {
+    for (class, _, backup, _) in ERROR_CLASSES {
+        let error = snapshot_error(Failure::new("Error", &format!("{class}: it says why")));
         assert_eq!(error.code(), *backup, "{class}");
     }
 }
 
 #[test]
-fn codes_without_a_class_are_known_too() {
-    for (code, ours) in CODES {
-        assert_eq!(failing_restore(Failure::new("Error", "it says why").with_code(*code)).code(), *ours, "{code}");
+fn sdk_codes_without_class_are_recognized() {
+    for (code, expected) in ERROR_CODES {
+        assert_eq!(restore_error(Failure::new("Error", "it says why").with_code(*code)).code(), *expected, "{code}");
     }
 }
 
 #[test]
-fn what_the_sdk_threw_is_kept_as_the_cause_and_told_in_the_message() {
+fn sdk_error_is_kept_as_cause_and_quoted_in_message() {
     let failure = Failure::new("BackupCreateError", "mksquashfs: no space").with_code("BACKUP_CREATE_FAILED");
-    let error = failing_snapshot(failure.clone());
+    let error = snapshot_error(failure.clone());
     assert_eq!(error.cause(), Some(&failure));
     assert!(error.message().contains("mksquashfs: no space") && error.message().contains("agent-42"), "{error}");
 }
 
 #[test]
-fn a_failure_nobody_knows_is_told_as_what_was_being_done() {
+fn unknown_failure_is_reported_as_failure_of_the_operation() {
     let unknown = || Failure::new("Error", "boom");
-    assert_eq!(failing_snapshot(unknown()).code(), Code::BackupFailed);
-    assert_eq!(failing_restore(unknown()).code(), Code::RestoreFailed);
+    assert_eq!(snapshot_error(unknown()).code(), Code::BackupFailed);
+    assert_eq!(restore_error(unknown()).code(), Code::RestoreFailed);
 }
 
 #[test]
-fn a_class_without_the_method_is_unsupported() {
-    let lacks = || Failure::new("TypeError", "The RPC receiver does not implement the method \"createBackup\".");
-    assert_eq!(failing_snapshot(lacks()).code(), Code::SandboxUnsupported);
+fn class_without_the_method_is_unsupported() {
+    let missing_method =
+        || Failure::new("TypeError", "The RPC receiver does not implement the method \"createBackup\".");
+    assert_eq!(snapshot_error(missing_method()).code(), Code::SandboxUnsupported);
 }
 
 fn interrupted() -> Failure {
@@ -100,99 +101,99 @@ fn interrupted() -> Failure {
 }
 
 #[test]
-fn an_interrupted_backup_is_not_to_be_tried_again_before_somebody_looked() {
-    let error = failing_snapshot(interrupted());
+fn interrupted_backup_is_not_retryable() {
+    let error = snapshot_error(interrupted());
     assert_eq!(error.code(), Code::BackupInterrupted);
-    assert!(!error.retryable());
+    assert!(!error.is_retryable());
     assert_eq!(error.cause(), Some(&interrupted()));
 }
 
 #[test]
-fn an_interrupted_backup_of_a_container_that_died_is_told_as_a_replacement() {
+fn interrupted_backup_is_reported_as_replaced_when_container_ended() {
     for event in ["it stops", "it is replaced"] {
-        let stage = Stage::with_sandbox();
-        stage.world.before(Method::CreateBackup).happens(move |world| match event {
-            "it stops" => world.stops("agent-42"),
-            _ => world.is_replaced("agent-42"),
+        let fixture = Fixture::with_sandbox();
+        fixture.world.before(Method::CreateBackup).run(move |world| match event {
+            "it stops" => world.end_container("agent-42"),
+            _ => world.replace_container("agent-42"),
         });
-        stage.world.before(Method::CreateBackup).fails_with(interrupted());
-        let error = stage.snapshot().fails_as(Code::SandboxReplaced);
-        assert!(!error.retryable(), "{event}");
+        fixture.world.before(Method::CreateBackup).fail_with(interrupted());
+        let error = fixture.snapshot().expect_code(Code::SandboxReplaced);
+        assert!(!error.is_retryable(), "{event}");
         assert_eq!(error.cause(), Some(&interrupted()), "{event}");
-        stage.assert_nothing_stored();
+        fixture.assert_nothing_stored();
     }
 }
 
 #[test]
-fn a_container_that_took_the_place_of_an_interrupted_one_is_refused_from_then_on() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
-    stage.world.before(Method::CreateBackup).fails_with(interrupted());
-    stage.snapshot().fails_as(Code::SandboxReplaced);
-    stage.world.goes_well();
-    stage.world.pass(2 * MINUTE);
-    stage.snapshot().fails_as(Code::SandboxReplaced);
+fn container_that_replaced_an_interrupted_one_stays_refused() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).run(|world| world.replace_container("agent-42"));
+    fixture.world.before(Method::CreateBackup).fail_with(interrupted());
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
+    fixture.world.clear_faults();
+    fixture.world.advance_clock(2 * MINUTE);
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
 }
 
 #[test]
-fn an_interrupted_backup_is_told_as_such_when_the_container_cannot_be_looked_at() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).fails_with(interrupted());
-    stage.world.before(Method::State).nth(3).fails_in_passing();
-    stage.snapshot().fails_as(Code::BackupInterrupted);
+fn interrupted_backup_is_reported_as_interrupted_when_status_is_unknown() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).fail_with(interrupted());
+    fixture.world.before(Method::Status).nth(3).fail_transiently();
+    fixture.snapshot().expect_code(Code::BackupInterrupted);
 }
 
 #[test]
-fn the_container_of_a_backup_that_failed_is_looked_into() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).fails_with(Failure::new("BackupCreateError", "no"));
-    stage.snapshot().fails_as(Code::BackupFailed);
+fn failed_backup_probes_the_container() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no"));
+    fixture.snapshot().expect_code(Code::BackupFailed);
     assert_eq!(
-        stage.world.calls_about("agent-42"),
-        [Method::State, Method::Stamp, Method::CreateBackup, Method::State, Method::Probe]
+        fixture.world.calls_about("agent-42"),
+        [Method::Status, Method::UpdateMarker, Method::CreateBackup, Method::Status, Method::Probe]
     );
 }
 
 #[test]
-fn a_failed_backup_is_not_made_again_by_itself() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).nth(1).fails_in_passing();
-    stage.snapshot().fails_as(Code::BackupInterrupted);
-    assert_eq!(stage.world.count(Method::CreateBackup), 1);
+fn failed_backup_is_not_retried() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).nth(1).fail_transiently();
+    fixture.snapshot().expect_code(Code::BackupInterrupted);
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 1);
 }
 
 #[test]
-fn after_a_lost_answer_it_is_not_said_that_nothing_was_stored() {
-    let stage = Stage::with_sandbox();
-    stage.world.after(Method::CreateBackup).fails_in_passing();
-    let error = stage.snapshot().fails_as(Code::BackupInterrupted);
-    assert_eq!(stage.world.stored().len(), 1);
+fn lost_answer_is_reported_as_unknown_whether_backup_was_stored() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.after(Method::CreateBackup).fail_transiently();
+    let error = fixture.snapshot().expect_code(Code::BackupInterrupted);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
     let remediation = error.remediation();
     assert!(remediation.contains("Whether a backup was stored is not known"), "{remediation}");
 }
 
 #[test]
-fn a_code_that_is_not_known_passes_where_the_sandbox_says_that_it_is_not_available() {
+fn unknown_code_with_status_503_is_reported_as_unavailable() {
     let mut failure = Failure::new("Error", "later").with_code("SOMETHING_NEW");
-    assert_eq!(failing_restore(failure.clone()).code(), Code::RestoreFailed);
+    assert_eq!(restore_error(failure.clone()).code(), Code::RestoreFailed);
     failure.http_status = Some(503);
-    assert_eq!(failing_restore(failure).code(), Code::SandboxUnavailable);
+    assert_eq!(restore_error(failure).code(), Code::SandboxUnavailable);
 }
 
 #[test]
-fn a_backup_that_comes_after_a_failure_of_which_nothing_is_known_is_removed() {
-    let stage = Stage::with_sandbox();
-    stage.world.after(Method::CreateBackup).fails_with(Failure::new("Error", "Nobody knows."));
-    stage.snapshot().fails_as(Code::BackupFailed);
-    assert_eq!(stage.world.stored().len(), 1);
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
+fn backup_stored_despite_unknown_failure_is_deleted() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.after(Method::CreateBackup).fail_with(Failure::new("Error", "Nobody knows."));
+    fixture.snapshot().expect_code(Code::BackupFailed);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn a_lost_answer_is_told_also_when_the_sandbox_cannot_be_looked_at_afterwards() {
-    let stage = Stage::with_sandbox();
-    stage.world.after(Method::CreateBackup).fails_in_passing();
-    stage.world.before(Method::State).nth(2).fails_in_passing();
-    stage.snapshot().fails_as(Code::BackupInterrupted);
+fn lost_answer_is_reported_when_status_check_fails_afterwards() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.after(Method::CreateBackup).fail_transiently();
+    fixture.world.before(Method::Status).nth(2).fail_transiently();
+    fixture.snapshot().expect_code(Code::BackupInterrupted);
 }

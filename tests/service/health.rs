@@ -1,63 +1,66 @@
-//! Whether what a deployment is configured with answers.
+//! `health`: whether the configured components of a deployment answer.
 
 use futures_executor::block_on;
 use sandbox_snapshotter::model::Code;
-use sandbox_snapshotter::model::health::{Health, HealthCheck, Part};
+use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
 use sandbox_snapshotter::service::health;
 
-use super::support::{Method, Stage};
+use super::support::{Fixture, Method};
 
-const CONFIGURED: [Part; 2] = [Part::Bucket, Part::Directory];
+const CONFIGURED: [HealthComponent; 2] = [HealthComponent::Bucket, HealthComponent::Directory];
 
-fn looked(stage: &Stage) -> Health {
-    let configured = CONFIGURED.map(|name| HealthCheck::right(name, "It is bound."));
-    block_on(health(&stage.entrypoint(), configured.to_vec()))
+fn check_health(fixture: &Fixture) -> Health {
+    let configured = CONFIGURED.map(|name| HealthCheck::healthy(name, "It is bound."));
+    block_on(health(&fixture.entrypoint(), configured.to_vec()))
 }
 
-/// The parts that are wrong, with their codes.
-fn wrong(health: &Health) -> Vec<(Part, Option<Code>)> {
+/// Returns the unhealthy components with their error codes.
+fn failing_components(health: &Health) -> Vec<(HealthComponent, Option<Code>)> {
     health.checks.iter().filter(|check| check.ok == Some(false)).map(|check| (check.name, check.code)).collect()
 }
 
 #[test]
-fn a_deployment_that_answers_is_well() {
-    let stage = Stage::empty();
-    let health = looked(&stage);
+fn health_is_ok_when_all_components_answer() {
+    let fixture = Fixture::empty();
+    let health = check_health(&fixture);
     assert!(health.ok, "{health:?}");
-    assert_eq!(health.time, stage.world.moment());
+    assert_eq!(health.time, fixture.world.current_time());
 }
 
 #[test]
-fn nothing_is_changed_by_a_look() {
-    let stage = Stage::empty();
-    looked(&stage);
-    let methods: Vec<_> = stage.world.calls().into_iter().map(|(method, _)| method).collect();
-    assert_eq!(methods, [Method::List, Method::ListNames]);
+fn health_makes_only_read_calls() {
+    let fixture = Fixture::empty();
+    check_health(&fixture);
+    let methods: Vec<_> = fixture.world.calls().into_iter().map(|(method, _)| method).collect();
+    assert_eq!(methods, [Method::List, Method::ListWorkspaces]);
 }
 
 #[test]
-fn a_bucket_that_does_not_answer_is_told_and_the_rest_is_looked_at() {
-    let stage = Stage::empty();
-    stage.world.before(Method::List).first(9).fails_in_passing();
-    let health = looked(&stage);
+fn health_reports_failing_bucket_and_checks_the_other_components() {
+    let fixture = Fixture::empty();
+    fixture.world.before(Method::List).first(9).fail_transiently();
+    let health = check_health(&fixture);
     assert!(!health.ok);
-    assert_eq!(wrong(&health), [(Part::Bucket, Some(Code::StorageUnavailable))]);
-    assert_eq!(stage.world.count(Method::ListNames), 1);
+    assert_eq!(failing_components(&health), [(HealthComponent::Bucket, Some(Code::StorageUnavailable))]);
+    assert_eq!(fixture.world.call_count(Method::ListWorkspaces), 1);
 }
 
 #[test]
-fn a_directory_that_does_not_answer_is_told() {
-    let stage = Stage::empty();
-    stage.world.before(Method::ListNames).first(9).fails_in_passing();
-    assert_eq!(wrong(&looked(&stage)), [(Part::Directory, Some(Code::DirectoryUnavailable))]);
+fn health_reports_failing_directory() {
+    let fixture = Fixture::empty();
+    fixture.world.before(Method::ListWorkspaces).first(9).fail_transiently();
+    assert_eq!(
+        failing_components(&check_health(&fixture)),
+        [(HealthComponent::Directory, Some(Code::DirectoryUnavailable))]
+    );
 }
 
 #[test]
-fn what_is_not_configured_is_not_asked() {
-    let stage = Stage::empty();
+fn health_makes_no_calls_to_unconfigured_components() {
+    let fixture = Fixture::empty();
     let missing =
-        CONFIGURED.map(|name| HealthCheck::wrong(name, Code::R2BindingMissing, "It is not bound.", "Bind it."));
-    let health = block_on(health(&stage.entrypoint(), missing.to_vec()));
+        CONFIGURED.map(|name| HealthCheck::unhealthy(name, Code::R2BindingMissing, "It is not bound.", "Bind it."));
+    let health = block_on(health(&fixture.entrypoint(), missing.to_vec()));
     assert_eq!(health.checks, missing);
-    assert!(stage.world.calls().is_empty());
+    assert!(fixture.world.calls().is_empty());
 }

@@ -1,282 +1,283 @@
-//! A backup that the ledger does not know comes in by an import, and never silently.
+//! `import` is the only way to add a backup that the ledger does not contain.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{BackupHandle, Code, Error, SnapshotRef};
 use serde_json::json;
 
-use super::support::{Checked, DAY, FILE, HOUR, Method, Stage, World, by_label, by_ref, foreign_mark};
+use super::support::{DAY, ExpectError, FILE, Fixture, HOUR, Method, World, by_label, by_ref, foreign_mark};
 
-/// The mark of a snapshot of `agent-42` that an earlier version took.
-const EARLIER: &str = "snapshotter/1 snap-0123456789abcdef agent-42";
+/// The mark of a snapshot of `agent-42` that an earlier version made.
+const EARLIER_MARK: &str = "snapshotter/1 snap-0123456789abcdef agent-42";
 
-fn import(stage: &Stage, id: &str, handle: &BackupHandle) -> Result<SnapshotRef, Error> {
-    let answer = stage.run(Operation::Import, &json!({ "sandboxId": id, "backup": handle }))?;
+fn import(fixture: &Fixture, id: &str, handle: &BackupHandle) -> Result<SnapshotRef, Error> {
+    let answer = fixture.run(Operation::Import, &json!({ "sandboxId": id, "backup": handle }))?;
     Ok(SnapshotRef::decode(&answer).unwrap())
 }
 
-/// A backup of `agent-42` under a name or none, made without the snapshotter.
-fn with_backup(name: Option<&str>) -> (Stage, BackupHandle) {
-    let stage = Stage::with_sandbox();
-    let handle = stage.world.backs_up("agent-42", name);
-    (stage, handle)
+/// Returns a backup of `agent-42` with the given name or none, which the application made itself.
+fn with_backup(name: Option<&str>) -> (Fixture, BackupHandle) {
+    let fixture = Fixture::with_sandbox();
+    let handle = fixture.world.create_app_backup("agent-42", name);
+    (fixture, handle)
 }
 
-fn refused(code: Code, name: Option<&str>, change: impl FnOnce(&World)) -> Error {
-    let (stage, handle) = with_backup(name);
-    change(&stage.world);
-    let error = import(&stage, "agent-42", &handle).fails_as(code);
-    let page = stage.run(Operation::List, &json!({ "sandboxId": "agent-42", "check": false })).unwrap();
+fn expect_refused(code: Code, name: Option<&str>, change: impl FnOnce(&World)) -> Error {
+    let (fixture, handle) = with_backup(name);
+    change(&fixture.world);
+    let error = import(&fixture, "agent-42", &handle).expect_code(code);
+    let page = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42", "check": false })).unwrap();
     assert_eq!(page["snapshots"], json!([]), "nothing was kept");
     error
 }
 
 #[test]
-fn a_backup_of_the_sdk_can_be_restored_after_its_import() {
-    for name in [None, Some("nightly"), Some(EARLIER)] {
-        let (stage, handle) = with_backup(name);
-        let snapshot = import(&stage, "agent-42", &handle).unwrap();
-        let restored = stage.restore(&snapshot).unwrap();
-        assert!(stage.world.files(restored.sandbox_id().as_str()).unwrap().contains_key(FILE), "{name:?}");
+fn imported_sdk_backup_can_be_restored() {
+    for name in [None, Some("nightly"), Some(EARLIER_MARK)] {
+        let (fixture, handle) = with_backup(name);
+        let snapshot = import(&fixture, "agent-42", &handle).unwrap();
+        let restored = fixture.restore(&snapshot).unwrap();
+        assert!(fixture.world.files(restored.sandbox_id().as_str()).unwrap().contains_key(FILE), "{name:?}");
     }
 }
 
 #[test]
-fn no_sandbox_is_touched() {
-    let (stage, handle) = with_backup(None);
-    import(&stage, "agent-42", &handle).unwrap();
-    assert_eq!(stage.world.calls_about("agent-42"), []);
-    assert_eq!(stage.world.stored().len(), 1);
+fn import_makes_no_calls_to_the_sandbox() {
+    let (fixture, handle) = with_backup(None);
+    import(&fixture, "agent-42", &handle).unwrap();
+    assert_eq!(fixture.world.calls_about("agent-42"), []);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
 }
 
 #[test]
-fn the_snapshot_of_an_earlier_version_keeps_its_id() {
-    let (stage, handle) = with_backup(Some(EARLIER));
-    let snapshot = import(&stage, "agent-42", &handle).unwrap();
+fn import_keeps_snapshot_id_of_earlier_version() {
+    let (fixture, handle) = with_backup(Some(EARLIER_MARK));
+    let snapshot = import(&fixture, "agent-42", &handle).unwrap();
     assert_eq!(snapshot.snapshot_id().as_str(), "snap-0123456789abcdef");
     assert_eq!((snapshot.origin_id().as_str(), snapshot.root_id().as_str()), ("agent-42", "agent-42"));
 }
 
 #[test]
-fn the_snapshot_is_as_old_as_its_backup() {
-    let (stage, handle) = with_backup(None);
-    stage.world.pass(DAY);
-    let snapshot = import(&stage, "agent-42", &handle).unwrap();
-    assert_eq!(snapshot.created_at(), stage.world.metadata_of(handle.id().as_str()).created_at);
-    let got = stage.run(Operation::Get, &by_ref(&snapshot)).unwrap();
+fn imported_snapshot_has_creation_time_of_its_backup() {
+    let (fixture, handle) = with_backup(None);
+    fixture.world.advance_clock(DAY);
+    let snapshot = import(&fixture, "agent-42", &handle).unwrap();
+    assert_eq!(snapshot.created_at(), fixture.world.metadata_of(handle.id().as_str()).created_at);
+    let got = fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap();
     assert_eq!((&got["ageSeconds"], &got["restorable"]), (&json!(DAY / 1000), &json!("yes")));
 }
 
 #[test]
-fn what_is_older_than_a_snapshot_is_listed_behind_it() {
-    let (stage, handle) = with_backup(None);
-    stage.captures("agent-42", "newer");
-    import(&stage, "agent-42", &handle).unwrap();
-    let page = stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+fn imported_older_backup_is_listed_after_newer_snapshot() {
+    let (fixture, handle) = with_backup(None);
+    fixture.snapshot_labelled("agent-42", "newer");
+    import(&fixture, "agent-42", &handle).unwrap();
+    let page = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
     assert_eq!(page["snapshots"][0]["label"], "newer");
 }
 
 #[test]
-fn it_is_shown_that_it_was_imported_where_it_was_not_made_here() {
+fn manifest_says_imported_only_for_foreign_backups() {
     let foreign = foreign_mark(1, "agent-42");
-    for name in [None, Some("nightly"), Some(EARLIER), Some(foreign.as_str())] {
-        let (stage, handle) = with_backup(name);
-        let snapshot = import(&stage, "agent-42", &handle).unwrap();
-        let manifest = stage.run(Operation::Manifest, &by_ref(&snapshot)).unwrap();
+    for name in [None, Some("nightly"), Some(EARLIER_MARK), Some(foreign.as_str())] {
+        let (fixture, handle) = with_backup(name);
+        let snapshot = import(&fixture, "agent-42", &handle).unwrap();
+        let manifest = fixture.run(Operation::Manifest, &by_ref(&snapshot)).unwrap();
         assert_eq!(manifest["imported"], true, "{name:?}");
     }
-    let stage = Stage::with_sandbox();
-    let orphan = stage.orphans("agent-42");
-    assert_eq!(import(&stage, "agent-42", orphan.backup()).unwrap(), orphan);
-    assert_eq!(stage.run(Operation::Manifest, &by_ref(&orphan)).unwrap()["imported"], false);
+    let fixture = Fixture::with_sandbox();
+    let orphan = fixture.create_orphan("agent-42");
+    assert_eq!(import(&fixture, "agent-42", orphan.backup()).unwrap(), orphan);
+    assert_eq!(fixture.run(Operation::Manifest, &by_ref(&orphan)).unwrap()["imported"], false);
 }
 
 #[test]
-fn an_import_takes_a_label_and_an_expiration() {
-    let (stage, handle) = with_backup(None);
+fn import_accepts_label_and_expiration() {
+    let (fixture, handle) = with_backup(None);
     let arguments = json!({ "sandboxId": "agent-42", "backup": handle, "label": "nightly", "expirationSeconds": 7200 });
-    let taken = stage.run(Operation::Import, &arguments).unwrap();
+    let taken = fixture.run(Operation::Import, &arguments).unwrap();
     assert_eq!(taken["capture"]["label"], "nightly");
-    assert_eq!(stage.run(Operation::Manifest, &by_label("nightly")).unwrap()["expirationSeconds"], 7200);
+    assert_eq!(fixture.run(Operation::Manifest, &by_label("nightly")).unwrap()["expirationSeconds"], 7200);
 }
 
 #[test]
-fn a_label_that_is_taken_is_refused_or_replaced() {
-    let (stage, handle) = with_backup(None);
-    stage.captures("agent-42", "latest");
+fn import_with_taken_label_is_refused_unless_replace_is_set() {
+    let (fixture, handle) = with_backup(None);
+    fixture.snapshot_labelled("agent-42", "latest");
     let mut arguments = json!({ "sandboxId": "agent-42", "backup": handle, "label": "latest" });
-    stage.run(Operation::Import, &arguments).fails_as(Code::LabelTaken);
+    fixture.run(Operation::Import, &arguments).expect_code(Code::LabelTaken);
     arguments["replace"] = json!(true);
-    let taken = stage.run(Operation::Import, &arguments).unwrap();
-    let found = stage.run(Operation::Get, &by_label("latest")).unwrap();
+    let taken = fixture.run(Operation::Import, &arguments).unwrap();
+    let found = fixture.run(Operation::Get, &by_label("latest")).unwrap();
     assert_eq!(found["snapshotId"], taken["ref"]["snapshotId"]);
 }
 
 #[test]
-fn importing_twice_is_importing_once() {
-    for name in [None, Some(EARLIER)] {
-        let (stage, handle) = with_backup(name);
-        let first = import(&stage, "agent-42", &handle).unwrap();
-        stage.world.pass(DAY);
-        assert_eq!(import(&stage, "agent-42", &handle).unwrap(), first, "{name:?}");
+fn repeated_import_returns_same_snapshot() {
+    for name in [None, Some(EARLIER_MARK)] {
+        let (fixture, handle) = with_backup(name);
+        let first = import(&fixture, "agent-42", &handle).unwrap();
+        fixture.world.advance_clock(DAY);
+        assert_eq!(import(&fixture, "agent-42", &handle).unwrap(), first, "{name:?}");
     }
 }
 
 #[test]
-fn importing_twice_at_the_same_time_is_importing_once() {
-    let (stage, handle) = with_backup(None);
+fn concurrent_imports_return_same_snapshot() {
+    let (fixture, handle) = with_backup(None);
     let arguments = json!({ "sandboxId": "agent-42", "backup": handle });
-    let gate = stage.world.after(Method::Archive).nth(1).held();
-    let first = stage.begin(Operation::Import, &arguments);
-    let second = stage.run(Operation::Import, &arguments).unwrap();
+    let gate = fixture.world.after(Method::HeadArchive).nth(1).block();
+    let first = fixture.begin(Operation::Import, &arguments);
+    let second = fixture.run(Operation::Import, &arguments).unwrap();
     gate.open();
     assert_eq!(first.answer().unwrap()["ref"], second["ref"]);
 }
 
 #[test]
-fn a_snapshot_of_this_version_may_be_imported_too() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    assert_eq!(import(&stage, "agent-42", snapshot.backup()).unwrap(), snapshot);
+fn import_of_existing_snapshot_returns_its_ref() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    assert_eq!(import(&fixture, "agent-42", snapshot.backup()).unwrap(), snapshot);
 }
 
 #[test]
-fn a_snapshot_whose_ledger_was_lost_comes_back_by_its_import() {
-    let stage = Stage::with_sandbox();
-    let snapshot = stage.orphans("agent-42");
-    assert_eq!(import(&stage, "agent-42", snapshot.backup()).unwrap(), snapshot);
+fn import_recovers_snapshot_missing_in_ledger() {
+    let fixture = Fixture::with_sandbox();
+    let snapshot = fixture.create_orphan("agent-42");
+    assert_eq!(import(&fixture, "agent-42", snapshot.backup()).unwrap(), snapshot);
 }
 
 #[test]
-fn the_backup_of_another_sandbox_is_refused() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.runs("agent-7");
-    import(&stage, "agent-7", snapshot.backup()).fails_as(Code::RefMismatch);
+fn import_of_another_sandboxs_backup_is_refused() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.start_sandbox("agent-7");
+    import(&fixture, "agent-7", snapshot.backup()).expect_code(Code::RefMismatch);
 }
 
 #[test]
-fn a_copy_of_a_snapshots_backup_is_refused() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    let mark = stage.world.name_of(snapshot.backup().id().as_str());
-    let copy = stage.world.backs_up("agent-42", mark.as_deref());
-    import(&stage, "agent-42", &copy).fails_as(Code::RefMismatch);
-    assert_eq!(stage.world.stored().len(), 2, "nothing is deleted");
+fn import_of_copied_snapshot_backup_is_refused() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let mark = fixture.world.name_of(snapshot.backup().id().as_str());
+    let copy = fixture.world.create_app_backup("agent-42", mark.as_deref());
+    import(&fixture, "agent-42", &copy).expect_code(Code::RefMismatch);
+    assert_eq!(fixture.world.backup_ids().len(), 2, "nothing is deleted");
 }
 
 #[test]
-fn the_backup_of_a_snapshot_that_is_being_made_is_refused() {
-    let stage = Stage::with_sandbox();
-    let gate = stage.world.after(Method::CreateBackup).held();
-    let capture = stage.begin(Operation::Snapshot, &by_label("soon"));
-    let handle: BackupHandle =
-        serde_json::from_value(json!({ "id": stage.world.stored()[0], "dir": "/workspace", "localBucket": true }))
-            .unwrap();
-    import(&stage, "agent-42", &handle).fails_as(Code::RefMismatch);
+fn import_of_backup_of_running_capture_is_refused() {
+    let fixture = Fixture::with_sandbox();
+    let gate = fixture.world.after(Method::CreateBackup).block();
+    let capture = fixture.begin(Operation::Snapshot, &by_label("soon"));
+    let handle: BackupHandle = serde_json::from_value(
+        json!({ "id": fixture.world.backup_ids()[0], "dir": "/workspace", "localBucket": true }),
+    )
+    .unwrap();
+    import(&fixture, "agent-42", &handle).expect_code(Code::RefMismatch);
     gate.open();
     capture.answer().unwrap();
 }
 
 #[test]
-fn a_handle_of_another_directory_is_refused() {
-    let (stage, handle) = with_backup(None);
+fn import_of_handle_with_other_directory_is_refused() {
+    let (fixture, handle) = with_backup(None);
     let mut altered = json!(handle);
     altered["dir"] = json!("/home");
     let arguments = json!({ "sandboxId": "agent-42", "backup": altered });
-    stage.run(Operation::Import, &arguments).fails_as(Code::RefMismatch);
+    fixture.run(Operation::Import, &arguments).expect_code(Code::RefMismatch);
 }
 
 #[test]
-fn what_is_not_whole_is_refused() {
-    refused(Code::BackupNotFound, None, World::empty_bucket);
-    refused(Code::BackupIncomplete, None, |world| world.spoil(|backup| backup.archive = None));
-    refused(Code::BackupIncomplete, Some(EARLIER), |world| world.spoil_archive(|archive| archive.push(0)));
-    refused(Code::StorageUnavailable, None, |world| world.before(Method::Metadata).fails_in_passing());
+fn import_of_incomplete_backup_is_refused() {
+    expect_refused(Code::BackupNotFound, None, World::clear_bucket);
+    expect_refused(Code::BackupIncomplete, None, |world| world.edit_backups(|backup| backup.archive = None));
+    expect_refused(Code::BackupIncomplete, Some(EARLIER_MARK), |world| world.edit_archives(|archive| archive.push(0)));
+    expect_refused(Code::StorageUnavailable, None, |world| world.before(Method::GetMetadata).fail_transiently());
 }
 
 #[test]
-fn what_the_sdk_restores_no_more_is_refused() {
-    refused(Code::BackupExpired, Some("nightly"), |world| world.pass(3 * DAY));
+fn import_of_expired_backup_is_refused() {
+    expect_refused(Code::BackupExpired, Some("nightly"), |world| world.advance_clock(3 * DAY));
 }
 
 #[test]
-fn what_the_sdk_will_not_restore_for_long_is_shown_with_its_end() {
-    let (stage, handle) = with_backup(None);
-    let snapshot = import(&stage, "agent-42", &handle).unwrap();
-    stage.passes(3 * DAY);
-    let got = stage.run(Operation::Get, &by_ref(&snapshot)).unwrap();
+fn imported_backup_is_not_restorable_after_its_ttl() {
+    let (fixture, handle) = with_backup(None);
+    let snapshot = import(&fixture, "agent-42", &handle).unwrap();
+    fixture.advance_with_alarms(3 * DAY);
+    let got = fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap();
     assert_eq!(got["restorable"], "no");
-    stage.restore(&snapshot).fails_as(Code::BackupExpired);
+    fixture.restore(&snapshot).expect_code(Code::BackupExpired);
 }
 
 #[test]
-fn what_was_not_made_here_stays_when_its_snapshot_goes() {
+fn foreign_backup_stays_in_r2_when_its_snapshot_is_deleted() {
     let foreign = foreign_mark(1, "agent-42");
-    for name in [Some(foreign.as_str()), Some(EARLIER), Some("nightly"), None] {
+    for name in [Some(foreign.as_str()), Some(EARLIER_MARK), Some("nightly"), None] {
         for has_workspace in [true, false] {
-            let (stage, handle) = with_backup(name);
+            let (fixture, handle) = with_backup(name);
             if has_workspace {
-                stage.captures("agent-42", "own");
+                fixture.snapshot_labelled("agent-42", "own");
             }
-            let stored = stage.world.stored();
-            let snapshot = import(&stage, "agent-42", &handle).unwrap();
-            stage.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
-            stage.passes(DAY / 2);
-            assert_eq!((stage.world.stored(), stage.world.count(Method::Delete)), (stored, 0), "{name:?}");
+            let stored = fixture.world.backup_ids();
+            let snapshot = import(&fixture, "agent-42", &handle).unwrap();
+            fixture.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
+            fixture.advance_with_alarms(DAY / 2);
+            assert_eq!((fixture.world.backup_ids(), fixture.world.call_count(Method::Delete)), (stored, 0), "{name:?}");
         }
     }
 }
 
 #[test]
-fn what_was_made_here_goes_with_its_snapshot_though_it_came_back_by_an_import() {
-    let stage = Stage::with_sandbox();
-    let orphan = stage.orphans("agent-42");
-    let snapshot = import(&stage, "agent-42", orphan.backup()).unwrap();
-    stage.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+fn own_backup_is_deleted_with_its_imported_snapshot() {
+    let fixture = Fixture::with_sandbox();
+    let orphan = fixture.create_orphan("agent-42");
+    let snapshot = import(&fixture, "agent-42", orphan.backup()).unwrap();
+    fixture.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn what_was_not_made_here_is_whole_whatever_mark_it_carries() {
+fn foreign_backup_passes_verify_with_any_mark() {
     let foreign = foreign_mark(1, "agent-42");
-    for name in [Some(foreign.as_str()), Some(EARLIER), Some("nightly"), None] {
-        let (stage, handle) = with_backup(name);
-        let snapshot = import(&stage, "agent-42", &handle).unwrap();
-        assert_eq!(stage.run(Operation::Verify, &by_ref(&snapshot)).unwrap()["ok"], true, "{name:?}");
+    for name in [Some(foreign.as_str()), Some(EARLIER_MARK), Some("nightly"), None] {
+        let (fixture, handle) = with_backup(name);
+        let snapshot = import(&fixture, "agent-42", &handle).unwrap();
+        assert_eq!(fixture.run(Operation::Verify, &by_ref(&snapshot)).unwrap()["ok"], true, "{name:?}");
     }
 }
 
 #[test]
-fn what_was_not_made_here_can_be_imported_again_when_it_was_let_go() {
+fn foreign_backup_can_be_imported_again_after_delete() {
     let foreign = foreign_mark(1, "agent-42");
-    for name in [Some(foreign.as_str()), Some(EARLIER), Some("nightly"), None] {
-        let (stage, handle) = with_backup(name);
-        let snapshot = import(&stage, "agent-42", &handle).unwrap();
-        stage.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
-        let again = import(&stage, "agent-42", &handle).unwrap();
+    for name in [Some(foreign.as_str()), Some(EARLIER_MARK), Some("nightly"), None] {
+        let (fixture, handle) = with_backup(name);
+        let snapshot = import(&fixture, "agent-42", &handle).unwrap();
+        fixture.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
+        let again = import(&fixture, "agent-42", &handle).unwrap();
         assert_eq!(again, snapshot, "{name:?}");
-        stage.restore(&again).unwrap();
+        fixture.restore(&again).unwrap();
     }
 }
 
 #[test]
-fn what_was_made_here_is_not_imported_again_when_it_was_let_go() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.world.before(Method::Delete).fails_in_passing();
-    stage.run(Operation::Delete, &by_ref(&snapshot)).fails_as(Code::StorageUnavailable);
-    import(&stage, "agent-42", snapshot.backup()).fails_as(Code::RefMismatch);
-    stage.world.goes_well();
-    let mark = stage.world.name_of(snapshot.backup().id().as_str());
-    stage.passes(HOUR);
-    let late = stage.world.backs_up("agent-42", mark.as_deref());
-    import(&stage, "agent-42", &late).fails_as(Code::RefMismatch);
+fn own_backup_cannot_be_imported_again_after_delete() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.before(Method::Delete).fail_transiently();
+    fixture.run(Operation::Delete, &by_ref(&snapshot)).expect_code(Code::StorageUnavailable);
+    import(&fixture, "agent-42", snapshot.backup()).expect_code(Code::RefMismatch);
+    fixture.world.clear_faults();
+    let mark = fixture.world.name_of(snapshot.backup().id().as_str());
+    fixture.advance_with_alarms(HOUR);
+    let late = fixture.world.create_app_backup("agent-42", mark.as_deref());
+    import(&fixture, "agent-42", &late).expect_code(Code::RefMismatch);
 }
 
 #[test]
-fn an_imported_snapshot_is_let_go_by_the_policy_as_any_other() {
-    let (stage, handle) = with_backup(None);
-    import(&stage, "agent-42", &handle).unwrap();
-    stage.captures("agent-42", "newest");
-    stage
+fn retention_policy_evicts_imported_snapshot_but_keeps_its_backup() {
+    let (fixture, handle) = with_backup(None);
+    import(&fixture, "agent-42", &handle).unwrap();
+    fixture.snapshot_labelled("agent-42", "newest");
+    fixture
         .run(
             Operation::SetRetention,
             &json!({
@@ -284,7 +285,7 @@ fn an_imported_snapshot_is_let_go_by_the_policy_as_any_other() {
             }),
         )
         .unwrap();
-    let page = stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    let page = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
     assert_eq!(page["snapshots"].as_array().map(Vec::len), Some(1), "{page}");
-    assert_eq!(stage.world.stored().len(), 2, "the application's own backup stays in R2");
+    assert_eq!(fixture.world.backup_ids().len(), 2, "the application's own backup stays in R2");
 }

@@ -1,4 +1,4 @@
-//! The keys that sign refs can be changed: the one before is still accepted.
+//! The keys that sign refs can be rotated: the previous key is still accepted.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::record::WorkspaceRecord;
@@ -6,92 +6,92 @@ use sandbox_snapshotter::model::{Code, SnapshotRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use super::support::{Checked, Stage, by_id, by_ref};
+use super::support::{ExpectError, Fixture, by_id, by_ref};
 
-fn rotate(stage: &Stage) -> Value {
-    stage.run(Operation::RotateKey, &json!({ "sandboxId": "agent-42" })).unwrap()
+fn rotate_keys(fixture: &Fixture) -> Value {
+    fixture.run(Operation::RotateKey, &json!({ "sandboxId": "agent-42" })).unwrap()
 }
 
 #[test]
-fn a_workspace_makes_its_key_by_itself_and_keeps_it() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.restart();
-    stage.run(Operation::Get, &by_ref(&snapshot)).unwrap();
-    assert_eq!(json!(stage.snapshot().unwrap())["ref"]["signature"].as_str().unwrap().split('.').next(), Some("1"));
+fn workspace_generates_its_key_and_keeps_it_after_restart() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.crash_worker();
+    fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap();
+    assert_eq!(json!(fixture.snapshot().unwrap())["ref"]["signature"].as_str().unwrap().split('.').next(), Some("1"));
 }
 
 #[test]
-fn each_workspace_has_a_key_of_its_own() {
-    let stage = Stage::with_sandbox();
-    stage.runs("agent-7");
+fn each_workspace_has_its_own_key() {
+    let fixture = Fixture::with_sandbox();
+    fixture.start_sandbox("agent-7");
     let keys = ["agent-42", "agent-7"].map(|id| {
-        stage.captures(id, "before");
-        stage.ledger(id).workspace().unwrap().unwrap().keys
+        fixture.snapshot_labelled(id, "before");
+        fixture.ledger(id).workspace().unwrap().unwrap().keys
     });
     assert_ne!(keys[0], keys[1]);
 }
 
 #[test]
-fn a_rotation_tells_the_numbers_of_the_keys_and_no_secret() {
-    let (stage, _) = Stage::with_snapshot();
-    assert_eq!(rotate(&stage), json!({ "key": 2, "previous": 1 }));
-    assert_eq!(rotate(&stage), json!({ "key": 3, "previous": 2 }));
+fn rotation_returns_key_numbers_and_no_secret() {
+    let (fixture, _) = Fixture::with_snapshot();
+    assert_eq!(rotate_keys(&fixture), json!({ "key": 2, "previous": 1 }));
+    assert_eq!(rotate_keys(&fixture), json!({ "key": 3, "previous": 2 }));
 }
 
 #[test]
-fn the_first_key_may_come_of_a_rotation() {
-    let stage = Stage::with_sandbox();
-    assert_eq!(rotate(&stage), json!({ "key": 1 }));
-    let snapshot = stage.snapshot().unwrap();
-    stage.restore(&snapshot).unwrap();
+fn rotation_can_create_the_first_key() {
+    let fixture = Fixture::with_sandbox();
+    assert_eq!(rotate_keys(&fixture), json!({ "key": 1 }));
+    let snapshot = fixture.snapshot().unwrap();
+    fixture.restore(&snapshot).unwrap();
 }
 
 #[test]
-fn refs_of_the_key_before_are_accepted_and_older_ones_are_not() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    rotate(&stage);
-    stage.run(Operation::Get, &by_ref(&snapshot)).unwrap();
-    rotate(&stage);
-    let error = stage.run(Operation::Get, &by_ref(&snapshot)).fails_as(Code::RefMismatch);
+fn refs_of_previous_key_are_accepted_and_older_ones_refused() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    rotate_keys(&fixture);
+    fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap();
+    rotate_keys(&fixture);
+    let error = fixture.run(Operation::Get, &by_ref(&snapshot)).expect_code(Code::RefMismatch);
     assert!(error.message().contains("rotated out"), "{error}");
     assert!(error.remediation().contains("get()"), "{}", error.remediation());
 }
 
 #[test]
-fn get_answers_a_ref_that_is_signed_anew() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    rotate(&stage);
-    rotate(&stage);
-    let anew = SnapshotRef::decode(&stage.run(Operation::Get, &by_id(&snapshot)).unwrap()["ref"]).unwrap();
-    assert_ne!(anew, snapshot);
-    stage.restore(&anew).unwrap();
+fn get_returns_ref_signed_with_current_key() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    rotate_keys(&fixture);
+    rotate_keys(&fixture);
+    let signed_again = SnapshotRef::decode(&fixture.run(Operation::Get, &by_id(&snapshot)).unwrap()["ref"]).unwrap();
+    assert_ne!(signed_again, snapshot);
+    fixture.restore(&signed_again).unwrap();
 }
 
 #[test]
-fn a_snapshot_that_was_rotated_out_is_still_deleted_only_by_who_names_it() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    (0..2).for_each(|_| drop(rotate(&stage)));
-    stage.run(Operation::Delete, &by_ref(&snapshot)).fails_as(Code::RefMismatch);
-    stage.run(Operation::Delete, &by_id(&snapshot)).unwrap();
+fn snapshot_with_rotated_out_ref_is_deleted_only_by_id() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    (0..2).for_each(|_| drop(rotate_keys(&fixture)));
+    fixture.run(Operation::Delete, &by_ref(&snapshot)).expect_code(Code::RefMismatch);
+    fixture.run(Operation::Delete, &by_id(&snapshot)).unwrap();
 }
 
 #[test]
-fn without_randomness_the_key_stays() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.world.draws_next(None);
-    stage.run(Operation::RotateKey, &json!({ "sandboxId": "agent-42" })).fails_as(Code::Internal);
-    assert_eq!(rotate(&stage), json!({ "key": 2, "previous": 1 }));
-    stage.run(Operation::Get, &by_ref(&snapshot)).unwrap();
+fn failed_rotation_without_randomness_keeps_the_key() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.queue_random(None);
+    fixture.run(Operation::RotateKey, &json!({ "sandboxId": "agent-42" })).expect_code(Code::Internal);
+    assert_eq!(rotate_keys(&fixture), json!({ "key": 2, "previous": 1 }));
+    fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap();
 }
 
 #[test]
-fn a_workspace_of_an_earlier_version_gets_its_seal_and_keeps_it() {
-    let (stage, _) = Stage::with_snapshot();
-    let ledger = stage.ledger("agent-42");
+fn workspace_of_earlier_version_gets_an_id_key_and_keeps_its_keys() {
+    let (fixture, _) = Fixture::with_snapshot();
+    let ledger = fixture.ledger("agent-42");
     let before = ledger.workspace().unwrap().unwrap();
-    ledger.put_workspace(&WorkspaceRecord { seal: None, ..before.clone() }).unwrap();
-    let snapshot = stage.snapshot().unwrap();
+    ledger.put_workspace(&WorkspaceRecord { id_key: None, ..before.clone() }).unwrap();
+    let snapshot = fixture.snapshot().unwrap();
     let after = ledger.workspace().unwrap().unwrap();
     assert_eq!(after.keys, before.keys);
-    assert!(after.seal.is_some_and(|seal| snapshot.snapshot_id().is_minted_with(&seal)));
+    assert!(after.id_key.is_some_and(|id_key| snapshot.snapshot_id().is_minted_with(&id_key)));
 }

@@ -1,20 +1,20 @@
-//! What the SDK's errors are told as, by their class where nothing else of them survives.
+//! The mapping of SDK errors to error codes, by class name where only the class survives.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Error, Failure};
 use serde_json::json;
 
-use super::support::{Method, Stage};
+use super::support::{Fixture, Method};
 
-/// What a caller is told when this call of a snapshot fails like this, each time that it is made.
-fn told(method: Method, failure: Failure) -> Error {
-    let stage = Stage::with_sandbox();
-    stage.world.before(method).fails_with(failure);
-    stage.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42" })).expect_err("it fails")
+/// Returns the error of a snapshot whose every call of `method` fails with `failure`.
+fn reported_error(method: Method, failure: Failure) -> Error {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(method).fail_with(failure);
+    fixture.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42" })).expect_err("the snapshot fails")
 }
 
 #[test]
-fn an_error_of_the_sdks_own_is_none_of_the_platform_whatever_its_message_resembles() {
+fn sdk_error_class_is_not_mistaken_for_platform_error_by_its_message() {
     for class in [
         "SessionAlreadyExistsError",
         "FileNotFoundError",
@@ -31,15 +31,15 @@ fn an_error_of_the_sdks_own_is_none_of_the_platform_whatever_its_message_resembl
         let named = Failure::new(class, "x is not a function");
         let folded = Failure::new("Error", &format!("{class}: x is not a function"));
         for failure in [named, folded] {
-            assert_eq!(told(Method::CreateBackup, failure).code(), Code::BackupFailed, "{class}");
+            assert_eq!(reported_error(Method::CreateBackup, failure).code(), Code::BackupFailed, "{class}");
         }
     }
     let unknown = Failure::new("TypeError", "x is not a function");
-    assert_eq!(told(Method::CreateBackup, unknown).code(), Code::SandboxUnsupported);
+    assert_eq!(reported_error(Method::CreateBackup, unknown).code(), Code::SandboxUnsupported);
 }
 
 #[test]
-fn each_says_what_happened_and_what_to_do() {
+fn each_sdk_error_has_message_and_remediation() {
     for (sdk, code, happened, to_do) in [
         ("VALIDATION_FAILED", Code::BackupConfigInvalid, "The sandbox refused the backup's options", "BACKUP_BUCKET"),
         ("BACKUP_NOT_FOUND", Code::BackupNotFound, "The sandbox did not find the backup", "another bucket"),
@@ -55,7 +55,7 @@ fn each_says_what_happened_and_what_to_do() {
             "every file of the directory must be readable",
         ),
     ] {
-        let error = told(Method::State, Failure::new("Error", "x").with_code(sdk));
+        let error = reported_error(Method::Status, Failure::new("Error", "x").with_code(sdk));
         assert_eq!(error.code(), code);
         assert!(
             error.message().starts_with(happened) && error.remediation().contains(to_do),
@@ -63,14 +63,14 @@ fn each_says_what_happened_and_what_to_do() {
             error.remediation()
         );
     }
-    let error = told(Method::State, Failure::new("TypeError", "x is not a function"));
+    let error = reported_error(Method::Status, Failure::new("TypeError", "x is not a function"));
     assert!(error.message().starts_with("The class of the sandbox lacks a method"), "{error}");
     assert!(error.remediation().contains("createBackup"), "{}", error.remediation());
 }
 
 #[test]
-fn what_is_unknown_is_told_with_where_to_look() {
-    let error = told(Method::State, Failure::new("Error", "boom"));
+fn unknown_error_refers_to_the_sandbox_workers_logs() {
+    let error = reported_error(Method::Status, Failure::new("Error", "boom"));
     assert_eq!(error.code(), Code::SandboxFailed);
     assert!(error.message().starts_with("The sandbox failed while looking at"), "{error}");
     assert!(error.remediation().contains("logs of the sandbox's Worker"), "{}", error.remediation());

@@ -1,29 +1,29 @@
-//! What a snapshot is of, and what the SDK is asked for.
+//! What a snapshot contains, and the calls that `snapshot` makes to the SDK.
 
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::backup::MAX_TTL;
+use sandbox_snapshotter::model::backup::MAX_TTL_SECONDS;
 use sandbox_snapshotter::model::{
-    BackupOptions, Code, Compression, CompressionFormat, Directory, Failure, Mark, SnapshotRef, SnapshotRequest,
+    BackupOptions, BackupOwner, Code, Compression, CompressionFormat, Directory, Failure, SnapshotRef, SnapshotRequest,
 };
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use super::support::{Checked, FILE, HOUR, Method, Stage, archive_of, sandbox};
+use super::support::{ExpectError, FILE, Fixture, HOUR, Method, build_archive, sandbox};
 
-/// What a sandbox is asked for.
-const CALLS: [Method; 4] = [Method::State, Method::Stamp, Method::CreateBackup, Method::Probe];
+/// The calls that a snapshot makes to its sandbox.
+const EXPECTED_CALLS: [Method; 4] = [Method::Status, Method::UpdateMarker, Method::CreateBackup, Method::Probe];
 
 fn json_of(snapshot: &SnapshotRef) -> serde_json::Value {
     serde_json::to_value(snapshot).unwrap()
 }
 
 #[test]
-fn a_ref_tells_the_sandbox_its_root_the_backup_and_when_it_was_stored() {
-    let stage = Stage::with_sandbox();
-    let snapshot = stage.snapshot().unwrap();
-    let [backup] = stage.world.stored().try_into().unwrap();
+fn ref_contains_sandbox_root_backup_and_creation_time() {
+    let fixture = Fixture::with_sandbox();
+    let snapshot = fixture.snapshot().unwrap();
+    let [backup] = fixture.world.backup_ids().try_into().unwrap();
     assert_eq!(
         json_of(&snapshot),
         json!({
@@ -34,7 +34,7 @@ fn a_ref_tells_the_sandbox_its_root_the_backup_and_when_it_was_stored() {
                 "originId": "agent-42",
                 "rootId": "agent-42",
                 "backup": { "id": backup, "dir": "/workspace", "localBucket": true },
-                "createdAt": stage.world.metadata_of(&backup).created_at,
+                "createdAt": fixture.world.metadata_of(&backup).created_at,
                 "signature": json_of(&snapshot)["ref"]["signature"],
             }
         })
@@ -42,12 +42,12 @@ fn a_ref_tells_the_sandbox_its_root_the_backup_and_when_it_was_stored() {
 }
 
 #[test]
-fn beside_the_ref_a_caller_is_told_how_it_was_captured() {
-    let stage = Stage::with_sandbox();
+fn answer_contains_capture_details_beside_the_ref() {
+    let fixture = Fixture::with_sandbox();
     let arguments = json!({ "sandboxId": "agent-42", "label": "before" });
-    let taken = stage.run(Operation::Snapshot, &arguments).unwrap();
-    let size = stage.world.metadata_of(&stage.world.stored()[0]).size_bytes;
-    let row = stage.ledger("agent-42").labelled(&"before".to_owned().try_into().unwrap()).unwrap().unwrap();
+    let taken = fixture.run(Operation::Snapshot, &arguments).unwrap();
+    let size = fixture.world.metadata_of(&fixture.world.backup_ids()[0]).size_bytes;
+    let row = fixture.ledger("agent-42").snapshot_by_label(&"before".to_owned().try_into().unwrap()).unwrap().unwrap();
     assert_eq!(
         taken["capture"],
         json!({ "label": "before", "sizeBytes": size, "beganAt": row.began_at, "shared": false })
@@ -55,118 +55,118 @@ fn beside_the_ref_a_caller_is_told_how_it_was_captured() {
 }
 
 #[test]
-fn an_answer_of_snapshot_is_a_ref_as_it_is() {
-    let stage = Stage::with_sandbox();
-    let taken = stage.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42" })).unwrap();
+fn snapshot_answer_is_accepted_as_ref() {
+    let fixture = Fixture::with_sandbox();
+    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42" })).unwrap();
     assert!(taken.get("capture").is_some());
-    stage.run(Operation::Get, &json!({ "ref": taken })).unwrap();
+    fixture.run(Operation::Get, &json!({ "ref": taken })).unwrap();
 }
 
 #[test]
-fn the_snapshot_is_kept_before_the_sandbox_is_asked_for_a_backup() {
-    let stage = Stage::with_sandbox();
-    let gate = stage.world.before(Method::CreateBackup).held();
-    let capture = stage.begin(Operation::Snapshot, &json!({ "sandboxId": "agent-42" }));
-    let rows = stage.ledger("agent-42").unfinished().unwrap();
+fn ledger_records_snapshot_before_createbackup() {
+    let fixture = Fixture::with_sandbox();
+    let gate = fixture.world.before(Method::CreateBackup).block();
+    let capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": "agent-42" }));
+    let rows = fixture.ledger("agent-42").unfinished_snapshots().unwrap();
     assert_eq!(rows.len(), 1);
     gate.open();
     let taken = capture.answer().unwrap();
     assert_eq!(json!(rows[0].snapshot_id), taken["ref"]["snapshotId"]);
-    assert!(stage.ledger("agent-42").unfinished().unwrap().is_empty());
+    assert!(fixture.ledger("agent-42").unfinished_snapshots().unwrap().is_empty());
 }
 
 #[test]
-fn a_capture_that_failed_for_certain_leaves_nothing_in_the_ledger() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).fails_with(Failure::new("BackupCreateError", "no room"));
-    stage.snapshot().fails_as(Code::BackupFailed);
-    assert!(stage.ledger("agent-42").page(None, None, 10).unwrap().is_empty());
+fn capture_that_failed_permanently_leaves_no_row() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no room"));
+    fixture.snapshot().expect_code(Code::BackupFailed);
+    assert!(fixture.ledger("agent-42").snapshot_page(None, None, 10).unwrap().is_empty());
 }
 
 #[test]
-fn a_capture_that_was_interrupted_is_followed_up_until_nothing_can_come_of_it() {
-    let stage = Stage::with_sandbox();
-    stage.world.after(Method::CreateBackup).fails_in_passing();
-    stage.snapshot().fails_as(Code::BackupInterrupted);
-    assert_eq!(stage.ledger("agent-42").unfinished().unwrap().len(), 1);
-    stage.passes(3 * HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+fn interrupted_capture_is_reconciled_until_nothing_is_stored_or_pending() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.after(Method::CreateBackup).fail_transiently();
+    fixture.snapshot().expect_code(Code::BackupInterrupted);
+    assert_eq!(fixture.ledger("agent-42").unfinished_snapshots().unwrap().len(), 1);
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_sandbox_that_was_refused_leaves_no_trace_in_the_ledger() {
-    let stage = Stage::empty();
-    stage.snapshot().fails_as(Code::SandboxNotRunning);
-    assert_eq!(stage.ledger("agent-42").workspace().unwrap(), None);
-    assert_eq!(stage.alarm_due("agent-42"), None);
+fn refused_snapshot_writes_nothing_to_the_ledger() {
+    let fixture = Fixture::empty();
+    fixture.snapshot().expect_code(Code::SandboxNotRunning);
+    assert_eq!(fixture.ledger("agent-42").workspace().unwrap(), None);
+    assert_eq!(fixture.alarm_at("agent-42"), None);
 }
 
 #[test]
-fn the_backup_holds_the_files_of_the_directory_and_no_others() {
-    let stage = Stage::with_sandbox();
-    stage.world.writes("agent-42", "/tmp/other.txt", "not captured");
+fn backup_contains_only_files_of_the_directory() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.write_file("agent-42", "/tmp/other.txt", "not captured");
     let files = [(FILE.to_owned(), "first".to_owned())].into();
-    let backup = stage.snapshot().unwrap().backup().id().to_string();
-    assert_eq!(stage.world.metadata_of(&backup).size_bytes, archive_of(&files).len() as u64);
+    let backup = fixture.snapshot().unwrap().backup().id().to_string();
+    assert_eq!(fixture.world.metadata_of(&backup).size_bytes, build_archive(&files).len() as u64);
 }
 
 #[test]
-fn the_backup_carries_the_mark_of_its_snapshot() {
-    let stage = Stage::with_sandbox();
-    let snapshot = stage.snapshot().unwrap();
-    let name = stage.world.metadata_of(snapshot.backup().id().as_str()).name.unwrap();
+fn backup_carries_mark_of_its_snapshot() {
+    let fixture = Fixture::with_sandbox();
+    let snapshot = fixture.snapshot().unwrap();
+    let name = fixture.world.metadata_of(snapshot.backup().id().as_str()).name.unwrap();
     assert_eq!(name, format!("snapshotter/1 {} agent-42", snapshot.snapshot_id()));
 }
 
 #[test]
-fn the_sandbox_is_looked_at_before_its_backup_and_looked_into_after_it() {
-    let stage = Stage::with_sandbox();
-    stage.snapshot().unwrap();
-    assert_eq!(stage.world.calls_about("agent-42"), CALLS);
+fn snapshot_checks_status_before_backup_and_probes_after_it() {
+    let fixture = Fixture::with_sandbox();
+    fixture.snapshot().unwrap();
+    assert_eq!(fixture.world.calls_about("agent-42"), EXPECTED_CALLS);
 }
 
 #[test]
-fn the_sandbox_keeps_its_files() {
-    let stage = Stage::with_sandbox();
-    let before = stage.world.files("agent-42");
-    stage.snapshot().unwrap();
-    assert_eq!(stage.world.files("agent-42"), before);
+fn snapshot_leaves_files_of_the_sandbox_unchanged() {
+    let fixture = Fixture::with_sandbox();
+    let before = fixture.world.files("agent-42");
+    fixture.snapshot().unwrap();
+    assert_eq!(fixture.world.files("agent-42"), before);
 }
 
 #[test]
-fn an_empty_directory_can_be_captured() {
-    let stage = Stage::with_sandbox();
+fn empty_directory_can_be_captured() {
+    let fixture = Fixture::with_sandbox();
     let request =
         SnapshotRequest { dir: Some(Directory::parse("/home").unwrap()), ..SnapshotRequest::of(sandbox("agent-42")) };
-    stage.snapshot_as_asked(request).unwrap();
+    fixture.snapshot_with(request).unwrap();
 }
 
 #[test]
-fn without_options_the_sdk_is_asked_for_the_default_directory_and_the_longest_time() {
-    let stage = Stage::with_sandbox();
-    let snapshot = stage.snapshot().unwrap();
-    let mark = Mark { snapshot_id: snapshot.snapshot_id().clone(), origin_id: sandbox("agent-42") };
+fn default_request_uses_default_directory_and_longest_ttl() {
+    let fixture = Fixture::with_sandbox();
+    let snapshot = fixture.snapshot().unwrap();
+    let mark = BackupOwner { snapshot_id: snapshot.snapshot_id().clone(), origin_id: sandbox("agent-42") };
     let expected = BackupOptions {
         dir: Directory::parse("/workspace").unwrap(),
         name: mark.to_string(),
-        ttl: MAX_TTL,
+        ttl: MAX_TTL_SECONDS,
         gitignore: None,
         excludes: Vec::new(),
         compression: None,
         local_bucket: true,
     };
-    assert_eq!(stage.world.options_asked(), [expected]);
+    assert_eq!(fixture.world.backup_options(), [expected]);
 }
 
 #[test]
-fn every_option_reaches_the_sdk_as_it_was_given() {
-    let stage = Stage::with_sandbox();
-    stage.world.writes("agent-42", "/workspace/app/main.rs", "fn main() {}");
+fn every_option_is_passed_to_the_sdk_unchanged() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.write_file("agent-42", "/workspace/app/main.rs", "fn main() {}");
     let compression =
         Compression { format: Some(CompressionFormat::Lz4), threads: Some(std::num::NonZeroU32::new(3).unwrap()) };
-    let snapshot = stage
-        .snapshot_as_asked(SnapshotRequest {
+    let snapshot = fixture
+        .snapshot_with(SnapshotRequest {
             dir: Some(Directory::parse("/workspace/app").unwrap()),
             expiration_seconds: Some(3600),
             excludes: vec!["node_modules".into(), "*.log".into()],
@@ -175,13 +175,13 @@ fn every_option_reaches_the_sdk_as_it_was_given() {
             ..SnapshotRequest::of(sandbox("agent-42"))
         })
         .unwrap();
-    let asked = serde_json::to_value(&stage.world.options_asked()[0]).unwrap();
+    let options = serde_json::to_value(&fixture.world.backup_options()[0]).unwrap();
     assert_eq!(
-        asked,
+        options,
         json!({
             "dir": "/workspace/app",
             "name": format!("snapshotter/1 {} agent-42", snapshot.snapshot_id()),
-            "ttl": MAX_TTL,
+            "ttl": MAX_TTL_SECONDS,
             "gitignore": false,
             "excludes": ["node_modules", "*.log"],
             "compression": { "format": "lz4", "threads": 3 },
@@ -191,21 +191,21 @@ fn every_option_reaches_the_sdk_as_it_was_given() {
 }
 
 #[test]
-fn the_deployment_decides_which_way_archives_go() {
+fn deployment_decides_local_bucket_option() {
     for local_bucket in [true, false] {
-        let stage = Stage::configured(local_bucket);
-        stage.world.writes("agent-42", FILE, "first");
-        stage.world.pass(60_000);
-        stage.snapshot().unwrap();
-        assert_eq!(stage.world.options_asked()[0].local_bucket, local_bucket);
+        let fixture = Fixture::with_local_bucket(local_bucket);
+        fixture.world.write_file("agent-42", FILE, "first");
+        fixture.world.advance_clock(60_000);
+        fixture.snapshot().unwrap();
+        assert_eq!(fixture.world.backup_options()[0].local_bucket, local_bucket);
     }
 }
 
 #[test]
-fn the_handle_of_the_backup_is_kept_whole() {
-    let stage = Stage::with_sandbox();
-    stage.world.adds_to_handles(json!({ "format": "tar+zstd/1", "sha256": "ab", "parts": [{ "n": 1.5 }, null] }));
-    let snapshot = stage.snapshot().unwrap();
+fn backup_handle_is_kept_complete() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.extend_handles(json!({ "format": "tar+zstd/1", "sha256": "ab", "parts": [{ "n": 1.5 }, null] }));
+    let snapshot = fixture.snapshot().unwrap();
     assert_eq!(
         json_of(&snapshot)["ref"]["backup"],
         json!({
@@ -220,58 +220,58 @@ fn the_handle_of_the_backup_is_kept_whole() {
 }
 
 #[test]
-fn an_id_is_used_exactly_as_the_application_spells_it() {
-    let stage = Stage::empty();
-    stage.world.writes("Agent É 42", FILE, "first");
-    stage.world.pass(60_000);
-    let snapshot = stage.snapshot_as_asked(SnapshotRequest::of(sandbox("Agent É 42"))).unwrap();
+fn sandbox_id_is_used_exactly_as_given() {
+    let fixture = Fixture::empty();
+    fixture.world.write_file("Agent É 42", FILE, "first");
+    fixture.world.advance_clock(60_000);
+    let snapshot = fixture.snapshot_with(SnapshotRequest::of(sandbox("Agent É 42"))).unwrap();
     assert_eq!(snapshot.origin_id().as_str(), "Agent É 42");
-    assert_eq!(stage.world.calls_about("Agent É 42"), CALLS, "no other sandbox is meant");
+    assert_eq!(fixture.world.calls_about("Agent É 42"), EXPECTED_CALLS, "no other sandbox gets a call");
 }
 
 #[test]
-fn every_snapshot_has_an_id_of_its_own() {
-    let stage = Stage::with_sandbox();
-    let ids: BTreeSet<_> = (0..50).map(|_| stage.snapshot().unwrap().snapshot_id().clone()).collect();
+fn every_snapshot_has_a_unique_id() {
+    let fixture = Fixture::with_sandbox();
+    let ids: BTreeSet<_> = (0..50).map(|_| fixture.snapshot().unwrap().snapshot_id().clone()).collect();
     assert_eq!(ids.len(), 50);
 }
 
 #[test]
-fn random_bytes_that_cannot_be_used_are_drawn_again() {
-    let (stage, _) = Stage::with_snapshot();
-    (0..3).for_each(|_| stage.world.draws_next(Some([255; 32])));
-    stage.snapshot().unwrap();
+fn unusable_random_bytes_are_drawn_again() {
+    let (fixture, _) = Fixture::with_snapshot();
+    (0..3).for_each(|_| fixture.world.queue_random(Some([255; 32])));
+    fixture.snapshot().unwrap();
 }
 
 #[test]
-fn without_randomness_nothing_is_stored() {
+fn snapshot_without_randomness_makes_no_backup() {
     let always_the_same = [Some([255; 32]); 4];
     for draws in [always_the_same, [None; 4]] {
-        let (stage, _) = Stage::with_snapshot();
+        let (fixture, _) = Fixture::with_snapshot();
         for draw in draws {
-            stage.world.draws_next(draw);
+            fixture.world.queue_random(draw);
         }
-        stage.snapshot().fails_as(Code::Internal);
-        assert_eq!(stage.world.count(Method::CreateBackup), 0);
+        fixture.snapshot().expect_code(Code::Internal);
+        assert_eq!(fixture.world.call_count(Method::CreateBackup), 0);
     }
 }
 
 #[test]
-fn a_backup_that_cannot_be_taken_back_now_is_taken_back_later() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
-    stage.world.before(Method::Delete).fails_in_passing();
-    stage.snapshot().fails_as(Code::SandboxReplaced);
-    assert_eq!(stage.world.stored().len(), 1);
-    stage.world.goes_well();
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
+fn backup_that_cannot_be_deleted_now_is_deleted_by_alarm() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).run(|world| world.replace_container("agent-42"));
+    fixture.world.before(Method::Delete).fail_transiently();
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn a_capture_whose_backup_was_taken_back_is_forgotten_with_it() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
-    stage.snapshot().fails_as(Code::SandboxReplaced);
-    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
+fn row_is_deleted_with_its_rolled_back_backup() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).run(|world| world.replace_container("agent-42"));
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
+    assert_eq!(fixture.ledger("agent-42").unfinished_snapshots().unwrap(), []);
 }

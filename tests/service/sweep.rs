@@ -1,4 +1,4 @@
-//! The sweep of the bucket: what carries the product's mark and is no ledger's goes; nothing else is touched.
+//! `sweep` deletes backups in the bucket that carry the product's mark and are in no ledger, and changes nothing else.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::answer::MAX_UNOWNED;
@@ -8,319 +8,320 @@ use sandbox_snapshotter::model::{Code, Failure};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use super::support::{Checked, DAY, HOUR, Method, Stage, by_label, foreign_mark};
+use super::support::{DAY, ExpectError, Fixture, HOUR, Method, by_label, foreign_mark};
 
-/// The mark that the first version gave its backups.
-const EARLIER: &str = "snapshotter/1 snap-0123456789abcdef agent-42";
+/// A mark as the first version wrote it.
+const EARLIER_MARK: &str = "snapshotter/1 snap-0123456789abcdef agent-42";
 
-/// Sweeps, and answers the counts that are not zero, and what is listed.
-fn sweep(stage: &Stage, arguments: &Value) -> Value {
-    let counts = stage.run(Operation::Sweep, arguments).unwrap();
+/// Runs a sweep and returns the counts that are not zero and the lists that are not empty.
+fn sweep(fixture: &Fixture, arguments: &Value) -> Value {
+    let counts = fixture.run(Operation::Sweep, arguments).unwrap();
     let counted = counts.as_object().unwrap().iter().filter(|(_, count)| **count != json!(0) && **count != json!([]));
     Value::Object(counted.map(|(name, count)| (name.clone(), count.clone())).collect())
 }
 
-/// A bucket with `count` backups that are nobody's, two days old.
-fn with_orphans(count: usize) -> Stage {
-    let stage = Stage::with_sandbox();
-    (0..count).for_each(|_| drop(stage.orphans("agent-42")));
-    stage.world.pass(2 * DAY);
-    stage.world.forget_calls();
-    stage
+/// Returns a bucket with `count` orphaned backups that are two days old.
+fn with_orphans(count: usize) -> Fixture {
+    let fixture = Fixture::with_sandbox();
+    (0..count).for_each(|_| drop(fixture.create_orphan("agent-42")));
+    fixture.world.advance_clock(2 * DAY);
+    fixture.world.reset_calls();
+    fixture
 }
 
 #[test]
-fn an_empty_bucket_is_swept_at_once() {
-    assert_eq!(sweep(&Stage::empty(), &json!({})), json!({ "dryRun": false }));
+fn sweep_of_empty_bucket_reports_nothing() {
+    assert_eq!(sweep(&Fixture::empty(), &json!({})), json!({ "dryRun": false }));
 }
 
 #[test]
-fn what_is_nobodys_goes() {
-    let stage = with_orphans(3);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 3, "swept": 3, "dryRun": false }));
-    stage.assert_nothing_stored();
+fn orphaned_backups_are_deleted() {
+    let fixture = with_orphans(3);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 3, "deleted": 3, "dryRun": false }));
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn what_a_ledger_owns_stays() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.world.pass(2 * DAY);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 1, "owned": 1, "dryRun": false }));
-    stage.restore(&snapshot).unwrap();
+fn backups_in_a_ledger_are_kept() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.advance_clock(2 * DAY);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 1, "owned": 1, "dryRun": false }));
+    fixture.restore(&snapshot).unwrap();
 }
 
 #[test]
-fn what_does_not_carry_the_mark_is_the_applications_own() {
-    let stage = Stage::with_sandbox();
+fn backups_without_mark_are_kept() {
+    let fixture = Fixture::with_sandbox();
     for name in [None, Some("nightly"), Some("snapshotter/1"), Some("snapshotter/1 snap-x agent-42")] {
-        stage.world.backs_up("agent-42", name);
+        fixture.world.create_app_backup("agent-42", name);
     }
-    stage.world.pass(400 * DAY);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 4, "unmarked": 4, "dryRun": false }));
-    assert_eq!((stage.world.stored().len(), stage.world.count(Method::Delete)), (4, 0));
+    fixture.world.advance_clock(400 * DAY);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 4, "unmarked": 4, "dryRun": false }));
+    assert_eq!((fixture.world.backup_ids().len(), fixture.world.call_count(Method::Delete)), (4, 0));
 }
 
 #[test]
-fn what_is_young_is_left_for_the_next_time() {
-    let stage = Stage::with_sandbox();
-    stage.orphans("agent-42");
-    stage.world.pass(DAY - HOUR);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 1, "young": 1, "dryRun": false }));
-    stage.world.pass(2 * HOUR);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 1, "swept": 1, "dryRun": false }));
+fn recent_backup_is_kept_until_a_later_sweep() {
+    let fixture = Fixture::with_sandbox();
+    fixture.create_orphan("agent-42");
+    fixture.world.advance_clock(DAY - HOUR);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 1, "tooRecent": 1, "dryRun": false }));
+    fixture.world.advance_clock(2 * HOUR);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 1, "deleted": 1, "dryRun": false }));
 }
 
 #[test]
-fn what_is_as_old_as_the_grace_period_goes() {
-    let stage = Stage::with_sandbox();
-    let snapshot = stage.orphans("agent-42");
-    let stored_at = stage.world.metadata_of(snapshot.backup().id().as_str()).created_at;
-    stage.world.pass(DAY - 1 - stage.world.moment().millis_since(stored_at));
+fn backup_as_old_as_the_grace_period_is_deleted() {
+    let fixture = Fixture::with_sandbox();
+    let snapshot = fixture.create_orphan("agent-42");
+    let stored_at = fixture.world.metadata_of(snapshot.backup().id().as_str()).created_at;
+    fixture.world.advance_clock(DAY - 1 - fixture.world.current_time().millis_since(stored_at));
     let grace = json!({ "graceSeconds": 24 * 3600, "dryRun": true });
-    assert_eq!(sweep(&stage, &grace)["young"], 1);
-    stage.world.pass(DAY - stage.world.moment().millis_since(stored_at));
-    assert_eq!(sweep(&stage, &grace)["swept"], 1);
+    assert_eq!(sweep(&fixture, &grace)["tooRecent"], 1);
+    fixture.world.advance_clock(DAY - fixture.world.current_time().millis_since(stored_at));
+    assert_eq!(sweep(&fixture, &grace)["deleted"], 1);
 }
 
 #[test]
-fn how_young_is_for_the_caller_to_say() {
-    let stage = with_orphans(1);
-    assert_eq!(sweep(&stage, &json!({ "graceSeconds": 3 * 24 * 3600 }))["young"], 1);
-    assert_eq!(sweep(&stage, &json!({ "graceSeconds": 0 }))["swept"], 1);
+fn caller_can_set_the_grace_period() {
+    let fixture = with_orphans(1);
+    assert_eq!(sweep(&fixture, &json!({ "graceSeconds": 3 * 24 * 3600 }))["tooRecent"], 1);
+    assert_eq!(sweep(&fixture, &json!({ "graceSeconds": 0 }))["deleted"], 1);
 }
 
 #[test]
-fn no_grace_is_too_long_to_be_waited_for() {
-    let stage = with_orphans(1);
-    assert_eq!(sweep(&stage, &json!({ "graceSeconds": SweepRequest::MAX_GRACE }))["young"], 1);
+fn longest_grace_period_is_accepted() {
+    let fixture = with_orphans(1);
+    assert_eq!(sweep(&fixture, &json!({ "graceSeconds": SweepRequest::MAX_GRACE_SECONDS }))["tooRecent"], 1);
 }
 
 #[test]
-fn a_dry_run_counts_and_touches_nothing() {
-    let stage = with_orphans(2);
-    stage.captures("agent-42", "owned");
-    stage.world.backs_up("agent-42", None);
-    stage.world.pass(2 * DAY);
+fn dry_run_counts_and_deletes_nothing() {
+    let fixture = with_orphans(2);
+    fixture.snapshot_labelled("agent-42", "owned");
+    fixture.world.create_app_backup("agent-42", None);
+    fixture.world.advance_clock(2 * DAY);
     let dry = json!({ "dryRun": true });
-    assert_eq!(sweep(&stage, &dry), json!({ "seen": 4, "swept": 2, "owned": 1, "unmarked": 1, "dryRun": true }));
-    assert_eq!((stage.world.stored().len(), stage.world.count(Method::Delete)), (4, 0));
+    assert_eq!(sweep(&fixture, &dry), json!({ "scanned": 4, "deleted": 2, "owned": 1, "unmarked": 1, "dryRun": true }));
+    assert_eq!((fixture.world.backup_ids().len(), fixture.world.call_count(Method::Delete)), (4, 0));
 }
 
 #[test]
-fn the_whole_bucket_is_swept_page_by_page() {
-    let stage = with_orphans(10);
-    stage.world.lists_at_once(3);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 10, "swept": 10, "dryRun": false }));
-    stage.assert_nothing_stored();
-    assert_eq!(stage.world.count(Method::List), 7, "20 objects");
+fn sweep_reads_every_page_of_the_bucket() {
+    let fixture = with_orphans(10);
+    fixture.world.set_list_page_size(3);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 10, "deleted": 10, "dryRun": false }));
+    fixture.assert_nothing_stored();
+    assert_eq!(fixture.world.call_count(Method::List), 7, "20 objects");
 }
 
 #[test]
-fn a_snapshot_that_was_deleted_and_came_back_goes_again() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    let name = stage.world.name_of(snapshot.backup().id().as_str());
-    stage.run(Operation::Delete, &json!({ "ref": snapshot })).unwrap();
-    stage.world.backs_up("agent-42", name.as_deref());
-    stage.world.pass(2 * DAY);
-    assert_eq!(sweep(&stage, &json!({}))["swept"], 1);
+fn backup_that_reappears_after_delete_is_deleted_again() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let name = fixture.world.name_of(snapshot.backup().id().as_str());
+    fixture.run(Operation::Delete, &json!({ "ref": snapshot })).unwrap();
+    fixture.world.create_app_backup("agent-42", name.as_deref());
+    fixture.world.advance_clock(2 * DAY);
+    assert_eq!(sweep(&fixture, &json!({}))["deleted"], 1);
 }
 
 #[test]
-fn a_copy_of_a_snapshots_backup_goes_and_the_snapshot_stays() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    let name = stage.world.name_of(snapshot.backup().id().as_str());
-    stage.world.backs_up("agent-42", name.as_deref());
-    stage.world.pass(2 * DAY);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 2, "owned": 1, "swept": 1, "dryRun": false }));
-    stage.restore(&snapshot).unwrap();
+fn copy_of_snapshot_backup_is_deleted_and_snapshot_is_kept() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let name = fixture.world.name_of(snapshot.backup().id().as_str());
+    fixture.world.create_app_backup("agent-42", name.as_deref());
+    fixture.world.advance_clock(2 * DAY);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 2, "owned": 1, "deleted": 1, "dryRun": false }));
+    fixture.restore(&snapshot).unwrap();
 }
 
 #[test]
-fn the_backup_of_a_capture_that_is_under_way_is_owned() {
-    let stage = Stage::with_sandbox();
-    let gate = stage.world.after(Method::CreateBackup).held();
-    let capture = stage.begin(Operation::Snapshot, &by_label("slow"));
-    stage.world.pass(2 * DAY);
-    assert_eq!(sweep(&stage, &json!({}))["owned"], 1);
+fn backup_of_running_capture_is_kept() {
+    let fixture = Fixture::with_sandbox();
+    let gate = fixture.world.after(Method::CreateBackup).block();
+    let capture = fixture.begin(Operation::Snapshot, &by_label("slow"));
+    fixture.world.advance_clock(2 * DAY);
+    assert_eq!(sweep(&fixture, &json!({}))["owned"], 1);
     gate.open();
     capture.answer().unwrap();
 }
 
-/// Makes sure that nothing of what is in the bucket is swept, and that nothing is kept of the sweep.
-fn assert_stays(stage: &Stage, origin: &str) {
-    let (stored, workspace) = (stage.world.stored(), stage.ledger(origin).workspace().unwrap());
-    stage.world.pass(2 * DAY);
+/// Asserts that a sweep deletes nothing from the bucket and writes nothing to the ledger of `origin`.
+fn assert_not_swept(fixture: &Fixture, origin: &str) {
+    let (stored, workspace) = (fixture.world.backup_ids(), fixture.ledger(origin).workspace().unwrap());
+    fixture.world.advance_clock(2 * DAY);
     for dry_run in [true, false] {
-        let counts = sweep(stage, &json!({ "dryRun": dry_run }));
-        assert_eq!(counts, json!({ "seen": stored.len(), "owned": stored.len(), "dryRun": dry_run }));
+        let counts = sweep(fixture, &json!({ "dryRun": dry_run }));
+        assert_eq!(counts, json!({ "scanned": stored.len(), "owned": stored.len(), "dryRun": dry_run }));
     }
-    assert_eq!((stage.world.stored(), stage.world.count(Method::Delete)), (stored, 0));
-    assert_eq!(stage.ledger(origin).workspace().unwrap(), workspace);
+    assert_eq!((fixture.world.backup_ids(), fixture.world.call_count(Method::Delete)), (stored, 0));
+    assert_eq!(fixture.ledger(origin).workspace().unwrap(), workspace);
 }
 
 #[test]
-fn what_another_deployment_made_stays() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    for mark in [foreign_mark(1, "agent-42"), foreign_mark(2, "agent-42"), EARLIER.to_owned()] {
-        stage.world.backs_up("agent-42", Some(&mark));
+fn backups_of_another_deployment_are_kept() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    for mark in [foreign_mark(1, "agent-42"), foreign_mark(2, "agent-42"), EARLIER_MARK.to_owned()] {
+        fixture.world.create_app_backup("agent-42", Some(&mark));
     }
-    assert_stays(&stage, "agent-42");
-    stage.restore(&snapshot).unwrap();
+    assert_not_swept(&fixture, "agent-42");
+    fixture.restore(&snapshot).unwrap();
 }
 
 #[test]
-fn a_workspace_that_has_no_record_sweeps_nothing() {
-    let stage = Stage::with_sandbox();
-    for mark in [foreign_mark(1, "agent-42"), EARLIER.to_owned(), foreign_mark(1, "agent-7")] {
-        stage.world.backs_up("agent-42", Some(&mark));
+fn workspace_without_record_sweeps_nothing() {
+    let fixture = Fixture::with_sandbox();
+    for mark in [foreign_mark(1, "agent-42"), EARLIER_MARK.to_owned(), foreign_mark(1, "agent-7")] {
+        fixture.world.create_app_backup("agent-42", Some(&mark));
     }
-    assert_stays(&stage, "agent-42");
-    assert_stays(&stage, "agent-7");
+    assert_not_swept(&fixture, "agent-42");
+    assert_not_swept(&fixture, "agent-7");
 }
 
 #[test]
-fn a_workspace_that_has_minted_nothing_sweeps_nothing() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    let restored = stage.restore(&snapshot).unwrap().sandbox_id().to_string();
-    stage.world.backs_up(&restored, Some(&foreign_mark(1, &restored)));
-    assert_stays(&stage, &restored);
-    stage.run(Operation::RotateKey, &json!({ "sandboxId": restored })).unwrap();
-    assert_stays(&stage, &restored);
+fn workspace_that_minted_no_snapshot_sweeps_nothing() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let restored = fixture.restore(&snapshot).unwrap().sandbox_id().to_string();
+    fixture.world.create_app_backup(&restored, Some(&foreign_mark(1, &restored)));
+    assert_not_swept(&fixture, &restored);
+    fixture.run(Operation::RotateKey, &json!({ "sandboxId": restored })).unwrap();
+    assert_not_swept(&fixture, &restored);
 }
 
 #[test]
-fn what_another_workspace_has_minted_stays() {
-    let stage = Stage::with_sandbox();
-    stage.runs("agent-7");
-    stage.captures("agent-7", "own");
-    let orphan = stage.orphans("agent-42");
+fn backup_minted_by_another_workspace_is_kept() {
+    let fixture = Fixture::with_sandbox();
+    fixture.start_sandbox("agent-7");
+    fixture.snapshot_labelled("agent-7", "own");
+    let orphan = fixture.create_orphan("agent-42");
     let mark = format!("snapshotter/1 {} agent-7", orphan.snapshot_id());
-    stage.world.spoil_metadata(|metadata| {
+    fixture.world.edit_metadata(|metadata| {
         if metadata.id == *orphan.backup().id() {
             metadata.name = Some(mark.clone());
         }
     });
-    assert_stays(&stage, "agent-7");
+    assert_not_swept(&fixture, "agent-7");
 }
 
 #[test]
-fn a_workspace_that_lost_its_ledger_owns_nothing_and_sweeps_nothing_of_before() {
-    let stage = with_orphans(1);
-    let ledger = stage.ledger("agent-42");
-    let kept = ledger.workspace().unwrap().unwrap();
-    ledger.put_workspace(&WorkspaceRecord { keys: Vec::new(), seal: None, ..kept }).unwrap();
-    assert_stays(&stage, "agent-42");
-    stage.captures("agent-42", "new");
-    stage.world.pass(2 * DAY);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 2, "owned": 2, "dryRun": false }));
+fn workspace_that_lost_its_ledger_keeps_earlier_backups() {
+    let fixture = with_orphans(1);
+    let ledger = fixture.ledger("agent-42");
+    let workspace = ledger.workspace().unwrap().unwrap();
+    ledger.put_workspace(&WorkspaceRecord { keys: Vec::new(), id_key: None, ..workspace }).unwrap();
+    assert_not_swept(&fixture, "agent-42");
+    fixture.snapshot_labelled("agent-42", "new");
+    fixture.world.advance_clock(2 * DAY);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 2, "owned": 2, "dryRun": false }));
 }
 
 #[test]
-fn what_a_workspace_has_minted_is_known_however_often_its_keys_are_rotated() {
-    let stage = with_orphans(1);
-    (0..3).for_each(|_| drop(stage.run(Operation::RotateKey, &json!({ "sandboxId": "agent-42" })).unwrap()));
-    stage.captures("agent-42", "after");
-    stage.world.pass(2 * DAY);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 2, "owned": 1, "swept": 1, "dryRun": false }));
+fn minted_ids_are_recognized_after_key_rotations() {
+    let fixture = with_orphans(1);
+    (0..3).for_each(|_| drop(fixture.run(Operation::RotateKey, &json!({ "sandboxId": "agent-42" })).unwrap()));
+    fixture.snapshot_labelled("agent-42", "after");
+    fixture.world.advance_clock(2 * DAY);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 2, "owned": 1, "deleted": 1, "dryRun": false }));
 }
 
 #[test]
-fn each_workspace_answers_for_its_own_marks() {
-    let stage = Stage::with_sandbox();
+fn each_workspace_sweeps_its_own_marks() {
+    let fixture = Fixture::with_sandbox();
     for (number, origin) in [(1, "agent-42"), (2, "agent-7"), (3, "agent-7")] {
-        stage.world.backs_up("agent-42", Some(&foreign_mark(number, origin)));
+        fixture.world.create_app_backup("agent-42", Some(&foreign_mark(number, origin)));
     }
-    stage.world.pass(2 * DAY);
-    stage.world.forget_calls();
-    sweep(&stage, &json!({}));
-    let asked: Vec<_> = stage.world.calls().into_iter().filter(|(method, _)| *method == Method::Sweep).collect();
-    assert_eq!(asked, [(Method::Sweep, "agent-42".into()), (Method::Sweep, "agent-7".into())]);
+    fixture.world.advance_clock(2 * DAY);
+    fixture.world.reset_calls();
+    sweep(&fixture, &json!({}));
+    let sweep_calls: Vec<_> =
+        fixture.world.calls().into_iter().filter(|(method, _)| *method == Method::Sweep).collect();
+    assert_eq!(sweep_calls, [(Method::Sweep, "agent-42".into()), (Method::Sweep, "agent-7".into())]);
 }
 
 #[test]
-fn a_workspace_that_fails_does_not_stop_the_others() {
-    let stage = Stage::empty();
+fn failing_workspace_does_not_stop_the_sweep() {
+    let fixture = Fixture::empty();
     for origin in ["agent-1", "agent-1", "agent-2"] {
-        stage.runs(origin);
-        stage.orphans(origin);
+        fixture.start_sandbox(origin);
+        fixture.create_orphan(origin);
     }
-    stage.world.pass(2 * DAY);
-    stage.world.before(Method::Sweep).nth(1).fails_in_passing();
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 3, "swept": 1, "failed": 2, "dryRun": false }));
-    stage.world.goes_well();
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 2, "swept": 2, "dryRun": false }));
+    fixture.world.advance_clock(2 * DAY);
+    fixture.world.before(Method::Sweep).nth(1).fail_transiently();
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 3, "deleted": 1, "failed": 2, "dryRun": false }));
+    fixture.world.clear_faults();
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 2, "deleted": 2, "dryRun": false }));
 }
 
 #[test]
-fn a_backup_that_cannot_be_looked_at_does_not_stop_the_others() {
-    let stage = with_orphans(2);
-    stage.world.before(Method::Metadata).first(3).fails_in_passing();
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 2, "swept": 1, "failed": 1, "dryRun": false }));
+fn unreadable_backup_does_not_stop_the_sweep() {
+    let fixture = with_orphans(2);
+    fixture.world.before(Method::GetMetadata).first(3).fail_transiently();
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 2, "deleted": 1, "failed": 1, "dryRun": false }));
 }
 
 #[test]
-fn metadata_that_cannot_be_read_carries_no_mark() {
-    let stage = with_orphans(1);
-    stage.world.before(Method::Metadata).fails_with(Failure::unexpected("R2", "meta.json: no JSON"));
-    assert_eq!(sweep(&stage, &json!({}))["unmarked"], 1);
-    assert_eq!(stage.world.count(Method::Delete), 0);
+fn unreadable_metadata_counts_as_unmarked() {
+    let fixture = with_orphans(1);
+    fixture.world.before(Method::GetMetadata).fail_with(Failure::protocol("R2", "meta.json: no JSON"));
+    assert_eq!(sweep(&fixture, &json!({}))["unmarked"], 1);
+    assert_eq!(fixture.world.call_count(Method::Delete), 0);
 }
 
 #[test]
-fn what_changed_its_mark_before_it_is_deleted_stays() {
-    let stage = with_orphans(1);
-    stage.world.before(Method::Sweep).happens(|world| world.spoil_metadata(|metadata| metadata.name = None));
-    sweep(&stage, &json!({}));
-    assert_eq!(stage.world.stored().len(), 1);
+fn backup_whose_mark_changes_before_delete_is_kept() {
+    let fixture = with_orphans(1);
+    fixture.world.before(Method::Sweep).run(|world| world.edit_metadata(|metadata| metadata.name = None));
+    sweep(&fixture, &json!({}));
+    assert_eq!(fixture.world.backup_ids().len(), 1);
 }
 
 #[test]
-fn a_bucket_that_cannot_be_listed_fails_the_sweep() {
-    let stage = with_orphans(1);
-    stage.world.before(Method::List).first(3).fails_in_passing();
-    stage.run(Operation::Sweep, &json!({})).fails_as(Code::StorageUnavailable);
-    assert_eq!(sweep(&stage, &json!({}))["swept"], 1);
+fn sweep_fails_when_bucket_cannot_be_listed() {
+    let fixture = with_orphans(1);
+    fixture.world.before(Method::List).first(3).fail_transiently();
+    fixture.run(Operation::Sweep, &json!({})).expect_code(Code::StorageUnavailable);
+    assert_eq!(sweep(&fixture, &json!({}))["deleted"], 1);
 }
 
 #[test]
-fn what_an_imported_snapshot_is_of_is_owned_or_unmarked() {
-    let stage = Stage::with_sandbox();
-    let minted = stage.orphans("agent-42");
-    let foreign = stage.world.backs_up("agent-42", Some(EARLIER));
-    let unmarked = stage.world.backs_up("agent-42", None);
+fn backups_of_imported_snapshots_are_owned_or_unmarked() {
+    let fixture = Fixture::with_sandbox();
+    let minted = fixture.create_orphan("agent-42");
+    let foreign = fixture.world.create_app_backup("agent-42", Some(EARLIER_MARK));
+    let unmarked = fixture.world.create_app_backup("agent-42", None);
     for handle in [minted.backup(), &foreign, &unmarked] {
-        stage.run(Operation::Import, &json!({ "sandboxId": "agent-42", "backup": handle })).unwrap();
+        fixture.run(Operation::Import, &json!({ "sandboxId": "agent-42", "backup": handle })).unwrap();
     }
-    stage.world.pass(2 * DAY);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 3, "owned": 2, "unmarked": 1, "dryRun": false }));
+    fixture.world.advance_clock(2 * DAY);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 3, "owned": 2, "unmarked": 1, "dryRun": false }));
 }
 
 #[test]
-fn sweeping_again_finds_nothing_more() {
-    let stage = with_orphans(2);
-    sweep(&stage, &json!({}));
-    assert_eq!(sweep(&stage, &json!({})), json!({ "dryRun": false }));
+fn second_sweep_finds_nothing() {
+    let fixture = with_orphans(2);
+    sweep(&fixture, &json!({}));
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "dryRun": false }));
 }
 
-/// Everything in the bucket loses its metadata.
-fn lose_metadata(stage: &Stage) {
-    stage.world.spoil(|backup| backup.metadata = None);
+/// Removes the metadata of every backup in the bucket.
+fn remove_all_metadata(fixture: &Fixture) {
+    fixture.world.edit_backups(|backup| backup.metadata = None);
 }
 
 #[test]
-fn an_archive_without_metadata_is_listed_as_unowned_and_stays() {
-    let stage = with_orphans(2);
-    stage.captures("agent-42", "whole");
-    let whole = stage.world.stored().pop().unwrap();
-    stage.world.spoil(|backup| {
+fn archive_without_metadata_is_listed_as_unowned_and_kept() {
+    let fixture = with_orphans(2);
+    fixture.snapshot_labelled("agent-42", "whole");
+    let whole = fixture.world.backup_ids().pop().unwrap();
+    fixture.world.edit_backups(|backup| {
         if backup.id().as_str() != whole {
             backup.metadata = None;
         }
     });
-    stage.world.pass(2 * DAY);
+    fixture.world.advance_clock(2 * DAY);
     for arguments in [json!({}), json!({ "dryRun": true })] {
-        let swept = stage.run(Operation::Sweep, &arguments).unwrap();
-        assert_eq!((&swept["seen"], &swept["owned"], &swept["swept"]), (&json!(1), &json!(1), &json!(0)));
+        let swept = fixture.run(Operation::Sweep, &arguments).unwrap();
+        assert_eq!((&swept["scanned"], &swept["owned"], &swept["deleted"]), (&json!(1), &json!(1), &json!(0)));
         assert_eq!(swept["unowned"], 2);
         let [first, second] = swept["unownedObjects"].as_array().unwrap().as_slice() else { panic!("{swept}") };
         assert!(first["key"].as_str().unwrap() < second["key"].as_str().unwrap());
@@ -330,67 +331,67 @@ fn an_archive_without_metadata_is_listed_as_unowned_and_stays() {
             assert!(object["ageSeconds"].as_u64().unwrap() >= 4 * 24 * 3600, "{object}");
         }
     }
-    assert_eq!((stage.world.stored().len(), stage.world.count(Method::Delete)), (3, 0));
+    assert_eq!((fixture.world.backup_ids().len(), fixture.world.call_count(Method::Delete)), (3, 0));
 }
 
 #[test]
-fn an_archive_whose_metadata_may_still_come_is_not_unowned() {
-    let stage = Stage::with_sandbox();
-    stage.orphans("agent-42");
-    lose_metadata(&stage);
-    stage.world.pass(DAY - HOUR);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "dryRun": false }));
-    stage.world.pass(2 * HOUR);
-    assert_eq!(sweep(&stage, &json!({}))["unowned"], 1);
+fn recent_archive_without_metadata_is_not_unowned() {
+    let fixture = Fixture::with_sandbox();
+    fixture.create_orphan("agent-42");
+    remove_all_metadata(&fixture);
+    fixture.world.advance_clock(DAY - HOUR);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "dryRun": false }));
+    fixture.world.advance_clock(2 * HOUR);
+    assert_eq!(sweep(&fixture, &json!({}))["unowned"], 1);
 }
 
 #[test]
-fn an_archive_whose_metadata_are_on_the_next_page_is_not_unowned() {
+fn archive_whose_metadata_is_on_next_page_is_not_unowned() {
     for page in 1..=4 {
-        let stage = with_orphans(3);
-        stage.world.lists_at_once(page);
-        assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 3, "swept": 3, "dryRun": false }), "{page}");
-        stage.orphans("agent-42");
-        stage.orphans("agent-42");
-        lose_metadata(&stage);
-        stage.world.pass(2 * DAY);
-        assert_eq!(sweep(&stage, &json!({}))["unowned"], 2, "{page}");
+        let fixture = with_orphans(3);
+        fixture.world.set_list_page_size(page);
+        assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 3, "deleted": 3, "dryRun": false }), "{page}");
+        fixture.create_orphan("agent-42");
+        fixture.create_orphan("agent-42");
+        remove_all_metadata(&fixture);
+        fixture.world.advance_clock(2 * DAY);
+        assert_eq!(sweep(&fixture, &json!({}))["unowned"], 2, "{page}");
     }
 }
 
 #[test]
-fn a_hundred_unowned_objects_are_listed_and_all_are_counted() {
-    let stage = Stage::with_sandbox();
+fn unowned_objects_are_all_counted_and_listed_up_to_the_limit() {
+    let fixture = Fixture::with_sandbox();
     for _ in 0..MAX_UNOWNED + 5 {
-        stage.world.backs_up("agent-42", None);
+        fixture.world.create_app_backup("agent-42", None);
     }
-    lose_metadata(&stage);
-    stage.world.pass(2 * DAY);
-    stage.world.lists_at_once(7);
-    let swept = stage.run(Operation::Sweep, &json!({})).unwrap();
+    remove_all_metadata(&fixture);
+    fixture.world.advance_clock(2 * DAY);
+    fixture.world.set_list_page_size(7);
+    let swept = fixture.run(Operation::Sweep, &json!({})).unwrap();
     assert_eq!(swept["unowned"], MAX_UNOWNED + 5);
     assert_eq!(swept["unownedObjects"].as_array().unwrap().len(), MAX_UNOWNED);
 }
 
 #[test]
-fn metadata_without_an_archive_goes_where_it_carries_the_mark() {
-    let stage = with_orphans(1);
-    stage.world.backs_up("agent-42", Some("nightly"));
-    stage.world.pass(2 * DAY);
-    stage.world.spoil(|backup| backup.archive = None);
-    assert_eq!(sweep(&stage, &json!({})), json!({ "seen": 2, "swept": 1, "unmarked": 1, "dryRun": false }));
-    assert_eq!(stage.world.stored().len(), 1);
+fn marked_metadata_without_archive_is_deleted() {
+    let fixture = with_orphans(1);
+    fixture.world.create_app_backup("agent-42", Some("nightly"));
+    fixture.world.advance_clock(2 * DAY);
+    fixture.world.edit_backups(|backup| backup.archive = None);
+    assert_eq!(sweep(&fixture, &json!({})), json!({ "scanned": 2, "deleted": 1, "unmarked": 1, "dryRun": false }));
+    assert_eq!(fixture.world.backup_ids().len(), 1);
 }
 
 #[test]
-fn a_capture_that_died_between_the_two_objects_leaves_an_archive_that_is_listed() {
-    let stage = Stage::with_sandbox();
-    stage.world.after(Method::CreateBackup).nth(1).happens(|world| world.spoil(|backup| backup.metadata = None));
-    stage.world.after(Method::CreateBackup).nth(1).fails_in_passing();
-    stage.snapshot().fails_as(Code::BackupInterrupted);
-    stage.world.goes_well();
-    stage.passes(2 * DAY);
-    stage.assert_settled();
-    assert_eq!(sweep(&stage, &json!({}))["unowned"], 1);
-    assert_eq!(stage.world.stored().len(), 1);
+fn capture_interrupted_between_objects_leaves_unowned_archive() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.after(Method::CreateBackup).nth(1).run(|world| world.edit_backups(|backup| backup.metadata = None));
+    fixture.world.after(Method::CreateBackup).nth(1).fail_transiently();
+    fixture.snapshot().expect_code(Code::BackupInterrupted);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(2 * DAY);
+    fixture.assert_nothing_pending();
+    assert_eq!(sweep(&fixture, &json!({}))["unowned"], 1);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
 }

@@ -11,10 +11,10 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::future::LocalBoxFuture;
 
-use crate::chance::Chance;
+use crate::random::SeededRng;
 
 /// 2026-11-20T05:00:00Z, where every schedule begins.
-const START: i64 = 1_795_150_800_000;
+const START_MILLIS: i64 = 1_795_150_800_000;
 
 /// Tasks that live and die together: those of one object in memory. 0 is the world itself, which never dies.
 pub type Group = u32;
@@ -22,7 +22,7 @@ pub type Group = u32;
 /// The tasks, and the clock.
 pub struct Executor {
     now: Cell<i64>,
-    next: Cell<u64>,
+    last_number: Cell<u64>,
     tasks: RefCell<Vec<Task>>,
     timers: RefCell<BTreeMap<(i64, u64), Waker>>,
 }
@@ -30,14 +30,14 @@ pub struct Executor {
 struct Task {
     number: u64,
     group: Group,
-    ready: Arc<Ready>,
+    wakeup: Arc<Wakeup>,
     /// Absent while it is polled.
     work: Option<LocalBoxFuture<'static, ()>>,
 }
 
-struct Ready(AtomicBool);
+struct Wakeup(AtomicBool);
 
-impl Wake for Ready {
+impl Wake for Wakeup {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -45,7 +45,12 @@ impl Wake for Ready {
 
 impl Default for Executor {
     fn default() -> Self {
-        Self { now: Cell::new(START), next: Cell::default(), tasks: RefCell::default(), timers: RefCell::default() }
+        Self {
+            now: Cell::new(START_MILLIS),
+            last_number: Cell::default(),
+            tasks: RefCell::default(),
+            timers: RefCell::default(),
+        }
     }
 }
 
@@ -57,8 +62,13 @@ impl Executor {
 
     /// Starts a task.
     pub fn spawn(&self, group: Group, work: impl Future<Output = ()> + 'static) {
-        let ready = Arc::new(Ready(AtomicBool::new(true)));
-        self.tasks.borrow_mut().push(Task { number: self.number(), group, ready, work: Some(Box::pin(work)) });
+        let ready = Arc::new(Wakeup(AtomicBool::new(true)));
+        self.tasks.borrow_mut().push(Task {
+            number: self.next_number(),
+            group,
+            wakeup: ready,
+            work: Some(Box::pin(work)),
+        });
     }
 
     /// Ends every task of a group where it stands.
@@ -75,9 +85,9 @@ impl Executor {
     }
 
     /// One of the tasks that can go on, and its group.
-    pub fn pick(&self, chance: &Chance) -> Option<(u64, Group)> {
+    pub fn pick_ready(&self, chance: &SeededRng) -> Option<(u64, Group)> {
         let tasks = self.tasks.borrow();
-        let can_go_on = |task: &&Task| task.ready.0.load(Ordering::Relaxed);
+        let can_go_on = |task: &&Task| task.wakeup.0.load(Ordering::Relaxed);
         let count = tasks.iter().filter(can_go_on).count();
         let index = chance.below(count.max(1));
         tasks.iter().filter(can_go_on).nth(index).map(|task| (task.number, task.group))
@@ -87,8 +97,8 @@ impl Executor {
     pub fn poll(&self, number: u64) {
         let of = |task: &Task| task.number == number;
         let taken = self.tasks.borrow_mut().iter_mut().find(|task| of(task)).and_then(|task| {
-            task.ready.0.store(false, Ordering::Relaxed);
-            Some((task.work.take()?, Waker::from(Arc::clone(&task.ready))))
+            task.wakeup.0.store(false, Ordering::Relaxed);
+            Some((task.work.take()?, Waker::from(Arc::clone(&task.wakeup))))
         });
         let Some((mut work, waker)) = taken else { return };
         let is_done = work.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
@@ -102,7 +112,7 @@ impl Executor {
     }
 
     /// Lets time pass to the next timer, if that is not later than `until`; says whether there was one.
-    pub fn pass(&self, until: i64) -> bool {
+    pub fn advance_to_timer(&self, until: i64) -> bool {
         let mut timers = self.timers.borrow_mut();
         let Some(entry) = timers.first_entry().filter(|entry| entry.key().0 <= until) else { return false };
         self.now.set(self.now.get().max(entry.key().0));
@@ -113,7 +123,7 @@ impl Executor {
     }
 
     /// Sets the clock forward, where no timer is left before that.
-    pub fn set(&self, now: i64) {
+    pub fn advance_to(&self, now: i64) {
         self.now.set(self.now.get().max(now));
     }
 
@@ -122,9 +132,9 @@ impl Executor {
         Sleep { executor: self, until: self.now() + millis, timer: None }
     }
 
-    fn number(&self) -> u64 {
-        self.next.set(self.next.get() + 1);
-        self.next.get()
+    fn next_number(&self) -> u64 {
+        self.last_number.set(self.last_number.get() + 1);
+        self.last_number.get()
     }
 }
 
@@ -148,7 +158,7 @@ impl Future for Sleep<'_> {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let key = self.timer.unwrap_or_else(|| (self.until, self.executor.number()));
+        let key = self.timer.unwrap_or_else(|| (self.until, self.executor.next_number()));
         self.timer = Some(key);
         self.executor.timers.borrow_mut().insert(key, context.waker().clone());
         Poll::Pending

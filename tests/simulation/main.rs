@@ -8,15 +8,15 @@
 // Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-mod book;
 mod callers;
-mod chance;
 mod executor;
-#[path = "../support/index.rs"]
+mod history;
+#[path = "../support/directory_store.rs"]
 mod index;
 #[path = "../support/ledger.rs"]
-mod memory;
+mod memory_ledger;
 mod planted;
+mod random;
 mod rules;
 mod schedule;
 mod world;
@@ -31,7 +31,7 @@ use std::time::Instant;
 use schedule::Outcome;
 
 /// How many schedules `cargo test` runs.
-const FEW: u64 = 1000;
+const DEFAULT_SCHEDULES: u64 = 1000;
 
 /// What was asked for.
 struct Arguments {
@@ -84,9 +84,9 @@ fn main() -> ExitCode {
         println!("\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 1 filtered out");
         return ExitCode::SUCCESS;
     }
-    let schedules = arguments.schedules.unwrap_or(FEW);
+    let schedules = arguments.schedules.unwrap_or(DEFAULT_SCHEDULES);
     let began = Instant::now();
-    let found = run(schedules, &arguments);
+    let found = run_schedules(schedules, &arguments);
     let seconds = began.elapsed().as_secs_f64();
     for (seed, violations) in &found.violations {
         println!("--schedules 1 --seed {seed}: {}", violations.join("; "));
@@ -111,13 +111,13 @@ fn main() -> ExitCode {
 
 /// What many schedules came to.
 #[derive(Default)]
-struct Found {
+struct Findings {
     violations: BTreeMap<u64, Vec<String>>,
     counts: BTreeMap<&'static str, u64>,
 }
 
-impl Found {
-    fn add(&mut self, other: Self) {
+impl Findings {
+    fn merge(&mut self, other: Self) {
         self.violations.extend(other.violations);
         for (what, count) in other.counts {
             *self.counts.entry(what).or_default() += count;
@@ -126,15 +126,15 @@ impl Found {
 }
 
 /// Runs the schedules of as many seeds.
-fn run(schedules: u64, arguments: &Arguments) -> Found {
+fn run_schedules(schedules: u64, arguments: &Arguments) -> Findings {
     let threads = if arguments.traced { 1 } else { processors() };
     let next = AtomicU64::new(0);
     on_threads(threads, || {
-        let mut found = Found::default();
-        while let Some(seed) = take(&next, schedules, arguments.seed) {
+        let mut found = Findings::default();
+        while let Some(seed) = next_seed(&next, schedules, arguments.seed) {
             let Outcome { violations, counts } = schedule::run(seed, arguments.traced);
             let violations = (!violations.is_empty()).then_some((seed, violations));
-            found.add(Found { violations: violations.into_iter().collect(), counts });
+            found.merge(Findings { violations: violations.into_iter().collect(), counts });
         }
         found
     })
@@ -146,8 +146,8 @@ fn run(schedules: u64, arguments: &Arguments) -> Found {
 fn first_violation(most: u64, seed: u64, plant: impl Fn(bool) + Sync) -> Option<(u64, u64, String)> {
     let next = AtomicU64::new(0);
     let found = on_threads(processors(), || {
-        let mut found = Found::default();
-        while let Some(seed) = take(&next, most, seed) {
+        let mut found = Findings::default();
+        while let Some(seed) = next_seed(&next, most, seed) {
             let violations = |planted| {
                 plant(planted);
                 schedule::run(seed, false).violations
@@ -165,7 +165,7 @@ fn first_violation(most: u64, seed: u64, plant: impl Fn(bool) + Sync) -> Option<
 }
 
 /// The next seed, if there is one.
-fn take(next: &AtomicU64, schedules: u64, seed: u64) -> Option<u64> {
+fn next_seed(next: &AtomicU64, schedules: u64, seed: u64) -> Option<u64> {
     let index = next.fetch_add(1, Ordering::Relaxed);
     (index < schedules).then(|| seed.wrapping_add(index))
 }
@@ -175,12 +175,12 @@ fn processors() -> usize {
 }
 
 /// Does the same work on several threads.
-fn on_threads(threads: usize, work: impl Fn() -> Found + Sync) -> Found {
-    let mut all = Found::default();
+fn on_threads(threads: usize, work: impl Fn() -> Findings + Sync) -> Findings {
+    let mut all = Findings::default();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
         for worker in workers {
-            all.add(worker.join().expect("a schedule panicked"));
+            all.merge(worker.join().expect("a schedule panicked"));
         }
     });
     all

@@ -7,7 +7,7 @@ use sandbox_snapshotter::service::planted::{Bug, plant};
 
 /// How many schedules a bug is looked for in.
 #[cfg(feature = "planted")]
-const fn most(bug: Bug) -> u64 {
+const fn max_schedules(bug: Bug) -> u64 {
     match bug {
         // The same call has to be made twice, and the sandbox to be retired between the two.
         Bug::ReservedTooLate => 100_000,
@@ -26,7 +26,7 @@ pub fn find_all(seed: u64, part: Option<&str>) -> ExitCode {
             continue;
         }
         all += 1;
-        let most = most(*bug);
+        let most = max_schedules(*bug);
         let first = crate::first_violation(most, seed, |planted| plant(planted.then_some(*bug)));
         let name = format!("{bug:?}");
         match first {

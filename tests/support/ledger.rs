@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter::model::record::{
-    Derivation, Release, RequestRecord, SnapshotRecord, SnapshotState, Stage, WorkspaceRecord,
+    Derivation, IdempotencyRecord, Release, SnapshotRecord, SnapshotState, Stage, WorkspaceRecord,
 };
-use sandbox_snapshotter::model::request::Cursor;
+use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{Code, Error, Label, Result, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
@@ -17,14 +17,14 @@ pub struct MemoryLedger {
     workspace: RefCell<Option<WorkspaceRecord>>,
     snapshots: RefCell<BTreeMap<SnapshotId, SnapshotRecord>>,
     derivations: RefCell<BTreeMap<SandboxId, Derivation>>,
-    requests: RefCell<BTreeMap<String, RequestRecord>>,
+    idempotency_records: RefCell<BTreeMap<String, IdempotencyRecord>>,
     releases: RefCell<BTreeMap<SnapshotId, Release>>,
     alarm: Cell<Option<Timestamp>>,
 }
 
 impl MemoryLedger {
     /// Those of the snapshots that are wanted, in the order of their ids.
-    fn snapshots(&self, wanted: impl Fn(&SnapshotRecord) -> bool) -> Vec<SnapshotRecord> {
+    fn filter_snapshots(&self, wanted: impl Fn(&SnapshotRecord) -> bool) -> Vec<SnapshotRecord> {
         self.snapshots.borrow().values().filter(|snapshot| wanted(snapshot)).cloned().collect()
     }
 }
@@ -43,7 +43,7 @@ impl Ledger for MemoryLedger {
         Ok(self.snapshots.borrow().get(id).cloned())
     }
 
-    fn labelled(&self, label: &Label) -> Result<Option<SnapshotRecord>> {
+    fn snapshot_by_label(&self, label: &Label) -> Result<Option<SnapshotRecord>> {
         let snapshots = self.snapshots.borrow();
         Ok(snapshots.values().find(|snapshot| has_label(snapshot, label)).cloned())
     }
@@ -61,12 +61,17 @@ impl Ledger for MemoryLedger {
         Ok(())
     }
 
-    fn forget_snapshot(&self, id: &SnapshotId) -> Result<()> {
+    fn delete_snapshot(&self, id: &SnapshotId) -> Result<()> {
         self.snapshots.borrow_mut().remove(id);
         Ok(())
     }
 
-    fn page(&self, after: Option<&Cursor>, prefix: Option<&str>, limit: u32) -> Result<Vec<SnapshotRecord>> {
+    fn snapshot_page(
+        &self,
+        after: Option<&SnapshotCursor>,
+        prefix: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<SnapshotRecord>> {
         let snapshots = self.snapshots.borrow();
         let place = |snapshot: &SnapshotRecord| (snapshot.created_at(), snapshot.snapshot_id.clone());
         let after = after.map(|after| (after.created_at, after.snapshot_id.clone()));
@@ -80,12 +85,13 @@ impl Ledger for MemoryLedger {
         Ok(page.into_iter().take(limit as usize).cloned().collect())
     }
 
-    fn unfinished(&self) -> Result<Vec<SnapshotRecord>> {
-        Ok(self.snapshots(|snapshot| matches!(snapshot.state(), SnapshotState::Making | SnapshotState::Deleting)))
+    fn unfinished_snapshots(&self) -> Result<Vec<SnapshotRecord>> {
+        Ok(self
+            .filter_snapshots(|snapshot| matches!(snapshot.state(), SnapshotState::Creating | SnapshotState::Deleting)))
     }
 
-    fn expiring(&self, until: Timestamp, limit: u32) -> Result<Vec<SnapshotRecord>> {
-        let mut expiring = self.snapshots(|snapshot| {
+    fn expiring_snapshots(&self, until: Timestamp, limit: u32) -> Result<Vec<SnapshotRecord>> {
+        let mut expiring = self.filter_snapshots(|snapshot| {
             snapshot.state() == SnapshotState::Ready && snapshot.expires_at.is_some_and(|at| at <= until)
         });
         expiring.sort_by_key(|snapshot| snapshot.expires_at);
@@ -93,13 +99,14 @@ impl Ledger for MemoryLedger {
         Ok(expiring)
     }
 
-    fn forget_deleted(&self, before: Timestamp) -> Result<bool> {
+    fn delete_tombstones(&self, before: Timestamp) -> Result<bool> {
         let mut snapshots = self.snapshots.borrow_mut();
-        snapshots.retain(|_, snapshot| !matches!(&snapshot.stage, Stage::Deleted { end, .. } if end.at < before));
+        snapshots
+            .retain(|_, snapshot| !matches!(&snapshot.stage, Stage::Deleted { removal: end, .. } if end.at < before));
         Ok(snapshots.values().any(|snapshot| snapshot.state() == SnapshotState::Deleted))
     }
 
-    fn derivation(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>> {
+    fn derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>> {
         Ok(self.derivations.borrow().get(sandbox_id).cloned())
     }
 
@@ -108,46 +115,46 @@ impl Ledger for MemoryLedger {
         Ok(derivations.values().filter(|derivation| ids.contains(&derivation.snapshot_id)).cloned().collect())
     }
 
-    fn unsettled(&self) -> Result<Vec<Derivation>> {
+    fn unfinished_sandboxes(&self) -> Result<Vec<Derivation>> {
         let derivations = self.derivations.borrow();
-        Ok(derivations.values().filter(|derivation| derivation.loose().is_some()).cloned().collect())
+        Ok(derivations.values().filter(|derivation| derivation.task().is_some()).cloned().collect())
     }
 
-    fn derivations(&self) -> Result<Vec<Derivation>> {
+    fn derived_sandboxes(&self) -> Result<Vec<Derivation>> {
         Ok(self.derivations.borrow().values().cloned().collect())
     }
 
-    fn put_derivation(&self, derivation: &Derivation) -> Result<()> {
+    fn put_derived_sandbox(&self, derivation: &Derivation) -> Result<()> {
         self.derivations.borrow_mut().insert(derivation.sandbox_id.clone(), derivation.clone());
         Ok(())
     }
 
-    fn forget_derivation(&self, sandbox_id: &SandboxId) -> Result<()> {
+    fn delete_derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<()> {
         self.derivations.borrow_mut().remove(sandbox_id);
         Ok(())
     }
 
-    fn request(&self, key: &str) -> Result<Option<RequestRecord>> {
-        Ok(self.requests.borrow().get(key).cloned())
+    fn idempotency_record(&self, key: &str) -> Result<Option<IdempotencyRecord>> {
+        Ok(self.idempotency_records.borrow().get(key).cloned())
     }
 
-    fn put_request(&self, request: &RequestRecord) -> Result<()> {
-        self.requests.borrow_mut().insert(request.key.clone(), request.clone());
+    fn put_idempotency_record(&self, request: &IdempotencyRecord) -> Result<()> {
+        self.idempotency_records.borrow_mut().insert(request.key.clone(), request.clone());
         Ok(())
     }
 
-    fn forget_request(&self, key: &str) -> Result<()> {
-        self.requests.borrow_mut().remove(key);
+    fn delete_idempotency_record(&self, key: &str) -> Result<()> {
+        self.idempotency_records.borrow_mut().remove(key);
         Ok(())
     }
 
-    fn unanswered(&self) -> Result<Vec<RequestRecord>> {
-        let requests = self.requests.borrow();
+    fn unanswered_calls(&self) -> Result<Vec<IdempotencyRecord>> {
+        let requests = self.idempotency_records.borrow();
         Ok(requests.values().filter(|request| request.answer.is_none()).cloned().collect())
     }
 
-    fn forget_answered(&self, before: Timestamp) -> Result<bool> {
-        let mut requests = self.requests.borrow_mut();
+    fn delete_answered_calls(&self, before: Timestamp) -> Result<bool> {
+        let mut requests = self.idempotency_records.borrow_mut();
         requests.retain(|_, request| request.answer.is_none() || request.at >= before);
         Ok(requests.values().any(|request| request.answer.is_some()))
     }
@@ -161,7 +168,7 @@ impl Ledger for MemoryLedger {
         Ok(())
     }
 
-    fn forget_release(&self, id: &SnapshotId) -> Result<()> {
+    fn delete_release(&self, id: &SnapshotId) -> Result<()> {
         self.releases.borrow_mut().remove(id);
         Ok(())
     }

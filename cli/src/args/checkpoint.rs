@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::common::{Consent, Paging, Session};
+use super::common::{Confirmation, LineageScope, Paging};
 
 /// The commands about checkpoints.
 #[derive(Subcommand)]
@@ -33,16 +33,16 @@ Examples:
 
 /// Where checkpoints are.
 #[derive(Args)]
-pub struct Spot {
+pub struct LocationArgs {
     /// The sandbox, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
-    pub place: String,
+    pub target: String,
     /// The directory [default: that of the deployment, usually /workspace]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
     /// Who asks.
     #[command(flatten)]
-    pub session: Session,
+    pub lineage_scope: LineageScope,
 }
 
 /// `checkpoint create`
@@ -50,7 +50,7 @@ pub struct Spot {
 pub struct Create {
     /// Where.
     #[command(flatten)]
-    pub spot: Spot,
+    pub location: LocationArgs,
     /// What it is called; a checkpoint of that name is replaced
     #[arg(value_name = "NAME")]
     pub name: String,
@@ -64,7 +64,7 @@ pub struct Create {
 pub struct List {
     /// Where.
     #[command(flatten)]
-    pub spot: Spot,
+    pub location: LocationArgs,
     /// Which page.
     #[command(flatten)]
     pub paging: Paging,
@@ -75,13 +75,13 @@ pub struct List {
 pub struct Restore {
     /// Where.
     #[command(flatten)]
-    pub spot: Spot,
+    pub location: LocationArgs,
     /// Which
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Whether to ask.
     #[command(flatten)]
-    pub consent: Consent,
+    pub confirmation: Confirmation,
 }
 
 /// `checkpoint diff`
@@ -89,7 +89,7 @@ pub struct Restore {
 pub struct Diff {
     /// Where.
     #[command(flatten)]
-    pub spot: Spot,
+    pub location: LocationArgs,
     /// Which
     #[arg(value_name = "NAME")]
     pub name: String,

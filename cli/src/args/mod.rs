@@ -8,19 +8,19 @@
 
 pub mod checkpoint;
 pub mod common;
+pub mod duration;
+pub mod maintenance;
 pub mod policy;
 pub mod retention;
 pub mod shell;
 pub mod snapshot;
-pub mod span;
-pub mod upkeep;
 pub mod workspace;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use self::span::Span;
+use self::duration::DurationArg;
 use crate::exit::Exit;
 
 /// Snapshots of Cloudflare Sandboxes, from the command line.
@@ -80,7 +80,7 @@ pub struct Global {
     pub allow_http: bool,
     /// How long a call may take, with all of its attempts; 0 is for ever
     #[arg(long, global = true, value_name = "TIME", default_value = "15m")]
-    pub timeout: Span,
+    pub timeout: DurationArg,
 }
 
 /// The commands.
@@ -103,14 +103,14 @@ pub enum Command {
     #[command(subcommand)]
     Checkpoint(checkpoint::Checkpoint),
     /// Show the tree of sandboxes and snapshots that a sandbox belongs to
-    Lineage(upkeep::Lineage),
+    Lineage(maintenance::Lineage),
     /// Look after the keys that sign refs
     #[command(subcommand)]
-    Key(upkeep::Key),
+    Key(maintenance::Key),
     /// Delete what the snapshotter left in the bucket that belongs to no sandbox's snapshots
-    Sweep(upkeep::Sweep),
+    Sweep(maintenance::Sweep),
     /// Find out what is wrong: with the address, the token, the deployment
-    Doctor(upkeep::Doctor),
+    Doctor(maintenance::Doctor),
     /// Print completions for a shell
     Completions(shell::Completions),
     /// Print the manual page, or write all of them into a folder

@@ -6,7 +6,7 @@ use clap::Args;
 use sandbox_snapshotter::model::Policy as Kept;
 use sandbox_snapshotter::model::policy::KeepLast;
 
-use super::span::Span;
+use super::duration::DurationArg;
 
 /// How long snapshots are kept.
 #[derive(Args, Clone)]
@@ -14,13 +14,13 @@ use super::span::Span;
 pub struct Policy {
     /// How long after its last use a snapshot goes; 0 is never [default: 30d]
     #[arg(long, value_name = "TIME")]
-    pub expires: Option<Span>,
+    pub expires: Option<DurationArg>,
     /// Keep no more than so many of the newest
     #[arg(long, value_name = "N")]
     pub keep_last: Option<NonZeroU32>,
     /// How long these are kept, in the place of --expires
     #[arg(long, value_name = "TIME", requires = "keep_last")]
-    pub keep_last_expires: Option<Span>,
+    pub keep_last_expires: Option<DurationArg>,
     /// Let the others go when they expire, not at once
     #[arg(long, requires = "keep_last")]
     pub keep_evicted: bool,
@@ -39,7 +39,7 @@ impl Policy {
     }
 
     /// The policy, with what was not said as by default.
-    pub fn whole(&self) -> Kept {
+    pub fn to_policy(&self) -> Kept {
         let usual = Kept::default();
         Kept {
             keep_last: self.keep_last.map(|count| KeepLast {

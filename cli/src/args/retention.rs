@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::common::{Consent, Session};
+use super::common::{Confirmation, LineageScope};
 use super::policy::Policy;
 
 /// The commands about retention.
@@ -13,7 +13,7 @@ pub enum Retention {
 Example:
   snapshotter retention show agent-42")]
     Show(Show),
-    /// Say what would be let go now, and why; with a policy, what it would let go
+    /// Say what would be removed now, and why; with a policy, what it would remove
     #[command(after_help = "\
 Examples:
   snapshotter retention plan agent-42
@@ -37,10 +37,10 @@ Examples:
 pub struct Show {
     /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
     #[arg(value_name = "SANDBOX|@NAME")]
-    pub place: String,
+    pub target: String,
     /// Who asks.
     #[command(flatten)]
-    pub session: Session,
+    pub lineage_scope: LineageScope,
 }
 
 /// `retention plan`
@@ -48,7 +48,7 @@ pub struct Show {
 pub struct Plan {
     /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
     #[arg(value_name = "SANDBOX|@NAME")]
-    pub place: String,
+    pub target: String,
     /// Another policy than the one that it has.
     #[command(flatten)]
     pub policy: Policy,
@@ -59,10 +59,10 @@ pub struct Plan {
 pub struct Apply {
     /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
     #[arg(value_name = "SANDBOX|@NAME")]
-    pub place: String,
+    pub target: String,
     /// Whether to ask.
     #[command(flatten)]
-    pub consent: Consent,
+    pub confirmation: Confirmation,
 }
 
 /// `retention set`
@@ -70,10 +70,10 @@ pub struct Apply {
 pub struct Set {
     /// The sandbox, or @NAME for a named workspace with all sandboxes that it has and had
     #[arg(value_name = "SANDBOX|@NAME")]
-    pub place: String,
+    pub target: String,
     /// Whether to ask.
     #[command(flatten)]
-    pub consent: Consent,
+    pub confirmation: Confirmation,
     /// The policy. What is not said is as by default.
     #[command(flatten)]
     pub policy: Policy,

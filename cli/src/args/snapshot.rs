@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::common::{Consent, Key, Paging, Pick, Session};
-use super::span::Span;
+use super::common::{Confirmation, IdempotencyKey, LineageScope, Paging, SnapshotSelector};
+use super::duration::DurationArg;
 
 /// The commands about snapshots.
 #[derive(Subcommand)]
@@ -46,12 +46,12 @@ Examples:
     #[command(after_help = "\
 Example:
   snapshotter snapshot pin agent-42 before-upgrade")]
-    Pin(Pinning),
+    Pin(Pin),
     /// Leave a snapshot to the retention policy again
     #[command(after_help = "\
 Example:
   snapshotter snapshot unpin agent-42 before-upgrade")]
-    Unpin(Pinning),
+    Unpin(Pin),
     /// Give a snapshot another tag
     #[command(after_help = "\
 Example:
@@ -70,7 +70,7 @@ Example:
 pub struct Create {
     /// The sandbox, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
-    pub place: String,
+    pub target: String,
     /// What the snapshot is called [default: snap-YYYYMMDD-HHMMSS, in UTC]
     #[arg(long, short, value_name = "TAG")]
     pub tag: Option<String>,
@@ -82,7 +82,7 @@ pub struct Create {
     pub dir: Option<String>,
     /// How long after its last use it goes; 0 is never [default: what the policy says]
     #[arg(long, value_name = "TIME")]
-    pub expires: Option<Span>,
+    pub expires: Option<DurationArg>,
     /// Leave out names of this pattern, at any depth; it has no slash, and can be given several times
     #[arg(long = "exclude", value_name = "PATTERN")]
     pub excludes: Vec<String>,
@@ -106,10 +106,10 @@ pub struct Create {
     pub fresh: bool,
     /// The idempotency key.
     #[command(flatten)]
-    pub key: Key,
+    pub key: IdempotencyKey,
     /// Who asks.
     #[command(flatten)]
-    pub session: Session,
+    pub lineage_scope: LineageScope,
 }
 
 /// How archives are compressed.
@@ -128,7 +128,7 @@ pub enum Compression {
 pub struct List {
     /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
     #[arg(value_name = "SANDBOX|@NAME")]
-    pub place: String,
+    pub target: String,
     /// Only those whose tag begins like this
     #[arg(long, value_name = "TEXT")]
     pub tag_prefix: Option<String>,
@@ -140,7 +140,7 @@ pub struct List {
     pub paging: Paging,
     /// Who asks.
     #[command(flatten)]
-    pub session: Session,
+    pub lineage_scope: LineageScope,
 }
 
 /// `snapshot show`
@@ -148,7 +148,7 @@ pub struct List {
 pub struct Show {
     /// The snapshot.
     #[command(flatten)]
-    pub pick: Pick,
+    pub selector: SnapshotSelector,
 }
 
 /// `snapshot verify`
@@ -156,15 +156,15 @@ pub struct Show {
 pub struct Verify {
     /// The snapshot.
     #[command(flatten)]
-    pub pick: Pick,
+    pub selector: SnapshotSelector,
 }
 
 /// `snapshot pin` and `snapshot unpin`
 #[derive(Args)]
-pub struct Pinning {
+pub struct Pin {
     /// The snapshot.
     #[command(flatten)]
-    pub pick: Pick,
+    pub selector: SnapshotSelector,
 }
 
 /// `snapshot delete`
@@ -172,13 +172,13 @@ pub struct Pinning {
 pub struct Delete {
     /// The snapshot.
     #[command(flatten)]
-    pub pick: Pick,
+    pub selector: SnapshotSelector,
     /// Delete it although it is pinned, or others need it; asks before
     #[arg(long)]
     pub force: bool,
     /// Whether to ask.
     #[command(flatten)]
-    pub consent: Consent,
+    pub confirmation: Confirmation,
 }
 
 /// `snapshot label`
@@ -186,7 +186,7 @@ pub struct Delete {
 pub struct Label {
     /// The snapshot.
     #[command(flatten)]
-    pub pick: Pick,
+    pub selector: SnapshotSelector,
     /// The tag that it gets
     #[arg(long, value_name = "TAG")]
     pub to: String,
@@ -200,7 +200,7 @@ pub struct Label {
 pub struct Import {
     /// The sandbox that the backup was made of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
-    pub place: String,
+    pub target: String,
     /// The handle that `createBackup` answered, in JSON
     #[arg(long, value_name = "FILE|-")]
     pub backup: PathBuf,
@@ -212,7 +212,7 @@ pub struct Import {
     pub replace: bool,
     /// How long after its last use it goes; 0 is never [default: what the policy says]
     #[arg(long, value_name = "TIME")]
-    pub expires: Option<Span>,
+    pub expires: Option<DurationArg>,
 }
 
 /// `restore` and `branch`
@@ -226,8 +226,8 @@ Examples:
 pub struct Restore {
     /// The snapshot.
     #[command(flatten)]
-    pub pick: Pick,
+    pub selector: SnapshotSelector,
     /// The idempotency key.
     #[command(flatten)]
-    pub key: Key,
+    pub key: IdempotencyKey,
 }

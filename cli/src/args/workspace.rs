@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::common::{Consent, Key, Paging};
+use super::common::{Confirmation, IdempotencyKey, Paging};
+use super::duration::DurationArg;
 use super::policy::Policy;
-use super::span::Span;
 
 /// The commands about named workspaces. A name is `NAME` or `TENANT/NAME`, with an `@` before it or without.
 #[derive(Subcommand)]
@@ -82,13 +82,13 @@ pub struct Create {
     pub source: Source,
     /// The idempotency key.
     #[command(flatten)]
-    pub key: Key,
+    pub key: IdempotencyKey,
     /// How it is kept.
     #[command(flatten)]
     pub settings: Settings,
     /// How it is started, where there is one.
     #[command(flatten)]
-    pub starting: Starting,
+    pub start_options: StartOptions,
 }
 
 /// What a workspace begins with: nothing, where nothing is said.
@@ -118,10 +118,10 @@ pub struct Settings {
     pub persistent: Option<bool>,
     /// Stop it after so long without a start or a changed file; 0 is never [default: 10m]
     #[arg(long, value_name = "TIME")]
-    pub idle: Option<Span>,
+    pub idle: Option<DurationArg>,
     /// Stop it so long after it was started, whatever happens; 0 is never
     #[arg(long, value_name = "TIME")]
-    pub max_age: Option<Span>,
+    pub max_age: Option<DurationArg>,
     /// Run this command before the snapshot of a stop
     #[arg(long, value_name = "COMMAND")]
     pub before_stop: Option<String>,
@@ -133,7 +133,7 @@ pub struct Settings {
     pub on_timeout: Option<String>,
     /// How long each of these commands may take [default: 1m]
     #[arg(long, value_name = "TIME")]
-    pub hook_timeout: Option<Span>,
+    pub hook_timeout: Option<DurationArg>,
     /// What it means that one of these commands fails
     #[arg(long, value_name = "WHAT")]
     pub hook_failure: Option<HookFailure>,
@@ -151,10 +151,10 @@ pub struct Settings {
     pub fingerprint: Option<String>,
     /// What it means when a file or the fingerprint is another one at a start
     #[arg(long, value_name = "WHAT")]
-    pub on_mismatch: Option<Change>,
+    pub on_mismatch: Option<MismatchAction>,
     /// What it means when the sandbox's image is another one at a start
     #[arg(long, value_name = "WHAT")]
-    pub on_image_change: Option<Change>,
+    pub on_image_change: Option<MismatchAction>,
     /// How long its snapshots are kept.
     #[command(flatten)]
     pub policy: Policy,
@@ -171,7 +171,7 @@ pub enum HookFailure {
 
 /// What it means that something has changed.
 #[derive(Clone, Copy, ValueEnum)]
-pub enum Change {
+pub enum MismatchAction {
     /// The start fails
     Fail,
     /// It is only told
@@ -181,10 +181,10 @@ pub enum Change {
 /// How a workspace is started.
 #[derive(Args)]
 #[command(next_help_heading = "How it is started")]
-pub struct Starting {
+pub struct StartOptions {
     /// What becomes of files that were written since its sandbox woke by itself [default: fail]
     #[arg(long, value_name = "WHAT")]
-    pub on_diverged: Option<Diverged>,
+    pub on_diverged: Option<DivergedAction>,
     /// Start it empty where there is nothing to restore
     #[arg(long)]
     pub allow_empty: bool,
@@ -198,13 +198,13 @@ pub struct Starting {
 
 /// What becomes of files that were written since a sandbox woke by itself.
 #[derive(Clone, Copy, ValueEnum)]
-pub enum Diverged {
+pub enum DivergedAction {
     /// The start fails, and nothing is touched
     Fail,
     /// They are the workspace's from now on
-    Keep,
+    Adopt,
     /// They are kept as a snapshot of their own
-    Save,
+    Rescue,
     /// They go
     Discard,
 }
@@ -242,7 +242,7 @@ pub struct Start {
     pub fingerprint: Option<String>,
     /// How it is started.
     #[command(flatten)]
-    pub starting: Starting,
+    pub options: StartOptions,
 }
 
 /// `workspace stop`
@@ -270,7 +270,7 @@ pub struct Fork {
     pub copy_env: bool,
     /// The idempotency key.
     #[command(flatten)]
-    pub key: Key,
+    pub key: IdempotencyKey,
 }
 
 /// `workspace update`
@@ -298,5 +298,5 @@ pub struct Delete {
     pub name: String,
     /// Whether to ask.
     #[command(flatten)]
-    pub consent: Consent,
+    pub confirmation: Confirmation,
 }

@@ -6,14 +6,14 @@ use sandbox_snapshotter::model::checkpoint::{
     RestoredCheckpoint,
 };
 use sandbox_snapshotter::model::request::{
-    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
+    CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
     RestoreCheckpointRequest,
 };
 
 use super::confirm::confirm;
 use super::context::Context;
 use super::lists;
-use crate::args::checkpoint::{Checkpoint, Spot};
+use crate::args::checkpoint::{Checkpoint, LocationArgs};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::answer::Answer;
@@ -25,37 +25,47 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
         Checkpoint::Create(command) => {
             let name = name(&command.name)?;
             let description = command.message.as_deref().map(CheckpointDescription::parse).transpose()?;
-            let request = CreateCheckpointRequest { at: spot(context, &command.spot)?, name, description };
-            context.show::<CreatedCheckpoint>(&context.act("checkpoints/create", &request)?)
+            let request = CreateCheckpointRequest {
+                location: checkpoint_location(context, &command.location)?,
+                name,
+                description,
+            };
+            context.show::<CreatedCheckpoint>(&context.call_mutating("checkpoints/create", &request)?)
         }
         Checkpoint::List(command) => {
             let paging = &command.paging;
-            let limit = if paging.is_all() { ListCheckpointsRequest::MAX_LIMIT } else { ListCheckpointsRequest::LIMIT };
+            let limit =
+                if paging.is_all() { ListCheckpointsRequest::MAX_LIMIT } else { ListCheckpointsRequest::DEFAULT_LIMIT };
             let cursor = paging.cursor.as_deref().map(CheckpointCursor::parse).transpose()?;
-            let (at, limit) = (spot(context, &command.spot)?, paging.limit.unwrap_or(limit));
-            let request = ListCheckpointsRequest { at, cursor, limit };
+            let (at, limit) = (checkpoint_location(context, &command.location)?, paging.limit.unwrap_or(limit));
+            let request = ListCheckpointsRequest { location: at, cursor, limit };
             lists::show(context, paging, None, |cursor| page(context, &request, cursor))
         }
         Checkpoint::Restore(command) => {
-            let request = RestoreCheckpointRequest { at: spot(context, &command.spot)?, name: name(&command.name)? };
-            let sandbox = &request.at.sandbox_id;
-            confirm(&command.consent, || {
+            let request = RestoreCheckpointRequest {
+                location: checkpoint_location(context, &command.location)?,
+                name: name(&command.name)?,
+            };
+            let sandbox = &request.location.sandbox_id;
+            confirm(&command.confirmation, || {
                 Ok(Some(format!("The files in {sandbox} go back to the checkpoint {}.", request.name)))
             })?;
-            context.show::<RestoredCheckpoint>(&context.act("checkpoints/restore", &request)?)
+            context.show::<RestoredCheckpoint>(&context.call_mutating("checkpoints/restore", &request)?)
         }
         Checkpoint::Diff(command) => {
-            let (name, max_bytes) = (name(&command.name)?, command.max_bytes.unwrap_or(DiffCheckpointRequest::BYTES));
-            let request = DiffCheckpointRequest { at: spot(context, &command.spot)?, name, max_bytes };
-            context.show::<CheckpointDiff>(&context.look("checkpoints/diff", &request)?)
+            let (name, max_bytes) =
+                (name(&command.name)?, command.max_bytes.unwrap_or(DiffCheckpointRequest::DEFAULT_BYTES));
+            let request =
+                DiffCheckpointRequest { location: checkpoint_location(context, &command.location)?, name, max_bytes };
+            context.show::<CheckpointDiff>(&context.call_read_only("checkpoints/diff", &request)?)
         }
     }
 }
 
 /// The page of a list after a cursor.
 fn page(context: &Context, request: &ListCheckpointsRequest, cursor: Option<&str>) -> Result<Answer<Checkpoints>> {
-    let cursor = cursor.map(CheckpointCursor::parse).transpose().map_err(|_| lists::bad_cursor())?;
-    context.look("checkpoints/list", &ListCheckpointsRequest { cursor, ..request.clone() })
+    let cursor = cursor.map(CheckpointCursor::parse).transpose().map_err(|_| lists::repeated_cursor())?;
+    context.call_read_only("checkpoints/list", &ListCheckpointsRequest { cursor, ..request.clone() })
 }
 
 impl lists::Page for Checkpoints {
@@ -70,8 +80,8 @@ impl lists::Page for Checkpoints {
     }
 }
 
-fn spot(context: &Context, spot: &Spot) -> Result<CheckpointsRequest> {
+fn checkpoint_location(context: &Context, spot: &LocationArgs) -> Result<CheckpointLocation> {
     let dir = spot.dir.as_deref().map(Directory::parse).transpose()?;
-    let session = context.session(&spot.session)?;
-    Ok(CheckpointsRequest { sandbox_id: context.sandbox(&spot.place)?, dir, session })
+    let session = context.lineage_scope(&spot.lineage_scope)?;
+    Ok(CheckpointLocation { sandbox_id: context.sandbox(&spot.target)?, dir, lineage_scope: session })
 }

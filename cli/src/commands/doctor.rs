@@ -2,7 +2,7 @@
 //!
 //! It goes from one check to the next as long as that makes sense: the token is sent to nobody but a snapshotter.
 
-use sandbox_snapshotter::client::{Loss, Reply};
+use sandbox_snapshotter::client::{HttpResponse, TransportError};
 use sandbox_snapshotter::model::{Timestamp, json as model_json};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,9 +13,9 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Effect};
 use crate::output::answer::Answer;
 use crate::output::health::{Check, Report};
+use crate::output::render::{lines, rounded_duration};
 use crate::output::spinner::Spinner;
-use crate::output::words::{lines, span};
-use crate::output::{Output, document, now, print, warn};
+use crate::output::{Output, now, print, print_json, print_warning};
 use crate::settings::{Address, Settings, Sources};
 use crate::transport::Server;
 
@@ -23,7 +23,7 @@ use crate::transport::Server;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How far the clocks may be apart, in milliseconds.
-const APART: u64 = 60_000;
+const MAX_CLOCK_SKEW_MILLIS: u64 = 60_000;
 
 /// The health of a deployment, as far as every version tells it alike.
 #[derive(Deserialize)]
@@ -37,27 +37,27 @@ struct Health {
 /// Checks everything, and prints what was found.
 pub fn run(flags: &Global, output: Output) -> Result<Exit> {
     let report = {
-        let _noted = interrupt::during(Effect::Reads, None);
+        let _noted = interrupt::track_call(Effect::Reads, None);
         let _spinner = Spinner::start("Looking…".to_owned());
         Report::of(examine(flags))
     };
     if output.json {
-        document(&json!(report))?;
+        print_json(&json!(report))?;
     } else if output.quiet {
         let wrong = report.checks.iter().filter(|check| check.ok == Some(false));
         print(&lines(wrong.map(|check| check.name.as_str())))?;
     } else {
         print(&report.text())?;
     }
-    Ok(if report.ok { Exit::Done } else { Exit::Finding })
+    Ok(if report.ok { Exit::Done } else { Exit::CheckFailed })
 }
 
 fn examine(flags: &Global) -> Vec<Check> {
     let environment = |name: &str| std::env::var_os(name);
-    let sources = Sources::read(flags, &environment, &mut |text| warn(&text));
+    let sources = Sources::read(flags, &environment, &mut |text| print_warning(&text));
     match sources.and_then(|sources| Ok((sources.address()?, sources))) {
         Ok((address, sources)) => examine_server(&sources, &address),
-        Err(failure) => vec![Check::failed("settings", &failure)],
+        Err(failure) => vec![Check::from_failure("settings", &failure)],
     }
 }
 
@@ -65,47 +65,47 @@ fn examine_server(sources: &Sources, address: &Address) -> Vec<Check> {
     let timeout = sources.timeout();
     let server = Server::of(Settings { address: address.clone(), token: None, timeout });
     let asked_at = now();
-    let reply = match server.look("/healthz") {
+    let reply = match server.get("/healthz") {
         Ok(reply) => reply,
-        Err(loss) => return vec![unreached(address, loss)],
+        Err(loss) => return vec![unreachable_check(address, loss)],
     };
     let mut checks = vec![Check::right("address", format!("{address} answers."))];
-    let Some(told) = health(&reply) else {
-        checks.push(stranger(&reply));
+    let Some(told) = parse_health(&reply) else {
+        checks.push(foreign_server_check(&reply));
         return checks;
     };
     checks.push(Check::right("server", "It is the snapshotter."));
-    checks.push(version(&told.version));
+    checks.push(version_check(&told.version));
     // The answer was written somewhere between the two.
     let half = now().millis_since(asked_at) / 2;
-    checks.push(clock(told.time.millis_since(asked_at.plus_millis(half))));
+    checks.push(clock_check(told.time.millis_since(asked_at.plus_millis(half))));
     let of_server = examine_token(sources, address).inspect(|_| checks.push(Check::right("token", "It is accepted.")));
     // Without the token, what the configuration alone says.
     let told = of_server.unwrap_or_else(|failed| {
         checks.push(failed);
         told
     });
-    checks.extend(well(&told));
+    checks.extend(health_check(&told));
     checks.extend(told.checks);
     checks
 }
 
 /// The health that only the token shows.
 fn examine_token(sources: &Sources, address: &Address) -> Result<Health, Check> {
-    let failed = |failure: Failure| Check::failed("token", &failure);
+    let failed = |failure: Failure| Check::from_failure("token", &failure);
     let token = sources.token(address).map_err(failed)?.ok_or_else(|| {
         let remediation = "Give --token-file, set SNAPSHOTTER_TOKEN, or write it into the file of settings.";
         Check::wrong("token", "None is given.", remediation)
     })?;
     let settings = Settings { address: address.clone(), token: Some(token), timeout: sources.timeout() };
     let server = Server::of(settings);
-    let answer = server.ask("health", json!({})).and_then(Answer::of);
-    answer.map(|answer| answer.read).map_err(|failure| untold(&failure))
+    let answer = server.call("health", json!({})).and_then(Answer::of);
+    answer.map(|answer| answer.value).map_err(|failure| token_check(&failure))
 }
 
 /// That the token could not be tried, or is not accepted.
-fn untold(failure: &Failure) -> Check {
-    let check = Check::failed("token", failure);
+fn token_check(failure: &Failure) -> Check {
+    let check = Check::from_failure("token", failure);
     if matches!(failure.exit(), Exit::Denied | Exit::Invalid) {
         return check;
     }
@@ -114,18 +114,18 @@ fn untold(failure: &Failure) -> Check {
 }
 
 /// A server that says it is not well names what is wrong, and else this does.
-fn well(told: &Health) -> Option<Check> {
+fn health_check(told: &Health) -> Option<Check> {
     let is_silent = !told.ok && told.checks.iter().all(|check| check.ok != Some(false));
     is_silent.then(|| Check::wrong("health", "The server says that it is not well, and not why.", "Look into its log."))
 }
 
 /// The health in an answer, if a snapshotter gave it.
-fn health(reply: &Reply) -> Option<Health> {
-    model_json::parse(&reply.body).ok().filter(|_| matches!(reply.status, 200 | 503))
+fn parse_health(reply: &HttpResponse) -> Option<Health> {
+    model_json::from_str(&reply.body).ok().filter(|_| matches!(reply.status, 200 | 503))
 }
 
 /// That somebody else answered, or a snapshotter that is older than this check.
-fn stranger(reply: &Reply) -> Check {
+fn foreign_server_check(reply: &HttpResponse) -> Check {
     let body: Value = serde_json::from_str(&reply.body).unwrap_or_default();
     if body.get("correlationId").is_some() && body.get("remediation").is_some() {
         let remediation = "Deploy the server in the version of this program.";
@@ -135,26 +135,26 @@ fn stranger(reply: &Reply) -> Check {
     Check::wrong("server", detail, "Give the address of the Worker, without `/v1`. The token was not sent.")
 }
 
-fn unreached(address: &Address, loss: Loss) -> Check {
-    let (Loss::Unreachable(why) | Loss::Lost(why)) = loss else {
+fn unreachable_check(address: &Address, loss: TransportError) -> Check {
+    let (TransportError::Unreachable(why) | TransportError::NoAnswer(why)) = loss else {
         return Check::wrong("address", "The call was given up.", "Run it again.");
     };
     let remediation = "Check the address, and that the server is up.";
     Check::wrong("address", format!("{address} does not answer: {why}."), remediation)
 }
 
-fn version(server: &str) -> Check {
+fn version_check(server: &str) -> Check {
     if server == VERSION {
         return Check::right("version", format!("The server and this program are {VERSION}."));
     }
     let detail = format!("The server is {server}, this program is {VERSION}.");
-    Check::open("version", detail, "Where one does not understand the other, install the same version of both.")
+    Check::undetermined("version", detail, "Where one does not understand the other, install the same version of both.")
 }
 
 /// `ahead` is by how many milliseconds the server's clock is.
-fn clock(ahead: i64) -> Check {
-    let apart = span(ahead.unsigned_abs() / 1000);
-    if ahead.unsigned_abs() <= APART {
+fn clock_check(ahead: i64) -> Check {
+    let apart = rounded_duration(ahead.unsigned_abs() / 1000);
+    if ahead.unsigned_abs() <= MAX_CLOCK_SKEW_MILLIS {
         return Check::right("clock", format!("It differs from the server's by {apart}."));
     }
     let detail = format!("It is {apart} {} the server's.", if ahead > 0 { "behind" } else { "ahead of" });
@@ -165,54 +165,55 @@ fn clock(ahead: i64) -> Check {
 mod tests {
     use super::*;
 
-    fn reply(status: u16, body: &str) -> Reply {
-        Reply { status, body: body.to_owned() }
+    fn reply(status: u16, body: &str) -> HttpResponse {
+        HttpResponse { status, body: body.to_owned() }
     }
 
     #[test]
     fn a_sick_snapshotter_is_one_too() {
         let body = r#"{"ok":false,"version":"9.0.0","time":"2026-11-20T05:00:00.000Z","checks":[{"name":"later","detail":"x"}]}"#;
-        assert!(health(&reply(503, body)).is_some_and(|health| health.version == "9.0.0"));
-        assert!(health(&reply(404, body)).is_none());
-        assert!(health(&reply(200, r#"{"ok":true}"#)).is_none());
+        assert!(parse_health(&reply(503, body)).is_some_and(|health| health.version == "9.0.0"));
+        assert!(parse_health(&reply(404, body)).is_none());
+        assert!(parse_health(&reply(200, r#"{"ok":true}"#)).is_none());
     }
 
     #[test]
     fn a_server_that_is_not_well_is_not_said_to_be() {
         let told = |ok, checks| Health { ok, version: VERSION.to_owned(), time: now(), checks };
-        assert_eq!(well(&told(true, vec![])), None);
-        assert_eq!(well(&told(false, vec![])).and_then(|check| check.ok), Some(false));
-        assert_eq!(well(&told(false, vec![Check::wrong("bucket", "is gone", "")])), None);
+        assert_eq!(health_check(&told(true, vec![])), None);
+        assert_eq!(health_check(&told(false, vec![])).and_then(|check| check.ok), Some(false));
+        assert_eq!(health_check(&told(false, vec![Check::wrong("bucket", "is gone", "")])), None);
     }
 
     #[test]
     fn a_token_that_could_not_be_tried_is_not_called_wrong() {
-        let failed = Failure::own(Exit::Failed, "INTERNAL", "Something failed.", "Give another token.");
-        assert!(untold(&failed).remediation.unwrap().contains("not known"));
-        let refused = Failure::own(Exit::Denied, "UNAUTHORIZED", "It is wrong.", "Give another token.");
-        assert_eq!(untold(&refused).remediation.as_deref(), Some("Give another token."));
+        let failed = Failure::local(Exit::Failed, "INTERNAL", "Something failed.", "Give another token.");
+        assert!(token_check(&failed).remediation.unwrap().contains("not known"));
+        let refused = Failure::local(Exit::Denied, "UNAUTHORIZED", "It is wrong.", "Give another token.");
+        assert_eq!(token_check(&refused).remediation.as_deref(), Some("Give another token."));
     }
 
     #[test]
     fn a_stranger_is_told_from_an_older_snapshotter() {
-        let older = stranger(&reply(404, r#"{"code":"ROUTE_NOT_FOUND","remediation":"x","correlationId":"y"}"#));
+        let older =
+            foreign_server_check(&reply(404, r#"{"code":"ROUTE_NOT_FOUND","remediation":"x","correlationId":"y"}"#));
         assert!(older.detail.contains("older than"));
         for body in ["<html>", "", "{}"] {
-            assert!(stranger(&reply(200, body)).detail.contains("is not the snapshotter"));
+            assert!(foreign_server_check(&reply(200, body)).detail.contains("is not the snapshotter"));
         }
     }
 
     #[test]
     fn clocks_may_differ_by_a_minute() {
         for ahead in [0, 60_000, -60_000] {
-            assert_eq!(clock(ahead).ok, Some(true), "{ahead}");
+            assert_eq!(clock_check(ahead).ok, Some(true), "{ahead}");
         }
-        assert_eq!(clock(61_000).detail, "It is 1 min behind the server's.");
-        assert_eq!(clock(-7_200_000).detail, "It is 2 h ahead of the server's.");
+        assert_eq!(clock_check(61_000).detail, "It is 1 min behind the server's.");
+        assert_eq!(clock_check(-7_200_000).detail, "It is 2 h ahead of the server's.");
     }
 
     #[test]
     fn another_version_is_told_and_not_judged() {
-        assert_eq!((version(VERSION).ok, version("99.0.0").ok), (Some(true), None));
+        assert_eq!((version_check(VERSION).ok, version_check("99.0.0").ok), (Some(true), None));
     }
 }

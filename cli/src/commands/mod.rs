@@ -6,12 +6,12 @@ mod context;
 mod doctor;
 mod documents;
 mod lists;
-mod place;
+mod maintenance;
 mod retention;
 mod settings;
 mod shell;
 mod snapshot;
-mod upkeep;
+mod target;
 mod workspace;
 
 use crate::args::{Cli, Command};
@@ -30,9 +30,9 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),
-        Command::Lineage(command) => upkeep::lineage(&context()?, &command),
-        Command::Key(command) => upkeep::key(&context()?, &command),
-        Command::Sweep(command) => upkeep::sweep(&context()?, &command),
+        Command::Lineage(command) => maintenance::lineage(&context()?, &command),
+        Command::Key(command) => maintenance::key(&context()?, &command),
+        Command::Sweep(command) => maintenance::sweep(&context()?, &command),
         Command::Doctor(_) => doctor::run(&cli.global, output),
         Command::Completions(command) => shell::completions(&command),
         Command::Man(command) => shell::man(command.dir.as_deref()),

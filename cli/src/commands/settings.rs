@@ -8,11 +8,11 @@ use sandbox_snapshotter::model::Policy;
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch,
 };
-use sandbox_snapshotter::model::request::Changes;
+use sandbox_snapshotter::model::request::SettingsUpdate;
 use serde::Deserialize;
 
 use super::documents;
-use crate::args::workspace::{Change, HookFailure, Settings};
+use crate::args::workspace::{HookFailure, MismatchAction, Settings};
 use crate::failure::{Failure, Result};
 
 /// Settings in a file, as the API takes them.
@@ -28,11 +28,11 @@ struct File {
 }
 
 /// What is to be another from now on.
-pub fn changes(given: &Settings) -> Result<Changes> {
+pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
     let file: File = given.file.as_deref().map(documents::json).transpose()?.unwrap_or_default();
-    Ok(Changes {
+    Ok(SettingsUpdate {
         persistent: given.persistent.or(file.persistent),
-        retention: if given.policy.is_given() { Some(given.policy.whole()) } else { file.retention },
+        retention: if given.policy.is_given() { Some(given.policy.to_policy()) } else { file.retention },
         hooks: hooks(given, file.hooks)?,
         expiry: expiry(given, file.expiry),
         depends_on: depends_on(given, file.depends_on),
@@ -87,12 +87,12 @@ fn depends_on(given: &Settings, file: Option<DependsOn>) -> Option<DependsOn> {
         files: if given.depends_on.is_empty() { file.files } else { given.depends_on.clone() },
         fingerprint: given.fingerprint.clone().or(file.fingerprint),
         on_mismatch: given.on_mismatch.map_or(file.on_mismatch, |change| match change {
-            Change::Fail => OnMismatch::Fail,
-            Change::Report => OnMismatch::Report,
+            MismatchAction::Fail => OnMismatch::Fail,
+            MismatchAction::Report => OnMismatch::Report,
         }),
         on_image_change: given.on_image_change.map_or(file.on_image_change, |change| match change {
-            Change::Fail => OnImageChange::Fail,
-            Change::Report => OnImageChange::Report,
+            MismatchAction::Fail => OnImageChange::Fail,
+            MismatchAction::Report => OnImageChange::Report,
         }),
     })
 }
@@ -103,12 +103,12 @@ fn env(given: &Settings, file: Option<BTreeMap<String, String>>) -> Result<Optio
     }
     let mut env = file.unwrap_or_default();
     if let Some(path) = &given.env_file {
-        env.extend(variables(&documents::text(path)?, path)?);
+        env.extend(parse_env_file(&documents::text(path)?, path)?);
     }
     for variable in &given.env {
         let (name, value) = match variable.split_once('=') {
             Some((name, value)) => (name, value.to_owned()),
-            None => (variable.as_str(), own_variable(variable)?),
+            None => (variable.as_str(), own_environment(variable)?),
         };
         env.insert(name.to_owned(), value);
     }
@@ -116,7 +116,7 @@ fn env(given: &Settings, file: Option<BTreeMap<String, String>>) -> Result<Optio
 }
 
 /// A variable that is set for this program.
-fn own_variable(name: &str) -> Result<String> {
+fn own_environment(name: &str) -> Result<String> {
     std::env::var(name).map_err(|error| {
         let why = match error {
             VarError::NotPresent => "is not set here",
@@ -128,7 +128,7 @@ fn own_variable(name: &str) -> Result<String> {
 }
 
 /// The variables of a file: a line `NAME=VALUE` for each; empty lines and those that begin with `#` are passed over.
-fn variables(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
+fn parse_env_file(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     lines
         .map(|(index, line)| {
@@ -161,12 +161,12 @@ mod tests {
     }
 
     fn typed(options: &[&str]) -> serde_json::Value {
-        json!(changes(&settings(options)).unwrap())
+        json!(settings_update(&settings(options)).unwrap())
     }
 
     #[test]
     fn what_is_not_typed_stays_as_it_is() {
-        assert_eq!(changes(&settings(&[])).unwrap(), Changes::default());
+        assert_eq!(settings_update(&settings(&[])).unwrap(), SettingsUpdate::default());
     }
 
     #[test]
@@ -198,20 +198,22 @@ mod tests {
     #[test]
     fn options_of_hooks_need_a_hook() {
         for option in ["--hook-timeout=2m", "--hook-failure=warn"] {
-            let refused = changes(&settings(&[option])).err();
+            let refused = settings_update(&settings(&[option])).err();
             assert_eq!(refused.as_ref().and_then(Failure::code), Some("INVALID_USAGE"), "{option}");
         }
     }
 
     #[test]
     fn a_file_of_variables_has_one_on_each_line() {
-        let read = variables("# comment\nA=1\n\nB = x=y \r\n", Path::new("env")).unwrap();
+        let read = parse_env_file("# comment\nA=1\n\nB = x=y \r\n", Path::new("env")).unwrap();
         assert_eq!(read, [("A".into(), "1".into()), ("B".into(), " x=y ".into())]);
     }
 
     #[test]
     fn a_broken_line_of_variables_is_told_by_its_number_alone() {
-        let Err(Failure::Told(told)) = variables("A=1\nsecret", Path::new("env")) else { panic!("it is refused") };
+        let Err(Failure::Reported(told)) = parse_env_file("A=1\nsecret", Path::new("env")) else {
+            panic!("it is refused")
+        };
         assert_eq!((told.code.as_str(), told.message.as_str()), ("INPUT_INVALID", "Line 2 of env is not NAME=VALUE."));
     }
 }

@@ -24,7 +24,7 @@ pub fn man(dir: Option<&Path>) -> Result<Exit> {
     let unwritten = |error: std::io::Error| {
         let place = dir.map_or_else(String::new, |dir| format!(" into {}", dir.display()));
         let message = format!("The manual could not be written{place}: {error}.");
-        Failure::own(Exit::Failed, "OUTPUT_FAILED", message, "Give a folder that you can write into.")
+        Failure::local(Exit::Failed, "OUTPUT_FAILED", message, "Give a folder that you can write into.")
     };
     if let Some(dir) = dir {
         std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir)).map_err(unwritten)?;

@@ -3,18 +3,18 @@
 use std::cmp::Reverse;
 
 use sandbox_snapshotter::model::answer::{Deletion, Manifest, Page, Summary, Verification};
-use sandbox_snapshotter::model::request::{Cursor, DeleteRequest, ImportRequest, LabelRequest, ListRequest};
+use sandbox_snapshotter::model::request::{DeleteRequest, ImportRequest, LabelRequest, ListRequest, SnapshotCursor};
 use sandbox_snapshotter::model::{
     Compression as Compressed, CompressionFormat, Directory, RestoreRequest, SandboxId, Selector, SnapshotRequest,
-    Taken, WorkspaceRef,
+    TakenSnapshot, WorkspaceRef,
 };
 use serde_json::Value;
 
 use super::confirm::confirm;
-use super::context::{Context, key};
+use super::context::{Context, key_or_new};
 use super::documents;
 use super::lists;
-use super::place::tag;
+use super::target::parse_tag;
 use crate::args::common::Paging;
 use crate::args::snapshot::{Compression, Create, Delete, Import, Label as Relabel, List, Restore, Snapshot};
 use crate::exit::Exit;
@@ -27,15 +27,22 @@ pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
     match command {
         Snapshot::Create(command) => create(context, command),
         Snapshot::List(command) => list(context, &command),
-        Snapshot::Show(command) => context.show::<Manifest>(&context.look("manifest", &context.pick(&command.pick)?)?),
+        Snapshot::Show(command) => {
+            context.show::<Manifest>(&context.call_read_only("manifest", &context.select_snapshot(&command.selector)?)?)
+        }
         Snapshot::Verify(command) => {
-            let answer = context.look::<Verification>("verify", &context.pick(&command.pick)?)?;
+            let answer =
+                context.call_read_only::<Verification>("verify", &context.select_snapshot(&command.selector)?)?;
             context.output.show(&answer)?;
-            Ok(if answer.read.ok { Exit::Done } else { Exit::Finding })
+            Ok(if answer.value.ok { Exit::Done } else { Exit::CheckFailed })
         }
         Snapshot::Delete(command) => delete(context, &command),
-        Snapshot::Pin(command) => context.show::<Summary>(&context.act("pin", &context.pick(&command.pick)?)?),
-        Snapshot::Unpin(command) => context.show::<Summary>(&context.act("unpin", &context.pick(&command.pick)?)?),
+        Snapshot::Pin(command) => {
+            context.show::<Summary>(&context.call_mutating("pin", &context.select_snapshot(&command.selector)?)?)
+        }
+        Snapshot::Unpin(command) => {
+            context.show::<Summary>(&context.call_mutating("unpin", &context.select_snapshot(&command.selector)?)?)
+        }
         Snapshot::Label(command) => label(context, &command),
         Snapshot::Import(command) => import(context, &command),
     }
@@ -43,9 +50,9 @@ pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
 
 /// `restore` and `branch`
 pub fn restore(context: &Context, operation: &str, command: Restore) -> Result<Exit> {
-    let selection = context.pick(&command.pick)?;
-    let request = RestoreRequest { selection, idempotency_key: key(command.key)? };
-    context.show::<WorkspaceRef>(&context.act(operation, &request)?)
+    let selection = context.select_snapshot(&command.selector)?;
+    let request = RestoreRequest { selection, idempotency_key: key_or_new(command.key)? };
+    context.show::<WorkspaceRef>(&context.call_mutating(operation, &request)?)
 }
 
 fn create(context: &Context, command: Create) -> Result<Exit> {
@@ -57,7 +64,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     let threads = command.compression_threads;
     let request = SnapshotRequest {
         dir: directory(command.dir.as_deref())?,
-        label: command.tag.as_deref().map(tag).transpose()?,
+        label: command.tag.as_deref().map(parse_tag).transpose()?,
         replace: command.replace,
         expiration_seconds: command.expires.map(|span| span.0),
         excludes: command.excludes,
@@ -66,11 +73,11 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         wake: command.wake,
         adopt: command.adopt,
         fresh: command.fresh,
-        session: context.session(&command.session)?,
-        idempotency_key: key(command.key)?,
-        ..SnapshotRequest::of(context.sandbox(&command.place)?)
+        lineage_scope: context.lineage_scope(&command.lineage_scope)?,
+        idempotency_key: key_or_new(command.key)?,
+        ..SnapshotRequest::of(context.sandbox(&command.target)?)
     };
-    context.show::<Taken>(&context.act("snapshot", &request)?)
+    context.show::<TakenSnapshot>(&context.call_mutating("snapshot", &request)?)
 }
 
 impl lists::Page for Page {
@@ -87,17 +94,17 @@ impl lists::Page for Page {
 
 /// All snapshots of a place, or one page of them, the newest first.
 fn list(context: &Context, command: &List) -> Result<Exit> {
-    let sandboxes = context.sandboxes(&command.place)?;
-    let Some(present) = sandboxes.first() else { return Err(Failure::foreign("a workspace has no sandbox")) };
+    let sandboxes = context.sandboxes(&command.target)?;
+    let Some(present) = sandboxes.first() else { return Err(Failure::foreign_answer("a workspace has no sandbox")) };
     let paging = &command.paging;
-    let limit = if paging.is_all() { ListRequest::MAX_LIMIT } else { ListRequest::LIMIT };
+    let limit = if paging.is_all() { ListRequest::MAX_LIMIT } else { ListRequest::DEFAULT_LIMIT };
     let request = ListRequest {
-        cursor: paging.cursor.as_deref().map(Cursor::parse).transpose()?,
+        cursor: paging.cursor.as_deref().map(SnapshotCursor::parse).transpose()?,
         limit: paging.limit.unwrap_or(limit),
         label_prefix: command.tag_prefix.clone(),
         // Ids alone do not tell what is in R2.
         check: !command.no_check && (context.output.json || !context.output.quiet),
-        session: context.session(&command.session)?,
+        lineage_scope: context.lineage_scope(&command.lineage_scope)?,
         ..ListRequest::of(present.clone())
     };
     let prefix = command.tag_prefix.as_deref().filter(|prefix| !prefix.is_empty());
@@ -105,14 +112,19 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
     if sandboxes.len() == 1 {
         return lists::show(context, paging, nothing, |cursor| page(context, &request, present, cursor));
     }
-    lists::show_whole(context, &of_all(context, paging, &request, &sandboxes)?, nothing)
+    lists::show_whole(context, &list_all(context, paging, &request, &sandboxes)?, nothing)
 }
 
 /// The snapshots of several sandboxes in one list. Cursors are places in time, so one page can be of all of them.
-fn of_all(context: &Context, paging: &Paging, request: &ListRequest, sandboxes: &[SandboxId]) -> Result<Answer<Page>> {
+fn list_all(
+    context: &Context,
+    paging: &Paging,
+    request: &ListRequest,
+    sandboxes: &[SandboxId],
+) -> Result<Answer<Page>> {
     let (mut snapshots, mut is_more) = (Vec::new(), false);
     for sandbox in sandboxes {
-        let (rows, rest) = lists::gather(paging, |cursor| page(context, request, sandbox, cursor))?;
+        let (rows, rest) = lists::collect_rows(paging, |cursor| page(context, request, sandbox, cursor))?;
         snapshots.extend(rows);
         is_more |= rest.is_some();
     }
@@ -121,31 +133,31 @@ fn of_all(context: &Context, paging: &Paging, request: &ListRequest, sandboxes: 
     is_more |= snapshots.len() > count;
     snapshots.truncate(count);
     let last = snapshots.last().filter(|_| is_more).cloned().map(Answer::<Summary>::of).transpose()?;
-    let cursor = last.map(|Answer { read: Summary { created_at, snapshot_id, .. }, .. }| {
-        Cursor { created_at, snapshot_id }.to_string()
+    let cursor = last.map(|Answer { value: Summary { created_at, snapshot_id, .. }, .. }| {
+        SnapshotCursor { created_at, snapshot_id }.to_string()
     });
-    lists::whole(snapshots, cursor)
+    lists::to_page(snapshots, cursor)
 }
 
 /// How many snapshots a sandbox has.
 pub fn count(context: &Context, sandbox: &SandboxId) -> Result<usize> {
     let request = ListRequest { limit: ListRequest::MAX_LIMIT, check: false, ..ListRequest::of(sandbox.clone()) };
-    let (rows, _) = lists::gather(&Paging::ALL, |cursor| page(context, &request, sandbox, cursor))?;
+    let (rows, _) = lists::collect_rows(&Paging::ALL, |cursor| page(context, &request, sandbox, cursor))?;
     Ok(rows.len())
 }
 
 /// The page of a sandbox's snapshots behind a cursor, and otherwise as requested.
 fn page(context: &Context, request: &ListRequest, sandbox: &SandboxId, cursor: Option<&str>) -> Result<Answer<Page>> {
-    let cursor = cursor.map(Cursor::parse).transpose().map_err(|_| lists::bad_cursor())?;
-    context.look("list", &ListRequest { sandbox_id: sandbox.clone(), cursor, ..request.clone() })
+    let cursor = cursor.map(SnapshotCursor::parse).transpose().map_err(|_| lists::repeated_cursor())?;
+    context.call_read_only("list", &ListRequest { sandbox_id: sandbox.clone(), cursor, ..request.clone() })
 }
 
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {
-    let (mut selection, force) = (context.pick(&command.pick)?, command.force);
+    let (mut selection, force) = (context.select_snapshot(&command.selector)?, command.force);
     if force {
-        confirm(&command.consent, || {
-            let snapshot = context.look::<Summary>("get", &selection)?.read;
-            let about = about(&snapshot);
+        confirm(&command.confirmation, || {
+            let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
+            let about = delete_warning(&snapshot);
             // A tag may go to another snapshot until somebody has answered.
             if let Selector::Label { sandbox_id, .. } = &selection.selector {
                 let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
@@ -154,14 +166,14 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
             Ok(Some(about))
         })?;
     }
-    context.show::<Deletion>(&context.act("delete", &DeleteRequest { selection, force })?)
+    context.show::<Deletion>(&context.call_mutating("delete", &DeleteRequest { selection, force })?)
 }
 
 /// What goes with a snapshot.
-fn about(snapshot: &Summary) -> String {
+fn delete_warning(snapshot: &Summary) -> String {
     let Summary { snapshot_id, label, .. } = snapshot;
     let pinned = if snapshot.pinned { " It is pinned." } else { "" };
-    let held = match names(&snapshot.holders) {
+    let held = match names(&snapshot.dependents) {
         holders if holders.is_empty() => String::new(),
         holders => format!(" It is needed by {holders}."),
     };
@@ -169,19 +181,19 @@ fn about(snapshot: &Summary) -> String {
 }
 
 fn label(context: &Context, command: &Relabel) -> Result<Exit> {
-    let (new_label, replace) = (tag(&command.to)?, command.replace);
-    let selection = context.pick(&command.pick)?;
-    context.show::<Summary>(&context.act("label", &LabelRequest { selection, new_label, replace })?)
+    let (new_label, replace) = (parse_tag(&command.to)?, command.replace);
+    let selection = context.select_snapshot(&command.selector)?;
+    context.show::<Summary>(&context.call_mutating("label", &LabelRequest { selection, new_label, replace })?)
 }
 
 fn import(context: &Context, command: &Import) -> Result<Exit> {
     let request = ImportRequest {
-        label: command.tag.as_deref().map(tag).transpose()?,
+        label: command.tag.as_deref().map(parse_tag).transpose()?,
         replace: command.replace,
         expiration_seconds: command.expires.map(|span| span.0),
-        ..ImportRequest::of(context.sandbox(&command.place)?, documents::json(&command.backup)?)
+        ..ImportRequest::of(context.sandbox(&command.target)?, documents::json(&command.backup)?)
     };
-    context.show::<Taken>(&context.act("import", &request)?)
+    context.show::<TakenSnapshot>(&context.call_mutating("import", &request)?)
 }
 
 fn directory(dir: Option<&str>) -> Result<Option<Directory>> {

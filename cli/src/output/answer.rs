@@ -12,7 +12,7 @@ pub struct Answer<T> {
     /// As it came: also with what only a later server tells.
     pub raw: Value,
     /// As it is understood.
-    pub read: T,
+    pub value: T,
     /// The idempotency key of the call.
     pub key: Option<String>,
 }
@@ -20,8 +20,8 @@ pub struct Answer<T> {
 impl<T: DeserializeOwned> Answer<T> {
     /// Reads what came.
     pub fn of(raw: Value) -> Result<Self> {
-        let read =
-            json::read(&raw).map_err(|why| Failure::foreign(&format!("its answer can't be understood: {why}")))?;
-        Ok(Self { raw, read, key: None })
+        let read = json::from_value(&raw)
+            .map_err(|why| Failure::foreign_answer(&format!("its answer can't be understood: {why}")))?;
+        Ok(Self { raw, value: read, key: None })
     }
 }

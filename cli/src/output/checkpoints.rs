@@ -6,13 +6,13 @@ use sandbox_snapshotter::model::checkpoint::{
 };
 
 use super::Show;
-use super::diff::coloured;
-use super::harmless::safe;
+use super::diff::colorize;
+use super::render::{exact_time, lines, relative_time, size};
+use super::sanitize::sanitize_for_terminal;
 use super::table::{details, table};
-use super::words::{lines, moment, size, when};
 
 /// How many characters of a commit are told.
-const SHORT: usize = 10;
+const COMMIT_CHARS: usize = 10;
 
 impl Show for Checkpoints {
     fn ids(&self) -> Vec<String> {
@@ -24,9 +24,9 @@ impl Show for Checkpoints {
             return "There are no checkpoints in this sandbox.\n".to_owned();
         }
         let row = |checkpoint: &Checkpoint| {
-            let commit = checkpoint.commit.chars().take(SHORT).collect();
+            let commit = checkpoint.commit.chars().take(COMMIT_CHARS).collect();
             let line = checkpoint.description.lines().next().unwrap_or_default().to_owned();
-            [checkpoint.name.to_string(), commit, when(checkpoint.created_at, now), line]
+            [checkpoint.name.to_string(), commit, relative_time(checkpoint.created_at, now), line]
         };
         table(["NAME", "COMMIT", "MADE", "MESSAGE"], self.checkpoints.iter().map(row))
     }
@@ -42,7 +42,7 @@ impl Show for CreatedCheckpoint {
         details([
             ("checkpoint", name.to_string()),
             ("commit", commit.clone()),
-            ("made", moment(*created_at, now)),
+            ("made", exact_time(*created_at, now)),
             ("message", description.clone()),
             ("replaced", self.replaced.clone().unwrap_or_default()),
         ])
@@ -55,11 +55,12 @@ impl Show for RestoredCheckpoint {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let changed = lines(self.changed.iter().map(|path| format!("  {}", safe(path))));
+        let changed = lines(self.changed.iter().map(|path| format!("  {}", sanitize_for_terminal(path))));
         let untold = self.changed_count.saturating_sub(self.changed.len() as u64);
         let untold = if untold > 0 { format!("  and {untold} more\n") } else { String::new() };
         let before = self.before.as_ref();
-        let before = before.map(|commit| format!("What was there before is the commit {}.\n", safe(commit)));
+        let before =
+            before.map(|commit| format!("What was there before is the commit {}.\n", sanitize_for_terminal(commit)));
         let went = match self.changed_count {
             0 => format!("The files are as they were at {} already.\n", self.name),
             1 => format!("Back at {}. Changed by it:\n", self.name),
@@ -75,7 +76,7 @@ impl Show for CheckpointDiff {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        coloured(&self.diff)
+        colorize(&self.diff)
     }
 
     fn raw(&self) -> Option<&str> {

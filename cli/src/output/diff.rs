@@ -2,11 +2,11 @@
 
 use anstyle::Style;
 
-use super::harmless::safe;
-use super::style::{GONE, GOOD, PLACE, STRONG, styled};
+use super::sanitize::sanitize_for_terminal;
+use super::style::{GOOD, LOCATION, REMOVED, STRONG, styled};
 
 /// The diff with its lines in colours, and without anything that a terminal would obey.
-pub fn coloured(diff: &str) -> String {
+pub fn colorize(diff: &str) -> String {
     let mut in_hunk = false;
     diff.lines()
         .map(|line| {
@@ -16,7 +16,7 @@ pub fn coloured(diff: &str) -> String {
             } else if line.starts_with("@@") {
                 in_hunk = true;
             }
-            let shown = line.split('\t').map(safe).collect::<Vec<_>>().join("\t");
+            let shown = line.split('\t').map(sanitize_for_terminal).collect::<Vec<_>>().join("\t");
             match style_of(line, in_hunk) {
                 Some(style) => styled(style, &shown) + "\n",
                 None => shown + "\n",
@@ -28,9 +28,9 @@ pub fn coloured(diff: &str) -> String {
 fn style_of(line: &str, in_hunk: bool) -> Option<Style> {
     match line.chars().next() {
         _ if !in_hunk => Some(STRONG),
-        Some('@') => Some(PLACE),
+        Some('@') => Some(LOCATION),
         Some('+') => Some(GOOD),
-        Some('-') => Some(GONE),
+        Some('-') => Some(REMOVED),
         _ => None,
     }
 }
@@ -50,30 +50,30 @@ mod tests {
             shown(STRONG, "diff --git a/x b/x"),
             shown(STRONG, "--- a/x"),
             shown(STRONG, "+++ b/x"),
-            shown(PLACE, "@@ -1,2 +1,2 @@"),
+            shown(LOCATION, "@@ -1,2 +1,2 @@"),
             " same\n".to_owned(),
-            shown(GONE, "-- old"),
+            shown(REMOVED, "-- old"),
             shown(GOOD, "++ new"),
         ];
-        assert_eq!(coloured(diff), expected.concat());
+        assert_eq!(colorize(diff), expected.concat());
     }
 
     #[test]
     fn a_line_that_looks_like_the_head_of_a_file_is_a_change() {
         assert_eq!(
-            coloured("diff x\n@@ -1 +1 @@\n--- a/x"),
-            [shown(STRONG, "diff x"), shown(PLACE, "@@ -1 +1 @@"), shown(GONE, "--- a/x")].concat()
+            colorize("diff x\n@@ -1 +1 @@\n--- a/x"),
+            [shown(STRONG, "diff x"), shown(LOCATION, "@@ -1 +1 @@"), shown(REMOVED, "--- a/x")].concat()
         );
     }
 
     #[test]
     fn escape_sequences_in_files_are_harmless_and_tabs_stay() {
-        let shown = coloured("diff x\n@@ -1 +1 @@\n \tx\u{1b}[2J\r\n");
+        let shown = colorize("diff x\n@@ -1 +1 @@\n \tx\u{1b}[2J\r\n");
         assert!(shown.ends_with(" \tx\\u{1b}[2J\n"), "{shown:?}");
     }
 
     #[test]
     fn no_difference_is_nothing() {
-        assert_eq!(coloured(""), "");
+        assert_eq!(colorize(""), "");
     }
 }

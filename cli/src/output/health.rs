@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::harmless::safe;
-use super::snapshots::mark;
+use super::render::count;
+use super::sanitize::sanitize_for_terminal;
+use super::snapshots::check_mark;
 use super::style::{BAD, FAINT, GOOD, styled};
-use super::words::count;
 use crate::failure::Failure;
 
 /// What was found.
@@ -47,13 +47,13 @@ impl Check {
     }
 
     /// Something can't be judged, or need not be as it is.
-    pub fn open(name: &str, detail: impl Into<String>, remediation: &str) -> Self {
+    pub fn undetermined(name: &str, detail: impl Into<String>, remediation: &str) -> Self {
         Self { ok: None, ..Self::wrong(name, detail, remediation) }
     }
 
     /// Something failed.
-    pub fn failed(name: &str, failure: &Failure) -> Self {
-        let Failure::Told(told) = failure else { return Self::wrong(name, "Nobody reads what is printed.", "") };
+    pub fn from_failure(name: &str, failure: &Failure) -> Self {
+        let Failure::Reported(told) = failure else { return Self::wrong(name, "Nobody reads what is printed.", "") };
         Self { code: Some(told.code.clone()), ..Self::wrong(name, told.message.as_str(), &told.remediation) }
     }
 }
@@ -79,11 +79,13 @@ impl Report {
 }
 
 fn line(check: &Check, width: usize) -> String {
-    let name = format!("{:width$}", safe(&check.name));
-    let code = check.code.as_ref().map_or_else(String::new, |code| format!("{}: ", safe(code)));
-    let line = format!("{} {name}  {code}{}\n", mark(check.ok), safe(&check.detail));
+    let name = format!("{:width$}", sanitize_for_terminal(&check.name));
+    let code = check.code.as_ref().map_or_else(String::new, |code| format!("{}: ", sanitize_for_terminal(code)));
+    let line = format!("{} {name}  {code}{}\n", check_mark(check.ok), sanitize_for_terminal(&check.detail));
     match check.remediation.as_deref().filter(|remediation| check.ok != Some(true) && !remediation.is_empty()) {
-        Some(remediation) => format!("{line}  {:width$}  {}\n", "", styled(FAINT, &format!("→ {}", safe(remediation)))),
+        Some(remediation) => {
+            format!("{line}  {:width$}  {}\n", "", styled(FAINT, &format!("→ {}", sanitize_for_terminal(remediation))))
+        }
         None => line,
     }
 }
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_is_not_judged_is_not_wrong() {
-        assert!(Report::of(vec![Check::right("a", ""), Check::open("b", "", "look")]).ok);
+        assert!(Report::of(vec![Check::right("a", ""), Check::undetermined("b", "", "look")]).ok);
         assert!(!Report::of(vec![Check::right("a", ""), Check::wrong("b", "", "look")]).ok);
     }
 

@@ -9,16 +9,16 @@
 pub mod answer;
 pub mod checkpoints;
 pub mod diff;
-pub mod harmless;
 pub mod health;
+pub mod render;
 pub mod retention;
+pub mod sanitize;
 pub mod snapshots;
 pub mod spinner;
 mod stream;
 pub mod style;
 pub mod table;
 pub mod tree;
-pub mod words;
 pub mod workspaces;
 
 use std::io::Write;
@@ -29,9 +29,9 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::{Failure, Result};
 use answer::Answer;
-use harmless::{plain, safe};
-pub use stream::{document, is_for_people, last_words, print, print_plain};
-use words::{as_flags, lines};
+use render::{lines, with_flags};
+use sanitize::{sanitize, sanitize_for_terminal};
+pub use stream::{is_terminal, print, print_final_json, print_json, print_plain};
 
 /// An answer, as people are shown it.
 pub trait Show: DeserializeOwned {
@@ -65,24 +65,24 @@ impl Output {
     /// Prints an answer. Where that fails, the failure tells what it was about.
     pub fn show<T: Show>(self, answer: &Answer<T>) -> Result<()> {
         let printed = match self {
-            Self { json: true, .. } => document(&answer.raw),
-            Self { quiet: true, .. } => print(&ids(&answer.read)),
+            Self { json: true, .. } => print_json(&answer.raw),
+            Self { quiet: true, .. } => print(&ids(&answer.value)),
             Self { .. } => {
-                if let Some(warning) = answer.read.warning() {
-                    warn(&warning);
+                if let Some(warning) = answer.value.warning() {
+                    print_warning(&warning);
                 }
-                match answer.read.raw() {
-                    Some(raw) if !is_for_people() => print_plain(raw),
-                    _ => print(&answer.read.text(now())),
+                match answer.value.raw() {
+                    Some(raw) if !is_terminal() => print_plain(raw),
+                    _ => print(&answer.value.text(now())),
                 }
             }
         };
-        printed.map_err(|failure| failure.about(&answer.read.ids()).keyed(answer.key.as_deref()))
+        printed.map_err(|failure| failure.with_ids(&answer.value.ids()).with_key(answer.key.as_deref()))
     }
 
     /// Prints one part of an answer that comes in parts, for people or programs without JSON. Only the first has the head of
     /// the table.
-    pub fn show_part<T: Show>(self, part: &T, is_first: bool) -> Result<()> {
+    pub fn show_page<T: Show>(self, part: &T, is_first: bool) -> Result<()> {
         if self.quiet {
             return print(&ids(part));
         }
@@ -95,44 +95,46 @@ impl Output {
 
     /// Prints a failure: in JSON mode as a document, else for people.
     pub fn fail(self, failure: &Failure, command: &str) {
-        if let Failure::Told(told) = failure
-            && (!self.json || document(&told.envelope(command)).is_err())
+        if let Failure::Reported(told) = failure
+            && (!self.json || print_json(&told.envelope(command)).is_err())
         {
-            tell(failure);
+            print_failure(failure);
         }
     }
 }
 
 fn ids(answer: &impl Show) -> String {
-    lines(answer.ids().iter().map(|id| plain(id)))
+    lines(answer.ids().iter().map(|id| sanitize(id)))
 }
 
 /// Tells something that is no part of an answer.
-pub fn note(text: &str) {
+pub fn print_note(text: &str) {
     // There is nobody else to tell.
     let _ = write!(anstream::stderr(), "{text}");
 }
 
 /// Tells what people should know although nothing failed.
-pub fn warn(text: &str) {
-    note(&format!("{}: {}\n", style::styled(style::WARNING, "warning"), safe(text)));
+pub fn print_warning(text: &str) {
+    print_note(&format!("{}: {}\n", style::styled(style::WARNING, "warning"), sanitize_for_terminal(text)));
 }
 
 /// Tells people of a failure.
-pub fn tell(failure: &Failure) {
-    let Failure::Told(told) = failure else { return };
-    let error = style::styled(style::BAD, &format!("error[{}]", safe(&told.code)));
+pub fn print_failure(failure: &Failure) {
+    let Failure::Reported(told) = failure else { return };
+    let error = style::styled(style::BAD, &format!("error[{}]", sanitize_for_terminal(&told.code)));
     let key = told.key.as_deref().filter(|key| !told.remediation.contains(key));
     let further = [
         ("cause", told.cause.as_ref().map(ToString::to_string)),
-        ("help", Some(as_flags(&told.remediation)).filter(|help| !help.is_empty())),
+        ("help", Some(with_flags(&told.remediation)).filter(|help| !help.is_empty())),
         ("note", key.map(|key| format!("with `--idempotency-key {key}` the same command does nothing twice"))),
         ("correlation id", told.correlation_id.clone()),
     ];
-    let line = |(name, text): (&str, String)| format!("{}: {}", style::styled(style::STRONG, name), safe(&text));
+    let line = |(name, text): (&str, String)| {
+        format!("{}: {}", style::styled(style::STRONG, name), sanitize_for_terminal(&text))
+    };
     let further = further.into_iter().filter_map(|(name, text)| Some(line((name, text?))));
-    let first = format!("{error}: {}", safe(&as_flags(&told.message)));
-    note(&lines(std::iter::once(first).chain(further)));
+    let first = format!("{error}: {}", sanitize_for_terminal(&with_flags(&told.message)));
+    print_note(&lines(std::iter::once(first).chain(further)));
 }
 
 /// The time on this machine.

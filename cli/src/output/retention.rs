@@ -5,8 +5,8 @@ use sandbox_snapshotter::model::answer::{KeyRotation, Retention, Sweep};
 use sandbox_snapshotter::model::policy::Decision;
 
 use super::Show;
+use super::render::{count, duration, relative_time, rounded_duration, size};
 use super::table::{table, table_with_numbers};
-use super::words::{count, duration, size, span, when};
 use super::workspaces::policy;
 
 impl Show for Retention {
@@ -24,31 +24,31 @@ impl Show for Retention {
             [
                 decision.snapshot_id.to_string(),
                 decision.label.to_string(),
-                when(decision.created_at, now),
+                relative_time(decision.created_at, now),
                 match (decision.keep, self.dry_run) {
                     (true, _) => "stays".to_owned(),
                     (false, true) => "goes".to_owned(),
                     (false, false) => "is gone".to_owned(),
                 },
-                decision.reasons.iter().map(|reason| in_words(reason, now)).collect::<Vec<_>>().join("; "),
+                decision.reasons.iter().map(|reason| render_reason(reason, now)).collect::<Vec<_>>().join("; "),
             ]
         };
         let mut text = format!("policy: {}\n", policy(&self.policy));
         if !self.decisions.is_empty() {
             text += &table(["ID", "TAG", "TAKEN", "", "BECAUSE"], self.decisions.iter().map(row));
         }
-        let goes = match (self.let_go, self.dry_run) {
+        let goes = match (self.evicted, self.dry_run) {
             (0, true) => "None goes.".to_owned(),
-            (0, false) => "None was let go.".to_owned(),
+            (0, false) => "No snapshot was removed.".to_owned(),
             (number, true) => format!("{} would go.", count(number, "snapshot", "snapshots")),
-            (number, false) => format!("{} let go.", count(number, "snapshot", "snapshots")),
+            (number, false) => format!("{} removed.", count(number, "snapshot", "snapshots")),
         };
         format!("{text}{goes}\n")
     }
 }
 
 /// A reason, with its times and durations as people are told them.
-fn in_words(reason: &str, now: Timestamp) -> String {
+fn render_reason(reason: &str, now: Timestamp) -> String {
     let words: Vec<_> = reason.split(' ').collect();
     let mut told = Vec::new();
     let mut rest = words.as_slice();
@@ -58,7 +58,7 @@ fn in_words(reason: &str, now: Timestamp) -> String {
         match (*first, others, time, first.parse()) {
             ("at", [_, others @ ..], Some(time), _) => {
                 rest = others;
-                told.push(when(time, now));
+                told.push(relative_time(time, now));
             }
             (_, ["seconds", others @ ..], _, Ok(seconds)) => {
                 rest = others;
@@ -83,23 +83,23 @@ impl Show for KeyRotation {
 
 impl Show for Sweep {
     fn ids(&self) -> Vec<String> {
-        vec![self.swept.to_string()]
+        vec![self.deleted.to_string()]
     }
 
     fn text(&self, _: Timestamp) -> String {
         let swept = if self.dry_run { "would be deleted" } else { "deleted" };
         let rows = [
-            (self.swept, swept),
+            (self.deleted, swept),
             (self.owned, "belong to a sandbox's snapshots"),
-            (self.young, "too young"),
+            (self.too_recent, "too young"),
             (self.unmarked, "an application's own"),
             (self.failed, "could not be looked at or deleted"),
             (self.unowned, "archives without metadata, without an owner"),
-            (self.seen, "in the bucket"),
+            (self.scanned, "in the bucket"),
         ];
         let table =
             table_with_numbers(0, ["BACKUPS", ""], rows.map(|(number, what)| [number.to_string(), what.to_owned()]));
-        let done = match (self.dry_run, self.swept) {
+        let done = match (self.dry_run, self.deleted) {
             (true, _) => "Nothing was done.".to_owned(),
             (false, swept) => format!("{} deleted.", count(swept, "backup was", "backups were")),
         };
@@ -113,7 +113,7 @@ fn unowned(sweep: &Sweep) -> String {
         return String::new();
     }
     let rows = sweep.unowned_objects.iter();
-    let rows = rows.map(|object| [object.key.clone(), size(object.size_bytes), span(object.age_seconds)]);
+    let rows = rows.map(|object| [object.key.clone(), size(object.size_bytes), rounded_duration(object.age_seconds)]);
     let table = table(["ARCHIVES WITHOUT METADATA", "SIZE", "AGE"], rows);
     let more = sweep.unowned.saturating_sub(sweep.unowned_objects.len());
     let more = if more > 0 { format!("{} not shown.\n", count(more, "more is", "more are")) } else { String::new() };
@@ -127,11 +127,11 @@ mod tests {
     #[test]
     fn reasons_tell_times_as_everything_else_does() {
         let now = Timestamp::try_from("2026-11-20T05:00:00.000Z".to_owned()).unwrap();
-        assert_eq!(in_words("it expires at 2026-12-20T05:00:00.000Z", now), "it expires in 30 days");
+        assert_eq!(render_reason("it expires at 2026-12-20T05:00:00.000Z", now), "it expires in 30 days");
         let passed = "5400 seconds have passed since its last use at 2026-11-20T03:00:00.000Z";
-        assert_eq!(in_words(passed, now), "1 h 30 min have passed since its last use 2 h ago");
-        for reason in ["held by \"agent 42\"", "among the newest 3", "pinned at x"] {
-            assert_eq!(in_words(reason, now), reason);
+        assert_eq!(render_reason(passed, now), "1 h 30 min have passed since its last use 2 h ago");
+        for reason in ["needed by \"agent 42\"", "among the newest 3", "pinned at x"] {
+            assert_eq!(render_reason(reason, now), reason);
         }
     }
 }

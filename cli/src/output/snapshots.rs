@@ -1,15 +1,15 @@
 //! Snapshots, for people.
 
-use sandbox_snapshotter::model::answer::{Answer, Deletion, Manifest, Page, Summary, Verification};
-use sandbox_snapshotter::model::{Lineage, SandboxId, Taken, Timestamp, WorkspaceRef};
+use sandbox_snapshotter::model::answer::{Deletion, Manifest, Page, Restorability, Summary, Verification};
+use sandbox_snapshotter::model::{DerivationKind, SandboxId, TakenSnapshot, Timestamp, WorkspaceRef};
 
 use super::Show;
-use super::harmless::safe;
+use super::render::{exact_time, lines, relative_time, size, time_limit};
+use super::sanitize::sanitize_for_terminal;
 use super::style::{BAD, FAINT, GOOD, WARNING, styled};
 use super::table::{details, table, table_with_numbers};
-use super::words::{limit, lines, moment, size, when};
 
-impl Show for Taken {
+impl Show for TakenSnapshot {
     fn ids(&self) -> Vec<String> {
         vec![self.snapshot.snapshot_id().to_string()]
     }
@@ -22,7 +22,7 @@ impl Show for Taken {
             ("sandbox", snapshot.origin_id().to_string()),
             ("directory", snapshot.backup().dir().to_string()),
             ("size", size(capture.size_bytes)),
-            ("taken", moment(snapshot.created_at(), now)),
+            ("taken", exact_time(snapshot.created_at(), now)),
             ("shared", if capture.shared { "with a caller who asked earlier".into() } else { String::new() }),
         ])
     }
@@ -44,7 +44,7 @@ impl Show for Summary {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        details(described(self, now))
+        details(summary_rows(self, now))
     }
 }
 
@@ -62,21 +62,22 @@ impl Show for Page {
                 snapshot.snapshot_id.to_string(),
                 snapshot.label.to_string(),
                 snapshot.size_bytes.map_or_else(String::new, size),
-                when(snapshot.created_at, now),
-                snapshot.expires_at.map_or_else(String::new, |end| when(end, now)),
-                state(snapshot),
+                relative_time(snapshot.created_at, now),
+                snapshot.expires_at.map_or_else(String::new, |end| relative_time(end, now)),
+                summary_state(snapshot),
             ]
         };
         let rows =
             table_with_numbers(2, ["ID", "TAG", "SIZE", "TAKEN", "EXPIRES", "STATE"], self.snapshots.iter().map(row));
-        format!("{rows}{}", further(self.cursor.as_deref()))
+        format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
 
 /// How to get the next page.
-pub fn further(cursor: Option<&str>) -> String {
-    cursor
-        .map_or_else(String::new, |cursor| styled(FAINT, &format!("There are more: --cursor {}", safe(cursor))) + "\n")
+pub fn next_page_hint(cursor: Option<&str>) -> String {
+    cursor.map_or_else(String::new, |cursor| {
+        styled(FAINT, &format!("There are more: --cursor {}", sanitize_for_terminal(cursor))) + "\n"
+    })
 }
 
 impl Show for Manifest {
@@ -90,28 +91,30 @@ impl Show for Manifest {
             ("sandbox", self.origin_id.to_string()),
             ("lineage of", self.root_id.to_string()),
             ("sandbox made from", parent.unwrap_or_default()),
-            ("capture began", moment(self.capture_began_at, now)),
+            ("capture began", exact_time(self.capture_began_at, now)),
             ("excludes", self.excludes.join(", ")),
             ("gitignore", if self.gitignore { "left out".into() } else { String::new() }),
-            ("own expiration", self.expiration_seconds.map_or_else(String::new, limit)),
-            ("usable until", self.usable_until.map_or_else(String::new, |end| moment(end, now))),
+            ("own expiration", self.expiration_seconds.map_or_else(String::new, time_limit)),
+            ("usable until", self.usable_until.map_or_else(String::new, |end| exact_time(end, now))),
             ("checksum", self.checksum.clone().unwrap_or_default()),
             ("objects", self.objects.join(", ")),
             ("imported", if self.imported { "yes".into() } else { String::new() }),
             (
-                "let go",
-                self.ended.as_ref().map_or_else(String::new, |end| format!("{}: {}", moment(end.at, now), end.reason)),
+                "removed",
+                self.removal
+                    .as_ref()
+                    .map_or_else(String::new, |end| format!("{}: {}", exact_time(end.at, now), end.reason)),
             ),
         ];
         let made = self.derived.iter().map(|made| {
             let how = match made.lineage {
-                Lineage::Restored => "restored",
-                Lineage::Branch => "branch",
+                DerivationKind::Restored => "restored",
+                DerivationKind::Branch => "branch",
             };
-            let holds = if made.holds { "needs it" } else { "" };
-            [made.sandbox_id.to_string(), how.to_owned(), when(made.began_at, now), holds.to_owned()]
+            let holds = if made.needs_snapshot { "needs it" } else { "" };
+            [made.sandbox_id.to_string(), how.to_owned(), relative_time(made.began_at, now), holds.to_owned()]
         });
-        let mut text = details(described(&self.summary, now).into_iter().chain(rows));
+        let mut text = details(summary_rows(&self.summary, now).into_iter().chain(rows));
         if !self.derived.is_empty() {
             text.push('\n');
             text.push_str(&table(["MADE FROM IT", "HOW", "WHEN", ""], made));
@@ -137,17 +140,21 @@ impl Show for Verification {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let found = self
-            .checks
-            .iter()
-            .map(|check| format!("{} {}: {}", mark(check.ok), safe(&check.name), safe(&check.detail)));
+        let found = self.checks.iter().map(|check| {
+            format!(
+                "{} {}: {}",
+                check_mark(check.ok),
+                sanitize_for_terminal(&check.name),
+                sanitize_for_terminal(&check.detail)
+            )
+        });
         let verdict = if self.ok { styled(GOOD, "can be restored") } else { styled(BAD, "can't be restored") };
         format!("{}{} {verdict}\n", lines(found), self.snapshot_id)
     }
 }
 
 /// What a check found, at a glance.
-pub fn mark(ok: Option<bool>) -> String {
+pub fn check_mark(ok: Option<bool>) -> String {
     match ok {
         Some(true) => styled(GOOD, "✓"),
         Some(false) => styled(BAD, "✗"),
@@ -156,11 +163,11 @@ pub fn mark(ok: Option<bool>) -> String {
 }
 
 /// What lists know of a snapshot, by names.
-fn described(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String)> {
+fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String)> {
     let restorable = match snapshot.restorable.restorable {
-        Answer::Yes => "yes",
-        Answer::No => "no",
-        Answer::Unknown => "not known",
+        Restorability::Yes => "yes",
+        Restorability::No => "no",
+        Restorability::Unknown => "not known",
     };
     let why = snapshot.restorable.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     vec![
@@ -170,24 +177,24 @@ fn described(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String)> 
         ("restorable", format!("{restorable}{why}")),
         ("directory", snapshot.dir.to_string()),
         ("size", snapshot.size_bytes.map_or_else(String::new, |bytes| format!("{} ({bytes} bytes)", size(bytes)))),
-        ("taken", moment(snapshot.created_at, now)),
-        ("last used", moment(snapshot.last_used_at, now)),
-        ("expires", snapshot.expires_at.map_or_else(String::new, |end| moment(end, now))),
+        ("taken", exact_time(snapshot.created_at, now)),
+        ("last used", exact_time(snapshot.last_used_at, now)),
+        ("expires", snapshot.expires_at.map_or_else(String::new, |end| exact_time(end, now))),
         ("pinned", if snapshot.pinned { "yes".into() } else { String::new() }),
-        ("needed by", names(&snapshot.holders)),
+        ("needed by", names(&snapshot.dependents)),
     ]
 }
 
 /// What is to be known of a snapshot in a list.
-fn state(snapshot: &Summary) -> String {
+fn summary_state(snapshot: &Summary) -> String {
     let restorable = match snapshot.restorable.restorable {
-        Answer::Yes => "",
-        Answer::No => "not restorable",
-        Answer::Unknown => "R2 does not say",
+        Restorability::Yes => "",
+        Restorability::No => "not restorable",
+        Restorability::Unknown => "R2 does not say",
     };
-    let held = match snapshot.holders.len() {
+    let held = match snapshot.dependents.len() {
         0 => String::new(),
-        count => format!("held by {count}"),
+        count => format!("needed by {count}"),
     };
     let pinned = if snapshot.pinned { "pinned" } else { "" };
     let words = [snapshot.state.as_str(), restorable, pinned, &held];

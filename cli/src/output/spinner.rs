@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 
-const PATIENCE: Duration = Duration::from_secs(1);
-const TICK: Duration = Duration::from_millis(100);
+const SPINNER_DELAY: Duration = Duration::from_secs(1);
+const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Turns until it is dropped.
 pub struct Spinner(Option<(Sender<()>, JoinHandle<()>)>);
@@ -21,9 +21,9 @@ impl Spinner {
         }
         let (ended, end) = channel();
         let thread = std::thread::spawn(move || {
-            if end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if end.recv_timeout(SPINNER_DELAY) == Err(RecvTimeoutError::Timeout) {
                 let bar = ProgressBar::new_spinner().with_message(what);
-                bar.enable_steady_tick(TICK);
+                bar.enable_steady_tick(FRAME_INTERVAL);
                 // Until the other end is dropped.
                 let _ = end.recv();
                 bar.finish_and_clear();

@@ -4,17 +4,17 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, TryLockError};
 
 use anstream::ColorChoice;
-use sandbox_snapshotter::model::escape::escaped;
+use sandbox_snapshotter::model::escape::escape;
 use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 
 /// Whoever prints holds this. It tells whether something was printed.
-static PRINTED: Mutex<bool> = Mutex::new(false);
+static HAS_PRINTED: Mutex<bool> = Mutex::new(false);
 
 /// Prints a JSON document.
-pub fn document(document: &Value) -> Result<()> {
+pub fn print_json(document: &Value) -> Result<()> {
     print_plain(&line(document))
 }
 
@@ -24,7 +24,7 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// Whether the standard output goes to a terminal, or is meant for one.
-pub fn is_for_people() -> bool {
+pub fn is_terminal() -> bool {
     let is_coloured = anstream::stdout().current_choice() != ColorChoice::Never;
     is_coloured || std::io::stdout().is_terminal()
 }
@@ -35,8 +35,8 @@ pub fn print_plain(text: &str) -> Result<()> {
 }
 
 /// Prints a JSON document as the last thing before the end, which `end` is, unless something was printed or is being printed.
-pub fn last_words(document: &Value, end: impl FnOnce()) {
-    match PRINTED.try_lock() {
+pub fn print_final_json(document: &Value, end: impl FnOnce()) {
+    match HAS_PRINTED.try_lock() {
         Ok(printed) => {
             if !*printed {
                 let _ = std::io::stdout().write_all(line(document).as_bytes());
@@ -50,24 +50,24 @@ pub fn last_words(document: &Value, end: impl FnOnce()) {
 }
 
 fn line(document: &Value) -> String {
-    escaped(&document.to_string()).into_owned() + "\n"
+    escape(&document.to_string()).into_owned() + "\n"
 }
 
 fn write_to(mut out: impl Write, text: &str) -> Result<()> {
-    let mut printed = PRINTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut printed = HAS_PRINTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     *printed = true;
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     // What could not be printed may be followed by the failure.
     *printed = written.is_ok();
-    written.map_err(|error| unprinted(&error))
+    written.map_err(|error| output_failure(&error))
 }
 
 /// Why something could not be printed.
-fn unprinted(error: &std::io::Error) -> Failure {
+fn output_failure(error: &std::io::Error) -> Failure {
     if error.kind() == ErrorKind::BrokenPipe {
-        return Failure::Closed;
+        return Failure::OutputClosed;
     }
     let message = format!("The answer could not be printed: {error}.");
     let remediation = "What was asked for is done. Look where the standard output goes.";
-    Failure::own(Exit::Failed, "OUTPUT_FAILED", message, remediation)
+    Failure::local(Exit::Failed, "OUTPUT_FAILED", message, remediation)
 }

@@ -11,11 +11,11 @@ pub const GOOD: Style = AnsiColor::Green.on_default();
 /// What is wrong, or was removed.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// What was removed.
-pub const GONE: Style = AnsiColor::Red.on_default();
+pub const REMOVED: Style = AnsiColor::Red.on_default();
 /// What is to be watched.
 pub const WARNING: Style = AnsiColor::Yellow.on_default();
 /// Where one is.
-pub const PLACE: Style = AnsiColor::Cyan.on_default();
+pub const LOCATION: Style = AnsiColor::Cyan.on_default();
 
 /// A text in a style.
 pub fn styled(style: Style, text: &str) -> String {

@@ -3,12 +3,12 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
-use super::harmless::safe;
-use super::words::lines;
+use super::render::lines;
+use super::sanitize::sanitize_for_terminal;
 
 /// A table with a head. Texts are made harmless.
 pub fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    end(&mut filled(head, rows))
+    finish(&mut build_table(head, rows))
 }
 
 /// A table whose column at `index` holds numbers.
@@ -17,39 +17,39 @@ pub fn table_with_numbers<const N: usize>(
     head: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
-    let mut table = filled(head, rows);
+    let mut table = build_table(head, rows);
     if let Some(column) = table.column_mut(index) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    end(&mut table)
+    finish(&mut table)
 }
 
-fn filled<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
-    let mut table = bare();
+fn build_table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
+    let mut table = new_table();
     table.set_header(head);
     for row in rows {
-        table.add_row(row.iter().map(|text| safe(text)));
+        table.add_row(row.iter().map(|text| sanitize_for_terminal(text)));
     }
     table
 }
 
 /// The details of one thing, by their names. Those without a text are left out.
 pub fn details<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let mut table = bare();
+    let mut table = new_table();
     for (name, text) in rows.into_iter().filter(|(_, text)| !text.is_empty()) {
-        table.add_row([name, &safe(&text)]);
+        table.add_row([name, &sanitize_for_terminal(&text)]);
     }
-    end(&mut table)
+    finish(&mut table)
 }
 
-fn bare() -> Table {
+fn new_table() -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING);
     table
 }
 
 /// The lines, without the blanks around them.
-fn end(table: &mut Table) -> String {
+fn finish(table: &mut Table) -> String {
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }

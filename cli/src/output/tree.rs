@@ -1,15 +1,15 @@
 //! A lineage, as a tree.
 
-use sandbox_snapshotter::model::answer::{Branch, Knot, Node, Tree};
+use sandbox_snapshotter::model::answer::{SnapshotNode, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter::model::named::Tenant;
 use sandbox_snapshotter::model::record::SnapshotState;
-use sandbox_snapshotter::model::{Lineage, Timestamp};
+use sandbox_snapshotter::model::{DerivationKind, Timestamp};
 
 use super::Show;
-use super::harmless::safe;
+use super::render::{count, relative_time, size};
+use super::sanitize::sanitize_for_terminal;
 use super::snapshots::names;
-use super::style::{BAD, FAINT, GOOD, PLACE, STRONG, WARNING, styled};
-use super::words::{count, size, when};
+use super::style::{BAD, FAINT, GOOD, LOCATION, STRONG, WARNING, styled};
 
 impl Show for Tree {
     /// The sandboxes, from the root outwards.
@@ -28,68 +28,68 @@ impl Show for Tree {
     }
 }
 
-fn collect(branch: &Branch, ids: &mut Vec<String>) {
+fn collect(branch: &TreeSandbox, ids: &mut Vec<String>) {
     ids.push(branch.sandbox_id.to_string());
     branch.snapshots.iter().flat_map(|node| &node.derived).for_each(|derived| collect(derived, ids));
 }
 
 /// What grows from a sandbox, each line behind `indent`.
-fn branch(branch: &Branch, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
-    let problem = branch.problem.as_ref().map(|problem| styled(BAD, &safe(problem)));
+fn branch(branch: &TreeSandbox, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
+    let problem = branch.problem.as_ref().map(|problem| styled(BAD, &sanitize_for_terminal(problem)));
     let count = branch.snapshots.len() + usize::from(problem.is_some());
     for (index, node) in branch.snapshots.iter().enumerate() {
-        let (turn, inner) = turn(index + 1 == count);
-        lines.push(format!("{indent}{turn}{}", snapshot(&node.knot, now)));
+        let (turn, inner) = connectors(index + 1 == count);
+        lines.push(format!("{indent}{turn}{}", snapshot(&node.snapshot, now)));
         derived(node, &format!("{indent}{inner}"), now, lines);
     }
     if let Some(problem) = problem {
-        lines.push(format!("{indent}{}{problem}", turn(true).0));
+        lines.push(format!("{indent}{}{problem}", connectors(true).0));
     }
 }
 
-fn derived(node: &Node, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
+fn derived(node: &TreeSnapshot, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
     for (index, made) in node.derived.iter().enumerate() {
-        let (turn, inner) = turn(index + 1 == node.derived.len());
+        let (turn, inner) = connectors(index + 1 == node.derived.len());
         lines.push(format!("{indent}{turn}{}", sandbox(made)));
         branch(made, &format!("{indent}{inner}"), now, lines);
     }
 }
 
 /// What leads to a line, and what goes on beside those that follow from it.
-const fn turn(is_last: bool) -> (&'static str, &'static str) {
+const fn connectors(is_last: bool) -> (&'static str, &'static str) {
     if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") }
 }
 
-fn sandbox(branch: &Branch) -> String {
-    let mut words = vec![styled(STRONG, &safe(branch.sandbox_id.as_str()))];
+fn sandbox(branch: &TreeSandbox) -> String {
+    let mut words = vec![styled(STRONG, &sanitize_for_terminal(branch.sandbox_id.as_str()))];
     words.extend(branch.running.map(|running| if running { styled(GOOD, "running") } else { styled(FAINT, "ended") }));
     words.extend(branch.lineage.map(|lineage| match lineage {
-        Lineage::Restored => "restored".to_owned(),
-        Lineage::Branch => "branch".to_owned(),
+        DerivationKind::Restored => "restored".to_owned(),
+        DerivationKind::Branch => "branch".to_owned(),
     }));
     words.extend(branch.workspace.as_ref().map(|address| {
         let is_usual = address.tenant.as_str() == Tenant::DEFAULT;
         let name = if is_usual { format!("@{}", address.name) } else { format!("@{address}") };
-        styled(PLACE, &name)
+        styled(LOCATION, &name)
     }));
     words.join("  ")
 }
 
-fn snapshot(knot: &Knot, now: Timestamp) -> String {
+fn snapshot(knot: &SnapshotNode, now: Timestamp) -> String {
     let mut words = vec![knot.snapshot_id.to_string()];
-    words.extend(knot.label.as_ref().map(|label| safe(label.as_str()).into_owned()));
+    words.extend(knot.label.as_ref().map(|label| sanitize_for_terminal(label.as_str()).into_owned()));
     words.extend(knot.size_bytes.map(size));
-    words.extend(knot.created_at.map(|time| when(time, now)));
+    words.extend(knot.created_at.map(|time| relative_time(time, now)));
     if knot.state != SnapshotState::Ready {
         words.push(styled(FAINT, knot.state.as_str()));
     }
     if knot.pinned {
-        words.push(styled(PLACE, "pinned"));
+        words.push(styled(LOCATION, "pinned"));
     }
-    if !knot.holders.is_empty() {
-        words.push(styled(GOOD, &format!("held by {}", safe(&names(&knot.holders)))));
+    if !knot.dependents.is_empty() {
+        words.push(styled(GOOD, &format!("needed by {}", sanitize_for_terminal(&names(&knot.dependents)))));
     }
-    words.extend(knot.expires_at.map(|end| styled(WARNING, &format!("expires {}", when(end, now)))));
+    words.extend(knot.expires_at.map(|end| styled(WARNING, &format!("expires {}", relative_time(end, now)))));
     words.join("  ")
 }
 
@@ -102,7 +102,7 @@ mod tests {
     const NOW: i64 = 1_795_150_800_000; // 2026-11-20T05:00:00Z
 
     fn drawn(root: &Value, truncated: bool) -> String {
-        let tree: Tree = json::read(&json!({ "root": root, "sandboxes": 1, "truncated": truncated })).unwrap();
+        let tree: Tree = json::from_value(&json!({ "root": root, "sandboxes": 1, "truncated": truncated })).unwrap();
         anstream::adapter::strip_str(&tree.text(Timestamp::from_millis(NOW))).to_string()
     }
 
@@ -138,9 +138,9 @@ first
     fn a_snapshot_tells_what_keeps_it_and_when_it_goes() {
         let fields = json!({
             "label": "before", "sizeBytes": 4_100_000, "createdAt": "2026-11-20T04:57:00.000Z", "pinned": true,
-            "holders": ["x", "y"], "expiresAt": "2026-11-22T05:00:00.000Z",
+            "dependents": ["x", "y"], "expiresAt": "2026-11-22T05:00:00.000Z",
         });
-        let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  pinned  held by x, y  expires in 2 days\n";
+        let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  pinned  needed by x, y  expires in 2 days\n";
         assert!(drawn(&of("first", &[with('a', &fields, &[])]), false).contains(line));
     }
 
@@ -166,7 +166,7 @@ first
 
     #[test]
     fn names_from_outside_can_not_steer_the_terminal() {
-        let label = with('a', &json!({ "state": "deleted", "holders": ["a\u{202e}b"] }), &[]);
+        let label = with('a', &json!({ "state": "deleted", "dependents": ["a\u{202e}b"] }), &[]);
         assert!(drawn(&of("fir\u{202e}st", &[label]), false).starts_with("fir\\u{202e}st\n"));
     }
 }

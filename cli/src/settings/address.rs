@@ -49,7 +49,7 @@ impl Address {
     }
 
     /// The URL of a path on the server.
-    pub fn at(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 
@@ -99,7 +99,7 @@ mod tests {
             let refused = Address::parse(&format!("http://127.0.0.1:{port}")).err();
             assert_eq!(refused.as_ref().and_then(Failure::code), Some("ADDRESS_INVALID"), "{port}");
         }
-        assert_eq!(Address::parse("http://[::1]:65535").unwrap().at("/"), "http://[::1]:65535/");
+        assert_eq!(Address::parse("http://[::1]:65535").unwrap().url("/"), "http://[::1]:65535/");
     }
 
     #[test]
@@ -114,6 +114,6 @@ mod tests {
     #[test]
     fn paths_follow_the_one_that_it_has() {
         let address = Address::parse(" https://far/prefix/ \n").unwrap();
-        assert_eq!(address.at("/v1/list"), "https://far/prefix/v1/list");
+        assert_eq!(address.url("/v1/list"), "https://far/prefix/v1/list");
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Environment, text_of};
+use super::{Environment, environment_text};
 use crate::args::Global;
 use crate::failure::{Failure, Result};
 use crate::input;
@@ -31,24 +31,24 @@ pub struct Profile {
 }
 
 /// What the file says, of the profile that is asked for. One that nobody named, and that nobody needs, may be unreadable.
-pub fn read(
+pub fn read_profile(
     flags: &Global,
     environment: Environment<'_>,
     is_needed: bool,
     warn: &mut dyn FnMut(String),
 ) -> Result<Profile> {
-    let named = flags.config.clone().or(text_of(environment, "SNAPSHOTTER_CONFIG")?.map(PathBuf::from));
+    let named = flags.config.clone().or(environment_text(environment, "SNAPSHOTTER_CONFIG")?.map(PathBuf::from));
     let is_named = named.is_some();
-    let Some(path) = named.or_else(|| usual_file(environment)) else { return profile(File::default(), flags) };
-    match contents(&path, is_named) {
+    let Some(path) = named.or_else(|| default_path(environment)) else { return select_profile(File::default(), flags) };
+    match read_file(&path, is_named) {
         Ok(file) => {
             if file.has_token() && others_can_read(&path) {
                 let shown = path.display();
                 warn(format!("others on this machine can read the token in {shown}: `chmod 600` keeps it to you"));
             }
-            profile(file, flags)
+            select_profile(file, flags)
         }
-        Err(Failure::Told(told)) if !is_named && !is_needed && flags.profile.is_none() => {
+        Err(Failure::Reported(told)) if !is_named && !is_needed && flags.profile.is_none() => {
             warn(format!("{} It is passed over.", told.message));
             Ok(Profile::default())
         }
@@ -56,9 +56,9 @@ pub fn read(
     }
 }
 
-fn contents(path: &Path, is_named: bool) -> Result<File> {
+fn read_file(path: &Path, is_named: bool) -> Result<File> {
     let shown = path.display();
-    let text = match input::file(path) {
+    let text = match input::read_file(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named => return Ok(File::default()),
         Err(error) => {
@@ -80,7 +80,7 @@ fn contents(path: &Path, is_named: bool) -> Result<File> {
     })
 }
 
-fn profile(mut file: File, flags: &Global) -> Result<Profile> {
+fn select_profile(mut file: File, flags: &Global) -> Result<Profile> {
     let Some(name) = &flags.profile else { return Ok(Profile { address: file.address, token: file.token }) };
     file.profiles.remove(name).ok_or_else(|| {
         Failure::invalid(
@@ -98,7 +98,7 @@ impl File {
 }
 
 /// Where the file is, if nothing says otherwise.
-fn usual_file(environment: Environment<'_>) -> Option<PathBuf> {
+fn default_path(environment: Environment<'_>) -> Option<PathBuf> {
     let set = |name| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(folder.join("snapshotter/config.toml"))

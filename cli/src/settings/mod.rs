@@ -12,7 +12,7 @@ pub use address::Address;
 pub use token::Token;
 
 use crate::args::Global;
-use crate::args::span::Span;
+use crate::args::duration::DurationArg;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 
@@ -31,7 +31,7 @@ pub struct Settings {
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// The longest time limit, in seconds: a day, which no call takes.
-const LONGEST: u64 = 86_400;
+const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
 /// Where settings are looked for.
 pub struct Sources<'a> {
@@ -43,10 +43,10 @@ pub struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// Reads the file. What people should know of it is given to `warn`.
     pub fn read(flags: &'a Global, environment: Environment<'a>, warn: &mut dyn FnMut(String)) -> Result<Self> {
-        let is_set = |name| environment(name).is_some_and(|value| !value.is_empty());
-        let has_address = flags.address.is_some() || is_set("SNAPSHOTTER_ADDRESS");
-        let has_token = flags.token.is_some() || flags.token_file.is_some() || is_set("SNAPSHOTTER_TOKEN");
-        let file = file::read(flags, environment, !has_address || !has_token, warn)?;
+        let try_set = |name| environment(name).is_some_and(|value| !value.is_empty());
+        let has_address = flags.address.is_some() || try_set("SNAPSHOTTER_ADDRESS");
+        let has_token = flags.token.is_some() || flags.token_file.is_some() || try_set("SNAPSHOTTER_TOKEN");
+        let file = file::read_profile(flags, environment, !has_address || !has_token, warn)?;
         Ok(Self { flags, environment, file })
     }
 
@@ -59,7 +59,7 @@ impl<'a> Sources<'a> {
                 None => "Give --token-file, set SNAPSHOTTER_TOKEN, or write `token = \"…\"` into the file of settings."
                     .into(),
             };
-            Failure::own(Exit::Denied, "TOKEN_MISSING", "Nothing says which token to use.", remediation)
+            Failure::local(Exit::Denied, "TOKEN_MISSING", "Nothing says which token to use.", remediation)
         })?;
         Ok(Settings { address, token: Some(token), timeout: self.timeout() })
     }
@@ -85,12 +85,12 @@ impl<'a> Sources<'a> {
             (None, Some(token)) => Some(token.clone()),
             (None, None) => match self.variable("SNAPSHOTTER_TOKEN")? {
                 Some(token) => Some(token),
-                None => self.token_of_file(address)?,
+                None => self.file_token(address)?,
             },
         };
         let token = given.as_deref().map(Token::parse).transpose()?;
         if token.is_some() && !address.is_encrypted() && !address.is_loopback() && !self.flags.allow_http {
-            return Err(Failure::own(
+            return Err(Failure::local(
                 Exit::Denied,
                 "TOKEN_IN_CLEAR",
                 format!("The token would go to {address} without encryption, where others can read it."),
@@ -101,12 +101,12 @@ impl<'a> Sources<'a> {
     }
 
     /// The file's token, which goes to no other server than the file's.
-    fn token_of_file(&self, address: &Address) -> Result<Option<String>> {
+    fn file_token(&self, address: &Address) -> Result<Option<String>> {
         let Some(token) = &self.file.token else { return Ok(None) };
         let own = self.file.address.as_deref().map(Address::parse).transpose()?;
         match own.filter(|own| !own.is_same_origin(address)) {
             None => Ok(Some(token.clone())),
-            Some(own) => Err(Failure::own(
+            Some(own) => Err(Failure::local(
                 Exit::Denied,
                 "TOKEN_MISSING",
                 format!("Nothing says which token to use for {address}: that of the file of settings is for {own}."),
@@ -117,18 +117,18 @@ impl<'a> Sources<'a> {
 
     /// A variable that is set and not empty. A profile that is asked for stands above all of them.
     fn variable(&self, name: &str) -> Result<Option<String>> {
-        if self.flags.profile.is_some() { Ok(None) } else { text_of(self.environment, name) }
+        if self.flags.profile.is_some() { Ok(None) } else { environment_text(self.environment, name) }
     }
 
     /// How long a call may take; for ever where absent.
     pub fn timeout(&self) -> Option<Duration> {
-        let Span(seconds) = self.flags.timeout;
-        (seconds > 0).then(|| Duration::from_secs(seconds.min(LONGEST)))
+        let DurationArg(seconds) = self.flags.timeout;
+        (seconds > 0).then(|| Duration::from_secs(seconds.min(MAX_TIMEOUT_SECONDS)))
     }
 }
 
 /// A variable that is set and not empty.
-fn text_of(environment: Environment<'_>, name: &str) -> Result<Option<String>> {
+fn environment_text(environment: Environment<'_>, name: &str) -> Result<Option<String>> {
     let value = environment(name).filter(|value| !value.is_empty()).map(OsString::into_string);
     value.transpose().map_err(|_| {
         Failure::invalid("SETTINGS_INVALID", format!("The variable {name} is not UTF-8."), "Set it to plain text.")
@@ -286,7 +286,7 @@ token = 'of the profile'
             let file = Kept::with(text);
             let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
             match Sources::read(&global, &|_| None, &mut |_| ()) {
-                Err(Failure::Told(told)) => told.message,
+                Err(Failure::Reported(told)) => told.message,
                 _ => panic!("it is refused"),
             }
         };
@@ -298,7 +298,9 @@ token = 'of the profile'
     fn a_broken_file_is_told_by_its_line_alone() {
         let file = Kept::with("address = 'https://file'\ntoken = 'secret\n");
         let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
-        let Err(Failure::Told(told)) = Sources::read(&global, &|_| None, &mut |_| ()) else { panic!("it is refused") };
+        let Err(Failure::Reported(told)) = Sources::read(&global, &|_| None, &mut |_| ()) else {
+            panic!("it is refused")
+        };
         assert!(told.message.ends_with("at line 2."), "{}", told.message);
         assert!(!told.message.contains("secret"));
     }

@@ -35,7 +35,7 @@ impl Token {
 
     /// The text of a file; `-` is the standard input. A failure does not tell the name: it may be the token itself.
     pub fn read(path: &Path) -> Result<String> {
-        input::text(path, |error| {
+        input::read_text(path, |error| {
             let message = format!("What --token-file names can't be read: {error}.");
             let remediation = "Give a file that holds the token, or - for the standard input.";
             Failure::invalid("TOKEN_UNREADABLE", message, remediation)
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn one_that_is_given_in_the_place_of_its_file_is_not_told() {
-        let Err(Failure::Told(told)) = Token::read(Path::new("s3cret")) else { panic!("there is no such file") };
+        let Err(Failure::Reported(told)) = Token::read(Path::new("s3cret")) else { panic!("there is no such file") };
         assert!(!told.message.contains("s3cret"), "{}", told.message);
     }
 

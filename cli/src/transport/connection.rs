@@ -8,75 +8,75 @@ use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, Defaul
 
 /// Whether any part of a request was sent.
 #[derive(Clone, Debug, Default)]
-pub struct Sent(Arc<AtomicBool>);
+pub struct SendMarker(Arc<AtomicBool>);
 
-impl Sent {
+impl SendMarker {
     /// Another request begins, of which nothing was sent.
-    pub fn begin(&self) {
+    pub fn reset(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 
     /// Whether any part of the request was sent.
-    pub fn is_begun(&self) -> bool {
+    pub fn is_sent(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn note(&self) {
+    fn mark_sent(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// Makes connections as usual, with TLS and proxies.
 #[derive(Debug)]
-pub struct Connections {
-    usual: DefaultConnector,
-    sent: Sent,
+pub struct TrackingConnector {
+    inner: DefaultConnector,
+    sent: SendMarker,
 }
 
-impl Connections {
+impl TrackingConnector {
     /// Connections that note in `sent` what is sent over them.
-    pub fn noting(sent: &Sent) -> Self {
-        Self { usual: DefaultConnector::new(), sent: sent.clone() }
+    pub fn tracking(sent: &SendMarker) -> Self {
+        Self { inner: DefaultConnector::new(), sent: sent.clone() }
     }
 }
 
-impl Connector for Connections {
-    type Out = Noting;
+impl Connector for TrackingConnector {
+    type Out = TrackedTransport;
 
-    fn connect(&self, details: &ConnectionDetails, chained: Option<()>) -> Result<Option<Noting>, Error> {
-        let connected = self.usual.connect(details, chained);
+    fn connect(&self, details: &ConnectionDetails, chained: Option<()>) -> Result<Option<TrackedTransport>, Error> {
+        let connected = self.inner.connect(details, chained);
         // What was said to a proxy is no part of the request.
-        self.sent.begin();
-        Ok(connected?.map(|way| Noting { way, sent: self.sent.clone() }))
+        self.sent.reset();
+        Ok(connected?.map(|way| TrackedTransport { inner: way, sent: self.sent.clone() }))
     }
 }
 
 /// A connection to the server, after the handshake.
 #[derive(Debug)]
-pub struct Noting {
-    way: Box<dyn Transport>,
-    sent: Sent,
+pub struct TrackedTransport {
+    inner: Box<dyn Transport>,
+    sent: SendMarker,
 }
 
-impl Transport for Noting {
+impl Transport for TrackedTransport {
     fn buffers(&mut self) -> &mut dyn Buffers {
-        self.way.buffers()
+        self.inner.buffers()
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
-        self.sent.note();
-        self.way.transmit_output(amount, timeout)
+        self.sent.mark_sent();
+        self.inner.transmit_output(amount, timeout)
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
-        self.way.await_input(timeout)
+        self.inner.await_input(timeout)
     }
 
     fn is_open(&mut self) -> bool {
-        self.way.is_open()
+        self.inner.is_open()
     }
 
     fn is_tls(&self) -> bool {
-        self.way.is_tls()
+        self.inner.is_tls()
     }
 }

@@ -6,28 +6,28 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use futures_executor::block_on;
-use sandbox_snapshotter::client::{self, Client, ErrorCode, Loss, Reply, Transport};
+use sandbox_snapshotter::client::{self, Client, ErrorCode, HttpResponse, Transport, TransportError};
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::http::header::{CONTENT_TYPE, LOCATION};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body, Error, Timeout};
 
-use self::connection::{Connections, Sent};
+use self::connection::{SendMarker, TrackingConnector};
 use crate::failure::{Failure, Result};
 use crate::settings::{Address, Settings, Token};
 
 /// How long it may take until the server takes a connection.
-const CONNECTING: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The largest answer that is read, in bytes. The longest diff has 4 MB, which JSON may write six times as long.
-const LARGEST: u64 = 32 * 1024 * 1024;
+const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The server of one address.
 #[derive(Clone)]
 pub struct Server {
     agent: Agent,
-    sent: Sent,
+    sent: SendMarker,
     address: Address,
     token: Option<Token>,
     timeout: Option<Duration>,
@@ -42,88 +42,91 @@ impl Server {
             // A redirect could lead the token to somebody else.
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .timeout_connect(Some(CONNECTING))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
             .user_agent(concat!("snapshotter/", env!("CARGO_PKG_VERSION")));
         // A proxy would read what passes without TLS.
         let config = if address.is_encrypted() { config } else { config.proxy(None) };
-        let sent = Sent::default();
-        let agent = Agent::with_parts(config.build(), Connections::noting(&sent), DefaultResolver::default());
+        let sent = SendMarker::default();
+        let agent = Agent::with_parts(config.build(), TrackingConnector::tracking(&sent), DefaultResolver::default());
         Self { agent, sent, address, token, timeout }
     }
 
     /// Calls an operation, with as many attempts as do no harm.
-    pub fn ask(&self, operation: &str, options: Value) -> Result<Value> {
-        let call = self.call();
-        let came = call.came.clone();
-        block_on(Client::new(call).call(operation, options)).map_err(|error| told(error, came.borrow().as_deref()))
+    pub fn call(&self, operation: &str, options: Value) -> Result<Value> {
+        let call = self.begin_call();
+        let came = call.foreign_answer.clone();
+        block_on(Client::new(call).call(operation, options))
+            .map_err(|error| to_failure(error, came.borrow().as_deref()))
     }
 
     /// Reads a path without the token.
-    pub fn look(&self, path: &str) -> Result<Reply, Loss> {
-        let call = self.call();
-        let request = self.agent.get(self.address.at(path)).config().timeout_global(call.left()?).build();
+    pub fn get(&self, path: &str) -> Result<HttpResponse, TransportError> {
+        let call = self.begin_call();
+        let request = self.agent.get(self.address.url(path)).config().timeout_global(call.remaining()?).build();
         call.read(|| request.call())
     }
 
     /// A call that begins now, with all of its attempts.
-    fn call(&self) -> Call<'_> {
+    fn begin_call(&self) -> Call<'_> {
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        Call { server: self, deadline, came: Came::default() }
+        Call { server: self, deadline, foreign_answer: ForeignAnswer::default() }
     }
 }
 
 /// What came last, for people, where it is not what the snapshotter would answer.
-type Came = std::rc::Rc<RefCell<Option<String>>>;
+type ForeignAnswer = std::rc::Rc<RefCell<Option<String>>>;
 
 /// One call to a server, with all of its attempts.
 struct Call<'a> {
     server: &'a Server,
     deadline: Option<Instant>,
-    came: Came,
+    foreign_answer: ForeignAnswer,
 }
 
 impl Call<'_> {
     /// How much of its time is left; `None` where there is no limit.
-    fn left(&self) -> Result<Option<Duration>, Loss> {
+    fn remaining(&self) -> Result<Option<Duration>, TransportError> {
         let Some(deadline) = self.deadline else { return Ok(None) };
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(Loss::Lost("the time limit is over".into())) } else { Ok(Some(left)) }
+        if left.is_zero() { Err(TransportError::NoAnswer("the time limit is over".into())) } else { Ok(Some(left)) }
     }
 
     /// Sends a request, and reads what is answered.
-    fn read(&self, send: impl FnOnce() -> Result<Response<Body>, Error>) -> Result<Reply, Loss> {
-        self.server.sent.begin();
+    fn read(&self, send: impl FnOnce() -> Result<Response<Body>, Error>) -> Result<HttpResponse, TransportError> {
+        self.server.sent.reset();
         let mut response = match send() {
             Ok(response) => response,
-            Err(Error::Protocol(_)) => return Ok(self.foreign("what is not HTTP")),
-            Err(error) => return Err(loss(&error, self.server.sent.is_begun())),
+            Err(Error::Protocol(_)) => return Ok(self.unreadable_response("what is not HTTP")),
+            Err(error) => return Err(transport_error(&error, self.server.sent.is_sent())),
         };
         let status = response.status().as_u16();
-        *self.came.borrow_mut() = Some(described(&response));
-        match response.body_mut().with_config().limit(LARGEST).lossy_utf8(true).read_to_string() {
-            Ok(body) => Ok(Reply { status, body }),
-            Err(Error::BodyExceedsLimit(_)) => Ok(self.foreign(&format!("more than {} MiB", LARGEST / 1024 / 1024))),
-            Err(Error::Timeout(_)) => Err(Loss::Lost("the time limit is over".into())),
-            Err(error) => Err(Loss::Lost(format!("the answer broke off: {}", why(&error)))),
+        *self.foreign_answer.borrow_mut() = Some(describe_response(&response));
+        match response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string() {
+            Ok(body) => Ok(HttpResponse { status, body }),
+            Err(Error::BodyExceedsLimit(_)) => {
+                Ok(self.unreadable_response(&format!("more than {} MiB", MAX_ANSWER_BYTES / 1024 / 1024)))
+            }
+            Err(Error::Timeout(_)) => Err(TransportError::NoAnswer("the time limit is over".into())),
+            Err(error) => Err(TransportError::NoAnswer(format!("the answer broke off: {}", error_text(&error)))),
         }
     }
 
     /// A reply that nobody takes for an answer.
-    fn foreign(&self, came: &str) -> Reply {
-        *self.came.borrow_mut() = Some(came.to_owned());
-        Reply { status: 200, body: String::new() }
+    fn unreadable_response(&self, came: &str) -> HttpResponse {
+        *self.foreign_answer.borrow_mut() = Some(came.to_owned());
+        HttpResponse { status: 200, body: String::new() }
     }
 }
 
 impl Transport for Call<'_> {
-    async fn send(&self, operation: &str, options: &Value) -> Result<Reply, Loss> {
+    async fn send(&self, operation: &str, options: &Value) -> Result<HttpResponse, TransportError> {
         let Server { agent, address, token, .. } = self.server;
-        let request = agent.post(address.at(&format!("/v1/{operation}"))).content_type("application/json");
+        let request = agent.post(address.url(&format!("/v1/{operation}"))).content_type("application/json");
         let request = match token {
             Some(token) => request.header("Authorization", token.authorization()),
             None => request,
         };
-        let request = request.config().timeout_global(self.left()?).build();
+        let request = request.config().timeout_global(self.remaining()?).build();
         self.read(|| request.send(options.to_string()))
     }
 
@@ -131,23 +134,26 @@ impl Transport for Call<'_> {
         std::thread::sleep(duration);
     }
 
-    fn random(&self) -> Result<[u8; 16], Loss> {
+    fn random(&self) -> Result<[u8; 16], TransportError> {
         let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| Loss::Unreachable(format!("there is no randomness: {error}")))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| TransportError::Unreachable(format!("there is no randomness: {error}")))?;
         Ok(bytes)
     }
 }
 
 /// A failed call; where somebody else answered, with what came.
-fn told(error: client::Error, came: Option<&str>) -> Failure {
+fn to_failure(error: client::Error, came: Option<&str>) -> Failure {
     match came {
-        Some(came) if *error.code() == ErrorCode::ForeignAnswer => Failure::foreign(&format!("it answers {came}")),
+        Some(came) if *error.code() == ErrorCode::ForeignAnswer => {
+            Failure::foreign_answer(&format!("it answers {came}"))
+        }
         _ => error.into(),
     }
 }
 
 /// What a response is, at a glance: `HTML with the status 200`.
-fn described(response: &Response<Body>) -> String {
+fn describe_response(response: &Response<Body>) -> String {
     let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
     let form = match header(CONTENT_TYPE).map(|value| value.split(';').next().unwrap_or_default().trim()) {
         Some("text/html") => "HTML".to_owned(),
@@ -160,20 +166,22 @@ fn described(response: &Response<Body>) -> String {
 }
 
 /// Whether a failed request was taken by somebody. What was never sent was not.
-fn loss(error: &Error, is_sent: bool) -> Loss {
+fn transport_error(error: &Error, is_sent: bool) -> TransportError {
     match (is_sent, error) {
-        (true, Error::Timeout(_)) => Loss::Lost("the time limit is over".into()),
-        (true, error) => Loss::Lost(why(error)),
-        (false, error) => Loss::Unreachable(why(error)),
+        (true, Error::Timeout(_)) => TransportError::NoAnswer("the time limit is over".into()),
+        (true, error) => TransportError::NoAnswer(error_text(error)),
+        (false, error) => TransportError::Unreachable(error_text(error)),
     }
 }
 
 /// What went wrong on the way, for people.
-fn why(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     match error {
         Error::HostNotFound => "there is no host of that name".to_owned(),
         Error::Timeout(Timeout::Resolve) => "looking up the host takes too long".to_owned(),
-        Error::Timeout(Timeout::Connect) => format!("nobody took the connection within {} s", CONNECTING.as_secs()),
+        Error::Timeout(Timeout::Connect) => {
+            format!("nobody took the connection within {} s", CONNECT_TIMEOUT.as_secs())
+        }
         Error::Timeout(_) => "the time limit is over".to_owned(),
         Error::ConnectionFailed => "nobody took the connection".to_owned(),
         Error::ConnectProxyFailed(why) => format!("the proxy did not let it pass: {why}"),

@@ -81,7 +81,7 @@ export function nodesOf(tree: Tree): Nodes {
 
 /** What is said of a snapshot that is not simply there. */
 export const PASSING: Record<TreeSnapshot['state'], string | undefined> = {
-  making: 'being made',
+  creating: 'being made',
   ready: undefined,
   deleting: 'being deleted',
   deleted: 'deleted',

@@ -102,9 +102,9 @@ function SandboxFace({ of: { sandbox, inherited }, isCurrent }: { of: SandboxNod
 }
 
 function SnapshotFace({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowProps, 'age' | 'expiry'>) {
-  const { snapshotId, label, state, sizeBytes, pinned, holders } = of;
+  const { snapshotId, label, state, sizeBytes, pinned, dependents } = of;
   const passing = PASSING[state];
-  const isMaking = state === 'making';
+  const isCreating = state === 'creating';
   return (
     <Face
       kind="Snapshot"
@@ -113,11 +113,11 @@ function SnapshotFace({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowProps,
       age={age}
     >
       {passing && (
-        <Sign tone={isMaking ? 'busy' : 'plain'} icon={isMaking ? 'time' : 'trash'} text={passing} />
+        <Sign tone={isCreating ? 'busy' : 'plain'} icon={isCreating ? 'time' : 'trash'} text={passing} />
       )}
       {pinned && <Sign tone="accent" icon="pin" text="pinned" />}
-      {holders.length > 0 && (
-        <Sign icon="hold" text={`held by ${holders.length}`} short={`${holders.length}`} />
+      {dependents.length > 0 && (
+        <Sign icon="needed" text={`needed by ${dependents.length}`} short={`${dependents.length}`} />
       )}
       {expiry && <Sign icon="time" text={expiry} short={expiry.replace(/^expires (in )?/, '')} />}
     </Face>

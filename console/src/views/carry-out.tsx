@@ -26,7 +26,7 @@ export function planOf(sandboxId: string, policy: Policy | undefined): Promise<R
     : client.applyRetention({ sandboxId, dryRun: true });
 }
 
-/** Whether two plans let go the same snapshots, by the same policy. */
+/** Whether two plans evict the same snapshots, by the same policy. */
 export function isSamePlan(one: Retention, other: Retention): boolean {
   const gist = ({ policy, decisions }: Retention) =>
     JSON.stringify([
@@ -59,10 +59,10 @@ export function CarryOut({
     async () => {
       const present = await planOf(sandboxId, policy);
       if (!isSamePlan(plan, present)) return setPlan(present);
-      const { letGo } = policy
+      const { evicted } = policy
         ? await client.setRetention({ sandboxId, policy })
         : await client.applyRetention({ sandboxId });
-      const gone = letGo === 0 ? 'nothing went' : `${count(letGo, 'snapshot')} went`;
+      const gone = evicted === 0 ? 'nothing went' : `${count(evicted, 'snapshot')} went`;
       return { said: policy ? `The policy is set; ${gone}.` : `The policy was applied; ${gone}.` };
     },
     () => (onDone(), onClose()),
@@ -71,7 +71,7 @@ export function CarryOut({
     <Ask
       title={policy ? 'Set this policy?' : 'Apply the policy?'}
       verb={policy ? 'Set the policy' : 'Apply it'}
-      look={plan.letGo > 0 ? 'danger' : 'primary'}
+      look={plan.evicted > 0 ? 'danger' : 'primary'}
       action={carrying}
       onClose={onClose}
     >
@@ -82,9 +82,9 @@ export function CarryOut({
         </p>
       )}
       <p>
-        {plan.letGo === 0
+        {plan.evicted === 0
           ? 'Nothing would go now.'
-          : `${count(plan.letGo, 'snapshot')} would go now, for good.`}
+          : `${count(plan.evicted, 'snapshot')} would go now, for good.`}
       </p>
       {policy && (
         <ul class="sentences">

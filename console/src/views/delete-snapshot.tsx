@@ -12,10 +12,10 @@ import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 import type { At } from './details.ts';
 
-/** Asks whether to delete a snapshot. One that is held or pinned goes by force alone, which is offered only after a refusal. */
+/** Asks whether to delete a snapshot. One that is needed or pinned goes by force alone, which is offered only after a refusal. */
 export function DeleteSnapshot({ node, at, onClose }: { node: SnapshotNode; at: At; onClose: () => void }) {
   const { sandboxId, snapshotId = '' } = node.selected;
-  const { holders, pinned, sizeBytes } = node.snapshot;
+  const { dependents, pinned, sizeBytes } = node.snapshot;
   const [force, setForce] = useState(false);
   const title = (
     <>
@@ -36,14 +36,15 @@ export function DeleteSnapshot({ node, at, onClose }: { node: SnapshotNode; at: 
     onClose,
   );
   // A yes is to what was told when it was given.
-  useEffect(() => setForce(false), [deleting.failure, pinned, holders.join('\n')]);
+  useEffect(() => setForce(false), [deleting.failure, pinned, dependents.join('\n')]);
 
-  const isHeld = deleting.failure instanceof SnapshotterError && deleting.failure.code === 'SNAPSHOT_HELD';
-  const offer = isHeld && (
+  const needsForce =
+    deleting.failure instanceof SnapshotterError && deleting.failure.code === 'SNAPSHOT_HAS_DEPENDENTS';
+  const offer = needsForce && (
     <TickField
       label="Delete it all the same"
       hint={
-        holders.length > 0
+        dependents.length > 0
           ? 'Whoever needs it loses the way back to these files.'
           : 'It was pinned so that it stays.'
       }
@@ -69,13 +70,13 @@ export function DeleteSnapshot({ node, at, onClose }: { node: SnapshotNode; at: 
         Sandboxes that were made from it keep their files.
       </p>
       {pinned && <p>It is pinned: somebody wanted it to stay whatever the policy says.</p>}
-      {holders.length > 0 && (
+      {dependents.length > 0 && (
         <>
           <p>It is needed by:</p>
-          <ul aria-label="Holders">
-            {holders.map((holder) => (
-              <li key={holder}>
-                <Name of={holder} />
+          <ul aria-label="Dependents">
+            {dependents.map((dependent) => (
+              <li key={dependent}>
+                <Name of={dependent} />
               </li>
             ))}
           </ul>

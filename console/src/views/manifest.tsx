@@ -20,7 +20,7 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
       <Name of={text} />
     </a>
   );
-  const { parent, ended, compression } = of;
+  const { parent, removal, compression } = of;
   return (
     <>
       <Facts>
@@ -38,9 +38,9 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
           <Moment at={of.createdAt} />
         </Fact>
         <Fact name="Gone">
-          {ended && (
+          {removal && (
             <>
-              <Moment at={ended.at} />: {ended.reason}
+              <Moment at={removal.at} />: {removal.reason}
             </>
           )}
         </Fact>
@@ -63,10 +63,10 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
         <Fact name="Last used">
           <Moment at={of.lastUsedAt} />
         </Fact>
-        <Fact name="Held by">
-          {of.holders.length > 0 && (
+        <Fact name="Needed by">
+          {of.dependents.length > 0 && (
             <ul class="plain">
-              {of.holders.map((sandboxId) => (
+              {of.dependents.map((sandboxId) => (
                 <li key={sandboxId}>{link({ sandboxId }, sandboxId)}</li>
               ))}
             </ul>
@@ -75,12 +75,12 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
         <Fact name="Made from it">
           {of.derived.length > 0 && (
             <ul class="plain">
-              {of.derived.map(({ sandboxId, lineage, holds, beganAt }) => (
+              {of.derived.map(({ sandboxId, lineage, needsSnapshot, beganAt }) => (
                 <li key={sandboxId}>
                   {link({ sandboxId }, sandboxId)}{' '}
                   <span class="hint">
                     {lineage === 'branch' ? 'branched' : 'restored'}, <Moment at={beganAt} />
-                    {holds && ', needs it'}
+                    {needsSnapshot && ', needs it'}
                   </span>
                 </li>
               ))}

@@ -12,7 +12,7 @@ import { SnapshotActions } from './snapshot-actions.tsx';
 
 /** The details of a snapshot: its actions, and its manifest. */
 export function SnapshotDetails({ node, at }: DetailsProps<SnapshotNode>) {
-  const { state, pinned, holders } = node.snapshot;
+  const { state, pinned, dependents } = node.snapshot;
   const { sandboxId, snapshotId = '' } = node.selected;
   const live = useLive(`manifest of ${node.id}`, (signal) =>
     client.manifest({ sandboxId, snapshotId, signal, retry: false }),
@@ -27,13 +27,13 @@ export function SnapshotDetails({ node, at }: DetailsProps<SnapshotNode>) {
         <h2>
           <Name of={node.name} />
         </h2>
-        {passing && <Badge tone={state === 'making' ? 'busy' : 'plain'}>{passing}</Badge>}
+        {passing && <Badge tone={state === 'creating' ? 'busy' : 'plain'}>{passing}</Badge>}
         {pinned && (
           <Badge tone="accent" icon="pin">
             pinned
           </Badge>
         )}
-        {holders.length > 0 && <Badge icon="hold">held by {holders.length}</Badge>}
+        {dependents.length > 0 && <Badge icon="needed">needed by {dependents.length}</Badge>}
       </header>
       {state === 'ready' && <SnapshotActions node={node} at={at} />}
       <Loaded of={live} reading="Reading the manifest…">

@@ -92,8 +92,8 @@ export function WorkspaceButtons({ state, actions }: { state: WorkspaceState; ac
 /** What a start that failed can be told, by the code of its failure. Only what loses nothing is done at once. */
 const CHOICES: Record<string, [string, StartSettings | 'discard'][]> = {
   WORKSPACE_DIVERGED: [
-    ['Keep what is there', { onDiverged: 'keep' }],
-    ['Save it as a snapshot, and restore', { onDiverged: 'save' }],
+    ['Keep what is there', { onDiverged: 'adopt' }],
+    ['Save it as a snapshot, and restore', { onDiverged: 'rescue' }],
     ['Discard it, and restore…', 'discard'],
   ],
   SNAPSHOT_STALE: [['Start all the same', { acceptStale: true }]],

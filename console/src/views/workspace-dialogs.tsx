@@ -93,7 +93,7 @@ export function DeleteWorkspace({ address, onClose }: { address: Address; onClos
 
 function inWords({ name, removed, removedSnapshots, kept, pending }: DeletedWorkspace): string {
   if (!removed) return `${name} was gone already.`;
-  const needed = [...new Set(kept.flatMap(({ holders }) => holders))];
+  const needed = [...new Set(kept.flatMap(({ dependents }) => dependents))];
   const stays =
     kept.length > 0
       ? ` ${count(kept.length, 'snapshot')} stay${kept.length === 1 ? 's' : ''}${needed.length > 0 ? `, for ${needed.join(', ')}` : ''}.`

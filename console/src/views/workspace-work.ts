@@ -10,10 +10,10 @@ import { size } from '../texts.ts';
 export type OnFailed = (failed: HookRun[]) => void;
 
 const HOW = {
-  alive: 'was running',
+  running: 'was running',
   restored: 'was restored from its snapshot',
   empty: 'begins empty',
-  kept: 'runs with the files that were there',
+  adopted: 'runs with the files that were there',
 } as const;
 
 /** Starts a workspace. */
@@ -31,14 +31,14 @@ export async function startWorkspace(
 /** Stops a workspace, whether it keeps its files or not. */
 export async function stopWorkspace(address: Address, onFailed: OnFailed): Promise<Done> {
   onFailed([]);
-  const { lastSnapshot, unsettled, wasAsleep, hookRuns } = await client.workspaces.stop(address);
+  const { lastSnapshot, changedDuringCapture, hadEnded, hookRuns } = await client.workspaces.stop(address);
   const kept = lastSnapshot
     ? `its files are in ${lastSnapshot.id}, ${size(lastSnapshot.sizeBytes)}`
     : 'without a snapshot';
   const said = [
     `${address.name} is stopped; ${kept}.`,
-    ...(wasAsleep ? ['Its sandbox had ended before: what was in no snapshot then is lost.'] : []),
-    ...(unsettled ? ['Files were being changed meanwhile, and may be as they were before.'] : []),
+    ...(hadEnded ? ['Its sandbox had ended before: what was in no snapshot then is lost.'] : []),
+    ...(changedDuringCapture ? ['Files were being changed meanwhile, and may be as they were before.'] : []),
   ];
   return told(said, hookRuns, onFailed);
 }

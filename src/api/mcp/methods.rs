@@ -1,38 +1,43 @@
-//! What is asked for, and its answer.
+//! The methods of the protocol, and their results.
 
 use serde_json::{Map, Value, json};
 
-use super::era::{BEFORE, Era, NOW};
-use super::frame::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use super::json_rpc::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use super::protocol_version::{CURRENT_VERSION, LEGACY_VERSIONS, ProtocolVersion};
 use crate::api::operations::Operation;
 use crate::model::ids::quoted;
 use crate::model::{Code, Error};
 
 /// The method that calls a tool.
-pub(super) const CALL: &str = "tools/call";
+pub(super) const TOOLS_CALL: &str = "tools/call";
 
-/// The method that asks what the server is (2026-07-28).
+/// The method that returns the description of the server (2026-07-28).
 pub(super) const DISCOVER: &str = "server/discover";
 
-/// What a model is told before it is told of the tools.
+/// The instructions for a model, which it reads before the definitions of the tools.
 const INSTRUCTIONS: &str = "These tools save the files of workspaces, and bring them back. A snapshot is durable: restoring it \
     makes a new workspace, and changes nothing in the present one. A checkpoint is a quick point to return to within one \
     workspace, and is gone with it.";
 
-/// What a request needs.
+/// The action for a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
-    /// Nothing: this is its result.
+pub enum MethodAction {
+    /// Respond with this result.
     Answer(Value),
-    /// An operation, whose answer is its result.
+    /// Run an operation, and respond with its answer.
     Operation(Operation, Value),
 }
 
-/// What a request asks for. `toolset` are the arguments that say which tools there are.
+/// Returns the action for a request. `toolset` contains the arguments that select the tools.
 ///
 /// # Errors
-/// [`METHOD_NOT_FOUND`] and [`INVALID_PARAMS`].
-pub fn asked(era: Era, method: &str, params: &Map<String, Value>, toolset: &Value) -> Result<Asked, Fault> {
+/// [`METHOD_NOT_FOUND`] for an unknown method, and [`INVALID_PARAMS`].
+pub fn resolve_method(
+    version: ProtocolVersion,
+    method: &str,
+    params: &Map<String, Value>,
+    toolset: &Value,
+) -> Result<MethodAction, Fault> {
     let with = |further: Value| {
         let mut arguments = toolset.clone();
         if let (Value::Object(arguments), Value::Object(further)) = (&mut arguments, further) {
@@ -40,26 +45,26 @@ pub fn asked(era: Era, method: &str, params: &Map<String, Value>, toolset: &Valu
         }
         arguments
     };
-    match (era, method) {
-        (Era::Before, "initialize") => Ok(Asked::Answer(initialize(params))),
-        (Era::Before, "ping") => Ok(Asked::Answer(json!({}))),
-        (Era::Now, DISCOVER) => Ok(Asked::Answer(discover())),
+    match (version, method) {
+        (ProtocolVersion::Legacy, "initialize") => Ok(MethodAction::Answer(initialize(params))),
+        (ProtocolVersion::Legacy, "ping") => Ok(MethodAction::Answer(json!({}))),
+        (ProtocolVersion::Current, DISCOVER) => Ok(MethodAction::Answer(discover())),
         (_, "tools/list") => match params.get("cursor") {
-            None | Some(Value::Null) => Ok(Asked::Operation(Operation::ListTools, with(json!({})))),
+            None | Some(Value::Null) => Ok(MethodAction::Operation(Operation::ListTools, with(json!({})))),
             Some(_) => Err(Fault::new(400, INVALID_PARAMS, "There is one page of tools, and no `cursor`.")),
         },
-        (_, CALL) => {
+        (_, TOOLS_CALL) => {
             let name = params.get("name").and_then(Value::as_str);
             let name = name.ok_or_else(|| Fault::new(400, INVALID_PARAMS, "`name`, that of a tool, is missing."))?;
             let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
-            Ok(Asked::Operation(Operation::CallTool, with(json!({ "name": name, "arguments": arguments }))))
+            Ok(MethodAction::Operation(Operation::CallTool, with(json!({ "name": name, "arguments": arguments }))))
         }
         _ => Err(Fault::new(404, METHOD_NOT_FOUND, format!("There is no method {}.", quoted(method)))),
     }
 }
 
-/// The fault of an operation that failed.
-pub(super) fn fault(error: &Error, correlation_id: &str) -> Fault {
+/// Returns the fault for an operation that failed.
+pub(super) fn operation_fault(error: &Error, correlation_id: &str) -> Fault {
     let (status, code) = match error.code() {
         Code::ToolNotFound | Code::InvalidArgument => (400, INVALID_PARAMS),
         _ => (200, INTERNAL_ERROR),
@@ -69,7 +74,7 @@ pub(super) fn fault(error: &Error, correlation_id: &str) -> Fault {
     fault
 }
 
-/// What this server is.
+/// Returns the name and the version of this server.
 pub(super) fn server_info() -> Value {
     json!({
         "name": env!("CARGO_PKG_NAME"),
@@ -78,11 +83,12 @@ pub(super) fn server_info() -> Value {
     })
 }
 
-/// The handshake: the client's version where it is spoken here, and else the newest that has one.
+/// Returns the result of the handshake, with the client's version where it is supported, and otherwise the newest
+/// version with a handshake.
 fn initialize(params: &Map<String, Value>) -> Value {
-    let asked = params.get("protocolVersion").and_then(Value::as_str);
-    let [newest, ..] = BEFORE;
-    let version = asked.filter(|version| BEFORE.contains(version)).unwrap_or(newest);
+    let requested = params.get("protocolVersion").and_then(Value::as_str);
+    let [newest, ..] = LEGACY_VERSIONS;
+    let version = requested.filter(|version| LEGACY_VERSIONS.contains(version)).unwrap_or(newest);
     json!({
         "protocolVersion": version,
         "capabilities": { "tools": {} },
@@ -92,7 +98,7 @@ fn initialize(params: &Map<String, Value>) -> Value {
 }
 
 fn discover() -> Value {
-    let versions: Vec<&str> = std::iter::once(NOW).chain(BEFORE).collect();
+    let versions: Vec<&str> = std::iter::once(CURRENT_VERSION).chain(LEGACY_VERSIONS).collect();
     json!({
         "supportedVersions": versions,
         "capabilities": { "tools": {} },

@@ -1,29 +1,29 @@
-//! Which web pages may ask.
+//! The web pages that may send requests.
 //!
-//! A browser says of which page a request is. A page that somebody happens to look at must not reach a server that listens on
-//! their own machine, whatever name it has given to that.
+//! A browser sends the origin of the page with a request. A web page must not reach a server on the machine of its
+//! visitor, under whatever DNS name the page gives to that machine (DNS rebinding).
 
-/// The origins that may, apart from the server's own.
+/// The permitted origins, besides the server's own.
 #[derive(Clone, Debug, Default)]
-pub struct Origins(Vec<String>);
+pub struct AllowedOrigins(Vec<String>);
 
-impl Origins {
-    /// Reads a list of origins such as `https://app.example.com`, with commas between them.
+impl AllowedOrigins {
+    /// Reads a list of origins such as `https://app.example.com`, separated by commas.
     pub fn parse(list: Option<&str>) -> Self {
         let origins = list.unwrap_or_default().split(',').map(|origin| origin.trim().trim_end_matches('/'));
         Self(origins.filter(|origin| !origin.is_empty()).map(str::to_ascii_lowercase).collect())
     }
 
-    /// Whether a page of `origin` may send a request to `url`.
-    pub fn allow(&self, origin: &str, url: &str) -> bool {
+    /// Returns whether a page of `origin` may send a request to `url`.
+    pub fn allows(&self, origin: &str, url: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
-        self.0.contains(&origin) || (is_own(&origin, &url.to_ascii_lowercase()))
+        self.0.contains(&origin) || (is_same_origin(&origin, &url.to_ascii_lowercase()))
     }
 }
 
-/// Whether a page is this server's own. Without TLS anybody can give a name of theirs to somebody else's machine, so there it
-/// has to be that machine's own name.
-fn is_own(origin: &str, url: &str) -> bool {
+/// Returns whether a page belongs to this server. Without TLS, any domain can resolve to the machine of another person,
+/// so the host must then be `localhost` or a loopback address.
+fn is_same_origin(origin: &str, url: &str) -> bool {
     let Some(rest) = url.strip_prefix(origin) else { return false };
     if !(rest.is_empty() || rest.starts_with('/') || rest.starts_with('?')) {
         return false;

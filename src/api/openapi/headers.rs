@@ -1,17 +1,17 @@
-//! Headers of answers.
+//! The headers of responses.
 
 use serde_json::{Map, Value, json};
 
-/// The header of every answer.
-pub const NOSNIFF: &str = "X-Content-Type-Options";
+/// The header that every response has.
+pub const CONTENT_TYPE_OPTIONS: &str = "X-Content-Type-Options";
 
-/// Those of an answer of an operation, with this status.
-pub fn of(status: u16) -> Value {
-    named(["X-Correlation-Id", "Cache-Control", NOSNIFF].into_iter().chain(by_status(status)))
+/// Returns the headers of a response of an operation with this status.
+pub fn for_status(status: u16) -> Value {
+    references(["X-Correlation-Id", "Cache-Control", CONTENT_TYPE_OPTIONS].into_iter().chain(status_header(status)))
 }
 
-/// The one that a status brings with it.
-pub fn by_status(status: u16) -> Option<&'static str> {
+/// Returns the additional header of a status.
+pub fn status_header(status: u16) -> Option<&'static str> {
     match status {
         401 => Some("WWW-Authenticate"),
         405 => Some("Allow"),
@@ -19,13 +19,13 @@ pub fn by_status(status: u16) -> Option<&'static str> {
     }
 }
 
-/// Those with these names, by reference.
-pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
+/// Returns references to the headers with these names.
+pub fn references<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
     let reference = |name: &str| (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }));
     Value::Object(names.into_iter().map(reference).collect())
 }
 
-/// What each is.
+/// Returns the definitions of the headers.
 pub fn components() -> Value {
     let header = |name: &str, description: &str, schema: Value| {
         (name.to_owned(), json!({ "description": description, "required": true, "schema": schema }))
@@ -37,7 +37,7 @@ pub fn components() -> Value {
             json!({ "type": "string", "pattern": "^[0-9a-f]{16}$" }),
         ),
         header("Cache-Control", "No answer is kept.", json!({ "const": "no-store" })),
-        header(NOSNIFF, "The type of an answer is the one that it has.", json!({ "const": "nosniff" })),
+        header(CONTENT_TYPE_OPTIONS, "The type of an answer is the one that it has.", json!({ "const": "nosniff" })),
         header("WWW-Authenticate", "What the route wants.", json!({ "type": "string", "pattern": "^Bearer" })),
         header("Allow", "The methods that the route takes.", json!({ "type": "string" })),
         header("ETag", "Changes with the page.", json!({ "type": "string" })),

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::headers::NOSNIFF;
+use super::headers::CONTENT_TYPE_OPTIONS;
 use super::{headers, problems};
 use crate::api::mcp::versions;
 
-/// The statuses of refusals, and when each is answered.
+/// The statuses of refusals, and their conditions.
 const REFUSALS: [(u16, &str); 9] = [
     (
         400,
@@ -22,23 +22,25 @@ const REFUSALS: [(u16, &str); 9] = [
     (503, "It is closed, because no API_TOKEN is configured."),
 ];
 
-/// The path.
+/// Returns the path.
 pub fn paths() -> Map<String, Value> {
     let mut responses = Map::from_iter([
-        ("200".to_owned(), answer(200, "The result of the request, or its error.", &answered())),
+        ("200".to_owned(), answer(200, "The result of the request, or its error.", &example_result())),
         (
             "202".to_owned(),
-            json!({ "description": "It was a notification, and is taken.", "headers": headers::named([NOSNIFF]) }),
+            json!({ "description": "It was a notification, and is taken.", "headers": headers::references([CONTENT_TYPE_OPTIONS]) }),
         ),
         (
             "405".to_owned(),
             json!({
                 "description": "Only POST is taken: no stream is kept open.",
-                "headers": headers::named(["X-Correlation-Id", NOSNIFF].into_iter().chain(headers::by_status(405))),
+                "headers": headers::references(["X-Correlation-Id", CONTENT_TYPE_OPTIONS].into_iter().chain(headers::status_header(405))),
             }),
         ),
     ]);
-    responses.extend(REFUSALS.map(|(status, when)| (status.to_string(), answer(status, when, &refused(status)))));
+    responses.extend(
+        REFUSALS.map(|(status, condition)| (status.to_string(), answer(status, condition, &example_refusal(status)))),
+    );
     responses.sort_keys();
     let route = json!({
         "operationId": "mcp",
@@ -60,7 +62,7 @@ pub fn paths() -> Map<String, Value> {
     Map::from_iter([("/mcp".to_owned(), json!({ "post": route }))])
 }
 
-/// The schemas that it has for itself.
+/// Returns the schemas that only this route uses.
 pub fn schemas() -> Map<String, Value> {
     let message = json!({
         "description": "A request, or a notification: that has no `id`.",
@@ -126,21 +128,21 @@ fn parameters() -> Value {
 }
 
 fn answer(status: u16, description: &str, example: &Value) -> Value {
-    // What is answered without an operation being carried out is not told in the log.
-    let found = (status != 200).then_some("X-Correlation-Id");
+    // A successful response may come without an operation, and then has no log line.
+    let correlation = (status != 200).then_some("X-Correlation-Id");
     let schema = json!({ "$ref": "#/components/schemas/JsonRpcAnswer" });
     json!({
         "description": description,
-        "headers": headers::named(["Cache-Control", NOSNIFF].into_iter().chain(found).chain(headers::by_status(status))),
+        "headers": headers::references(["Cache-Control", CONTENT_TYPE_OPTIONS].into_iter().chain(correlation).chain(headers::status_header(status))),
         "content": { "application/json": { "schema": schema, "example": example } },
     })
 }
 
-fn answered() -> Value {
+fn example_result() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } })
 }
 
-fn refused(status: u16) -> Value {
+fn example_refusal(status: u16) -> Value {
     let (code, message) = match status {
         404 => (-32601, "There is no method \"resources/list\"."),
         400 => (-32700, "The body can't be read as JSON: EOF while parsing a value at line 1 column 0."),

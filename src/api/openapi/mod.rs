@@ -1,16 +1,16 @@
-//! The routes as an `OpenAPI` document, version 3.1. On the build machine only: feature `schema`.
+//! The routes as an `OpenAPI` document, version 3.1. Built only with the feature `schema`, on the build machine.
 //!
-//! - `operations`: those under `/v1`
-//! - `pages`: those for people, and for whoever watches the deployment
-//! - `mcp`: the one for language models
-//! - [`codes`]: which failures an operation can end with
-//! - `problems`: these as answers
-//! - `headers`: what every answer has
-//! - `types`: what options and answers are made of
+//! - `operations`: the routes under `/v1`
+//! - `pages`: the web pages, and the route for monitoring
+//! - `mcp`: the route for language models
+//! - `error_codes`: the errors of each operation
+//! - `problems`: the error responses
+//! - `headers`: the headers of responses
+//! - `types`: the types of options and answers
 //!
 //! Source: the `OpenAPI` Specification, version 3.1.1.
 
-mod failures;
+mod error_codes;
 mod headers;
 mod mcp;
 mod operations;
@@ -20,14 +20,14 @@ mod types;
 
 use serde_json::{Value, json};
 
-pub use failures::codes;
+pub use error_codes::error_codes;
 use problems::Responses;
 
 use super::operations::Operation;
 use super::schema::Schemas;
 use crate::model::Code;
 
-/// What callers of the HTTP API have to know of all operations.
+/// The description of the API, which applies to all operations.
 const DESCRIPTION: &str = "Snapshots of Cloudflare Sandboxes: capture a directory of a running sandbox, restore it into a \
     new one, branch from it, and keep workspaces and checkpoints of them.
 
@@ -38,21 +38,21 @@ Every operation is `POST /v1/<name>` with its options as one JSON object, and th
 Every error is `application/problem+json` (RFC 9457). Programs switch on its `code`; `retryable` says whether the same call \
     may succeed when it is made again; `correlationId` is also in the log of the Worker.";
 
-/// An operation as it was called once.
+/// A recorded call of an operation.
 pub struct Example {
     /// The operation.
     pub operation: Operation,
     /// Its options.
     pub options: Value,
-    /// What it answered.
+    /// Its answer.
     pub answer: Value,
 }
 
-/// The document, with these examples.
+/// Returns the document, with these examples.
 pub fn document(examples: &[Example]) -> Value {
     let Schemas { operations, types, .. } = Schemas::new();
     let mut responses = Responses::default();
-    responses.of("", &[Code::RouteNotFound]);
+    responses.for_codes("", &[Code::RouteNotFound]);
     let mut paths = operations::paths(&operations, examples, &mut responses);
     paths.extend(pages::paths(examples));
     paths.extend(mcp::paths());
@@ -85,7 +85,7 @@ pub fn document(examples: &[Example]) -> Value {
 
 fn tags() -> Value {
     json!([
-        { "name": "snapshots", "description": "Snapshots of sandboxes: taken, listed, kept, restored and let go." },
+        { "name": "snapshots", "description": "Snapshots of sandboxes: take, list, pin, restore, expire and delete." },
         { "name": "workspaces", "description": "Workspaces that persist by a name, across sandboxes that come and go." },
         { "name": "checkpoints", "description": "Points to return to within one running sandbox." },
         { "name": "tools", "description": "Tools for language models." },

@@ -4,34 +4,34 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::problems::Responses;
-use super::types::referring;
-use super::{Example, codes, headers};
+use super::types::with_component_refs;
+use super::{Example, error_codes, headers};
 use crate::api::operations::{MAX_ARGUMENTS, Operation};
-use crate::api::schema::Terms;
+use crate::api::schema::OperationSchema;
 
-/// A path for each operation, by its schemas.
-pub fn paths(operations: &[Terms], examples: &[Example], shared: &mut Responses) -> Map<String, Value> {
-    let path = |terms: &Terms| {
-        let example = examples.iter().find(|example| example.operation == terms.operation);
-        let route = route(terms, example, shared);
-        (format!("/v1/{}", terms.operation.name()), json!({ "post": route }))
+/// Returns a path for each operation.
+pub fn paths(operations: &[OperationSchema], examples: &[Example], shared: &mut Responses) -> Map<String, Value> {
+    let path = |schema: &OperationSchema| {
+        let example = examples.iter().find(|example| example.operation == schema.operation);
+        let route = route(schema, example, shared);
+        (format!("/v1/{}", schema.operation.name()), json!({ "post": route }))
     };
     operations.iter().map(path).collect()
 }
 
-fn route(terms: &Terms, example: Option<&Example>, shared: &mut Responses) -> Value {
-    let Terms { operation, summary, options, answer } = terms;
+fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Responses) -> Value {
+    let OperationSchema { operation, summary, options, answer } = schema;
     let first = summary.split_once(". ").map_or(*summary, |(first, _)| first);
-    let done = json!({
+    let success = json!({
         "description": "It is done.",
-        "headers": headers::of(200),
+        "headers": headers::for_status(200),
         "content": { "application/json": body(answer, example.map(|example| &example.answer)) },
     });
-    let mut responses = Map::from_iter([("200".to_owned(), done)]);
-    responses.extend(shared.of(&format!("{operation:?}"), &codes(*operation)));
+    let mut responses = Map::from_iter([("200".to_owned(), success)]);
+    responses.extend(shared.for_codes(&format!("{operation:?}"), &error_codes(*operation)));
     json!({
-        "operationId": id(*operation),
-        "tags": [group(*operation)],
+        "operationId": operation_id(*operation),
+        "tags": [tag(*operation)],
         "summary": first.trim_end_matches('.'),
         "description": summary,
         "requestBody": {
@@ -44,18 +44,18 @@ fn route(terms: &Terms, example: Option<&Example>, shared: &mut Responses) -> Va
 }
 
 fn body(schema: &Schema, example: Option<&Value>) -> Value {
-    json!({ "schema": referring(json!(schema)), "example": example })
+    json!({ "schema": with_component_refs(json!(schema)), "example": example })
 }
 
-/// The name that generated clients call it by: `createWorkspace`.
-fn id(operation: Operation) -> String {
+/// Returns the name of an operation in generated clients, such as `createWorkspace`.
+fn operation_id(operation: Operation) -> String {
     let name = format!("{operation:?}");
     let mut letters = name.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The tag that it is shown under.
-fn group(operation: Operation) -> &'static str {
+/// Returns the tag of an operation.
+fn tag(operation: Operation) -> &'static str {
     match (operation, operation.name().split_once('/')) {
         (Operation::Sweep | Operation::Health, _) => "deployment",
         (_, Some(("workspaces", _))) => "workspaces",

@@ -1,13 +1,13 @@
-//! The routes for people, and for whoever watches the deployment. They need no token.
+//! The routes of the web pages, and the route for monitoring. They require no token.
 
 use serde_json::{Map, Value, json};
 
 use super::{Example, headers};
 use crate::api::operations::Operation;
-use crate::model::health::{Health, HealthCheck, Part};
+use crate::model::health::{Health, HealthCheck, HealthComponent};
 use crate::model::{Code, Timestamp};
 
-/// The paths.
+/// Returns the paths.
 pub fn paths(examples: &[Example]) -> Map<String, Value> {
     let page = |path: &str, id: &str, summary: &str, media_type: &str| {
         let route = |method: &str| {
@@ -40,16 +40,16 @@ fn page(method: &str, media_type: &str) -> Value {
     answer(method, "The page.", &etag(), &content)
 }
 
-/// The answer to another method than GET and HEAD.
+/// Returns the response for a method other than GET and HEAD.
 fn not_allowed() -> Value {
     json!({ "$ref": "#/components/responses/MethodNotAllowed" })
 }
 
 fn etag() -> Value {
-    headers::named(["ETag", headers::NOSNIFF])
+    headers::references(["ETag", headers::CONTENT_TYPE_OPTIONS])
 }
 
-/// An answer to GET; that to HEAD has no content.
+/// Returns a response. A response to HEAD has no content.
 fn answer(method: &str, description: &str, headers: &Value, content: &Value) -> Value {
     if method == "head" {
         return json!({ "description": description, "headers": headers });
@@ -58,11 +58,11 @@ fn answer(method: &str, description: &str, headers: &Value, content: &Value) -> 
 }
 
 fn health(examples: &[Example]) -> Value {
-    let right = examples.iter().find(|example| example.operation == Operation::Health);
-    let found = |method: &str, description: &str, example: Value| {
+    let healthy = examples.iter().find(|example| example.operation == Operation::Health);
+    let response = |method: &str, description: &str, example: Value| {
         let schema = json!({ "$ref": "#/components/schemas/Health" });
         let content = json!({ "application/json": { "schema": schema, "example": example } });
-        answer(method, description, &headers::named(["Cache-Control", headers::NOSNIFF]), &content)
+        answer(method, description, &headers::references(["Cache-Control", headers::CONTENT_TYPE_OPTIONS]), &content)
     };
     let route = |method: &str| {
         json!({
@@ -73,22 +73,22 @@ fn health(examples: &[Example]) -> Value {
                 and the list of workspaces whether they answer.",
             "security": [],
             "responses": {
-                "200": found(method, "Nothing is wrong with it.", json!(right.map(|example| &example.answer))),
+                "200": response(method, "Nothing is wrong with it.", json!(healthy.map(|example| &example.answer))),
                 "405": not_allowed(),
-                "503": found(method, "Something is: its check says what, and what to do about it.", json!(wrong())),
+                "503": response(method, "Something is: its check says what, and what to do about it.", json!(unhealthy_example())),
             },
         })
     };
     json!({ "get": route("get"), "head": route("head") })
 }
 
-/// A deployment whose bucket is not bound.
-fn wrong() -> Health {
-    let bucket = HealthCheck::wrong(
-        Part::Bucket,
+/// Returns the health of a deployment without a bucket binding.
+fn unhealthy_example() -> Health {
+    let bucket = HealthCheck::unhealthy(
+        HealthComponent::Bucket,
         Code::R2BindingMissing,
         "The R2 bucket is not bound.",
         "Bind it in wrangler.toml as BACKUP_BUCKET, or as what the var BACKUP_R2_BINDING says.",
     );
-    Health::of(Timestamp::from_millis(1_795_150_800_000), vec![bucket])
+    Health::new(Timestamp::from_millis(1_795_150_800_000), vec![bucket])
 }

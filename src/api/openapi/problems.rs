@@ -1,4 +1,4 @@
-//! Answers that are errors: by the status, with the codes that it stands for.
+//! The error responses: one for each status, with the codes that have this status.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use super::headers;
 use crate::api::problem::{self, MEDIA_TYPE, status};
 use crate::model::{Code, Error};
 
-/// The id of the calls in the examples.
+/// The correlation id in the examples.
 pub const CORRELATION_ID: &str = "5be07d24683f1c9a";
 
-/// The answers that operations share, each of them kept once.
+/// The error responses that operations share. Equal responses are stored once.
 #[derive(Default)]
 pub struct Responses(Map<String, Value>);
 
 impl Responses {
-    /// For each status that one of the codes has, a reference to its answer. An answer is called by its code, or by the
-    /// operation `id` where that is the first one to have these codes.
-    pub fn of(&mut self, id: &str, codes: &[Code]) -> Map<String, Value> {
+    /// Returns, for each status of the codes, a reference to its response. A response with one code has the name of the
+    /// code; with several codes, it has the name of the first operation `id` that has these codes, and the status.
+    pub fn for_codes(&mut self, id: &str, codes: &[Code]) -> Map<String, Value> {
         let mut by_status = BTreeMap::<u16, Vec<Code>>::new();
         for code in codes {
             by_status.entry(status(*code)).or_default().push(*code);
         }
         let reference = |(status, codes): (&u16, &Vec<Code>)| {
-            let name = self.keep(id, *status, codes);
+            let name = self.intern(id, *status, codes);
             (status.to_string(), json!({ "$ref": format!("#/components/responses/{name}") }))
         };
         by_status.iter().map(reference).collect()
     }
 
-    fn keep(&mut self, id: &str, status: u16, codes: &[Code]) -> String {
+    fn intern(&mut self, id: &str, status: u16, codes: &[Code]) -> String {
         let response = response(status, codes);
-        if let Some((name, _)) = self.0.iter().find(|(_, kept)| **kept == response) {
+        if let Some((name, _)) = self.0.iter().find(|(_, stored)| **stored == response) {
             return name.clone();
         }
         let name = match codes {
@@ -43,13 +43,13 @@ impl Responses {
         name
     }
 
-    /// All of them, by their names.
+    /// Returns all responses by their names.
     pub fn components(self) -> Value {
         Value::Object(self.0)
     }
 }
 
-/// The answer with a status, which stands for these codes.
+/// Returns the response with a status and its codes.
 fn response(status: u16, codes: &[Code]) -> Value {
     let meanings: Vec<String> = codes.iter().map(|code| format!("- `{code}`: {}", code.meaning().trim())).collect();
     let schema = json!({
@@ -59,27 +59,27 @@ fn response(status: u16, codes: &[Code]) -> Value {
     let example = codes.iter().find_map(|code| example(*code));
     json!({
         "description": meanings.join("\n"),
-        "headers": headers::of(status),
+        "headers": headers::for_status(status),
         "content": { MEDIA_TYPE: { "schema": schema, "example": example } },
     })
 }
 
-/// A problem as the Worker answers it.
+/// Returns an example of the error body for a code.
 fn example(code: Code) -> Option<Value> {
-    let (message, remediation) = words(code)?;
+    let (message, remediation) = example_text(code)?;
     Some(problem::problem(&Error::new(code, message, remediation), CORRELATION_ID).1)
 }
 
-/// What a failure says, of one code at least for each status.
-fn words(code: Code) -> Option<(&'static str, &'static str)> {
+/// Returns the message and the remediation in the example of a code. At least one code of each status has an example.
+fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
     Some(match code {
         Code::InvalidArgument => ("`sandboxID` is not an argument of this operation.", "Leave it out."),
         Code::Unauthorized => {
             ("The request carries no bearer token.", "Send the header `Authorization: Bearer <API_TOKEN>`.")
         }
-        Code::CrossSession => (
-            "The snapshot is of the lineage of \"agent-42\", and the session is \"agent-7\".",
-            "Ask in the session that it belongs to, or say `allowCrossSession: true`.",
+        Code::CrossLineage => (
+            "The snapshot belongs to the lineage of \"agent-42\", and `lineageScope` is \"agent-7\".",
+            "Pass a `lineageScope` of the same lineage, or `allowCrossLineage: true`.",
         ),
         Code::SnapshotNotFound => (
             "The sandbox \"agent-42\" has no snapshot snap-abcdefghij012345.",
@@ -97,7 +97,7 @@ fn words(code: Code) -> Option<(&'static str, &'static str)> {
         Code::RouteNotFound => ("There is no route \"/v2/snapshot\".", "The routes are POST /v1/<operation>."),
         Code::MethodNotAllowed => ("The route does not take GET.", "Use POST, with the options as a JSON body."),
         Code::Aborted => ("The caller aborted the call.", "Make the call again, with the same idempotency key."),
-        Code::SnapshotHeld => (
+        Code::SnapshotHasDependents => (
             "The snapshot is needed by \"agent-42-branch-k3f9x2ab\".",
             "Delete what needs it first, or say `force: true`.",
         ),

@@ -1,19 +1,19 @@
-//! The types that options and answers are made of, as components of the document.
+//! The types that options and answers refer to, as components of the document.
 
 use serde_json::{Map, Value, json};
 
 use super::mcp;
 use crate::model::Code;
 
-/// The types of the operations, and those that only routes have.
+/// Returns the types of the operations, and those that only routes use.
 pub fn components(types: Map<String, Value>) -> Value {
     let types = types.into_iter().map(|(name, schema)| {
-        let schema = referring(schema);
+        let schema = with_component_refs(schema);
         let schema = match name.as_str() {
             "Problem" => as_problem(schema),
-            "Code" => with(schema, "x-meanings", meanings()),
-            // It is the SDK's, which may put more into it.
-            "BackupHandle" => with(schema, "additionalProperties", json!(true)),
+            "Code" => with_member(schema, "x-meanings", meanings()),
+            // The SDK defines the handle, and may add members.
+            "BackupHandle" => with_member(schema, "additionalProperties", json!(true)),
             _ => schema,
         };
         (name, schema)
@@ -21,25 +21,27 @@ pub fn components(types: Map<String, Value>) -> Value {
     Value::Object(types.chain(mcp::schemas()).collect())
 }
 
-/// A schema whose references are to components of the document.
-pub fn referring(schema: Value) -> Value {
+/// Replaces the references of a schema with references to components of the document.
+pub fn with_component_refs(schema: Value) -> Value {
     match schema {
         Value::String(text) => match text.strip_prefix("#/$defs/") {
             Some(name) => json!(format!("#/components/schemas/{name}")),
             None => Value::String(text),
         },
-        Value::Array(items) => items.into_iter().map(referring).collect(),
-        Value::Object(members) => members.into_iter().map(|(name, member)| (name, referring(member))).collect(),
+        Value::Array(items) => items.into_iter().map(with_component_refs).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, member)| (name, with_component_refs(member))).collect()
+        }
         other => other,
     }
 }
 
-/// What each code means.
+/// Returns the meaning of each code.
 fn meanings() -> Value {
     Code::ALL.iter().map(|code| (code.as_str().to_owned(), json!(code.meaning().trim()))).collect()
 }
 
-/// An error as it is over HTTP, where it has the members of RFC 9457 too.
+/// Converts the schema of an error to that of an HTTP error, which also has the members of RFC 9457.
 fn as_problem(error: Value) -> Value {
     let members = json!({
         "type": { "description": "The code as a URI.", "type": "string", "format": "uri" },
@@ -48,7 +50,7 @@ fn as_problem(error: Value) -> Value {
         "detail": { "description": "What happened, to what: the same as `message`.", "type": "string" },
     });
     let mut problem =
-        with(error, "description", json!("An error over HTTP, as RFC 9457 has it, with members of its own."));
+        with_member(error, "description", json!("An error over HTTP, as RFC 9457 has it, with members of its own."));
     if let (Some(Value::Array(required)), Value::Object(members)) = (problem.get_mut("required"), &members) {
         required.extend(members.keys().map(|name| json!(name)));
     }
@@ -58,8 +60,8 @@ fn as_problem(error: Value) -> Value {
     problem
 }
 
-/// A value with a member more.
-fn with(mut value: Value, name: &str, member: Value) -> Value {
+/// Adds a member to a value.
+fn with_member(mut value: Value, name: &str, member: Value) -> Value {
     if let Value::Object(members) = &mut value {
         members.insert(name.to_owned(), member);
     }

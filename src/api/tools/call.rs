@@ -1,45 +1,45 @@
-//! A tool that is called, as operations of the service.
+//! The execution of a tool, by operations of the service.
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::{Tool, WORKSPACE_NAME, find};
-use super::reach::Reach;
-use super::words;
+use super::catalog::{Tool, WORKSPACE_NAME, find_tool};
+use super::render;
+use super::tool_scope::ToolScope;
 use crate::api::operations::Operation;
-use crate::model::answer::Descent;
+use crate::model::answer::SandboxParent;
 use crate::model::ids::quoted;
-use crate::model::request::{CallToolRequest, Declared, Ground, ListRequest, ToolArguments};
+use crate::model::request::{CallToolRequest, ListRequest, ToolArguments, ToolTarget, ToolWorkspace};
 use crate::model::tool::{ERROR_META, ToolResult, ToolText};
 use crate::model::{Code, Error, Result, SandboxId};
 
-/// Who carries out the operations that a tool consists of.
+/// The executor of the operations of a tool.
 #[allow(async_fn_in_trait)]
-pub trait Operations {
-    /// Carries one out.
-    async fn carry_out(&self, operation: Operation, arguments: Value) -> Result<Value>;
+pub trait OperationExecutor {
+    /// Runs an operation, and returns its answer.
+    async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value>;
 
-    /// Where a sandbox came from.
-    async fn descent(&self, id: &SandboxId) -> Result<Descent>;
+    /// Returns the parent of a sandbox.
+    async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent>;
 }
 
 /// Calls a tool.
 ///
 /// # Errors
-/// [`Code::ToolNotFound`], and those of the operations. A model is told of them by [`failed`].
-pub async fn call(operations: &impl Operations, request: &CallToolRequest) -> Result<ToolResult> {
-    let (tool, those) = find(&request.toolset, &request.name)?;
-    let answer = perform(operations, tool, &those, request).await?;
+/// [`Code::ToolNotFound`], and the errors of the operations. [`error_result`] converts them to a result for the model.
+pub async fn call(operations: &impl OperationExecutor, request: &CallToolRequest) -> Result<ToolResult> {
+    let (tool, workspaces) = find_tool(&request.toolset, &request.name)?;
+    let answer = run_tool(operations, tool, &workspaces, request).await?;
     Ok(ToolResult {
-        content: vec![ToolText::new(&words::of(tool, &answer))],
+        content: vec![ToolText::new(&render::render(tool, &answer))],
         structured_content: Some(answer),
         is_error: false,
         meta: None,
     })
 }
 
-/// The result of a tool that failed: a model reads what happened, and what to do about it.
-pub fn failed(error: &Error, correlation_id: &str) -> ToolResult {
-    let error = &for_models(error);
+/// Returns the result of a failed tool. Its text contains the message and the remediation for the model.
+pub fn error_result(error: &Error, correlation_id: &str) -> ToolResult {
+    let error = &redact_for_model(error);
     let text = format!("{}: {} {}", error.code(), error.message(), error.remediation());
     ToolResult {
         content: vec![ToolText::new(&text)],
@@ -49,8 +49,9 @@ pub fn failed(error: &Error, correlation_id: &str) -> ToolResult {
     }
 }
 
-/// An error without what is no model's business: options that tools don't have, and the ids of other people's sandboxes.
-fn for_models(error: &Error) -> Error {
+/// Removes from an error what a model must not or cannot use: options that tools do not have, and the ids of other
+/// sandboxes.
+fn redact_for_model(error: &Error) -> Error {
     let (message, remediation) = match error.code() {
         Code::SandboxStarting => (error.message(), "Try again when it is up."),
         Code::SandboxNotRunning | Code::SandboxReplaced => (
@@ -58,11 +59,11 @@ fn for_models(error: &Error) -> Error {
             "Go on in a workspace that is made from a snapshot, or have the application start this one again.",
         ),
         Code::WorkspaceNotFound => (error.message(), "Have the application make it."),
-        Code::CrossSession => (
+        Code::CrossLineage => (
             "What was asked for belongs to another workspace.",
             "Use what belongs to this workspace, or was made from it.",
         ),
-        Code::SnapshotHeld => (
+        Code::SnapshotHasDependents => (
             "The snapshot is pinned, or a workspace still needs it.",
             "Leave it. People can unpin it, or delete it all the same.",
         ),
@@ -73,156 +74,161 @@ fn for_models(error: &Error) -> Error {
 }
 
 /// The workspace that a tool is called for.
-struct Meant {
-    /// The sandbox that it is done with.
+struct ResolvedTarget {
+    /// The sandbox that the operation uses.
     sandbox_id: SandboxId,
-    /// Its directory; the deployment's default where null.
+    /// Its directory; null for the default of the deployment.
     dir: Value,
-    /// What else the tool may be called for.
-    reach: Reach,
+    /// The other sandboxes and snapshots that the tool may use.
+    tool_scope: ToolScope,
 }
 
-async fn perform(
-    operations: &impl Operations,
+async fn run_tool(
+    operations: &impl OperationExecutor,
     tool: Tool,
-    those: &[&Declared],
+    workspaces: &[&ToolWorkspace],
     request: &CallToolRequest,
 ) -> Result<Value> {
-    let mut taken = takes(tool).to_vec();
-    if those.len() > 1 {
-        taken.push(WORKSPACE_NAME);
+    let mut accepted = accepted_arguments(tool).to_vec();
+    if workspaces.len() > 1 {
+        accepted.push(WORKSPACE_NAME);
     }
-    let arguments = ToolArguments::decode(&request.arguments, &taken)?;
-    let declared = chosen(those, arguments.workspace_name.as_deref())?;
-    let meant = meant(operations, tool, declared, &arguments).await?;
-    let inside = |further| with(json!({ "sandboxId": meant.sandbox_id, "dir": meant.dir }), further);
-    let of_snapshot = async |further| {
+    let arguments = ToolArguments::decode(&request.arguments, &accepted)?;
+    let declared = select_workspace(workspaces, arguments.workspace_name.as_deref())?;
+    let target = resolve_target(operations, tool, declared, &arguments).await?;
+    let in_sandbox = |further| merge(json!({ "sandboxId": target.sandbox_id, "dir": target.dir }), further);
+    let with_snapshot = async |further| {
         let only_reads = tool != Tool::Delete;
         let snapshot = arguments.r#ref.as_ref().ok_or_else(|| missing("ref", "the `ref` of a snapshot"))?;
-        meant.reach.snapshot(operations, snapshot, only_reads).await?;
-        Ok::<_, Error>(with(json!({ "ref": snapshot }), further))
+        target.tool_scope.check_snapshot(operations, snapshot, only_reads).await?;
+        Ok::<_, Error>(merge(json!({ "ref": snapshot }), further))
     };
     let key = || json!({ "idempotencyKey": request.idempotency_key });
-    // What is wrong with a name is said by the operation.
+    // The operation validates the name.
     let name = arguments.name.as_deref().unwrap_or_default();
     match tool {
         Tool::Snapshot => {
-            let given = inside(with(json!({ "label": arguments.label }), key()));
-            Ok(json!({ "ref": only_ref(operations.carry_out(Operation::Snapshot, given).await?) }))
+            let options = in_sandbox(merge(json!({ "label": arguments.label }), key()));
+            Ok(json!({ "ref": strip_capture(operations.execute(Operation::Snapshot, options).await?) }))
         }
         Tool::Restore => {
-            Ok(json!({ "ref": operations.carry_out(Operation::Restore, of_snapshot(key()).await?).await? }))
+            Ok(json!({ "ref": operations.execute(Operation::Restore, with_snapshot(key()).await?).await? }))
         }
-        Tool::Branch => Ok(json!({ "ref": operations.carry_out(Operation::Branch, of_snapshot(key()).await?).await? })),
-        Tool::Delete => operations.carry_out(Operation::Delete, of_snapshot(json!({})).await?).await,
-        Tool::List => list(operations, &meant, &arguments).await,
-        Tool::SnapshotCreate => {
-            let given = json!({ "name": name, "description": arguments.description });
-            operations.carry_out(Operation::CreateCheckpoint, inside(given)).await
+        Tool::Branch => Ok(json!({ "ref": operations.execute(Operation::Branch, with_snapshot(key()).await?).await? })),
+        Tool::Delete => operations.execute(Operation::Delete, with_snapshot(json!({})).await?).await,
+        Tool::List => list(operations, &target, &arguments).await,
+        Tool::CheckpointCreate => {
+            let options = json!({ "name": name, "description": arguments.description });
+            operations.execute(Operation::CreateCheckpoint, in_sandbox(options)).await
         }
-        Tool::SnapshotList => {
-            let given = inside(json!({ "limit": checked_limit(&arguments)? }));
-            Ok(with_more(operations.carry_out(Operation::ListCheckpoints, given).await?))
+        Tool::CheckpointList => {
+            let options = in_sandbox(json!({ "limit": check_limit(&arguments)? }));
+            Ok(replace_cursor(operations.execute(Operation::ListCheckpoints, options).await?))
         }
-        Tool::SnapshotRestore => {
-            operations.carry_out(Operation::RestoreCheckpoint, inside(json!({ "name": name }))).await
+        Tool::CheckpointRestore => {
+            operations.execute(Operation::RestoreCheckpoint, in_sandbox(json!({ "name": name }))).await
         }
-        Tool::SnapshotDiff => {
-            let given = json!({ "name": name, "maxBytes": arguments.max_bytes });
-            operations.carry_out(Operation::DiffCheckpoint, inside(given)).await
+        Tool::CheckpointDiff => {
+            let options = json!({ "name": name, "maxBytes": arguments.max_bytes });
+            operations.execute(Operation::DiffCheckpoint, in_sandbox(options)).await
         }
     }
 }
 
-/// How many snapshots or checkpoints are listed, where the model does not say.
-const LIMIT: u64 = 20;
+/// The default number of snapshots or checkpoints in a list.
+const DEFAULT_LIMIT: u64 = 20;
 
-/// How many are listed at most.
+/// The maximum number of snapshots or checkpoints in a list.
 pub(super) const MAX_LIMIT: u64 = ListRequest::MAX_LIMIT as u64;
 
-/// The arguments that a tool takes.
-const fn takes(tool: Tool) -> &'static [&'static str] {
+/// Returns the names of the arguments of a tool.
+const fn accepted_arguments(tool: Tool) -> &'static [&'static str] {
     match tool {
         Tool::Snapshot => &["label", "workspace"],
         Tool::Restore | Tool::Branch | Tool::Delete => &["ref"],
-        Tool::List | Tool::SnapshotList => &["limit", "workspace"],
-        Tool::SnapshotCreate => &["name", "description", "workspace"],
-        Tool::SnapshotRestore => &["name", "workspace"],
-        Tool::SnapshotDiff => &["name", "maxBytes", "workspace"],
+        Tool::List | Tool::CheckpointList => &["limit", "workspace"],
+        Tool::CheckpointCreate => &["name", "description", "workspace"],
+        Tool::CheckpointRestore => &["name", "workspace"],
+        Tool::CheckpointDiff => &["name", "maxBytes", "workspace"],
     }
 }
 
-fn chosen<'a>(those: &[&'a Declared], name: Option<&str>) -> Result<&'a Declared> {
-    let chosen = match (those, name) {
+fn select_workspace<'a>(workspaces: &[&'a ToolWorkspace], name: Option<&str>) -> Result<&'a ToolWorkspace> {
+    let chosen = match (workspaces, name) {
         ([only], None) => Some(only),
-        _ => those.iter().find(|declared| Some(declared.name.as_str()) == name),
+        _ => workspaces.iter().find(|declared| Some(declared.name.as_str()) == name),
     };
-    let names = || those.iter().map(|declared| format!("{:?}", declared.name)).collect::<Vec<_>>().join(", ");
+    let names = || workspaces.iter().map(|declared| format!("{:?}", declared.name)).collect::<Vec<_>>().join(", ");
     chosen.copied().ok_or_else(|| match name {
         None => missing(WORKSPACE_NAME, &format!("one of {}", names())),
         Some(name) => invalid(&format!("`{WORKSPACE_NAME}` is {}", quoted(name)), &format!("Give one of {}.", names())),
     })
 }
 
-/// Which sandbox is meant. One that persists by name has another one after each start, so it is asked.
-async fn meant(
-    operations: &impl Operations,
+/// Returns the sandbox that the tool uses. A named workspace has a new sandbox after each start, so the Worker reads
+/// its current sandbox from the workspace.
+async fn resolve_target(
+    operations: &impl OperationExecutor,
     tool: Tool,
-    declared: &Declared,
+    declared: &ToolWorkspace,
     arguments: &ToolArguments,
-) -> Result<Meant> {
-    let (own, dir) = match declared.ground()? {
-        Ground::Sandbox(id, dir) => (vec![id], json!(dir)),
-        Ground::Named(address) => {
-            let which = json!({ "name": address.name, "tenant": address.tenant });
-            let known = operations.carry_out(Operation::GetWorkspaceByName, which).await?;
-            let is_active = known.get("state") == Some(&json!("active"));
-            if !is_active && arguments.workspace.is_none() && works_inside(tool) {
+) -> Result<ResolvedTarget> {
+    let (own, dir) = match declared.target()? {
+        ToolTarget::Sandbox(id, dir) => (vec![id], json!(dir)),
+        ToolTarget::Named(address) => {
+            let options = json!({ "name": address.name, "tenant": address.tenant });
+            let workspace = operations.execute(Operation::GetWorkspaceByName, options).await?;
+            let is_active = workspace.get("state") == Some(&json!("active"));
+            if !is_active && arguments.workspace.is_none() && needs_running_sandbox(tool) {
                 return Err(Error::new(
                     Code::SandboxNotRunning,
                     format!("The workspace {:?} is not started, so it has no files to work with", declared.name),
                     "Have the application start it.",
                 ));
             }
-            let former = known.get("formerSandboxIds").and_then(Value::as_array).into_iter().flatten();
-            let own = known.get("sandboxId").into_iter().chain(former).filter_map(Value::as_str);
+            let former = workspace.get("formerSandboxIds").and_then(Value::as_array).into_iter().flatten();
+            let own = workspace.get("sandboxId").into_iter().chain(former).filter_map(Value::as_str);
             let own = own.map(SandboxId::parse).collect::<Result<_>>()?;
-            (own, known.get("dir").cloned().unwrap_or_default())
+            (own, workspace.get("dir").cloned().unwrap_or_default())
         }
     };
-    let present = own.first().cloned().ok_or_else(Error::defect)?;
-    let reach = Reach { own, everything: declared.allow_cross_session };
+    let current = own.first().cloned().ok_or_else(Error::internal)?;
+    let tool_scope = ToolScope { sandbox_ids: own, is_unrestricted: declared.allow_cross_lineage };
     let sandbox_id = match &arguments.workspace {
-        Some(workspace) => reach.workspace(operations, workspace).await?,
-        None => present,
+        Some(workspace) => tool_scope.check_workspace(operations, workspace).await?,
+        None => current,
     };
-    Ok(Meant { sandbox_id, dir, reach })
+    Ok(ResolvedTarget { sandbox_id, dir, tool_scope })
 }
 
-/// Whether a tool needs the files of the workspace.
-const fn works_inside(tool: Tool) -> bool {
-    matches!(tool, Tool::Snapshot) || tool.is_of_checkpoints()
+/// Returns whether a tool needs a running sandbox with the files of the workspace.
+const fn needs_running_sandbox(tool: Tool) -> bool {
+    matches!(tool, Tool::Snapshot) || tool.is_checkpoint_tool()
 }
 
-/// The snapshots of the sandbox; where it is the workspace's present one, also of those that it was before. The newest are
-/// first, as each sandbox is older than the next.
-async fn list(operations: &impl Operations, meant: &Meant, arguments: &ToolArguments) -> Result<Value> {
-    let limit = checked_limit(arguments)?;
-    let own = &meant.reach.own;
-    let former = own.get(1..).filter(|_| own.first() == Some(&meant.sandbox_id)).unwrap_or_default();
+/// Lists the snapshots of the sandbox, newest first. For the current sandbox of the workspace, also lists those of its
+/// former sandboxes, from the newest sandbox to the oldest.
+async fn list(
+    operations: &impl OperationExecutor,
+    target: &ResolvedTarget,
+    arguments: &ToolArguments,
+) -> Result<Value> {
+    let limit = check_limit(arguments)?;
+    let own = &target.tool_scope.sandbox_ids;
+    let former = own.get(1..).filter(|_| own.first() == Some(&target.sandbox_id)).unwrap_or_default();
     let mut snapshots = Vec::new();
     let mut more = false;
-    for sandbox in std::iter::once(&meant.sandbox_id).chain(former) {
-        let left = limit - snapshots.len() as u64;
-        more = left == 0;
+    for sandbox in std::iter::once(&target.sandbox_id).chain(former) {
+        let remaining = limit - snapshots.len() as u64;
+        more = remaining == 0;
         if more {
             break;
         }
-        let page = json!({ "sandboxId": sandbox, "limit": left });
-        let mut answer = operations.carry_out(Operation::List, page).await?;
+        let page = json!({ "sandboxId": sandbox, "limit": remaining });
+        let mut answer = operations.execute(Operation::List, page).await?;
         more = answer.get("cursor").is_some();
         if let Some(Value::Array(found)) = answer.get_mut("snapshots").map(Value::take) {
-            snapshots.extend(found.into_iter().filter_map(shown));
+            snapshots.extend(found.into_iter().filter_map(list_item));
         }
         if more {
             break;
@@ -231,9 +237,9 @@ async fn list(operations: &impl Operations, meant: &Meant, arguments: &ToolArgum
     Ok(json!({ "snapshots": snapshots, "more": more }))
 }
 
-/// How many are to be listed.
-fn checked_limit(arguments: &ToolArguments) -> Result<u64> {
-    let limit = arguments.limit.unwrap_or(LIMIT);
+/// Returns the number of items to list.
+fn check_limit(arguments: &ToolArguments) -> Result<u64> {
+    let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
     if (1..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
     } else {
@@ -241,8 +247,8 @@ fn checked_limit(arguments: &ToolArguments) -> Result<u64> {
     }
 }
 
-/// A page with `more` in the place of its cursor, with which a model could do nothing.
-fn with_more(mut page: Value) -> Value {
+/// Replaces the cursor of a page with the flag `more`, because tools accept no cursor.
+fn replace_cursor(mut page: Value) -> Value {
     if let Value::Object(members) = &mut page {
         let more = members.remove("cursor").is_some();
         members.insert("more".to_owned(), json!(more));
@@ -250,20 +256,20 @@ fn with_more(mut page: Value) -> Value {
     page
 }
 
-/// What a model needs to know of a snapshot; nothing of one that is still being made.
-fn shown(mut summary: Value) -> Option<Value> {
+/// Returns the members of a snapshot that a model needs; `None` for a snapshot that is not complete yet.
+fn list_item(mut summary: Value) -> Option<Value> {
     summary.get("ref")?;
-    let mut shown = Map::new();
+    let mut item = Map::new();
     for member in ["ref", "label", "createdAt", "sizeBytes", "pinned", "restorable", "why"] {
         if let Some(value) = summary.get_mut(member) {
-            shown.insert(member.to_owned(), value.take());
+            item.insert(member.to_owned(), value.take());
         }
     }
-    Some(Value::Object(shown))
+    Some(Value::Object(item))
 }
 
-/// A snapshot's ref without what the call says beside it.
-fn only_ref(mut taken: Value) -> Value {
+/// Removes the data of the capture from a snapshot's ref.
+fn strip_capture(mut taken: Value) -> Value {
     if let Value::Object(members) = &mut taken {
         members.remove("capture");
     }
@@ -278,8 +284,8 @@ fn invalid(what: &str, remediation: &str) -> Error {
     Error::new(Code::InvalidArgument, what, remediation)
 }
 
-/// The members of both.
-fn with(members: Value, further: Value) -> Value {
+/// Merges two JSON objects.
+fn merge(members: Value, further: Value) -> Value {
     match (members, further) {
         (Value::Object(mut members), Value::Object(further)) => {
             members.extend(further);

@@ -1,33 +1,33 @@
-//! Which tools there are, and how they are described.
+//! The catalog of the tools: their names and their definitions.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::model::ids::quoted;
-use crate::model::request::{Declared, Style, Toolset};
+use crate::model::request::{NameStyle, ToolWorkspace, Toolset};
 use crate::model::tool::{ToolAnnotations, ToolDefinition};
 use crate::model::{Code, Error, Result, json as text};
 
-/// The tools, with the words for models: the one place to better them.
+/// The definitions of the tools, with all descriptions for models.
 const DEFINITIONS: &str = include_str!("definitions.json");
 
-/// Schemas that several tools have in common.
-const SHARED: &str = include_str!("shared.json");
+/// The schemas that several tools share.
+const SHARED_SCHEMAS: &str = include_str!("shared.json");
 
-/// The argument that names a workspace, of a tool that is for several.
+/// The argument that names the workspace, for a tool with several workspaces.
 pub(super) const WORKSPACE_NAME: &str = "workspaceName";
 
 macro_rules! tools {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal;)+) => {
-        /// Something that a model can ask for.
+        /// A tool that a model can call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Tool { $($(#[doc = $doc])+ $name,)+ }
 
         impl Tool {
-            /// All of them, in the order in which they are offered.
+            /// All tools, in the order of their definitions.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// What it is called by, apart from the workspace.
+            /// Returns the name of the tool without the workspace.
             pub const fn op(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
@@ -38,53 +38,53 @@ macro_rules! tools {
 tools! {
     /// Takes a snapshot.
     Snapshot = "snapshot";
-    /// Makes a new sandbox from one.
+    /// Creates a sandbox from a snapshot.
     Restore = "restore";
-    /// The same, to go another way.
+    /// Creates a sandbox from a snapshot, to try an alternative.
     Branch = "branch";
     /// Lists snapshots.
     List = "list";
-    /// Deletes one.
+    /// Deletes a snapshot.
     Delete = "delete";
-    /// Makes a checkpoint.
-    SnapshotCreate = "snapshot_create";
+    /// Creates a checkpoint.
+    CheckpointCreate = "snapshot_create";
     /// Lists checkpoints.
-    SnapshotList = "snapshot_list";
-    /// Goes back to one.
-    SnapshotRestore = "snapshot_restore";
-    /// Compares the files with one.
-    SnapshotDiff = "snapshot_diff";
+    CheckpointList = "snapshot_list";
+    /// Restores a checkpoint.
+    CheckpointRestore = "snapshot_restore";
+    /// Compares the files with a checkpoint.
+    CheckpointDiff = "snapshot_diff";
 }
 
 impl Tool {
-    /// Whether it is about checkpoints.
-    pub const fn is_of_checkpoints(self) -> bool {
-        matches!(self, Self::SnapshotCreate | Self::SnapshotList | Self::SnapshotRestore | Self::SnapshotDiff)
+    /// Returns whether the tool uses checkpoints.
+    pub const fn is_checkpoint_tool(self) -> bool {
+        matches!(self, Self::CheckpointCreate | Self::CheckpointList | Self::CheckpointRestore | Self::CheckpointDiff)
     }
 
-    /// Whether it changes nothing.
+    /// Returns whether the tool changes nothing.
     pub const fn is_read_only(self) -> bool {
-        matches!(self, Self::List | Self::SnapshotList | Self::SnapshotDiff)
+        matches!(self, Self::List | Self::CheckpointList | Self::CheckpointDiff)
     }
 
-    /// Whether a workspace has it.
-    fn is_for(self, declared: &Declared) -> bool {
-        if self.is_of_checkpoints() { declared.has_checkpoints() } else { declared.snapshot }
+    /// Returns whether a workspace has the tool.
+    fn is_for(self, declared: &ToolWorkspace) -> bool {
+        if self.is_checkpoint_tool() { declared.has_checkpoints() } else { declared.snapshot }
     }
 
-    /// What it is called in a toolset, for a workspace.
-    fn name(self, style: Style, workspace: &str) -> String {
+    /// Returns the name of the tool in a toolset, for a workspace.
+    fn name(self, style: NameStyle, workspace: &str) -> String {
         match style {
-            Style::Namespaced => format!("workspace__{workspace}__{}", self.op()),
-            Style::Flat if self.is_of_checkpoints() => self.op().to_owned(),
-            Style::Flat => format!("workspace_{}", self.op()),
+            NameStyle::Namespaced => format!("workspace__{workspace}__{}", self.op()),
+            NameStyle::Flat if self.is_checkpoint_tool() => self.op().to_owned(),
+            NameStyle::Flat => format!("workspace_{}", self.op()),
         }
     }
 }
 
-/// A tool as `definitions.json` has it.
+/// A tool as `definitions.json` describes it.
 #[derive(Deserialize)]
-struct Described {
+struct ToolTemplate {
     op: String,
     title: String,
     description: String,
@@ -97,48 +97,49 @@ struct Described {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(clippy::struct_field_names)] // Those of the protocol.
+#[allow(clippy::struct_field_names)] // The names come from the protocol.
 struct Hints {
     read_only_hint: bool,
     destructive_hint: bool,
     idempotent_hint: bool,
 }
 
-/// The tools of a toolset.
+/// Returns the definitions of the tools of a toolset.
 pub fn definitions(toolset: &Toolset) -> Result<Vec<ToolDefinition>> {
-    let described = described()?;
-    let offered = |tool: &Tool| !toolset.read_only || tool.is_read_only();
-    let describe = |tool: &Tool, those: &[&Declared]| {
-        let described = described.iter().find(|described| described.op == tool.op()).ok_or_else(Error::defect)?;
-        Ok(define(*tool, described, toolset.style, those))
+    let templates = load_templates()?;
+    let is_offered = |tool: &Tool| !toolset.read_only || tool.is_read_only();
+    let describe = |tool: &Tool, workspaces: &[&ToolWorkspace]| {
+        let template = templates.iter().find(|template| template.op == tool.op()).ok_or_else(Error::internal)?;
+        Ok(define(*tool, template, toolset.style, workspaces))
     };
     let mut definitions = Vec::new();
-    let groups: Vec<Vec<&Declared>> = match toolset.style {
-        Style::Namespaced => toolset.workspaces.iter().map(|declared| vec![declared]).collect(),
-        Style::Flat => vec![toolset.workspaces.iter().collect()],
+    let groups: Vec<Vec<&ToolWorkspace>> = match toolset.style {
+        NameStyle::Namespaced => toolset.workspaces.iter().map(|declared| vec![declared]).collect(),
+        NameStyle::Flat => vec![toolset.workspaces.iter().collect()],
     };
     for group in groups {
-        for tool in Tool::ALL.iter().filter(|tool| offered(tool)) {
-            let those: Vec<&Declared> = group.iter().copied().filter(|declared| tool.is_for(declared)).collect();
-            if !those.is_empty() {
-                definitions.push(describe(tool, &those)?);
+        for tool in Tool::ALL.iter().filter(|tool| is_offered(tool)) {
+            let workspaces: Vec<&ToolWorkspace> =
+                group.iter().copied().filter(|declared| tool.is_for(declared)).collect();
+            if !workspaces.is_empty() {
+                definitions.push(describe(tool, &workspaces)?);
             }
         }
     }
     Ok(definitions)
 }
 
-/// The tool of a name, and the workspaces that it is for.
+/// Returns the tool with the name `name`, and its workspaces.
 ///
 /// # Errors
-/// [`Code::ToolNotFound`].
-pub fn find<'a>(toolset: &'a Toolset, name: &str) -> Result<(Tool, Vec<&'a Declared>)> {
+/// [`Code::ToolNotFound`] when the toolset has no such tool.
+pub fn find_tool<'a>(toolset: &'a Toolset, name: &str) -> Result<(Tool, Vec<&'a ToolWorkspace>)> {
     for tool in Tool::ALL.iter().filter(|tool| !toolset.read_only || tool.is_read_only()) {
-        let is_called =
-            |declared: &&Declared| tool.is_for(declared) && tool.name(toolset.style, &declared.name) == name;
-        let those: Vec<&Declared> = toolset.workspaces.iter().filter(is_called).collect();
-        if !those.is_empty() {
-            return Ok((*tool, those));
+        let has_name =
+            |declared: &&ToolWorkspace| tool.is_for(declared) && tool.name(toolset.style, &declared.name) == name;
+        let workspaces: Vec<&ToolWorkspace> = toolset.workspaces.iter().filter(has_name).collect();
+        if !workspaces.is_empty() {
+            return Ok((*tool, workspaces));
         }
     }
     Err(Error::new(
@@ -148,40 +149,40 @@ pub fn find<'a>(toolset: &'a Toolset, name: &str) -> Result<(Tool, Vec<&'a Decla
     ))
 }
 
-/// What is in `definitions.json`, with the shared schemas in their places.
-fn described() -> Result<Vec<Described>> {
-    let shared: Map<String, Value> = text::parse(SHARED).map_err(|_| Error::defect())?;
-    let whole = shared
+/// Returns the tools in `definitions.json`, with the shared schemas inserted.
+fn load_templates() -> Result<Vec<ToolTemplate>> {
+    let shared: Map<String, Value> = text::from_str(SHARED_SCHEMAS).map_err(|_| Error::internal())?;
+    let definitions = shared
         .iter()
         .fold(DEFINITIONS.to_owned(), |text, (name, schema)| text.replace(&format!("\"{name}\""), &schema.to_string()));
-    text::parse(&whole).map_err(|_| Error::defect())
+    text::from_str(&definitions).map_err(|_| Error::internal())
 }
 
-fn define(tool: Tool, described: &Described, style: Style, those: &[&Declared]) -> ToolDefinition {
-    let workspace = those.first().map(|declared| declared.name.as_str()).unwrap_or_default();
-    let several = those.len() > 1;
-    let mut description = described.description.clone();
-    if those.iter().all(|declared| declared.snapshot && declared.has_checkpoints()) && !described.also.is_empty() {
-        description = format!("{description} {}", described.also);
+fn define(tool: Tool, template: &ToolTemplate, style: NameStyle, workspaces: &[&ToolWorkspace]) -> ToolDefinition {
+    let workspace = workspaces.first().map(|declared| declared.name.as_str()).unwrap_or_default();
+    let has_several = workspaces.len() > 1;
+    let mut description = template.description.clone();
+    if workspaces.iter().all(|declared| declared.snapshot && declared.has_checkpoints()) && !template.also.is_empty() {
+        description = format!("{description} {}", template.also);
     }
-    let called = if several { "a workspace".to_owned() } else { format!("the workspace {workspace:?}") };
-    description = description.replace("{workspace}", &called);
+    let phrase = if has_several { "a workspace".to_owned() } else { format!("the workspace {workspace:?}") };
+    description = description.replace("{workspace}", &phrase);
     for other in Tool::ALL {
         description = description.replace(&format!("{{{}}}", other.op()), &other.name(style, workspace));
     }
-    let mut input = described.input.clone();
-    if several {
-        let names: Vec<&str> = those.iter().map(|declared| declared.name.as_str()).collect();
-        let which = json!({ "type": "string", "enum": names, "description": "The workspace that is meant." });
-        add(&mut input, which);
+    let mut input = template.input.clone();
+    if has_several {
+        let names: Vec<&str> = workspaces.iter().map(|declared| declared.name.as_str()).collect();
+        let schema = json!({ "type": "string", "enum": names, "description": "The workspace that is meant." });
+        add_workspace_argument(&mut input, schema);
     }
-    let hints = &described.annotations;
+    let hints = &template.annotations;
     ToolDefinition {
         name: tool.name(style, workspace),
-        title: described.title.clone(),
+        title: template.title.clone(),
         description,
-        input_schema: object(input, true),
-        output_schema: object(described.output.clone(), false),
+        input_schema: object_schema(input, true),
+        output_schema: object_schema(template.output.clone(), false),
         annotations: ToolAnnotations {
             read_only_hint: hints.read_only_hint,
             destructive_hint: hints.destructive_hint,
@@ -191,18 +192,19 @@ fn define(tool: Tool, described: &Described, style: Style, those: &[&Declared]) 
     }
 }
 
-/// Adds the argument that names the workspace, which must be given.
-fn add(input: &mut Map<String, Value>, which: Value) {
+/// Adds the required argument that names the workspace.
+fn add_workspace_argument(input: &mut Map<String, Value>, schema: Value) {
     if let Some(Value::Object(properties)) = input.get_mut("properties") {
-        properties.insert(WORKSPACE_NAME.to_owned(), which);
+        properties.insert(WORKSPACE_NAME.to_owned(), schema);
     }
     if let Some(Value::Array(required)) = input.get_mut("required") {
         required.push(WORKSPACE_NAME.into());
     }
 }
 
-/// The schema of an object. Arguments that are not in it are refused; in answers there may be more one day.
-fn object(mut schema: Map<String, Value>, closed: bool) -> Map<String, Value> {
+/// Completes the schema of an object. `closed` refuses unknown members: arguments are closed, and answers may get more
+/// members later.
+fn object_schema(mut schema: Map<String, Value>, closed: bool) -> Map<String, Value> {
     schema.insert("type".to_owned(), "object".into());
     if closed {
         schema.insert("additionalProperties".to_owned(), false.into());

@@ -1,20 +1,20 @@
-//! Tokens for who may use some tools over MCP, and nothing else.
+//! Tokens that permit some tools over MCP, and nothing else.
 //!
-//! A token says itself what it is for, and until when, and is signed by a key that is made of the API token: there is nothing
-//! to keep, and whoever changes the API token takes all of them back.
+//! A token contains its toolset and its expiry time, signed with a key that is derived from the API token. The Worker
+//! therefore stores no tokens, and a change of the API token revokes all of them.
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::model::request::{GrantRequest, Toolset};
-use crate::model::tool::Grant;
+use crate::model::tool::ToolGrant;
 use crate::model::{Code, Error, Result, SigningKey, Timestamp, json};
 
-/// What a token begins with. It can't be taken for an API token by who sees one in the wrong place.
-const PREFIX: &str = "snapshotter-tools.";
+/// The prefix of a token. It distinguishes a token from an API token, wherever it occurs.
+const TOKEN_PREFIX: &str = "snapshotter-tools.";
 
-/// What a token says.
+/// The signed content of a token.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Claims {
@@ -22,36 +22,36 @@ struct Claims {
     expires_at: Timestamp,
 }
 
-/// Makes a token.
+/// Issues a token.
 ///
 /// # Errors
-/// [`Code::ApiTokenMissing`] where no API token is configured: there is nothing to sign with.
-pub fn grant(api_token: Option<&str>, request: &GrantRequest, now: Timestamp) -> Result<Grant> {
-    let key = key(api_token)?;
+/// [`Code::ApiTokenMissing`] when no API token is configured, because there is nothing to sign with.
+pub fn issue_token(api_token: Option<&str>, request: &GrantRequest, now: Timestamp) -> Result<ToolGrant> {
+    let key = signing_key(api_token)?;
     let millis = i64::try_from(request.expiration_seconds).unwrap_or(i64::MAX).saturating_mul(1000);
     let claims = Claims { toolset: request.toolset.clone(), expires_at: now.plus_millis(millis) };
-    let text = json::print(&claims).map_err(|_| Error::defect())?;
+    let text = json::to_string(&claims).map_err(|_| Error::internal())?;
     let body = Base64UrlUnpadded::encode_string(text.as_bytes());
-    let token = format!("{PREFIX}{body}.{}", key.sign(body.as_bytes()));
-    Ok(Grant { token, expires_at: claims.expires_at })
+    let token = format!("{TOKEN_PREFIX}{body}.{}", key.sign(body.as_bytes()));
+    Ok(ToolGrant { token, expires_at: claims.expires_at })
 }
 
-/// The tools that a token gives; `None` where it is no such token.
+/// Verifies a token, and returns its toolset; `None` where it is not a token of this kind.
 ///
 /// # Errors
-/// [`Code::Unauthorized`] for one that was altered, is of another API token, or has expired.
-pub fn granted(api_token: Option<&str>, token: &str, now: Timestamp) -> Result<Option<Toolset>> {
-    let Some(signed) = token.strip_prefix(PREFIX) else { return Ok(None) };
+/// [`Code::Unauthorized`] for a token that was altered, that belongs to another API token, or that has expired.
+pub fn verify_token(api_token: Option<&str>, token: &str, now: Timestamp) -> Result<Option<Toolset>> {
+    let Some(signed) = token.strip_prefix(TOKEN_PREFIX) else { return Ok(None) };
     let refuse = |message: &str| {
         Error::new(Code::Unauthorized, message, "Have the application grant another token, by tools.grant().")
     };
-    let wrong = || refuse("The token is not one that this deployment has granted");
-    let (body, signature) = signed.split_once('.').ok_or_else(wrong)?;
-    if !key(api_token)?.signed(body.as_bytes(), signature) {
-        return Err(wrong());
+    let invalid = || refuse("The token is not one that this deployment has granted");
+    let (body, signature) = signed.split_once('.').ok_or_else(invalid)?;
+    if !signing_key(api_token)?.verify(body.as_bytes(), signature) {
+        return Err(invalid());
     }
     let text = Base64UrlUnpadded::decode_vec(body).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let claims: Claims = json::parse(&text.ok_or_else(wrong)?).map_err(|_| wrong())?;
+    let claims: Claims = json::from_str(&text.ok_or_else(invalid)?).map_err(|_| invalid())?;
     if claims.expires_at <= now {
         return Err(refuse("The token has expired"));
     }
@@ -59,8 +59,8 @@ pub fn granted(api_token: Option<&str>, token: &str, now: Timestamp) -> Result<O
     Ok(Some(claims.toolset))
 }
 
-/// The key that signs tokens.
-fn key(api_token: Option<&str>) -> Result<SigningKey> {
+/// Returns the key that signs tokens.
+fn signing_key(api_token: Option<&str>) -> Result<SigningKey> {
     let Some(token) = api_token.map(str::trim).filter(|token| !token.is_empty()) else {
         return Err(Error::new(
             Code::ApiTokenMissing,

@@ -1,16 +1,16 @@
-//! Tools for language models: the operations that a model may ask for itself, in words that it understands.
+//! Tools for language models: operations that a model can call, with descriptions for the model.
 //!
-//! - `catalog`: which tools there are, and how they are described
-//! - [`call`]: a tool that is called, as operations of the service
-//! - `reach`: which workspaces and snapshots it may be called for
-//! - `words`: what a tool came to, as a text
-//! - [`grant`]: tokens for who may use some of them over MCP
+//! - `catalog`: the tools and their definitions
+//! - [`call`]: the execution of a tool, by operations of the service
+//! - `tool_scope`: the workspaces and snapshots that a tool may use
+//! - `render`: the result of a tool as text
+//! - [`grant`]: tokens that permit some tools over MCP
 
 pub mod call;
 mod catalog;
 pub mod grant;
-mod reach;
-mod words;
+mod render;
+mod tool_scope;
 
 pub use call::call;
-pub use catalog::{Tool, definitions, find};
+pub use catalog::{Tool, definitions, find_tool};

@@ -1,54 +1,57 @@
-//! Reads what the script answers.
+//! The parser of the output of the checkpoint script.
 
 use base64ct::{Base64, Encoding};
 
-use super::commits::{commit, commits};
+use super::commits::{read_commit_id, read_commits};
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint};
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal};
-use crate::model::{Failure, Place};
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
+use crate::model::{DirectoryContent, Failure};
 
-/// What came of a call, from what was printed.
-pub(crate) fn read(stdout: &str, call: &CheckpointCall) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
-    let unexpected = || Failure::unexpected("the sandbox", "the checkpoint's outcome can't be read");
+/// Parses the outcome of a call from the standard output of the script.
+pub(crate) fn read_answer(
+    stdout: &str,
+    call: &CheckpointCall,
+) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+    let unexpected = || Failure::protocol("the sandbox", "the checkpoint's outcome can't be read");
     let answer = Base64::decode_vec(stdout.trim()).map_err(|_| unexpected())?;
     let mut fields = Fields(&answer);
-    let outcome = outcome(&mut fields, call).ok_or_else(unexpected)?;
+    let outcome = read_outcome(&mut fields, call).ok_or_else(unexpected)?;
     Ok(outcome)
 }
 
-fn outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<CheckpointDone, CheckpointRefusal>> {
+fn read_outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<CheckpointOutcome, CheckpointRefusal>> {
     use CheckpointCall::{Create, Diff, List, Restore};
-    let done = match (fields.text()?.as_str(), call) {
+    let outcome = match (fields.text()?.as_str(), call) {
         ("created", Create { .. }) => {
-            let replaced = optional(fields.text()?);
-            let [(checkpoint, _)] = <[_; 1]>::try_from(commits(fields.0)?).ok()?;
-            CheckpointDone::Created(CreatedCheckpoint { checkpoint, replaced })
+            let replaced = non_empty(fields.text()?);
+            let [(checkpoint, _)] = <[_; 1]>::try_from(read_commits(fields.0)?).ok()?;
+            CheckpointOutcome::Created(CreatedCheckpoint { checkpoint, replaced })
         }
         ("listed", List { .. }) => {
-            let is_more = optional(fields.text()?).is_some();
-            let mut commits = commits(fields.0)?;
-            commits.sort_by(|(one, at), (other, other_at)| {
-                other_at.cmp(at).then_with(|| one.name.as_str().cmp(other.name.as_str()))
+            let has_more = non_empty(fields.text()?).is_some();
+            let mut commits = read_commits(fields.0)?;
+            commits.sort_by(|(one, micros), (other, other_micros)| {
+                other_micros.cmp(micros).then_with(|| one.name.as_str().cmp(other.name.as_str()))
             });
-            let last = commits.last().filter(|_| is_more);
+            let last = commits.last().filter(|_| has_more);
             let cursor = last.map(|(last, micros)| CheckpointCursor { micros: *micros, name: last.name.clone() });
-            CheckpointDone::Listed(Checkpoints {
+            CheckpointOutcome::Listed(Checkpoints {
                 checkpoints: commits.into_iter().map(|(checkpoint, _)| checkpoint).collect(),
                 cursor: cursor.as_ref().map(ToString::to_string),
             })
         }
-        ("restored", Restore { name }) => CheckpointDone::Restored(RestoredCheckpoint {
+        ("restored", Restore { name }) => CheckpointOutcome::Restored(RestoredCheckpoint {
             name: name.clone(),
-            commit: commit(fields.text()?)?,
-            before: optional(fields.text()?),
+            commit: read_commit_id(fields.text()?)?,
+            before: non_empty(fields.text()?),
             changed_count: fields.number()?,
-            changed: fields.whole().take(RestoredCheckpoint::MAX_CHANGED).map(path).collect(),
+            changed: fields.complete().take(RestoredCheckpoint::MAX_CHANGED).map(quote_path).collect(),
         }),
         ("compared", Diff { name, max_bytes }) => {
-            let (commit, size_bytes) = (commit(fields.text()?)?, fields.number()?);
+            let (commit, size_bytes) = (read_commit_id(fields.text()?)?, fields.number()?);
             let (diff, is_whole) =
-                cut(&String::from_utf8_lossy(fields.0), *max_bytes as usize, size_bytes > fields.0.len() as u64);
-            CheckpointDone::Compared(CheckpointDiff {
+                truncate(&String::from_utf8_lossy(fields.0), *max_bytes as usize, size_bytes > fields.0.len() as u64);
+            CheckpointOutcome::Diffed(CheckpointDiff {
                 name: name.clone(),
                 commit,
                 diff,
@@ -56,40 +59,42 @@ fn outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<Checkpoi
                 truncated: !is_whole,
             })
         }
-        (word, _) => return refusal(word, fields).map(Err),
+        (word, _) => return read_refusal(word, fields).map(Err),
     };
-    Some(Ok(done))
+    Some(Ok(outcome))
 }
 
-fn refusal(word: &str, fields: &mut Fields) -> Option<CheckpointRefusal> {
+fn read_refusal(word: &str, fields: &mut Fields) -> Option<CheckpointRefusal> {
     Some(match word {
-        "young" => CheckpointRefusal::Young { age_millis: fields.text()?.trim().parse::<i64>().ok()?.checked_mul(10)? },
-        "replaced" => CheckpointRefusal::TookPlace,
-        "woken" => CheckpointRefusal::NotHandedOut,
-        "directory" => CheckpointRefusal::NoDirectory(match fields.text()?.as_str() {
-            "missing" => Place::Missing,
-            "link" => Place::Link,
-            "other" => Place::NotDirectory,
+        "young" => {
+            CheckpointRefusal::TooYoung { age_millis: fields.text()?.trim().parse::<i64>().ok()?.checked_mul(10)? }
+        }
+        "replaced" => CheckpointRefusal::IsReplacement,
+        "woken" => CheckpointRefusal::NotReady,
+        "directory" => CheckpointRefusal::NotADirectory(match fields.text()?.as_str() {
+            "missing" => DirectoryContent::Missing,
+            "link" => DirectoryContent::Symlink,
+            "other" => DirectoryContent::NotDirectory,
             _ => return None,
         }),
-        "inside" => CheckpointRefusal::Inside(fields.text()?),
-        "linked" => CheckpointRefusal::LinkedRefs(fields.text()?),
-        "git" => CheckpointRefusal::NoGit,
-        "unknown" => CheckpointRefusal::Unknown,
-        "gitlinks" => CheckpointRefusal::Gitlinks,
-        "unreadable" => CheckpointRefusal::Unreadable(fields.whole().map(path).collect()),
-        "names" => CheckpointRefusal::Names(fields.whole().map(path).collect()),
-        "blocked" => CheckpointRefusal::Blocked(fields.whole().map(path).collect()),
+        "inside" => CheckpointRefusal::InsideRepository(fields.text()?),
+        "linked" => CheckpointRefusal::SymlinkedRefs(fields.text()?),
+        "git" => CheckpointRefusal::GitMissing,
+        "unknown" => CheckpointRefusal::NotFound,
+        "gitlinks" => CheckpointRefusal::Submodules,
+        "unreadable" => CheckpointRefusal::Unreadable(fields.complete().map(quote_path).collect()),
+        "names" => CheckpointRefusal::ReservedNames(fields.complete().map(quote_path).collect()),
+        "blocked" => CheckpointRefusal::WouldOverwrite(fields.complete().map(quote_path).collect()),
         "busy" => CheckpointRefusal::Busy,
         "failed" => CheckpointRefusal::Failed {
-            before: optional(fields.text()?),
-            words: fields.text()?.lines().collect::<Vec<_>>().join("; "),
+            before: non_empty(fields.text()?),
+            output: fields.text()?.lines().collect::<Vec<_>>().join("; "),
         },
         _ => return None,
     })
 }
 
-/// Fields that end in a null byte, of which the first are taken.
+/// A reader of fields that each end in a null byte.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -108,19 +113,19 @@ impl<'a> Fields<'a> {
         self.text()?.trim().parse().ok()
     }
 
-    /// All that are left. The last one may have been cut, and is none then.
-    fn whole(&mut self) -> impl Iterator<Item = &'a [u8]> {
+    /// Returns the remaining fields. Skips a last field that is truncated.
+    fn complete(&mut self) -> impl Iterator<Item = &'a [u8]> {
         std::iter::from_fn(|| self.next())
     }
 }
 
-fn optional(text: String) -> Option<String> {
+fn non_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// A text that is not longer than `max` bytes, and whether it is whole. It is cut behind a line, or at least behind a
-/// character.
-fn cut(text: &str, max: usize, is_cut: bool) -> (String, bool) {
+/// Truncates `text` to `max` bytes, and returns whether the result is complete. Cuts after a line where it can, and
+/// otherwise after a character.
+fn truncate(text: &str, max: usize, is_cut: bool) -> (String, bool) {
     if !is_cut && text.len() <= max {
         return (text.to_owned(), true);
     }
@@ -133,8 +138,8 @@ fn cut(text: &str, max: usize, is_cut: bool) -> (String, bool) {
     (lines.to_owned(), false)
 }
 
-/// A path as text; quoted as git does it where it has to be.
-fn path(bytes: &[u8]) -> String {
+/// Returns a path as text. Quotes it as git does where it needs quotes.
+fn quote_path(bytes: &[u8]) -> String {
     let is_plain = |text: &&str| !text.chars().any(|c| c.is_control() || matches!(c, '"' | '\\'));
     if let Some(plain) = std::str::from_utf8(bytes).ok().filter(is_plain) {
         return plain.to_owned();
@@ -147,17 +152,17 @@ fn path(bytes: &[u8]) -> String {
                 '\n' => quoted.push_str("\\n"),
                 '\t' => quoted.push_str("\\t"),
                 '\r' => quoted.push_str("\\r"),
-                c if c.is_control() => octal(&mut quoted, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                c if c.is_control() => push_octal(&mut quoted, c.encode_utf8(&mut [0; 4]).as_bytes()),
                 c => quoted.push(c),
             }
         }
-        octal(&mut quoted, chunk.invalid());
+        push_octal(&mut quoted, chunk.invalid());
     }
     quoted.push('"');
     quoted
 }
 
-fn octal(text: &mut String, bytes: &[u8]) {
+fn push_octal(text: &mut String, bytes: &[u8]) {
     for byte in bytes {
         text.push('\\');
         text.extend([6, 3, 0].map(|shift| char::from(b'0' + (byte >> shift & 7))));
@@ -177,19 +182,19 @@ mod tests {
     }
 
     fn create() -> CheckpointCall {
-        CheckpointCall::Create { name: name(), description: CheckpointDescription::of(&name()) }
+        CheckpointCall::Create { name: name(), description: CheckpointDescription::default_for(&name()) }
     }
 
     fn diff(max_bytes: u32) -> CheckpointCall {
         CheckpointCall::Diff { name: name(), max_bytes }
     }
 
-    fn reads(answer: impl AsRef<[u8]>, call: &CheckpointCall) -> Option<Result<CheckpointDone, CheckpointRefusal>> {
-        read(&format!("{}\n", Base64::encode_string(answer.as_ref())), call).ok()
+    fn read(answer: impl AsRef<[u8]>, call: &CheckpointCall) -> Option<Result<CheckpointOutcome, CheckpointRefusal>> {
+        read_answer(&format!("{}\n", Base64::encode_string(answer.as_ref())), call).ok()
     }
 
-    /// A commit as the script prints it.
-    fn told(name: &str, micros: i64, message: &str) -> String {
+    /// Returns a commit as the script prints it.
+    fn printed_commit(name: &str, micros: i64, message: &str) -> String {
         let raw = format!("tree {ID}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\n{message}");
         format!("{ID} commit {} {micros} {name}\n{raw}\n", raw.len())
     }
@@ -197,15 +202,15 @@ mod tests {
     const LIST: CheckpointCall = CheckpointCall::List { after: None, limit: 100 };
 
     fn listed(commits: &[String]) -> Vec<Checkpoint> {
-        match reads(format!("listed\0\0{}", commits.concat()), &LIST) {
-            Some(Ok(CheckpointDone::Listed(Checkpoints { checkpoints, cursor: None }))) => checkpoints,
+        match read(format!("listed\0\0{}", commits.concat()), &LIST) {
+            Some(Ok(CheckpointOutcome::Listed(Checkpoints { checkpoints, cursor: None }))) => checkpoints,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_checkpoint_has_the_microseconds_that_the_script_tells() {
-        let commit = told("s1", 1_795_150_800_123_456, "two\n\nlines\n\n");
+    fn checkpoint_has_the_time_that_the_script_prints() {
+        let commit = printed_commit("s1", 1_795_150_800_123_456, "two\n\nlines\n\n");
         let checkpoint = Checkpoint {
             name: name(),
             commit: ID.into(),
@@ -214,20 +219,20 @@ mod tests {
         };
         let created = CreatedCheckpoint { checkpoint: checkpoint.clone(), replaced: Some(ID.into()) };
         assert_eq!(listed(std::slice::from_ref(&commit)), [checkpoint]);
-        assert_eq!(reads(format!("created\0{ID}\0{commit}"), &create()), Some(Ok(CheckpointDone::Created(created))));
+        assert_eq!(read(format!("created\0{ID}\0{commit}"), &create()), Some(Ok(CheckpointOutcome::Created(created))));
     }
 
     #[test]
-    fn checkpoints_come_in_the_order_of_their_microseconds() {
-        let commits = [("a", 1), ("b", 3), ("c", 2), ("e", 3)].map(|(name, micros)| told(name, micros, "x"));
+    fn checkpoints_are_sorted_newest_first_by_microseconds_and_then_by_name() {
+        let commits = [("a", 1), ("b", 3), ("c", 2), ("e", 3)].map(|(name, micros)| printed_commit(name, micros, "x"));
         let names: Vec<_> = listed(&commits).into_iter().map(|checkpoint| checkpoint.name.to_string()).collect();
         assert_eq!(names, ["b", "e", "c", "a"]);
     }
 
     #[test]
-    fn a_page_that_is_not_the_last_tells_where_the_next_begins() {
-        let answer = format!("listed\x001\0{}{}", told("a", 5, "x"), told("b", 9, "x"));
-        let Some(Ok(CheckpointDone::Listed(page))) = reads(answer, &LIST) else { panic!() };
+    fn page_has_a_cursor_when_there_are_more_checkpoints() {
+        let answer = format!("listed\x001\0{}{}", printed_commit("a", 5, "x"), printed_commit("b", 9, "x"));
+        let Some(Ok(CheckpointOutcome::Listed(page))) = read(answer, &LIST) else { panic!() };
         assert_eq!(
             page.cursor,
             Some(CheckpointCursor { micros: 5, name: CheckpointName::parse("a").unwrap() }.to_string())
@@ -235,53 +240,53 @@ mod tests {
     }
 
     #[test]
-    fn a_description_is_cut_where_it_is_longer_than_ours_can_be() {
+    fn description_is_truncated_to_the_maximum_length() {
         let max = CheckpointDescription::MAX;
         for (length, expected) in [(max, max), (max + 1, max)] {
-            let description = listed(&[told("s1", 1, &"ä".repeat(length))]).remove(0).description;
+            let description = listed(&[printed_commit("s1", 1, &"ä".repeat(length))]).remove(0).description;
             assert_eq!(description.chars().count(), expected);
         }
         assert_eq!(listed(&[format!("{ID} commit 4 1 s1\ntree\n")])[0].description, "");
     }
 
     #[test]
-    fn what_is_no_checkpoint_is_passed_over() {
+    fn objects_that_are_not_checkpoints_are_skipped() {
         let blob = format!("{ID} blob 3 1 blob\n1\n2\n");
-        let others = [blob, format!("{ID} missing\n"), told("a/b", 1, "x")];
+        let others = [blob, format!("{ID} missing\n"), printed_commit("a/b", 1, "x")];
         assert_eq!(listed(&others), []);
         assert_eq!(listed(&[]), []);
     }
 
     #[test]
-    fn a_checkpoint_of_any_name_is_read() {
+    fn checkpoint_is_read_when_its_name_is_a_git_status_word() {
         for name in ["missing", "ambiguous", "commit"] {
-            let commit = told(name, 1, "x");
+            let commit = printed_commit(name, 1, "x");
             assert_eq!(listed(std::slice::from_ref(&commit))[0].name.as_str(), name);
-            let created = reads(format!("created\0\0{commit}"), &create());
-            assert!(matches!(created, Some(Ok(CheckpointDone::Created(_)))), "{created:?}");
+            let created = read(format!("created\0\0{commit}"), &create());
+            assert!(matches!(created, Some(Ok(CheckpointOutcome::Created(_)))), "{created:?}");
         }
     }
 
     #[test]
-    fn a_name_that_is_not_utf_8_is_passed_over() {
-        let commits = [told("NAME", 1, "x"), told("s1", 1, "x")].concat();
+    fn name_that_is_not_utf_8_is_skipped() {
+        let commits = [printed_commit("NAME", 1, "x"), printed_commit("s1", 1, "x")].concat();
         let (before, after) = commits.split_once("NAME").unwrap();
         let answer = [b"listed\0\0", before.as_bytes(), b"\xff\xfe", after.as_bytes()].concat();
-        let Some(Ok(CheckpointDone::Listed(read))) = reads(answer, &LIST) else { panic!() };
-        let names: Vec<_> = read.checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
+        let Some(Ok(CheckpointOutcome::Listed(page))) = read(answer, &LIST) else { panic!() };
+        let names: Vec<_> = page.checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
         assert_eq!(names, ["s1"]);
     }
 
     #[test]
-    fn commits_that_are_cut_off_are_not_read() {
-        let whole = told("s1", 1, "message");
+    fn truncated_commits_are_not_read() {
+        let whole = printed_commit("s1", 1, "message");
         for end in 1..whole.len() {
-            assert_eq!(reads(format!("listed\0\0{}", &whole[..end]), &LIST), None, "{end}");
+            assert_eq!(read(format!("listed\0\0{}", &whole[..end]), &LIST), None, "{end}");
         }
     }
 
     #[test]
-    fn a_restore_tells_whole_paths_only() {
+    fn restore_reports_complete_paths_only() {
         let restore = CheckpointCall::Restore { name: name() };
         let answer = format!("restored\0{ID}\0\0{}\0one\0two\0thr", 7);
         let restored = RestoredCheckpoint {
@@ -291,11 +296,11 @@ mod tests {
             changed_count: 7,
             before: None,
         };
-        assert_eq!(reads(answer, &restore), Some(Ok(CheckpointDone::Restored(restored))));
+        assert_eq!(read(answer, &restore), Some(Ok(CheckpointOutcome::Restored(restored))));
     }
 
     #[test]
-    fn a_path_is_quoted_as_git_quotes_it_where_it_has_to_be() {
+    fn path_is_quoted_as_git_quotes_it_where_it_needs_quotes() {
         for (bytes, text) in [
             (&b"a b/c"[..], "a b/c"),
             ("ä 文件".as_bytes(), "ä 文件"),
@@ -305,64 +310,64 @@ mod tests {
             ("ä\u{ff}".as_bytes(), "äÿ"),
             (b"\xc3\xa4\xff", "\"ä\\377\""),
         ] {
-            assert_eq!(path(bytes), text);
+            assert_eq!(quote_path(bytes), text);
         }
     }
 
     #[test]
-    fn a_diff_is_cut_behind_a_line_or_at_least_a_character() {
-        for (told, size, max, expected, truncated) in [
+    fn diff_is_truncated_after_a_line_or_else_after_a_character() {
+        for (diff_text, size, max, expected, truncated) in [
             ("a\nb\n", 4, 4, "a\nb\n", false),
             ("a\nb\n", 9, 4, "a\nb\n", true),
             ("a\nbc", 9, 4, "a\n", true),
             ("ää", 9, 3, "ä", true),
             ("", 0, 1, "", false),
         ] {
-            let answer = format!("compared\0{ID}\0{size}\0{told}");
-            let Some(Ok(CheckpointDone::Compared(read))) = reads(answer, &diff(max)) else { panic!("{told}") };
-            assert_eq!((read.diff.as_str(), read.truncated, read.size_bytes), (expected, truncated, size));
+            let answer = format!("compared\0{ID}\0{size}\0{diff_text}");
+            let Some(Ok(CheckpointOutcome::Diffed(compared))) = read(answer, &diff(max)) else { panic!("{diff_text}") };
+            assert_eq!((compared.diff.as_str(), compared.truncated, compared.size_bytes), (expected, truncated, size));
         }
     }
 
     #[test]
-    fn bytes_that_are_no_text_make_no_diff_longer_than_was_asked_for() {
+    fn diff_with_invalid_utf_8_is_not_longer_than_its_limit() {
         let answer = [format!("compared\0{ID}\0{}\0", 4).as_bytes(), b"a\n\xff\xff"].concat();
-        let Some(Ok(CheckpointDone::Compared(read))) = reads(answer, &diff(4)) else { panic!() };
-        assert_eq!((read.diff.as_str(), read.truncated), ("a\n", true));
+        let Some(Ok(CheckpointOutcome::Diffed(compared))) = read(answer, &diff(4)) else { panic!() };
+        assert_eq!((compared.diff.as_str(), compared.truncated), ("a\n", true));
     }
 
     #[test]
     fn every_refusal_of_the_script_is_read() {
         for (answer, refusal) in [
-            ("young\x00123\0", CheckpointRefusal::Young { age_millis: 1230 }),
-            ("replaced\0", CheckpointRefusal::TookPlace),
-            ("woken\0", CheckpointRefusal::NotHandedOut),
-            ("directory\0missing\0", CheckpointRefusal::NoDirectory(Place::Missing)),
-            ("directory\0other\0", CheckpointRefusal::NoDirectory(Place::NotDirectory)),
-            ("directory\0link\0", CheckpointRefusal::NoDirectory(Place::Link)),
-            ("linked\0/w/.git/refs\0", CheckpointRefusal::LinkedRefs("/w/.git/refs".into())),
-            ("inside\0/home\0", CheckpointRefusal::Inside("/home".into())),
-            ("git\0", CheckpointRefusal::NoGit),
-            ("unknown\0", CheckpointRefusal::Unknown),
-            ("gitlinks\0", CheckpointRefusal::Gitlinks),
+            ("young\x00123\0", CheckpointRefusal::TooYoung { age_millis: 1230 }),
+            ("replaced\0", CheckpointRefusal::IsReplacement),
+            ("woken\0", CheckpointRefusal::NotReady),
+            ("directory\0missing\0", CheckpointRefusal::NotADirectory(DirectoryContent::Missing)),
+            ("directory\0other\0", CheckpointRefusal::NotADirectory(DirectoryContent::NotDirectory)),
+            ("directory\0link\0", CheckpointRefusal::NotADirectory(DirectoryContent::Symlink)),
+            ("linked\0/w/.git/refs\0", CheckpointRefusal::SymlinkedRefs("/w/.git/refs".into())),
+            ("inside\0/home\0", CheckpointRefusal::InsideRepository("/home".into())),
+            ("git\0", CheckpointRefusal::GitMissing),
+            ("unknown\0", CheckpointRefusal::NotFound),
+            ("gitlinks\0", CheckpointRefusal::Submodules),
             ("unreadable\0a\0b\nc\0", CheckpointRefusal::Unreadable(vec!["a".into(), r#""b\nc""#.into()])),
-            ("names\0.GIT\0", CheckpointRefusal::Names(vec![".GIT".into()])),
-            ("blocked\0a\0", CheckpointRefusal::Blocked(vec!["a".into()])),
+            ("names\0.GIT\0", CheckpointRefusal::ReservedNames(vec![".GIT".into()])),
+            ("blocked\0a\0", CheckpointRefusal::WouldOverwrite(vec!["a".into()])),
             ("busy\0", CheckpointRefusal::Busy),
-            ("failed\0\0error\nfatal\n\0", CheckpointRefusal::Failed { words: "error; fatal".into(), before: None }),
-            ("failed\0id\0x\0", CheckpointRefusal::Failed { words: "x".into(), before: Some("id".into()) }),
+            ("failed\0\0error\nfatal\n\0", CheckpointRefusal::Failed { output: "error; fatal".into(), before: None }),
+            ("failed\0id\0x\0", CheckpointRefusal::Failed { output: "x".into(), before: Some("id".into()) }),
         ] {
-            assert_eq!(reads(answer, &diff(1)), Some(Err(refusal)), "{answer:?}");
+            assert_eq!(read(answer, &diff(1)), Some(Err(refusal)), "{answer:?}");
         }
     }
 
     #[test]
-    fn what_was_not_asked_for_or_makes_no_sense_is_not_read() {
+    fn unexpected_or_malformed_output_is_not_read() {
         for answer in ["", "odd\0", "listed\0", "young\0x\0", "compared\0x\x001\0", "directory\0odd\0", "failed\0"] {
-            assert_eq!(reads(answer, &diff(1)), None, "{answer:?}");
+            assert_eq!(read(answer, &diff(1)), None, "{answer:?}");
         }
         for stdout in ["", "?", "bash: base64: not found"] {
-            assert!(read(stdout, &diff(1)).unwrap_err().is_unexpected(), "{stdout:?}");
+            assert!(read_answer(stdout, &diff(1)).unwrap_err().is_protocol(), "{stdout:?}");
         }
     }
 }

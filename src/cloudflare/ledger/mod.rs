@@ -9,28 +9,29 @@ use std::cell::RefCell;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
-use super::sql::{Database, decoded, json, millis};
-use crate::model::record::{Derivation, Release, RequestRecord, SnapshotRecord, Stage, WorkspaceRecord};
-use crate::model::request::Cursor;
+use super::sql::{Database, decode_record, json, millis};
+use crate::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, Stage, WorkspaceRecord};
+use crate::model::request::SnapshotCursor;
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 use crate::ports::Ledger;
 
-/// What the workspace is noted as, as long as nothing else is kept: of most that are claimed for a minted sandbox, nothing ever
-/// is.
-const WORKSPACE: &str = "workspace";
+/// The key of the workspace record in the key-value storage, which contains it until the tables exist. Most workspaces
+/// that are claimed for a minted sandbox never need tables.
+const WORKSPACE_KEY: &str = "workspace";
 
-/// A page of the snapshots that are not deleted, from behind a place on.
+/// The statement of a page of the snapshots that are not deleted, newest first, after a cursor.
 const PAGE: &str = "SELECT snapshot_id AS key, record FROM snapshots INDEXED BY snapshots_by_age
      WHERE state <> 'deleted' AND (created_at, snapshot_id) < (?1, ?2)
      ORDER BY created_at DESC, snapshot_id DESC LIMIT ?3";
 
-/// The same with a prefix of their labels: the byte 255 is in no text, and comes behind all of them.
-const PAGE_OF_PREFIX: &str = "SELECT snapshot_id AS key, record FROM snapshots INDEXED BY snapshots_by_label
+/// As [`PAGE`], for labels with a prefix. The byte 255 occurs in no text and sorts after every text.
+const PAGE_BY_PREFIX: &str = "SELECT snapshot_id AS key, record FROM snapshots INDEXED BY snapshots_by_label
      WHERE state <> 'deleted' AND (created_at, snapshot_id) < (?1, ?2)
        AND label >= ?4 AND label < ?4 || CAST(x'ff' AS TEXT)
      ORDER BY created_at DESC, snapshot_id DESC LIMIT ?3";
 
-/// A snapshot as it most often changes: without the columns of other indexes, whose rows stay as they are.
+/// The statement of the most frequent update. It leaves the other indexed columns unchanged, and so writes no rows of
+/// their indexes.
 const UPDATE_SNAPSHOT: &str = "UPDATE snapshots SET expires_at = ?5, record = ?7
      WHERE snapshot_id = ?1 AND label = ?2 AND state = ?3 AND created_at = ?4 AND ended_at IS ?6 RETURNING 1";
 
@@ -39,27 +40,29 @@ const PUT_SNAPSHOT: &str = "INSERT INTO snapshots
      ON CONFLICT (snapshot_id) DO UPDATE SET label = ?2, state = ?3, created_at = ?4, expires_at = ?5, ended_at = ?6,
        record = ?7";
 
-/// The ledger in a Durable Object's storage.
+/// The ledger in the storage of a Durable Object.
 pub struct SqlLedger {
     database: Database,
-    /// The workspace's record as it is kept, once it was read: most calls ask for it often.
+    /// The cached record of the workspace: most calls read it several times.
     workspace: RefCell<Option<WorkspaceRecord>>,
 }
 
 impl SqlLedger {
-    /// The ledger of the object whose state `ctx` is. It is brought to the version of this release, if need be; one of a later
-    /// version is refused with [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
+    /// Opens the ledger in the storage of `ctx`, and migrates it to the version of this release.
+    ///
+    /// # Errors
+    /// [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew) when the ledger has a later version.
     pub fn open(ctx: &JsValue) -> Result<Self> {
         Ok(Self { database: Database::open(ctx, &schema::MIGRATIONS)?, workspace: RefCell::default() })
     }
 
-    /// How the database finds a page of snapshots, with a prefix of their labels or without.
-    pub fn plan_of_page(&self, prefix: bool) -> Result<String> {
-        let (statement, prefix) = if prefix { (PAGE_OF_PREFIX, Some("a")) } else { (PAGE, None) };
-        self.database.plan(statement, &page_values(None, prefix, 1))
+    /// Returns the query plan of a page of snapshots, with a label prefix or without.
+    pub fn page_query_plan(&self, prefix: bool) -> Result<String> {
+        let (statement, prefix) = if prefix { (PAGE_BY_PREFIX, Some("a")) } else { (PAGE, None) };
+        self.database.query_plan(statement, &page_values(None, prefix, 1))
     }
 
-    /// The snapshots that the rest of the statement is about.
+    /// Returns the snapshots that `rest` of the statement selects.
     fn snapshot_rows(&self, rest: &str, values: &[JsValue]) -> Result<Vec<SnapshotRecord>> {
         self.rows("snapshots", "snapshot_id", rest, values)
     }
@@ -68,7 +71,7 @@ impl SqlLedger {
         self.rows("derivations", "sandbox_id", rest, values)
     }
 
-    fn request_rows(&self, rest: &str, values: &[JsValue]) -> Result<Vec<RequestRecord>> {
+    fn request_rows(&self, rest: &str, values: &[JsValue]) -> Result<Vec<IdempotencyRecord>> {
         self.rows("requests", "key", rest, values)
     }
 
@@ -76,18 +79,18 @@ impl SqlLedger {
         self.database.records(table, &format!("SELECT {key} AS key, record FROM {table} {rest}"), values)
     }
 
-    /// Whether there are any such rows.
-    fn any(&self, rows: &str) -> Result<bool> {
-        let found = self.database.run(&format!("SELECT 1 FROM {rows} LIMIT 1"), &[])?;
+    /// Returns whether such rows exist.
+    fn exists(&self, rows: &str) -> Result<bool> {
+        let found = self.database.run_if_created(&format!("SELECT 1 FROM {rows} LIMIT 1"), &[])?;
         Ok(!found.is_empty())
     }
 
-    fn keep(&self, statement: &str, values: &[JsValue]) -> Result<()> {
-        self.database.keep(statement, values).map(drop)
+    fn write(&self, statement: &str, values: &[JsValue]) -> Result<()> {
+        self.database.write(statement, values).map(drop)
     }
 
-    fn remove(&self, rows: &str, values: &[JsValue]) -> Result<()> {
-        self.database.run(&format!("DELETE FROM {rows}"), values).map(drop)
+    fn delete(&self, rows: &str, values: &[JsValue]) -> Result<()> {
+        self.database.run_if_created(&format!("DELETE FROM {rows}"), values).map(drop)
     }
 }
 
@@ -96,22 +99,26 @@ impl Ledger for SqlLedger {
         if let Some(known) = &*self.workspace.borrow() {
             return Ok(Some(known.clone()));
         }
-        let kept = match self.rows("workspace", "'workspace'", "", &[]).map(first)? {
-            Some(kept) => Some(kept),
-            None => self.database.noted(WORKSPACE)?.map(|text| decoded(WORKSPACE, WORKSPACE, &text)).transpose()?,
+        let record = match self.rows("workspace", "'workspace'", "", &[]).map(first)? {
+            Some(record) => Some(record),
+            None => self
+                .database
+                .get_kv(WORKSPACE_KEY)?
+                .map(|text| decode_record(WORKSPACE_KEY, WORKSPACE_KEY, &text))
+                .transpose()?,
         };
-        self.workspace.borrow_mut().clone_from(&kept);
-        Ok(kept)
+        self.workspace.borrow_mut().clone_from(&record);
+        Ok(record)
     }
 
     fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
         let record = json(workspace)?;
-        // What fails may be kept or not.
+        // A failed write may or may not have taken effect.
         self.workspace.take();
-        if self.database.is_made() {
-            self.keep("UPDATE workspace SET record = ?", &[record])?;
+        if self.database.has_tables() {
+            self.write("UPDATE workspace SET record = ?", &[record])?;
         } else {
-            self.database.note(WORKSPACE, &record)?;
+            self.database.put_kv(WORKSPACE_KEY, &record)?;
         }
         *self.workspace.borrow_mut() = Some(workspace.clone());
         Ok(())
@@ -121,14 +128,14 @@ impl Ledger for SqlLedger {
         self.snapshot_rows("WHERE snapshot_id = ?", &[id.as_str().into()]).map(first)
     }
 
-    fn labelled(&self, label: &Label) -> Result<Option<SnapshotRecord>> {
+    fn snapshot_by_label(&self, label: &Label) -> Result<Option<SnapshotRecord>> {
         self.snapshot_rows("WHERE label = ? AND state <> 'deleted'", &[label.as_str().into()]).map(first)
     }
 
     fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()> {
         let ended_at = match &snapshot.stage {
-            Stage::Deleted { end, .. } => Some(end.at),
-            Stage::Making(_) | Stage::Ready { .. } | Stage::Deleting { .. } => None,
+            Stage::Deleted { removal: end, .. } => Some(end.at),
+            Stage::Creating(_) | Stage::Ready { .. } | Stage::Deleting { .. } => None,
         };
         let values = [
             snapshot.snapshot_id.as_str().into(),
@@ -139,36 +146,41 @@ impl Ledger for SqlLedger {
             ended_at.map_or(JsValue::NULL, millis),
             json(snapshot)?,
         ];
-        if self.database.keep(UPDATE_SNAPSHOT, &values)?.is_empty() {
-            self.keep(PUT_SNAPSHOT, &values)?;
+        if self.database.write(UPDATE_SNAPSHOT, &values)?.is_empty() {
+            self.write(PUT_SNAPSHOT, &values)?;
         }
         Ok(())
     }
 
-    fn forget_snapshot(&self, id: &SnapshotId) -> Result<()> {
-        self.remove("snapshots WHERE snapshot_id = ?", &[id.as_str().into()])
+    fn delete_snapshot(&self, id: &SnapshotId) -> Result<()> {
+        self.delete("snapshots WHERE snapshot_id = ?", &[id.as_str().into()])
     }
 
-    fn page(&self, after: Option<&Cursor>, prefix: Option<&str>, limit: u32) -> Result<Vec<SnapshotRecord>> {
-        let statement = if prefix.is_some() { PAGE_OF_PREFIX } else { PAGE };
+    fn snapshot_page(
+        &self,
+        after: Option<&SnapshotCursor>,
+        prefix: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<SnapshotRecord>> {
+        let statement = if prefix.is_some() { PAGE_BY_PREFIX } else { PAGE };
         self.database.records("snapshots", statement, &page_values(after, prefix, limit))
     }
 
-    fn unfinished(&self) -> Result<Vec<SnapshotRecord>> {
-        self.snapshot_rows("WHERE state IN ('making', 'deleting') ORDER BY snapshot_id", &[])
+    fn unfinished_snapshots(&self) -> Result<Vec<SnapshotRecord>> {
+        self.snapshot_rows("WHERE state IN ('creating', 'deleting') ORDER BY snapshot_id", &[])
     }
 
-    fn expiring(&self, until: Timestamp, limit: u32) -> Result<Vec<SnapshotRecord>> {
+    fn expiring_snapshots(&self, until: Timestamp, limit: u32) -> Result<Vec<SnapshotRecord>> {
         let rest = "WHERE state = 'ready' AND expires_at <= ? ORDER BY expires_at, snapshot_id LIMIT ?";
         self.snapshot_rows(rest, &[millis(until), limit.into()])
     }
 
-    fn forget_deleted(&self, before: Timestamp) -> Result<bool> {
-        self.remove("snapshots WHERE state = 'deleted' AND ended_at < ?", &[millis(before)])?;
-        self.any("snapshots WHERE state = 'deleted'")
+    fn delete_tombstones(&self, before: Timestamp) -> Result<bool> {
+        self.delete("snapshots WHERE state = 'deleted' AND ended_at < ?", &[millis(before)])?;
+        self.exists("snapshots WHERE state = 'deleted'")
     }
 
-    fn derivation(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>> {
+    fn derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>> {
         self.derivation_rows("WHERE sandbox_id = ?", &[sandbox_id.as_str().into()]).map(first)
     }
 
@@ -177,37 +189,37 @@ impl Ledger for SqlLedger {
         self.derivation_rows(rest, &[json(&ids)?])
     }
 
-    fn unsettled(&self) -> Result<Vec<Derivation>> {
+    fn unfinished_sandboxes(&self) -> Result<Vec<Derivation>> {
         self.derivation_rows("WHERE settled = 0 ORDER BY sandbox_id", &[])
     }
 
-    fn derivations(&self) -> Result<Vec<Derivation>> {
+    fn derived_sandboxes(&self) -> Result<Vec<Derivation>> {
         self.derivation_rows("ORDER BY sandbox_id", &[])
     }
 
-    fn put_derivation(&self, derivation: &Derivation) -> Result<()> {
-        self.keep(
+    fn put_derived_sandbox(&self, derivation: &Derivation) -> Result<()> {
+        self.write(
             "INSERT INTO derivations (sandbox_id, snapshot_id, settled, record) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (sandbox_id) DO UPDATE SET snapshot_id = ?2, settled = ?3, record = ?4",
             &[
                 derivation.sandbox_id.as_str().into(),
                 derivation.snapshot_id.as_str().into(),
-                u32::from(derivation.loose().is_none()).into(),
+                u32::from(derivation.task().is_none()).into(),
                 json(derivation)?,
             ],
         )
     }
 
-    fn forget_derivation(&self, sandbox_id: &SandboxId) -> Result<()> {
-        self.remove("derivations WHERE sandbox_id = ?", &[sandbox_id.as_str().into()])
+    fn delete_derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<()> {
+        self.delete("derivations WHERE sandbox_id = ?", &[sandbox_id.as_str().into()])
     }
 
-    fn request(&self, key: &str) -> Result<Option<RequestRecord>> {
+    fn idempotency_record(&self, key: &str) -> Result<Option<IdempotencyRecord>> {
         self.request_rows("WHERE key = ?", &[key.into()]).map(first)
     }
 
-    fn put_request(&self, request: &RequestRecord) -> Result<()> {
-        self.keep(
+    fn put_idempotency_record(&self, request: &IdempotencyRecord) -> Result<()> {
+        self.write(
             "INSERT INTO requests (key, asked_at, answered, record) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (key) DO UPDATE SET asked_at = ?2, answered = ?3, record = ?4",
             &[
@@ -219,17 +231,17 @@ impl Ledger for SqlLedger {
         )
     }
 
-    fn forget_request(&self, key: &str) -> Result<()> {
-        self.remove("requests WHERE key = ?", &[key.into()])
+    fn delete_idempotency_record(&self, key: &str) -> Result<()> {
+        self.delete("requests WHERE key = ?", &[key.into()])
     }
 
-    fn unanswered(&self) -> Result<Vec<RequestRecord>> {
+    fn unanswered_calls(&self) -> Result<Vec<IdempotencyRecord>> {
         self.request_rows("WHERE answered = 0 ORDER BY key", &[])
     }
 
-    fn forget_answered(&self, before: Timestamp) -> Result<bool> {
-        self.remove("requests WHERE answered = 1 AND asked_at < ?", &[millis(before)])?;
-        self.any("requests WHERE answered = 1")
+    fn delete_answered_calls(&self, before: Timestamp) -> Result<bool> {
+        self.delete("requests WHERE answered = 1 AND asked_at < ?", &[millis(before)])?;
+        self.exists("requests WHERE answered = 1")
     }
 
     fn releases(&self) -> Result<Vec<Release>> {
@@ -237,15 +249,15 @@ impl Ledger for SqlLedger {
     }
 
     fn put_release(&self, release: &Release) -> Result<()> {
-        self.keep(
+        self.write(
             "INSERT INTO releases (snapshot_id, record) VALUES (?1, ?2)
              ON CONFLICT (snapshot_id) DO UPDATE SET record = ?2",
             &[release.snapshot_id.as_str().into(), json(release)?],
         )
     }
 
-    fn forget_release(&self, id: &SnapshotId) -> Result<()> {
-        self.remove("releases WHERE snapshot_id = ?", &[id.as_str().into()])
+    fn delete_release(&self, id: &SnapshotId) -> Result<()> {
+        self.delete("releases WHERE snapshot_id = ?", &[id.as_str().into()])
     }
 
     fn alarm(&self) -> Result<Option<Timestamp>> {
@@ -257,8 +269,8 @@ impl Ledger for SqlLedger {
     }
 }
 
-/// What is bound to the statement of a page. Without a cursor it begins behind the end of time.
-fn page_values(after: Option<&Cursor>, prefix: Option<&str>, limit: u32) -> Vec<JsValue> {
+/// Returns the values for the statement of a page. Without a cursor, the page starts at the newest snapshot.
+fn page_values(after: Option<&SnapshotCursor>, prefix: Option<&str>, limit: u32) -> Vec<JsValue> {
     let (time, id) = match after {
         Some(after) => (millis(after.created_at), after.snapshot_id.as_str()),
         None => (f64::INFINITY.into(), ""),

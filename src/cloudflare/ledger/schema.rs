@@ -1,10 +1,10 @@
-//! The tables of the ledger, and how those of an older version become those of this one.
+//! The schema of the ledger: its tables, indexes and migrations.
 //!
-//! A row is its record as JSON, next to the columns that it is looked for by. Each index is one more row to be written,
-//! and paid for, with every row that is in it: hence so many partial ones.
+//! A row contains its record as JSON, and the columns that queries use. Each index costs one more written row for every
+//! row in it, so many indexes are partial.
 
-/// The versions: see [`Migrations`](crate::cloudflare::sql::Migrations).
-pub(super) const MIGRATIONS: [&[&str]; 2] = [TABLES, INDEXES_OF_STATES];
+/// The schema versions: see [`Migrations`](crate::cloudflare::sql::Migrations).
+pub(super) const MIGRATIONS: [&[&str]; 3] = [TABLES, STATE_INDEXES, RENAMED_STATE];
 
 const TABLES: &[&str] = &[
     "CREATE TABLE schema (version INTEGER NOT NULL) STRICT",
@@ -45,10 +45,18 @@ const TABLES: &[&str] = &[
      ) STRICT, WITHOUT ROWID",
 ];
 
-const INDEXES_OF_STATES: &[&str] = &[
+const STATE_INDEXES: &[&str] = &[
     "CREATE INDEX snapshots_unfinished ON snapshots (snapshot_id) WHERE state IN ('making', 'deleting')",
     "CREATE INDEX snapshots_expiring ON snapshots (expires_at) WHERE state = 'ready' AND expires_at IS NOT NULL",
     "CREATE INDEX snapshots_deleted ON snapshots (ended_at) WHERE state = 'deleted'",
     "CREATE INDEX derivations_unsettled ON derivations (sandbox_id) WHERE settled = 0",
     "CREATE INDEX requests_by_age ON requests (answered, asked_at)",
+];
+
+/// From this version on, the state `making` is called `creating`, and the fields of records have other names. Earlier
+/// releases cannot read them, and refuse the ledger because of its version.
+const RENAMED_STATE: &[&str] = &[
+    "UPDATE snapshots SET state = 'creating' WHERE state = 'making'",
+    "DROP INDEX snapshots_unfinished",
+    "CREATE INDEX snapshots_unfinished ON snapshots (snapshot_id) WHERE state IN ('creating', 'deleting')",
 ];

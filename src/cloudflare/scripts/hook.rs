@@ -1,28 +1,29 @@
-//! A command of the application's that runs in the container.
+//! Hooks: commands of the application that run in the container.
 
-use super::{NAMES, READ_STAMP, quoted};
-use crate::model::named::Stamp;
+use super::{FILE_NAMES, READ_MARKER, shell_quote};
+use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::settings::Hook;
 use crate::model::{Directory, Failure};
 
-/// What stands before the outcome of a hook: what it printed can't be taken for it, since that comes later.
-const OUTCOME: &str = "sandbox-snapshotter ";
+/// The prefix of the outcome of a hook. The output of the hook cannot be mistaken for it, because it comes later.
+const OUTCOME_PREFIX: &str = "sandbox-snapshotter ";
 
-/// Runs a hook in the container with that stamp. Prints a line with its exit code, and 1 where its time was over, and behind
-/// that what the hook printed. Or `other`.
+/// Runs a hook in the container with the marker `marker`. Prints a line with the exit code, and 1 where the hook
+/// exceeded its time limit, and then the output of the hook. Prints `other` where the container has another marker.
 ///
-/// What the hook prints goes through a relay to two readers: of the first 2048 bytes, and of the last ones, which are known
-/// at the end only. Processes that it left behind may never end their output. Then the relay ends what the readers get, and
-/// goes on to throw away what comes: none of those processes breaks, or waits. Variables have names that no hook looks for.
+/// A relay passes the output of the hook to two readers: one for the first 2048 bytes, and one for the last 2048 bytes,
+/// which are known only at the end. Processes that the hook leaves behind may never close their output. The relay then
+/// ends the input of the readers and discards further output, so that none of these processes fails or blocks.
+/// Variables have names that no hook uses.
 ///
-/// All files are opened and removed before the hook starts, so it can neither remove nor replace them. Every process in
-/// the background, each in a group of its own, gives up the output of the script before anything else: once the script is
-/// killed, nothing holds that open.
-pub(in crate::cloudflare) fn hook(stamp: &Stamp, dir: &Directory, hook: &Hook) -> String {
+/// The script opens and removes all its files before the hook starts, so that the hook can neither remove nor replace
+/// them. Each background process has its own process group and closes the output of the script first, so that nothing
+/// keeps the output open after the script is killed.
+pub(in crate::cloudflare) fn run_hook(marker: &ContainerMarker, dir: &Directory, hook: &Hook) -> String {
     format!(
         r#"exec 2>/dev/null; unset EXECIGNORE
-if ! ({NAMES}{READ_STAMP}[ "$now" = {stamp} ]); then echo '{OUTCOME}other'; exit; fi
+if ! ({FILE_NAMES}{READ_MARKER}[ "$now" = {stamp} ]); then echo '{OUTCOME_PREFIX}other'; exit; fi
 our_dir=$(mktemp -d /run/sandbox-snapshotter.hook.XXXXXX) && cd "$our_dir" && mkfifo all kept end || exit
 exec 9<>end 8<>head 7<>tail 3<>all 4<all 5>all 3<>kept 6<kept || exit
 cd / && rm -rf "$our_dir"
@@ -39,27 +40,27 @@ case $code in 124 | 137 | 143)
 esac
 patience=2; if kill -0 -- "-$hook"; then patience=0.2; fi
 LC_ALL=C read -r -t "$patience" -u 9 _ || {{ kill -TERM -- "-$our_relay"; read -r -t 2 -u 9 _; }}
-echo "{OUTCOME}$code $over"
+echo "{OUTCOME_PREFIX}$code $over"
 cat /proc/self/fd/8
 if [ "$(wc -c </proc/self/fd/7)" -gt 2048 ]; then printf '\n…\n'; fi
 tail -c 2048 /proc/self/fd/7"#,
-        stamp = quoted(&stamp.to_string()),
-        dir = quoted(dir.as_str()),
+        stamp = shell_quote(&marker.to_string()),
+        dir = shell_quote(dir.as_str()),
         limit = hook.timeout_seconds,
-        command = quoted(&hook.command),
+        command = shell_quote(&hook.command),
     )
 }
 
-/// Reads what [`hook`] prints; `None` where it is another container.
+/// Parses the output of [`run_hook`]; `None` where the container has another marker.
 pub(crate) fn read_hook(stdout: &str, name: &str) -> Result<Option<HookRun>, Failure> {
-    let unexpected = || Failure::unexpected("the hook", "it has no outcome");
-    let (_, outcome) = stdout.split_once(OUTCOME).ok_or_else(unexpected)?;
+    let unexpected = || Failure::protocol("the hook", "it has no outcome");
+    let (_, outcome) = stdout.split_once(OUTCOME_PREFIX).ok_or_else(unexpected)?;
     let (line, output) = outcome.split_once('\n').ok_or_else(unexpected)?;
     if line == "other" {
         return Ok(None);
     }
-    let (code, over) = line.split_once(' ').ok_or_else(unexpected)?;
-    let (code, timed_out): (i32, bool) = (code.parse().map_err(|_| unexpected())?, over == "1");
+    let (code, timed_out) = line.split_once(' ').ok_or_else(unexpected)?;
+    let (code, timed_out): (i32, bool) = (code.parse().map_err(|_| unexpected())?, timed_out == "1");
     Ok(Some(HookRun {
         hook: name.to_owned(),
         ok: code == 0,
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hook_tells_how_it_ended_and_what_it_printed() {
+    fn hook_reports_its_exit_code_and_its_output() {
         let run = |ok, exit_code, timed_out, output: &str| {
             Ok(Some(HookRun { hook: "afterStart".into(), ok, exit_code, timed_out, output: output.into() }))
         };
@@ -87,11 +88,11 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_cant_fake_its_outcome() {
+    fn hook_cannot_fake_its_outcome() {
         let stdout = "sandbox-snapshotter 1 0\nsandbox-snapshotter 0 0\n";
         assert_eq!(read_hook(stdout, "beforeStop").unwrap().unwrap().exit_code, Some(1));
         for stdout in ["", "sandbox-snapshotter", "sandbox-snapshotter x 0\n", "sandbox-snapshotter 0\n"] {
-            assert!(read_hook(stdout, "beforeStop").unwrap_err().is_unexpected(), "{stdout:?}");
+            assert!(read_hook(stdout, "beforeStop").unwrap_err().is_protocol(), "{stdout:?}");
         }
     }
 }

@@ -1,50 +1,52 @@
-//! The commands that are run inside of sandboxes, and what they print.
+//! The commands that run in containers, and the parsers of their output.
 //!
-//! The SDK's server runs them by `bash -c`. The programs that they start are those of Debian, or of Alpine's busybox.
+//! The SDK's server runs each command with `bash -c`. The programs that it starts are those of Debian or of Alpine's
+//! busybox.
 //!
-//! - [`container`]: how old it is, whose, and what the directory is in it
-//! - [`arrive`]: whether the files of a backup are in place
-//! - [`files`]: what its image brings, and whether anything was changed
-//! - [`hook`]: a command of the application's
+//! - [`container`]: the age and the marker of a container, and the content of its directory
+//! - [`arrival`]: the check that the files of a backup are in place
+//! - [`files`]: the content of the image, hashes of files, and the watch for changes
+//! - [`hook`]: a command of the application
 
-mod arrive;
+mod arrival;
 mod container;
 mod files;
 mod hook;
 
-pub(super) use arrive::arrive;
-pub(crate) use arrive::read_arrive;
-pub(super) use container::{begin, note, probe, stamp};
-pub(crate) use container::{read_begin, read_probe, read_stamp};
-pub(super) use files::{hashes, stirred, survey, watch};
-pub(crate) use files::{read_hashes, read_survey};
-pub(super) use hook::hook;
+pub(crate) use arrival::read_arrival;
+pub(super) use arrival::verify_arrival;
+pub(super) use container::{begin_restore, probe, set_replaced_note, update_marker};
+pub(crate) use container::{read_marker_update, read_probe, read_restore_begun};
+pub(super) use files::{changed_since_watch, hash_files, list_directory, watch};
+pub(crate) use files::{read_hashes, read_listing};
 pub(crate) use hook::read_hook;
+pub(super) use hook::run_hook;
 
 use crate::model::Directory;
 
-/// The files of ours in a container. They are outside of every directory that can be captured.
+/// Sets shell variables to the paths of the Worker's own files in a container. They are outside of every directory that
+/// can be captured.
 ///
-/// - `took_place`: the note that the container took the place of another one unasked
-/// - `stamp`: whose files are in it
-/// - `looked`: somebody looked for changes when this was written
-pub(super) const NAMES: &str =
+/// - `took_place`: the note that the container replaced another one without a request
+/// - `stamp`: the container marker, which says whose files are in the container
+/// - `looked`: the watch file; its time is that of the last check for changes
+pub(super) const FILE_NAMES: &str =
     "run=/run/sandbox-snapshotter; took_place=$run.took-place stamp=$run.stamp looked=$run.looked\n";
 
-/// Reads the stamp; empty where there is none.
-const READ_STAMP: &str = "now=; [ -f \"$stamp\" ] && IFS= read -r now <\"$stamp\"\n";
+/// Sets `$now` to the container marker; empty where there is none.
+const READ_MARKER: &str = "now=; [ -f \"$stamp\" ] && IFS= read -r now <\"$stamp\"\n";
 
-/// Writes `$new`, which takes the place of `$looked` later. It waits for the next tick of the clock: a change that is still to
-/// come would else be as old, and not newer.
-const LOOK: &str = r#"new=$looked.$$ tick=$looked.$$.tick n=0; : >"$new" || exit
+/// Writes `$new`, which replaces the watch file `$looked` later. Waits for the next tick of the clock, because a later
+/// change would otherwise have the same time, and not a newer one.
+const CREATE_WATCH_FILE: &str = r#"new=$looked.$$ tick=$looked.$$.tick n=0; : >"$new" || exit
 until echo >"$tick"; [ "$tick" -nt "$new" ] || [ $((n += 1)) -gt 5000 ]; do :; done
 rm -f "$tick"
 "#;
 
-/// Finds out what is mounted on `$d`: `$kind` is the type of that file system, and empty where `$d` is no mount. For the overlay
-/// of a restored backup, `$lower` and `$upper` are the directories that it is made of. Lists no directory: the first listing of
-/// an overlay reads all directories in it.
-const MOUNT: &str = r#"kind= lower= upper=
+/// Detects the mount on `$d`. Sets `$kind` to the type of its file system; empty where `$d` is not a mount. For the
+/// overlay of a restored backup, sets `$lower` and `$upper` to its directories. Lists no directory, because the first
+/// listing of an overlay reads all directories in it.
+const DETECT_MOUNT: &str = r#"kind= lower= upper=
 while read -r _ _ _ _ at rest; do
   if printf -v at %b "${at//\\/\\0}" && [ "$at" = "$d" ]; then rest=${rest#*- } kind=${rest%% *}; fi
 done </proc/self/mountinfo
@@ -58,8 +60,9 @@ if [ "$kind" = fuse.fuse-overlayfs ]; then
 fi
 "#;
 
-/// Sets `$place` to what `$d` is. A mounted directory counts as one with something in it.
-const PLACE: &str = r#"if [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
+/// Sets `$place` to the kind of `$d`: `missing`, `link`, `other`, `empty` or `full`. A mounted directory counts as
+/// `full`.
+const DETECT_CONTENT: &str = r#"if [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
 elif [ ! -d "$d" ]; then if [ -L "$d" ]; then place=link; else place=other; fi
 elif ! cd -L -- "$d"; then place=other
 else
@@ -71,28 +74,28 @@ else
 fi
 "#;
 
-/// Sets `$raw` to a directory as it is spelled, and `$d` to it as the kernel does.
-fn at(dir: &Directory) -> String {
+/// Returns assignments of a directory: to `$raw` as the caller spells it, and to `$d` as the kernel spells it.
+fn dir_vars(dir: &Directory) -> String {
     let parts: Vec<&str> = dir.as_str().split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    format!("raw={} d={}", quoted(dir.as_str()), quoted(&format!("/{}", parts.join("/"))))
+    format!("raw={} d={}", shell_quote(dir.as_str()), shell_quote(&format!("/{}", parts.join("/"))))
 }
 
-/// A text as one word of the shell.
-pub(super) fn quoted(text: &str) -> String {
+/// Quotes a text as one word of the shell.
+pub(super) fn shell_quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::container::probe;
-    use super::files::{hashes, stirred, survey};
-    use super::hook::hook;
+    use super::files::{changed_since_watch, hash_files, list_directory};
+    use super::hook::run_hook;
     use super::*;
-    use crate::model::named::Stamp;
+    use crate::model::named::ContainerMarker;
     use crate::model::named::settings::{Hook, OnFailure};
 
-    fn ready() -> Stamp {
-        Stamp::Ready("nonce".into())
+    fn ready() -> ContainerMarker {
+        ContainerMarker::Ready("nonce".into())
     }
 
     fn dir(path: &str) -> Directory {
@@ -100,21 +103,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_in_a_script_stays_one_word() {
+    fn script_quotes_each_argument_as_one_word() {
         let odd = dir("/workspace/it's $(here)");
-        let hook_of = Hook { command: "echo 'it'\n$x".into(), timeout_seconds: 7, on_failure: OnFailure::Fail };
-        for script in [probe(&odd), survey(&odd), stirred(&odd), hook(&ready(), &odd, &hook_of)] {
+        let hook = Hook { command: "echo 'it'\n$x".into(), timeout_seconds: 7, on_failure: OnFailure::Fail };
+        for script in [probe(&odd), list_directory(&odd), changed_since_watch(&odd), run_hook(&ready(), &odd, &hook)] {
             assert!(script.contains(r"'/workspace/it'\''s $(here)'"), "{script}");
         }
         let files = ["a'b".to_owned(), "/etc/$c".to_owned(), "-n".to_owned()];
-        let script = hashes(&odd, &files);
+        let script = hash_files(&odd, &files);
         assert!(script.contains("file \"$d\"/'a'\\''b'\nfile '/etc/$c'\nfile \"$d\"/'-n'\n"), "{script}");
-        let script = hook(&ready(), &odd, &hook_of);
+        let script = run_hook(&ready(), &odd, &hook);
         assert!(script.contains("timeout -k 5 7 sh -c -- 'echo '\\''it'\\''\n$x';"), "{script}");
     }
 
     #[test]
-    fn a_directory_is_compared_as_the_kernel_spells_it() {
-        assert_eq!(at(&dir("/workspace//a/./b/")), "raw='/workspace//a/./b/' d='/workspace/a/b'");
+    fn directory_is_normalized_as_the_kernel_spells_it() {
+        assert_eq!(dir_vars(&dir("/workspace//a/./b/")), "raw='/workspace//a/./b/' d='/workspace/a/b'");
     }
 }

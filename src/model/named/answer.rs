@@ -1,9 +1,9 @@
-//! What callers are told about named workspaces.
+//! The answers of operations on named workspaces.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::messages::{How, Kept, LastSnapshot};
+use super::messages::{KeptSnapshot, LastSnapshot, StartOutcome};
 use super::record::{NamedRecord, Transition};
 use super::settings::{DependsOn, Expiry, Hooks};
 use super::{State, Tenant, WorkspaceName};
@@ -15,67 +15,67 @@ use crate::model::{Code, Directory, Error, Policy, SandboxId, SnapshotId, Timest
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Workspace"))]
-pub struct Described {
-    /// What it is called.
+pub struct WorkspaceDescription {
+    /// The name of the workspace.
     pub name: WorkspaceName,
-    /// Whose it is.
+    /// The tenant that owns the workspace.
     pub tenant: Tenant,
-    /// What it is doing, as far as is known: a sandbox that fell asleep since is noticed by the next start.
+    /// The last known state. If the sandbox has ended since, the next start detects it.
     pub state: State,
-    /// Its sandbox: what the application gives to `getSandbox()` while it is active.
+    /// The id of the workspace's sandbox. While the workspace is active, the application passes it to `getSandbox()`.
     pub sandbox_id: SandboxId,
-    /// The sandboxes that it had before, the newest first: snapshots of them are its own.
+    /// The sandboxes that the workspace had before, newest first. Their snapshots belong to the workspace.
     pub former_sandbox_ids: Vec<SandboxId>,
     /// The directory that persists.
     pub dir: Directory,
     /// Whether a stop takes a snapshot.
     pub persistent: bool,
-    /// How long its snapshots are kept.
+    /// The retention policy of the workspace's snapshots.
     pub retention: Policy,
-    /// Commands that run in its sandbox.
+    /// The commands that run in the sandbox when the workspace starts and stops.
     pub hooks: Hooks,
-    /// When it is stopped by itself.
+    /// The time limits after which the workspace stops automatically.
     pub expiry: Expiry,
-    /// What its snapshots depend on.
+    /// What the workspace's snapshots depend on.
     pub depends_on: DependsOn,
-    /// The names of the environment variables that are set in its sandbox.
+    /// The names of the environment variables that are set in the sandbox.
     pub env_names: Vec<String>,
-    /// When it was made.
+    /// When the workspace was created.
     pub created_at: Timestamp,
-    /// When it was last started.
+    /// When the workspace was last started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When something was last seen to happen with it.
+    /// When activity in the workspace was last observed.
     pub active_at: Timestamp,
-    /// When it is stopped by itself if nothing happens.
+    /// When the workspace stops automatically if there is no further activity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<Timestamp>,
-    /// The snapshot of its last stop.
+    /// The snapshot of the last stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
-    /// What went wrong last, until it goes well.
+    /// The last problem; absent once the operation succeeds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
-    /// How it got to its state, the newest transition first.
+    pub problem: Option<WorkspaceProblem>,
+    /// The latest state transitions, newest first.
     pub history: Vec<Transition>,
 }
 
-/// What went wrong.
+/// A problem of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceProblem"))]
-pub struct Problem {
-    /// The stable code.
+pub struct WorkspaceProblem {
+    /// The stable error code, for programs.
     pub code: Code,
-    /// What happened, to what.
+    /// What failed, and for which object.
     pub message: String,
-    /// What to do about it.
+    /// How to correct the problem.
     pub remediation: String,
-    /// When.
+    /// When the problem occurred.
     pub at: Timestamp,
 }
 
-/// A workspace that can be worked in.
+/// A started workspace, ready for use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(
@@ -84,28 +84,28 @@ pub struct Problem {
     schemars(rename = "StartedWorkspace"),
     schemars(transform = extends("Workspace"))
 )]
-pub struct Started {
+pub struct StartedWorkspace {
     /// The workspace.
     #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
-    pub described: Described,
-    /// Its sandbox, as every workspace is passed on.
+    pub description: WorkspaceDescription,
+    /// The reference to the workspace's sandbox, in the form that all operations take.
     pub workspace: WorkspaceRef,
-    /// How it got its files.
-    pub how: How,
+    /// How the sandbox got its files.
+    pub how: StartOutcome,
     /// The snapshot that was restored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<SnapshotId>,
-    /// The snapshot that the files were saved in which were there instead.
+    /// The rescue snapshot that contains the files that the sandbox had before the restore.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub saved: Option<SnapshotId>,
-    /// In what the snapshot is stale.
+    pub rescue_snapshot_id: Option<SnapshotId>,
+    /// The reasons why the snapshot is stale; empty if it is not.
     pub stale: Vec<String>,
-    /// What hooks came to.
+    /// The results of the hooks that ran.
     pub hook_runs: Vec<HookRun>,
 }
 
-/// What a stop answers.
+/// A stopped workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(
@@ -114,124 +114,125 @@ pub struct Started {
     schemars(rename = "StoppedWorkspace"),
     schemars(transform = extends("Workspace"))
 )]
-pub struct Stopped {
+pub struct StoppedWorkspace {
     /// The workspace, with its `lastSnapshot`.
     #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
-    pub described: Described,
-    /// The snapshot that files were saved in which were written after the sandbox had slept.
+    pub description: WorkspaceDescription,
+    /// The rescue snapshot that contains files written after the sandbox was cold-started.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub saved: Option<SnapshotId>,
-    /// Whether the sandbox had ended before: what was not in a snapshot then is lost.
-    pub was_asleep: bool,
-    /// Whether files were still being changed while the snapshot was taken: they may be in it as they were before.
-    pub unsettled: bool,
-    /// What hooks came to.
+    pub rescue_snapshot_id: Option<SnapshotId>,
+    /// Whether the sandbox had ended before the stop. Files that were not in a snapshot by then are lost.
+    pub had_ended: bool,
+    /// Whether files changed during the capture. The snapshot may contain earlier versions of these files.
+    pub changed_during_capture: bool,
+    /// The results of the hooks that ran.
     pub hook_runs: Vec<HookRun>,
 }
 
-/// What a hook came to.
+/// The result of a hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HookRun {
-    /// Which hook.
+    /// The name of the hook.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["beforeStop", "afterStart", "onTimeout"])))]
     pub hook: String,
-    /// Whether it succeeded.
+    /// Whether the hook succeeded.
     pub ok: bool,
-    /// Its exit code; absent where it was killed, or is not known.
+    /// The exit code of the hook; absent if the hook was killed or the code is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Whether it was killed because its time was over.
+    /// Whether the hook was killed because it exceeded its time limit.
     pub timed_out: bool,
-    /// What it printed, on both streams: the beginning and the end of it.
+    /// The output of the hook on stdout and stderr: the beginning and the end of it.
     pub output: String,
 }
 
-// The Worker passes on what the workspaces answered, as it is. To callers they are `Started`.
-/// What a fork answers.
+// The Worker forwards the answers of the workspaces unchanged. For callers they are `StartedWorkspace`.
+/// The forks of a workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ForkedWorkspaces"))]
-pub struct Forked<Workspace = Value> {
-    /// The snapshot that all of them are made from.
+pub struct ForkedWorkspaces<Workspace = Value> {
+    /// The snapshot that all forks are created from.
     pub snapshot_id: SnapshotId,
-    /// The sandbox that it was taken of.
+    /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
-    /// What became of each, in their order.
+    /// The result of each fork, in the order of their numbers.
     pub forks: Vec<Fork<Workspace>>,
 }
 
-/// One fork: a value or an error.
+/// The result of one fork: a value or an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Fork"))]
 pub struct Fork<Workspace = Value> {
-    /// What it is called.
+    /// The name of the fork.
     pub name: WorkspaceName,
-    /// The workspace, as a start answers it.
+    /// The started workspace; absent if the fork failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Workspace>,
-    /// Why there is none.
+    /// The reason why the fork failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Problem>,
+    pub error: Option<WorkspaceProblem>,
 }
 
-/// What the deletion of a workspace answers.
+/// The result of deleting a workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeletedWorkspace {
-    /// What it was called.
+    /// The name of the workspace.
     pub name: WorkspaceName,
-    /// Whether it was there until now. One that is gone already is fine.
+    /// Whether this call deleted the workspace. It is false, without an error, if the workspace did not exist.
     pub removed: bool,
-    /// How many of its snapshots go.
+    /// How many of the workspace's snapshots are deleted.
     pub removed_snapshots: usize,
-    /// Its snapshots that others need: they go when they are released.
-    pub kept: Vec<Kept>,
-    /// Its sandboxes whose snapshots could not be looked at yet: that follows.
+    /// The snapshots that are kept because other sandboxes need them, or because they are pinned. A snapshot that is
+    /// not pinned is deleted when its last dependent no longer needs it.
+    pub kept: Vec<KeptSnapshot>,
+    /// The sandboxes whose snapshots could not be processed yet. The Worker processes them later.
     pub pending: Vec<SandboxId>,
 }
 
-/// A workspace, as lists show it.
+/// A workspace in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceEntry"))]
-pub struct Entry {
-    /// What it is called.
+pub struct WorkspaceEntry {
+    /// The name of the workspace.
     pub name: WorkspaceName,
-    /// What it was doing when it was last heard of.
+    /// The last reported state.
     pub state: State,
-    /// Its sandbox.
+    /// The id of the workspace's sandbox.
     pub sandbox_id: SandboxId,
-    /// The size of the snapshot of its last stop, in bytes.
+    /// The size of the last stop's snapshot, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// When it was made.
+    /// When the workspace was created.
     pub created_at: Timestamp,
-    /// When that was last heard.
+    /// When the reported state was entered.
     pub updated_at: Timestamp,
-    /// How often it has changed, over all workspaces that ever had the name.
+    /// The number of changes so far, counted over all workspaces that ever had this name.
     pub version: u64,
 }
 
-/// A page of a tenant's workspaces, in the order of their names.
+/// A page of a tenant's workspaces, sorted by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspacePage"))]
-pub struct Entries {
+pub struct WorkspacePage {
     /// The workspaces.
-    pub workspaces: Vec<Entry>,
-    /// Where the next page begins, if there is one.
+    pub workspaces: Vec<WorkspaceEntry>,
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
-impl Problem {
-    /// That something failed.
-    pub fn of(error: &Error, at: Timestamp) -> Self {
+impl WorkspaceProblem {
+    /// Returns the problem that describes `error`.
+    pub fn from_error(error: &Error, at: Timestamp) -> Self {
         Self {
             code: error.code(),
             message: error.message().to_owned(),
@@ -241,17 +242,17 @@ impl Problem {
     }
 }
 
-impl From<&NamedRecord> for Described {
+impl From<&NamedRecord> for WorkspaceDescription {
     fn from(record: &NamedRecord) -> Self {
         let settings = record.settings.clone();
-        let (idle_at, old_at) = record.ends();
+        let (idle_at, old_at) = record.deadlines();
         let is_active = record.state == State::Active;
         Self {
             name: record.address.name.clone(),
             tenant: record.address.tenant.clone(),
             state: record.state,
             sandbox_id: record.sandbox_id.clone(),
-            former_sandbox_ids: record.former.clone(),
+            former_sandbox_ids: record.former_sandbox_ids.clone(),
             dir: settings.dir,
             persistent: settings.persistent,
             retention: settings.retention,
@@ -270,7 +271,7 @@ impl From<&NamedRecord> for Described {
     }
 }
 
-impl From<&NamedRecord> for Entry {
+impl From<&NamedRecord> for WorkspaceEntry {
     fn from(record: &NamedRecord) -> Self {
         Self {
             name: record.address.name.clone(),

@@ -1,33 +1,33 @@
-//! The states of a named workspace, and how it gets from one to another. This is the one place that says so;
-//! `docs/lifecycle.md` draws it.
+//! The states of a named workspace and the transitions between them. This module is the only definition;
+//! `docs/lifecycle.md` shows it as a diagram.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a named workspace is doing.
+/// The state of a named workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceState"))]
 pub enum State {
-    /// Its first sandbox is being made.
+    /// The first sandbox is being created.
     Provisioning,
-    /// Its sandbox was handed out, and is somebody's place of work.
+    /// The sandbox is ready and in use.
     Active,
-    /// A snapshot is being taken, and then the sandbox is ended.
+    /// A snapshot is being taken; then the sandbox is destroyed.
     Stopping,
-    /// It has no sandbox that runs. It can be started from its newest snapshot.
+    /// No sandbox is running. The workspace can be started from its newest snapshot.
     Stopped,
-    /// A sandbox is being made to hold its files again.
+    /// The workspace's files are being restored into a sandbox.
     Restoring,
-    /// It could not be made or started, and waits for a decision.
+    /// The workspace could not be created or started. The caller must decide how to continue.
     Failed,
-    /// It is gone, and its name is free.
+    /// The workspace is deleted, and its name is free.
     Deleted,
 }
 
-/// Every way from one state to another. A workspace begins as [`State::Provisioning`].
-pub const NEXT: &[(State, &[State])] = &[
+/// The allowed transitions: each state with its possible successors. A workspace begins as [`State::Provisioning`].
+pub const TRANSITIONS: &[(State, &[State])] = &[
     (State::Provisioning, &[State::Active, State::Failed, State::Deleted]),
     (State::Active, &[State::Stopping, State::Stopped, State::Restoring, State::Deleted]),
     (State::Stopping, &[State::Stopped, State::Active]),
@@ -38,11 +38,11 @@ pub const NEXT: &[(State, &[State])] = &[
 ];
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 7] =
         [Self::Provisioning, Self::Active, Self::Stopping, Self::Stopped, Self::Restoring, Self::Failed, Self::Deleted];
 
-    /// The word.
+    /// Returns the state as it appears in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Provisioning => "provisioning",
@@ -55,13 +55,13 @@ impl State {
         }
     }
 
-    /// Whether it can be followed by another one.
-    pub fn may_become(self, next: Self) -> bool {
-        NEXT.iter().any(|(from, to)| *from == self && to.contains(&next))
+    /// Returns whether the transition from this state to `next` is allowed.
+    pub fn can_become(self, next: Self) -> bool {
+        TRANSITIONS.iter().any(|(from, to)| *from == self && to.contains(&next))
     }
 
-    /// Whether somebody is at work on it: when nobody is, that one died.
-    pub const fn is_passing(self) -> bool {
+    /// Returns whether an operation is working on a workspace in this state. If none is, the operation was interrupted.
+    pub const fn is_in_transition(self) -> bool {
         matches!(self, Self::Provisioning | Self::Stopping | Self::Restoring)
     }
 }

@@ -1,4 +1,4 @@
-//! What a named workspace asks of the workspace of its sandbox, and what it is answered.
+//! The messages between a named workspace and the workspace of its sandbox: requests and answers.
 
 use std::collections::BTreeMap;
 
@@ -6,95 +6,102 @@ use serde::{Deserialize, Serialize};
 
 use super::Address;
 use super::answer::HookRun;
+use super::binding::{WorkspaceBinding, is_zero};
 use super::settings::{Hook, Settings};
-use super::standing::{Standing, is_zero};
 #[cfg(feature = "schema")]
 use crate::model::schema::nullable;
-use crate::model::{Directory, Lineage, SandboxId, SnapshotId, Timestamp};
+use crate::model::{DerivationKind, Directory, SandboxId, SnapshotId, Timestamp};
 
-/// A sandbox to be made, or to be given its files again.
+/// The request to create a sandbox, or to restore its files if it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ResumeRequest {
-    /// The workspace that it stands for.
+pub struct EnsureRunningRequest {
+    /// The workspace that the sandbox belongs to.
     pub address: Address,
-    /// How it is to be kept.
+    /// The settings of the workspace.
     pub settings: Settings,
-    /// How the caller wants it.
-    pub start: Start,
+    /// The start options of the caller.
+    pub start: StartSettings,
     /// The version of the workspace's record.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
 }
 
-/// How a caller wants a workspace to be started.
+/// The start options of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StartSettings", transform = nullable))]
-pub struct Start {
-    /// What becomes of files that were written since the sandbox woke by itself.
+pub struct StartSettings {
+    /// How to handle files that were written after the sandbox was cold-started.
     #[serde(default)]
     pub on_diverged: OnDiverged,
-    /// Whether it is started empty where there is nothing to restore.
+    /// Whether to start the workspace empty if there is nothing to restore.
     #[serde(default)]
     pub allow_empty: bool,
-    /// Whether it is started although its snapshot is stale.
+    /// Whether to start the workspace although its snapshot is stale.
     #[serde(default)]
     pub accept_stale: bool,
-    /// What files must have been at the snapshot: SHA-256 in hexadecimal, by the paths of `dependsOn.files`.
+    /// The hashes that files must have had at the snapshot: SHA-256 in hexadecimal, by the paths of `dependsOn.files`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expect: BTreeMap<String, String>,
 }
 
-/// What becomes of files that were written since the sandbox woke by itself, without those of the workspace.
+/// How to handle files that were written after the sandbox was cold-started, that is, started without the workspace's
+/// files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum OnDiverged {
-    /// The start fails, and nothing is touched.
+    /// The start fails and changes nothing.
     #[default]
     Fail,
-    /// They are the workspace's from now on.
-    Keep,
-    /// They are kept as a snapshot of their own, and the newest one before is restored.
-    Save,
-    /// They go, and the newest snapshot is restored.
+    /// The start adopts the files as the workspace's own.
+    #[serde(alias = "keep")]
+    Adopt,
+    /// The start saves the files in a rescue snapshot, and restores the newest snapshot before it.
+    #[serde(alias = "save")]
+    Rescue,
+    /// The start discards the files, and restores the newest snapshot.
     Discard,
 }
 
-/// What a look at a sandbox found.
+/// The condition of a sandbox, as a probe found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Condition {
-    /// It runs, with its files in place.
-    Alive,
-    /// It does not run.
-    Asleep,
-    /// It runs without its files.
-    Woken,
-    /// It runs without its files, and others were written since it woke.
+    /// The container is running, with the workspace's files in place.
+    #[serde(alias = "alive")]
+    Running,
+    /// The container has ended.
+    #[serde(alias = "asleep")]
+    Ended,
+    /// The container is running without the workspace's files.
+    #[serde(alias = "woken")]
+    ColdStarted,
+    /// The container was cold-started, and other files were written since.
     Diverged,
 }
 
-/// How a sandbox got its files.
+/// The answer to an [`EnsureRunningRequest`]: how the sandbox got its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Resumed {
-    /// How.
-    pub how: How,
+pub struct EnsuredRunning {
+    /// How the sandbox got its files.
+    pub how: StartOutcome,
     /// The snapshot that was restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<SnapshotId>,
-    /// The snapshot that the files were saved in which were there instead.
+    /// The rescue snapshot that contains the files that the sandbox had before the restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved: Option<SnapshotId>,
-    /// The first sandbox of its lineage.
+    #[serde(alias = "saved")]
+    pub rescue_snapshot_id: Option<SnapshotId>,
+    /// The first sandbox of the sandbox's lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_id: Option<SandboxId>,
-    /// In what the snapshot is stale.
+    /// The reasons why the snapshot is stale; empty if it is not.
     #[serde(default)]
     pub stale: Vec<String>,
-    /// What hooks came to.
+    /// The results of the hooks that ran.
     #[serde(default)]
     pub hooks: Vec<HookRun>,
 }
@@ -103,122 +110,134 @@ pub struct Resumed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum How {
-    /// They were in place.
-    Alive,
-    /// They were restored from a snapshot.
+pub enum StartOutcome {
+    /// The sandbox was running with the files in place.
+    #[serde(alias = "alive")]
+    Running,
+    /// The files were restored from a snapshot.
     Restored,
-    /// It has none yet: it is new, or begins anew because that was asked for.
+    /// The workspace has no files yet: it is new, or the caller allowed an empty start.
     Empty,
-    /// Those are kept that were written since it woke by itself.
-    Kept,
+    /// The workspace adopted the files that were written after the sandbox was cold-started.
+    #[serde(alias = "kept")]
+    Adopted,
 }
 
-/// A sandbox to be ended.
+/// The request to capture and destroy a sandbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HaltRequest {
-    /// The workspace that it stands for: one that stands for another, or for none, is left as it is.
+pub struct StopSandboxRequest {
+    /// The workspace that the sandbox belongs to. A sandbox that belongs to another workspace, or to none, is left
+    /// unchanged.
     pub address: Address,
-    /// Whether a snapshot is taken before.
+    /// Whether to take a snapshot before the sandbox is destroyed.
     pub snapshot: bool,
-    /// What runs in it before that, in this order, by the names of the hooks.
+    /// The hooks that run in the sandbox before the snapshot, in this order, each with its name.
     #[serde(default)]
     pub hooks: Vec<(String, Hook)>,
-    /// The variables that these see.
+    /// The environment variables of the hooks.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// The version of the workspace's record.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
-    /// Whether the workspace goes on in another sandbox.
+    /// Whether the workspace continues in another sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub former: bool,
+    #[serde(alias = "former")]
+    pub superseded: bool,
 }
 
-impl HaltRequest {
-    /// A request to capture and end whatever runs, without hooks.
-    pub const fn capturing(address: Address) -> Self {
-        Self { address, snapshot: true, hooks: Vec::new(), env: BTreeMap::new(), version: 0, former: false }
+impl StopSandboxRequest {
+    /// Returns a request to capture and destroy whatever is running, without hooks.
+    pub const fn with_snapshot(address: Address) -> Self {
+        Self { address, snapshot: true, hooks: Vec::new(), env: BTreeMap::new(), version: 0, superseded: false }
     }
 }
 
-/// What the end of a sandbox came to.
+/// The answer to a [`StopSandboxRequest`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Halted {
+pub struct SandboxStopped {
     /// The snapshot that was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<LastSnapshot>,
-    /// The snapshot that files were saved in which were written since it woke by itself.
+    /// The rescue snapshot that contains files written after the sandbox was cold-started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved: Option<SnapshotId>,
-    /// Whether it had ended before, with whatever was not in a snapshot.
+    #[serde(alias = "saved")]
+    pub rescue_snapshot_id: Option<SnapshotId>,
+    /// Whether the sandbox had ended before the stop. Files that were not in a snapshot by then are lost.
     #[serde(default)]
-    pub was_asleep: bool,
-    /// Whether the end of its container was not answered in time: it may still come.
+    #[serde(alias = "wasAsleep")]
+    pub had_ended: bool,
+    /// Whether the sandbox did not answer the request to destroy its container in time. The request may still take
+    /// effect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub end_unanswered: bool,
-    /// Whether files were still being changed while the last snapshot was taken: they may be in it as they were before.
+    #[serde(alias = "endUnanswered")]
+    pub destroy_unconfirmed: bool,
+    /// Whether files changed during the last capture. The snapshot may contain earlier versions of these files.
     #[serde(default)]
-    pub unsettled: bool,
-    /// What hooks came to.
+    #[serde(alias = "unsettled")]
+    pub changed_during_capture: bool,
+    /// The results of the hooks that ran.
     #[serde(default)]
     pub hooks: Vec<HookRun>,
 }
 
-/// A snapshot, as a workspace remembers it.
+/// The snapshot of a workspace's last stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastSnapshot {
-    /// The snapshot.
+    /// The id of the snapshot.
     pub id: SnapshotId,
-    /// The sandbox that it was taken of.
+    /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
-    /// The directory that it holds.
+    /// The directory that was captured.
     pub dir: Directory,
-    /// The size of its archive, in bytes.
+    /// The size of the archive, in bytes.
     pub size_bytes: u64,
-    /// When it was taken.
+    /// When the snapshot was taken.
     pub created_at: Timestamp,
 }
 
-/// A sandbox that is going to be made from a snapshot.
+/// The request to reserve a snapshot for a sandbox that will be created from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReserveRequest {
-    /// Its id, which was minted by the caller.
+    /// The id of the sandbox, minted by the caller.
     pub sandbox_id: SandboxId,
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// Whether it is restored or branched.
-    pub lineage: Lineage,
-    /// What it stands for.
-    pub standing: Standing,
+    /// Whether the sandbox is restored or branched.
+    #[serde(alias = "lineage")]
+    pub kind: DerivationKind,
+    /// The binding of the sandbox to its named workspace.
+    #[serde(alias = "standing")]
+    pub binding: WorkspaceBinding,
 }
 
-/// What is left of a sandbox's snapshots that are not needed by their workspace any more.
+/// The result of decommissioning a sandbox whose workspace no longer needs its snapshots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Retired {
-    /// How many snapshots go.
+pub struct Decommissioned {
+    /// How many snapshots are deleted.
     pub removed: usize,
-    /// The snapshots that stay while other sandboxes need them.
-    pub kept: Vec<Kept>,
+    /// The snapshots that are kept: other sandboxes need them, or they are pinned.
+    pub kept: Vec<KeptSnapshot>,
 }
 
-/// A snapshot that others need.
+/// A snapshot that is kept because other sandboxes need it, or because it is pinned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KeptSnapshot"))]
-pub struct Kept {
-    /// The snapshot.
+pub struct KeptSnapshot {
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// The sandbox that it was taken of.
+    /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
-    /// The sandboxes that need it.
-    pub holders: Vec<SandboxId>,
-    /// Whether it is pinned.
+    /// The sandboxes that need the snapshot.
+    #[serde(alias = "holders")]
+    pub dependents: Vec<SandboxId>,
+    /// Whether the snapshot is pinned.
     pub pinned: bool,
 }

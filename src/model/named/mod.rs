@@ -1,25 +1,25 @@
-//! Workspaces that persist by name, across sandboxes that come and go.
+//! Named workspaces: workspaces whose files persist under a name while sandboxes are created and destroyed.
 //!
-//! - [`name`]: what they are called, and by whom
-//! - [`lifecycle`]: the states that one can be in, and how it gets from one to another
-//! - [`settings`]: how one is to be kept: hooks, expiry, what its snapshots depend on
-//! - [`record`]: what is kept of one
-//! - [`standing`]: what the workspace of a sandbox keeps when the sandbox stands for a name
-//! - [`stamp`]: what its container carries
-//! - [`messages`]: what the two ask of each other
-//! - [`answer`]: what callers are told; what they ask for is in [`crate::model::request`]
+//! - [`name`]: names, tenants and addresses of workspaces
+//! - [`lifecycle`]: the states of a workspace and the transitions between them
+//! - [`settings`]: the settings of a workspace: hooks, expiry, what its snapshots depend on
+//! - [`record`]: the stored record of a workspace
+//! - [`binding`]: the binding of a sandbox to its named workspace, stored in the sandbox's ledger
+//! - [`container_marker`]: the marker that the sandbox's container carries
+//! - [`messages`]: the messages between a named workspace and the workspace of its sandbox
+//! - [`answer`]: the answers for callers; their requests are in [`crate::model::request`]
 
 pub mod answer;
+pub mod binding;
+pub mod container_marker;
 pub mod lifecycle;
 pub mod messages;
 pub mod name;
 pub mod record;
 pub mod settings;
-pub mod stamp;
-pub mod standing;
 
+pub use container_marker::ContainerMarker;
 pub use lifecycle::State;
 pub use name::{Address, Tenant, WorkspaceName};
 pub use record::{NamedRecord, Transition};
 pub use settings::Settings;
-pub use stamp::Stamp;

@@ -1,181 +1,194 @@
-//! What is kept of a named workspace. It is stored as JSON, so a field is only ever added, and with a default.
+//! The stored record of a named workspace. It is stored as JSON: fields are only added, never removed, and each new
+//! field has a default.
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::Problem;
+use super::answer::WorkspaceProblem;
 use super::messages::LastSnapshot;
 use super::{Address, Settings, State};
 use crate::model::{SandboxId, SnapshotId, Timestamp};
 
-/// How many transitions are remembered.
-const HISTORY: usize = 20;
+/// The number of transitions that a record keeps.
+const MAX_HISTORY: usize = 20;
 
-/// A named workspace.
+/// The record of a named workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamedRecord {
-    /// Whose it is, and what it is called.
+    /// The tenant and the name of the workspace.
     pub address: Address,
-    /// How often it has changed, over all workspaces that ever had the name: who hears of changes in another order knows
-    /// which came last.
+    /// The number of changes so far, counted over all workspaces that ever had this name. A receiver that gets changes
+    /// out of order uses it to find the latest one.
     pub version: u64,
-    /// The version that the Directory knows.
+    /// The last version that was reported to the Directory.
     #[serde(default)]
-    pub listed: u64,
-    /// What it is doing.
+    #[serde(alias = "listed")]
+    pub directory_version: u64,
+    /// The state of the workspace.
     pub state: State,
-    /// How it got there: the last transitions, the newest first.
+    /// The latest transitions, newest first.
     pub history: Vec<Transition>,
-    /// How it is to be kept.
+    /// The settings of the workspace.
     pub settings: Settings,
-    /// When it was made.
+    /// When the workspace was created.
     pub created_at: Timestamp,
-    /// Its sandbox.
+    /// The id of the workspace's sandbox.
     pub sandbox_id: SandboxId,
-    /// Whether the id of its sandbox is surely nobody else's.
+    /// Whether the id of the sandbox is claimed: no other workspace uses it.
     #[serde(default)]
     pub claimed: bool,
-    /// The sandboxes that it had before, the newest first: they are its snapshots' origins.
+    /// The sandboxes that the workspace had before, newest first. They are the origins of its earlier snapshots.
     #[serde(default)]
-    pub former: Vec<SandboxId>,
-    /// The first sandbox of the lineage of its sandboxes, as far as that is known.
+    #[serde(alias = "former")]
+    pub former_sandbox_ids: Vec<SandboxId>,
+    /// The first sandbox of the lineage of the workspace's sandboxes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_id: Option<SandboxId>,
-    /// The snapshot that its first sandbox was made from.
+    /// The snapshot that the first sandbox was created from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Origin>,
-    /// When it was last started.
+    pub source: Option<SnapshotKey>,
+    /// When the workspace was last started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When something was last seen to happen with it.
+    /// When activity in the workspace was last observed.
     pub active_at: Timestamp,
-    /// The snapshot of its last stop.
+    /// The snapshot of the last stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
-    /// What went wrong last, until it goes well.
+    /// The last problem; absent once the operation succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
-    /// The call that made it.
+    pub problem: Option<WorkspaceProblem>,
+    /// The call that created the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub creation: Option<Creation>,
-    /// The calls with a key that took it as the source of others, the newest first.
+    pub creation: Option<KeyedCall>,
+    /// The calls with an idempotency key that used the workspace as the source of other workspaces, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub forks: Vec<Forking>,
-    /// What is left to be done for it.
+    #[serde(alias = "forks")]
+    pub fork_calls: Vec<ForkCall>,
+    /// The durable tasks that are still to be done for the workspace.
     #[serde(default)]
-    pub chores: Vec<Chore>,
-    /// When chores are tried next, and the time limits are looked at.
+    #[serde(alias = "chores")]
+    pub tasks: Vec<Task>,
+    /// When the tasks run next and the time limits are checked next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again_at: Option<Timestamp>,
+    #[serde(alias = "againAt")]
+    pub next_check_at: Option<Timestamp>,
 }
 
-/// A snapshot, by the ledger that it is in.
+/// The key of a snapshot: its ledger and its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Origin {
-    /// The sandbox that it was taken of.
+pub struct SnapshotKey {
+    /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
 }
 
-/// The call that made a workspace: made again with the same key, it is answered and not refused.
+/// The call that created a workspace. A repeated call with the same key gets the same answer and is not refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Creation {
-    /// Its idempotency key.
+pub struct KeyedCall {
+    /// The idempotency key.
     pub key: String,
-    /// A hash of its arguments, base64url.
-    pub payload: String,
+    /// A hash of the arguments, base64url.
+    #[serde(alias = "payload")]
+    pub payload_hash: String,
 }
 
-/// A call that took a workspace as the source of others: made again with the same key, it gets the same.
+/// A call that used a workspace as the source of other workspaces. A repeated call with the same key uses the same
+/// snapshot and the same settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Forking {
+pub struct ForkCall {
     /// The call.
-    pub call: Creation,
-    /// The snapshot that the others are made from.
-    pub origin: Origin,
-    /// How the workspace was to be kept then.
+    pub call: KeyedCall,
+    /// The snapshot that the other workspaces are created from.
+    #[serde(alias = "origin")]
+    pub snapshot: SnapshotKey,
+    /// The settings of the workspace at the time of the call.
     pub settings: Settings,
-    /// When that was.
+    /// When the call was made.
     pub at: Timestamp,
 }
 
-/// Something that is done later, and again until it succeeds.
+/// A durable task: the alarm runs it, and repeats it until it succeeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Chore {
-    /// This sandbox is not needed any more, and neither are its snapshots.
-    Retire(SandboxId),
-    /// This sandbox must not run any more. What is in it is kept as a snapshot, where it is somebody's work.
-    Quiet(SandboxId),
+pub enum Task {
+    /// Decommissions a sandbox: the workspace needs neither the sandbox nor its snapshots any more.
+    #[serde(alias = "retire")]
+    Decommission(SandboxId),
+    /// Stops a sandbox that the workspace no longer uses. Files that a user wrote are saved in a snapshot.
+    #[serde(alias = "quiet")]
+    StopUnused(SandboxId),
 }
 
-impl Chore {
-    /// The sandbox that it is about.
+impl Task {
+    /// Returns the sandbox of the task.
     pub const fn sandbox_id(&self) -> &SandboxId {
         match self {
-            Self::Retire(id) | Self::Quiet(id) => id,
+            Self::Decommission(id) | Self::StopUnused(id) => id,
         }
     }
 }
 
-/// A step from one state to another.
+/// A transition of a workspace from one state to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transition {
-    /// The state before; absent for a new workspace.
+    /// The state before the transition; absent for a new workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<State>,
-    /// The state from then on.
+    /// The state after the transition.
     pub to: State,
-    /// When.
+    /// When the transition occurred.
     pub at: Timestamp,
-    /// Why, for people.
+    /// The reason, for people.
     pub cause: String,
 }
 
 impl NamedRecord {
-    /// Whether there is a workspace of the name.
+    /// Returns whether the workspace exists, that is, is not deleted.
     pub fn exists(&self) -> bool {
         self.state != State::Deleted
     }
 
-    /// Steps to another state; `None` where there is no way to it.
+    /// Changes to the state `to` and records the transition. Returns `None`, and changes nothing, if the transition is
+    /// not allowed.
     #[must_use]
-    pub fn step(&mut self, to: State, at: Timestamp, cause: &str) -> Option<Transition> {
-        if !self.state.may_become(to) {
+    pub fn transition(&mut self, to: State, at: Timestamp, cause: &str) -> Option<Transition> {
+        if !self.state.can_become(to) {
             return None;
         }
         let transition = Transition { from: Some(self.state), to, at, cause: cause.to_owned() };
         self.state = to;
-        self.remember(transition.clone());
+        self.record_transition(transition.clone());
         Some(transition)
     }
 
-    /// Remembers a transition, and that there is news.
-    pub fn remember(&mut self, transition: Transition) {
+    /// Adds a transition to the history, and increments the version.
+    pub fn record_transition(&mut self, transition: Transition) {
         self.version += 1;
         self.history.insert(0, transition);
-        self.history.truncate(HISTORY);
+        self.history.truncate(MAX_HISTORY);
     }
 
-    /// Every sandbox that is or was this workspace's, the newest first.
+    /// Returns the present and the former sandboxes of the workspace, newest first.
     pub fn sandboxes(&self) -> impl Iterator<Item = &SandboxId> {
-        std::iter::once(&self.sandbox_id).chain(&self.former)
+        std::iter::once(&self.sandbox_id).chain(&self.former_sandbox_ids)
     }
 
-    /// Adds a chore, in the place of another one about the same sandbox.
-    pub fn add_chore(&mut self, chore: Chore) {
-        self.chores.retain(|other| other.sandbox_id() != chore.sandbox_id());
-        self.chores.push(chore);
+    /// Adds a task. It replaces another task for the same sandbox.
+    pub fn add_task(&mut self, task: Task) {
+        self.tasks.retain(|other| other.sandbox_id() != task.sandbox_id());
+        self.tasks.push(task);
     }
 
-    /// When it is stopped by itself, as things are: for idleness, and for its age.
-    pub fn ends(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+    /// Returns when the workspace stops automatically if there is no further activity: because it is idle, and because
+    /// it has run for `maxSeconds`.
+    pub fn deadlines(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         let after = |from: Timestamp, seconds: u64| {
             let millis = i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
             (seconds > 0).then(|| from.plus_millis(millis))

@@ -1,4 +1,4 @@
-//! How a named workspace is to be kept.
+//! The settings of a named workspace.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 use crate::model::schema::{A_COMMAND, PATH};
 use crate::model::{Code, Directory, Error, Policy, Result};
 
-/// The most variables, files or characters of a command that somebody can mean.
+/// The maximum number of environment variables, of files that snapshots depend on, and of characters in a command.
 pub(crate) const MAX_VARIABLES: usize = 100;
 const MAX_FILES: usize = 32;
 const MAX_COMMAND: usize = 8192;
 
-/// The longest path of a file, in characters.
+/// The maximum length of a file path, in characters.
 const MAX_PATH: usize = 1024;
 
-/// The longest fingerprint, in characters.
+/// The maximum length of a fingerprint, in characters.
 pub(crate) const MAX_FINGERPRINT: usize = 256;
 
-/// Variables that a workspace can't have: the shell's own, and those by which the programs would not be found any more that
-/// snapshots are made with.
-pub(crate) const RESERVED: [&str; 11] =
+/// The environment variables that a workspace can't set: the variables of the shell, and those that would hide the
+/// programs that snapshots need.
+pub(crate) const RESERVED_VARIABLES: [&str; 11] =
     ["PATH", "IFS", "ENV", "BASH_ENV", "LD_PRELOAD", "BASHOPTS", "BASH_VERSINFO", "SHELLOPTS", "PPID", "UID", "EUID"];
 
-/// The longest time that a hook may take, in seconds.
+/// The maximum time limit of a hook, in seconds.
 const MAX_HOOK_SECONDS: u32 = 600;
 
-/// The longest time limit of a workspace, in seconds: a year.
+/// The maximum time limit of a workspace, in seconds: one year.
 const MAX_EXPIRY_SECONDS: u64 = 365 * 24 * 3600;
 
-/// Everything that its maker can choose.
+/// The settings of a named workspace, as its creator chooses them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
@@ -38,40 +38,41 @@ pub struct Settings {
     pub dir: Directory,
     /// Whether a stop takes a snapshot.
     pub persistent: bool,
-    /// How long its snapshots are kept.
+    /// The retention policy of the workspace's snapshots.
     #[serde(default)]
     pub retention: Policy,
-    /// Commands that run in its sandbox.
+    /// The commands that run in the sandbox when the workspace starts and stops.
     #[serde(default)]
     pub hooks: Hooks,
-    /// When it is stopped by itself.
+    /// The time limits after which the workspace stops automatically.
     #[serde(default)]
     pub expiry: Expiry,
-    /// What its snapshots depend on.
+    /// What the workspace's snapshots depend on.
     #[serde(default)]
     pub depends_on: DependsOn,
-    /// Environment variables of its sandbox, which are set again at every start. They may be secrets, and are never told.
+    /// The environment variables of the sandbox, which every start sets again. They may be secrets; no answer contains
+    /// their values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
 }
 
-/// Commands that run in the sandbox.
+/// The commands that run in the sandbox when the workspace starts and stops.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hooks {
-    /// Before the snapshot of a stop is taken.
+    /// Runs before a stop takes its snapshot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before_stop: Option<Hook>,
-    /// After the files are in place, before the workspace is handed out.
+    /// Runs after the files are in place, before the start answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_start: Option<Hook>,
-    /// Before a stop that nobody asked for, because a time limit is reached.
+    /// Runs before an automatic stop, when a time limit of `expiry` is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_timeout: Option<Hook>,
 }
 
-/// A command that runs in the sandbox, by `sh -c`, in the workspace's directory.
+/// A command that runs in the sandbox with `sh -c`, in the workspace's directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -79,42 +80,42 @@ pub struct Hook {
     /// The command.
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_COMMAND), regex(pattern = A_COMMAND)))]
     pub command: String,
-    /// How long it may take, in seconds; then it is killed.
-    #[serde(default = "a_minute")]
+    /// The time limit, in seconds. A command that exceeds it is killed.
+    #[serde(default = "default_hook_timeout")]
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_HOOK_SECONDS)))]
     pub timeout_seconds: u32,
-    /// What a failure means.
+    /// The effect of a failure.
     #[serde(default)]
     pub on_failure: OnFailure,
 }
 
-/// What the failure of a hook means.
+/// The effect of a hook's failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum OnFailure {
-    /// What it belongs to fails too: the start, or the stop.
+    /// The start or stop that ran the hook fails.
     #[default]
     Fail,
-    /// It is only told.
+    /// The start or stop continues, and its answer reports the failure.
     Warn,
 }
 
-/// When a workspace is stopped by itself.
+/// The time limits after which a workspace stops automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expiry {
-    /// Seconds without a start, fork or update of it, and without a changed file; 0 is never.
+    /// Seconds without a start, fork or update of the workspace, and without a changed file. 0 means never.
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRY_SECONDS)))]
     pub idle_seconds: u64,
-    /// Seconds after it was started, whatever happens; 0 is never.
+    /// Seconds after the last start, regardless of activity. 0 means never.
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRY_SECONDS)))]
     pub max_seconds: u64,
 }
 
 impl Default for Expiry {
-    /// Ten minutes without anything: the SDK's own default.
+    /// Returns a limit of 10 idle minutes, which is the default of the SDK.
     fn default() -> Self {
         Self { idle_seconds: 600, max_seconds: 0 }
     }
@@ -125,24 +126,25 @@ impl Default for Expiry {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DependsOn {
-    /// Files whose hashes are taken with each snapshot: absolute, or in the workspace's directory.
+    /// The files whose hashes are recorded with each snapshot: absolute paths, or paths relative to the workspace's
+    /// directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "schema",
         schemars(length(max = MAX_FILES), inner(length(min = 1, max = MAX_PATH), regex(pattern = PATH)))
     )]
     pub files: Vec<String>,
-    /// Anything that says what the world is like: a commit, a version.
+    /// A text that identifies the environment, such as a commit or a version.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_FINGERPRINT)))]
     pub fingerprint: Option<String>,
-    /// What it means when a file or the fingerprint is another one at a start.
+    /// The effect on a start if a file or the fingerprint differs from the snapshot's.
     pub on_mismatch: OnMismatch,
-    /// What it means when the sandbox's image is another one at a start.
+    /// The effect on a start if the sandbox's image differs from the snapshot's.
     pub on_image_change: OnImageChange,
 }
 
-/// What it means that a snapshot is stale.
+/// The effect of a stale snapshot on a start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
@@ -150,43 +152,43 @@ pub enum OnMismatch {
     /// The start fails.
     #[default]
     Fail,
-    /// It is only told.
+    /// The start continues, and its answer reports the difference.
     Report,
 }
 
 impl OnMismatch {
-    /// Whether a start fails by it.
+    /// Returns whether the start fails.
     pub fn fails(self) -> bool {
         self == Self::Fail
     }
 }
 
-/// What it means that a snapshot was taken on another image.
+/// The effect on a start if the snapshot was taken on another image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum OnImageChange {
     /// The start fails.
     Fail,
-    /// It is only told: files mostly outlive an image.
+    /// The start continues, and its answer reports the change. Most files remain valid on another image.
     #[default]
     Report,
 }
 
 impl OnImageChange {
-    /// Whether a start fails by it.
+    /// Returns whether the start fails.
     pub fn fails(self) -> bool {
         self == Self::Fail
     }
 }
 
-const fn a_minute() -> u32 {
+const fn default_hook_timeout() -> u32 {
     60
 }
 
 impl Settings {
-    /// Those of a workspace about which nothing was said.
-    pub fn of(dir: Directory) -> Self {
+    /// Returns the default settings for a workspace whose files are in `dir`.
+    pub fn new(dir: Directory) -> Self {
         Self {
             dir,
             persistent: true,
@@ -198,7 +200,10 @@ impl Settings {
         }
     }
 
-    /// Checks what the types leave open ([`Code::InvalidArgument`]).
+    /// Verifies the limits that the types do not enforce.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`] if a setting is outside of its limits.
     pub fn check(&self) -> Result<()> {
         self.retention.check()?;
         for (name, hook) in self.hooks.all() {
@@ -213,11 +218,11 @@ impl Settings {
 }
 
 impl Hooks {
-    /// Those that there are, by their names.
+    /// Returns the hooks that are set, with their names.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, &Hook)> {
-        let named =
+        let hooks =
             [("beforeStop", &self.before_stop), ("afterStart", &self.after_start), ("onTimeout", &self.on_timeout)];
-        named.into_iter().filter_map(|(name, hook)| Some((name, hook.as_ref()?)))
+        hooks.into_iter().filter_map(|(name, hook)| Some((name, hook.as_ref()?)))
     }
 }
 
@@ -242,8 +247,8 @@ impl Hook {
 impl DependsOn {
     fn check(&self) -> Result<()> {
         let is_path = |path: &String| {
-            let goes_up = path.split('/').any(|part| part == "..");
-            !path.is_empty() && path.chars().count() <= MAX_PATH && !path.contains(['\0', '\n']) && !goes_up
+            let has_parent = path.split('/').any(|part| part == "..");
+            !path.is_empty() && path.chars().count() <= MAX_PATH && !path.contains(['\0', '\n']) && !has_parent
         };
         if self.files.len() > MAX_FILES || !self.files.iter().all(is_path) {
             return Err(invalid(
@@ -259,7 +264,7 @@ impl DependsOn {
 }
 
 fn check_env(env: &BTreeMap<String, String>) -> Result<()> {
-    if let Some(name) = RESERVED.iter().find(|name| env.contains_key(**name)) {
+    if let Some(name) = RESERVED_VARIABLES.iter().find(|name| env.contains_key(**name)) {
         return Err(invalid(
             &format!("`env` sets {name}, which the sandbox itself depends on"),
             "Set it in your commands, or in the sandbox's image.",

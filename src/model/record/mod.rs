@@ -1,153 +1,175 @@
-//! What the ledger of a workspace keeps: its rows.
+//! The rows of a workspace's ledger.
 //!
-//! They are stored as JSON, so a field is only ever added, and with a default for rows that were written before it.
+//! The ledger stores rows as JSON. Therefore fields are only added, never removed, and each new field has a default for
+//! rows that were written before it.
 
 mod snapshot;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::snapshot::{End, Look, Making, Marker, Sighting, SnapshotRecord, SnapshotState, Stage, Stored};
-use super::named::standing::{Dependencies, Standing};
-use super::policy::{Candidate, Policy};
-use super::{Lineage, SandboxId, SigningKey, SnapshotId, Timestamp};
+pub use self::snapshot::{
+    CaptureInProgress, ContainerObservation, ExpectedMarker, Removal, SnapshotRecord, SnapshotState, Stage,
+    StoredBackup, Verification,
+};
+use super::named::binding::{Dependencies, WorkspaceBinding};
+use super::policy::{Policy, RetentionCandidate};
+use super::{DerivationKind, SandboxId, SigningKey, SnapshotId, Timestamp};
 
-/// The workspace itself.
+/// The row of the workspace itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceRecord {
-    /// The sandbox that it is about.
+    /// The sandbox of the workspace.
     pub sandbox_id: SandboxId,
-    /// The first sandbox of the lineage.
+    /// The first sandbox of the sandbox's lineage.
     pub root_id: SandboxId,
-    /// Where its sandbox came from; absent for one that an application started.
+    /// The snapshot that the sandbox was created from; absent for a sandbox that an application started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Parent>,
-    /// How long its snapshots are kept.
+    pub parent: Option<ParentLink>,
+    /// The retention policy of the snapshots.
     #[serde(default)]
     pub policy: Policy,
-    /// The keys that sign its refs, the newest first; at most two.
+    /// The keys that sign the workspace's refs, newest first; at most two.
     #[serde(default)]
     pub keys: Vec<SigningKey>,
-    /// What the ids of its snapshots are minted with; for good.
+    /// The key that snapshot ids are minted with. It never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seal: Option<SigningKey>,
-    /// Doubt about the container, until it is settled.
+    #[serde(alias = "seal")]
+    pub id_key: Option<SigningKey>,
+    /// Set while the container is unverified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<Doubt>,
-    /// The marker that the container carries which was captured or restored: another container is not the sandbox's own. Absent
-    /// before that, and for a sandbox that stands for a name.
+    #[serde(alias = "doubt")]
+    pub unverified: Option<UnverifiedContainer>,
+    /// The marker of the container that was captured or restored. A container without this marker is not the sandbox's
+    /// own. Absent before the first capture or restore, and for a sandbox that belongs to a named workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marker: Option<String>,
-    /// When the capture began that the marker is of. One that began before and ends later was of an earlier container, if of
-    /// another one.
+    /// When the capture that set the marker began. A capture that began before this time and ends later does not
+    /// replace the marker: if it read another container, that container was an earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked_at: Option<Timestamp>,
-    /// A snapshot that retention spares for a while.
+    /// A snapshot that retention protects for a limited time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spared: Option<Spared>,
-    /// What is to be known of a sandbox that stands for a name.
+    #[serde(alias = "spared")]
+    pub protected: Option<ProtectedSnapshot>,
+    /// The binding of a sandbox that belongs to a named workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standing: Option<Standing>,
-    /// Since when its snapshots are kept for others only.
+    #[serde(alias = "standing")]
+    pub binding: Option<WorkspaceBinding>,
+    /// When the workspace was decommissioned. Since then it keeps only snapshots that have dependents or are pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retired_at: Option<Timestamp>,
+    #[serde(alias = "retiredAt")]
+    pub decommissioned_at: Option<Timestamp>,
 }
 
 impl WorkspaceRecord {
-    /// What retention looks at of one of its snapshots.
-    pub fn candidate(&self, snapshot: &SnapshotRecord, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
-        let spared = self.spared.as_ref().filter(|spared| spared.snapshot_id == snapshot.snapshot_id);
-        let spared_until = spared.map(|spared| spared.until).filter(|until| *until > now);
-        Candidate { spared_until, ..snapshot.candidate(self.standing.as_ref(), holders, now) }
+    /// Returns the input of a retention decision about one of the workspace's snapshots.
+    pub fn candidate(
+        &self,
+        snapshot: &SnapshotRecord,
+        dependents: Vec<SandboxId>,
+        now: Timestamp,
+    ) -> RetentionCandidate {
+        let protected = self.protected.as_ref().filter(|protected| protected.snapshot_id == snapshot.snapshot_id);
+        let protected_until = protected.map(|protected| protected.until).filter(|until| *until > now);
+        RetentionCandidate { protected_until, ..snapshot.candidate(self.binding.as_ref(), dependents, now) }
     }
 }
 
-/// The snapshot before one that is so much smaller that files may be missing from it by mistake.
+/// A snapshot whose successor is much smaller. Files may be missing from the successor by mistake, so retention keeps
+/// this snapshot for a limited time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Spared {
-    /// The snapshot.
+pub struct ProtectedSnapshot {
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// Until when it is spared.
+    /// When the protection ends.
     pub until: Timestamp,
 }
 
-/// Something was done that may have started a container in the place of one that had ended.
+/// An unverified container: an operation may have started it in place of one that had ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
-    /// A container counts only if it was there before this.
+pub struct UnverifiedContainer {
+    /// The container is the sandbox's own only if it was running before this time.
     pub since: Timestamp,
-    /// When it can be settled: nothing comes of what was done last any more.
-    pub due: Timestamp,
+    /// When the container can be verified: from then on the last operation has no late effects.
+    #[serde(rename = "dueAt", alias = "due")]
+    pub due_at: Timestamp,
 }
 
-/// The snapshot that a sandbox was made from.
+/// The snapshot that a sandbox was created from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Parent {
+pub struct ParentLink {
     /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// Whether it was restored or branched.
-    pub lineage: Lineage,
-    /// Whether the snapshot is still needed here: until there is one of this workspace itself.
-    pub needed: bool,
+    /// Whether the sandbox was restored or branched.
+    #[serde(alias = "lineage")]
+    pub kind: DerivationKind,
+    /// Whether this workspace still needs the snapshot: true until the workspace has a snapshot of its own.
+    #[serde(alias = "needed")]
+    pub needs_snapshot: bool,
 }
 
-/// Something that has to be looked after when nobody works on it.
+/// A durable task: the alarm runs it when no call is working on the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LooseEnd {
-    /// When to look after it next.
-    pub due: Timestamp,
-    /// How often that was done.
-    pub tries: u32,
+pub struct PendingTask {
+    /// When the task runs next.
+    #[serde(alias = "due")]
+    pub due_at: Timestamp,
+    /// How often the task has run.
+    #[serde(alias = "tries")]
+    pub attempt: u32,
 }
 
-/// A sandbox that was made from a snapshot of this workspace.
+/// A sandbox that was created from a snapshot of this workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Derivation {
     /// The minted id.
     pub sandbox_id: SandboxId,
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// Whether it is restored or branched.
-    pub lineage: Lineage,
-    /// When it was begun.
+    /// Whether the sandbox is restored or branched.
+    #[serde(alias = "lineage")]
+    pub kind: DerivationKind,
+    /// When the restore or branch began.
     pub began_at: Timestamp,
-    /// How far it is.
-    pub state: DerivationState,
+    /// The state of the derivation.
+    pub state: DerivedState,
 }
 
-/// How far a derivation is.
+/// The state of a derivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum DerivationState {
-    /// The sandbox is being made.
-    Pending(LooseEnd),
-    /// Somebody has it.
+pub enum DerivedState {
+    /// The sandbox is being created.
+    Pending(PendingTask),
+    /// The sandbox was returned to its caller.
     Ready {
-        /// Whether it needs the snapshot.
-        holds: bool,
+        /// Whether the sandbox needs the snapshot.
+        #[serde(rename = "needsSnapshot", alias = "holds")]
+        needs_snapshot: bool,
     },
-    /// Nobody gets it: it is being destroyed.
-    Ending(LooseEnd),
+    /// The sandbox is being destroyed. No caller received it.
+    Ending(PendingTask),
 }
 
 impl Derivation {
-    /// Whether the sandbox needs the snapshot.
-    pub const fn holds(&self) -> bool {
-        matches!(self.state, DerivationState::Pending(_) | DerivationState::Ready { holds: true })
+    /// Returns whether the sandbox needs the snapshot.
+    pub const fn needs_snapshot(&self) -> bool {
+        matches!(self.state, DerivedState::Pending(_) | DerivedState::Ready { needs_snapshot: true })
     }
 
-    /// When somebody has to look after it, if it is in a passing state.
-    pub const fn loose(&self) -> Option<LooseEnd> {
+    /// Returns the task that completes the derivation, if its state is transient.
+    pub const fn task(&self) -> Option<PendingTask> {
         match self.state {
-            DerivationState::Pending(loose) | DerivationState::Ending(loose) => Some(loose),
-            DerivationState::Ready { .. } => None,
+            DerivedState::Pending(task) | DerivedState::Ending(task) => Some(task),
+            DerivedState::Ready { .. } => None,
         }
     }
 }
@@ -155,37 +177,39 @@ impl Derivation {
 /// A call with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RequestRecord {
+pub struct IdempotencyRecord {
     /// The key.
     pub key: String,
     /// A hash of the operation and its arguments, base64url.
-    pub payload: String,
-    /// When it was first asked.
+    #[serde(alias = "payload")]
+    pub payload_hash: String,
+    /// When the first call with the key was made.
     pub at: Timestamp,
-    /// The answer, once there is one. No operation with a key answers null.
+    /// The answer, once the operation has completed. No operation with a key answers `null`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
 }
 
-/// Word that a snapshot is not needed here any more, for the workspace that it belongs to.
+/// A pending message to the workspace that owns a snapshot: this workspace no longer needs the snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
-    /// The workspace that the snapshot belongs to.
+    /// The workspace that owns the snapshot.
     pub origin_id: SandboxId,
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// When to send it, again if need be.
-    pub loose: LooseEnd,
+    /// The task that sends the message, and repeats it until it succeeds.
+    #[serde(alias = "loose")]
+    pub task: PendingTask,
 }
 
-/// A snapshot that another workspace may restore.
+/// A snapshot that another workspace restores from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Loan {
-    /// What is in R2.
-    pub stored: Stored,
-    /// What it depends on.
+pub struct RestoreSource {
+    /// The backup in R2.
+    pub stored: StoredBackup,
+    /// What the snapshot depends on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Dependencies>,
 }

@@ -1,242 +1,259 @@
-//! What is kept of a snapshot.
+//! The ledger row of a snapshot.
 
 use serde::{Deserialize, Serialize};
 
-use super::{LooseEnd, WorkspaceRecord};
-use crate::model::named::Stamp;
-use crate::model::named::standing::{Dependencies, Standing};
-use crate::model::policy::Candidate;
-use crate::model::refs::Suspect;
+use super::{PendingTask, WorkspaceRecord};
+use crate::model::named::ContainerMarker;
+use crate::model::named::binding::{Dependencies, WorkspaceBinding};
+use crate::model::policy::RetentionCandidate;
+use crate::model::refs::SizeDrop;
 use crate::model::{
-    BackupHandle, BackupId, Compression, Directory, Label, Mark, SandboxId, SandboxState, SnapshotId, SnapshotRef,
-    Timestamp,
+    BackupHandle, BackupId, BackupOwner, Compression, Directory, Label, SandboxId, SandboxStatus, SnapshotId,
+    SnapshotRef, Timestamp,
 };
 
-/// A snapshot.
+/// The row of a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotRecord {
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// A person's name for it, unique in the workspace as long as it is not deleted.
+    /// The label: a name for people. It is unique in the workspace until the snapshot is deleted.
     pub label: Label,
     /// The directory that was captured.
     pub dir: Directory,
-    /// Patterns of paths that were left out.
+    /// The patterns of paths that the capture excluded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excludes: Vec<String>,
-    /// Whether what git ignores was left out.
+    /// Whether the capture excluded the files that git ignores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gitignore: Option<bool>,
     /// How the archive is compressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<Compression>,
-    /// When its capture began.
+    /// When the capture began.
     pub began_at: Timestamp,
-    /// When it was taken or last restored.
+    /// When the snapshot was taken or last restored.
     pub last_used_at: Timestamp,
-    /// Its own expiration, in seconds after its last use; 0 is never.
+    /// The snapshot's own expiration, in seconds after its last use. 0 means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<u64>,
-    /// When it expires, as the policy was when that was last worked out.
+    /// When the snapshot expires, according to the policy at the last calculation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Whether it stays whatever the policy says.
+    /// Whether the snapshot is pinned: the policy does not remove it.
     #[serde(default)]
     pub pinned: bool,
-    /// Whether its files are not the workspace's own: it is never started from them unasked.
+    /// Whether the files are not the workspace's own. The workspace starts from such a snapshot only on explicit
+    /// request.
     #[serde(default)]
-    pub aside: bool,
-    /// Whether it is a rescue snapshot: of a container that was not the sandbox's own. It is never the newest, and counts for
-    /// nothing.
+    #[serde(alias = "aside")]
+    pub foreign: bool,
+    /// Whether it is a rescue snapshot: its container was not the sandbox's own. A rescue snapshot is never the newest
+    /// one, and no rule counts it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,
-    /// Whether it is much smaller than the one before.
+    /// Set where the snapshot is much smaller than its predecessor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suspect: Option<Suspect>,
-    /// What it depends on, as it was when it was taken.
+    pub suspect: Option<SizeDrop>,
+    /// What the snapshot depends on, as observed when it was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Dependencies>,
-    /// How far it is.
+    /// The stage of the snapshot.
     pub stage: Stage,
 }
 
-/// How far a snapshot is.
+/// The stage of a snapshot's life.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
-    /// It was asked for, and is not there yet.
-    Making(Making),
-    /// It can be restored, as far as is known.
+    /// The capture was requested and has not completed.
+    #[serde(alias = "making")]
+    Creating(CaptureInProgress),
+    /// The snapshot can be restored, unless its backup is known to be damaged or has expired.
     Ready {
-        /// What is in R2.
-        stored: Stored,
+        /// The backup in R2.
+        stored: StoredBackup,
     },
-    /// It is being deleted.
+    /// The snapshot is being deleted.
     Deleting {
-        /// What was in R2.
-        stored: Stored,
-        /// Why it goes.
-        end: End,
-        /// How it is followed up.
-        loose: LooseEnd,
+        /// The backup that is being deleted from R2.
+        stored: StoredBackup,
+        /// When and why the snapshot is deleted.
+        #[serde(alias = "end")]
+        removal: Removal,
+        /// The task that completes the deletion.
+        #[serde(alias = "loose")]
+        task: PendingTask,
     },
-    /// It is gone. The row is kept for a while, to say so.
+    /// The snapshot is deleted. The ledger keeps the row for a limited time, so that calls can report the deletion.
     Deleted {
-        /// What was in R2.
-        stored: Stored,
-        /// Why it went.
-        end: End,
+        /// The backup that was in R2.
+        stored: StoredBackup,
+        /// When and why the snapshot was deleted.
+        #[serde(alias = "end")]
+        removal: Removal,
     },
 }
 
-/// A capture that was begun.
+/// A capture in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Making {
-    /// The container that was seen.
-    pub sighting: Sighting,
-    /// Whether it was looked into.
+pub struct CaptureInProgress {
+    /// The container that was observed before the capture.
+    #[serde(alias = "sighting")]
+    pub observation: ContainerObservation,
+    /// Whether a probe has verified the container.
     #[serde(default)]
-    pub look: Look,
-    /// What the container has to carry; absent in rows of earlier versions, and of a sandbox that stands for a name.
+    #[serde(alias = "look")]
+    pub verification: Verification,
+    /// The marker that the container must carry. Absent in rows of earlier versions, and for a sandbox that belongs to
+    /// a named workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub marker: Option<Marker>,
-    /// Whether the container is the sandbox's own from now on.
+    #[serde(alias = "marker")]
+    pub expected_marker: Option<ExpectedMarker>,
+    /// Whether the capture adopts the container as the sandbox's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopts: bool,
-    /// The label that it takes from another snapshot when it is ready.
+    /// The label that the snapshot takes from another snapshot when it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes_label: Option<Label>,
-    /// What the sandbox answered, when it has.
+    /// The handle that the sandbox answered, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<BackupHandle>,
-    /// Whether it is not wanted any more, and its backup has to go.
+    /// Whether the capture was discarded, so that its backup must be deleted.
     #[serde(default)]
     pub discarded: bool,
-    /// The idempotency key of the call that asked for it.
+    /// The idempotency key of the call that requested the snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// How it is followed up when nobody works on it.
-    pub loose: LooseEnd,
+    /// The task that reconciles the capture when no call is working on it.
+    #[serde(alias = "loose")]
+    pub task: PendingTask,
 }
 
-/// What a container carries that is captured.
+/// The marker that a captured container must carry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Marker {
+pub enum ExpectedMarker {
     /// The marker of the sandbox's own container: see [`WorkspaceRecord::marker`].
     Own(String),
-    /// The stamp of a container that is not the sandbox's own.
+    /// The marker text of a container that is not the sandbox's own.
     Foreign(String),
 }
 
-impl Marker {
-    /// Whether it is on a container that carries this stamp.
-    pub fn is_on(&self, stamp: Option<&Stamp>) -> bool {
-        match (self, stamp) {
-            (Self::Own(marker), Some(stamp)) => stamp.is_of(marker),
-            (Self::Foreign(text), Some(stamp)) => stamp.to_string() == *text,
+impl ExpectedMarker {
+    /// Returns whether a container with the marker `actual` is the expected one.
+    pub fn matches(&self, actual: Option<&ContainerMarker>) -> bool {
+        match (self, actual) {
+            (Self::Own(expected), Some(actual)) => actual.is_ready_for(expected),
+            (Self::Foreign(expected), Some(actual)) => actual.to_string() == *expected,
             (_, None) => false,
         }
     }
 }
 
-/// Whether a container that is captured was looked into, so that its files are known to be the workspace's.
+/// Whether a probe has verified that the files of a captured container are the workspace's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Look {
-    /// It was, before the capture began: now it has only to be the same.
+pub enum Verification {
+    /// A probe verified the container before the capture began. After the capture, the container only has to be the
+    /// same one.
     #[default]
     Done,
-    /// It is looked into after the capture.
+    /// A probe verifies the container after the capture.
     Due,
-    /// The same; and until then it is in doubt, which this row alone says: see [`super::Doubt`].
-    DueInDoubt,
+    /// Like `Due`, and the container is unverified until then. Only this row records it: see
+    /// [`super::UnverifiedContainer`].
+    #[serde(alias = "dueInDoubt")]
+    DueUnverified,
 }
 
-/// A container that was up, by which it can be told from another one.
+/// The observation of a running container. It distinguishes the container from a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sighting {
-    /// When it was looked at.
-    pub since: Timestamp,
-    /// See [`SandboxState::last_change`].
+pub struct ContainerObservation {
+    /// When the container was observed.
+    #[serde(alias = "since")]
+    pub observed_at: Timestamp,
+    /// See [`SandboxStatus::last_change`].
     pub last_change: f64,
 }
 
-impl Sighting {
-    /// That a container was up at `since`.
-    pub const fn of(state: SandboxState, since: Timestamp) -> Self {
-        Self { since, last_change: state.last_change }
+impl ContainerObservation {
+    /// Returns the observation of a container that was running at `observed_at`.
+    pub const fn new(status: SandboxStatus, observed_at: Timestamp) -> Self {
+        Self { observed_at, last_change: status.last_change }
     }
 }
 
 /// A backup in R2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stored {
+pub struct StoredBackup {
     /// The SDK's handle.
     pub backup: BackupHandle,
-    /// When it was stored.
+    /// When the backup was stored.
     pub created_at: Timestamp,
     /// The size of the archive, in bytes.
     pub size_bytes: u64,
-    /// R2's checksum of the archive, where it has one: `md5:<hexadecimal>`.
+    /// The checksum of the archive from R2, where R2 has one: `md5:<hexadecimal>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
-    /// Until when the SDK restores it.
+    /// The time until which the SDK restores the backup.
     pub usable_until: Timestamp,
-    /// Whether it came in by `import`, and may not carry the product's mark.
+    /// Whether `import` added the backup. An imported backup may lack the product's mark.
     #[serde(default)]
     pub imported: bool,
-    /// When it was last looked at in R2.
+    /// When the backup was last checked in R2.
     pub checked_at: Timestamp,
-    /// What was found to be wrong with its objects there.
+    /// The damage that a check of the R2 objects found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
-    /// What was found to be wrong in the archive, which only `verify` looks into.
+    /// The damage that was found inside the archive. Only `verify` reads the archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub damage_within: Option<String>,
+    #[serde(alias = "damageWithin")]
+    pub archive_damage: Option<String>,
 }
 
-impl Stored {
-    /// What is known to be wrong with it.
+impl StoredBackup {
+    /// Returns the known damage of the backup: that of its R2 objects first, then that inside the archive.
     pub fn known_damage(&self) -> Option<&str> {
-        self.damage.as_deref().or(self.damage_within.as_deref())
+        self.damage.as_deref().or(self.archive_damage.as_deref())
     }
 }
 
-/// Why a snapshot is gone.
+/// When and why a snapshot was removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct End {
-    /// When it was let go.
+pub struct Removal {
+    /// When the snapshot was removed.
     pub at: Timestamp,
-    /// Why, for people.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// The state of a snapshot, in one word.
+/// The state of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SnapshotState {
-    /// It is being made.
-    Making,
-    /// It was made, and was not let go.
+    /// The snapshot is being created.
+    #[serde(alias = "making")]
+    Creating,
+    /// The snapshot was created and has not been removed.
     Ready,
-    /// It is being deleted.
+    /// The snapshot is being deleted.
     Deleting,
-    /// It is gone.
+    /// The snapshot is deleted.
     Deleted,
 }
 
 impl SnapshotState {
-    /// The word.
+    /// Returns the state as it appears in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Making => "making",
+            Self::Creating => "creating",
             Self::Ready => "ready",
             Self::Deleting => "deleting",
             Self::Deleted => "deleted",
@@ -245,63 +262,65 @@ impl SnapshotState {
 }
 
 impl SnapshotRecord {
-    /// Whether it is being made although nobody wants it any more.
-    pub fn is_unwanted(&self) -> bool {
-        matches!(self.stage, Stage::Making(Making { discarded: true, .. }))
+    /// Returns whether the snapshot is still being created although it was discarded.
+    pub fn is_discarded(&self) -> bool {
+        matches!(self.stage, Stage::Creating(CaptureInProgress { discarded: true, .. }))
     }
 
-    /// The state.
+    /// Returns the state.
     pub const fn state(&self) -> SnapshotState {
         match self.stage {
-            Stage::Making(_) => SnapshotState::Making,
+            Stage::Creating(_) => SnapshotState::Creating,
             Stage::Ready { .. } => SnapshotState::Ready,
             Stage::Deleting { .. } => SnapshotState::Deleting,
             Stage::Deleted { .. } => SnapshotState::Deleted,
         }
     }
 
-    /// What is, or was, in R2; `None` while it is being made.
-    pub const fn stored(&self) -> Option<&Stored> {
+    /// Returns the backup that is, or was, in R2; `None` while the snapshot is being created.
+    pub const fn stored(&self) -> Option<&StoredBackup> {
         match &self.stage {
-            Stage::Making(_) => None,
+            Stage::Creating(_) => None,
             Stage::Ready { stored } | Stage::Deleting { stored, .. } | Stage::Deleted { stored, .. } => Some(stored),
         }
     }
 
-    /// When it was stored; when its capture began, while it is not yet.
+    /// Returns when the backup was stored, or when the capture began if no backup is stored yet.
     pub fn created_at(&self) -> Timestamp {
         self.stored().map_or(self.began_at, |stored| stored.created_at)
     }
 
-    /// Whether the backup of that id is this snapshot's, as far as is known: any may be, while it is being made.
+    /// Returns whether the backup with the id `backup` may belong to this snapshot. Any backup may, while the snapshot
+    /// is being created.
     pub fn may_own(&self, backup: &BackupId) -> bool {
         match &self.stage {
-            Stage::Making(_) => true,
+            Stage::Creating(_) => true,
             Stage::Ready { stored } | Stage::Deleting { stored, .. } => stored.backup.id() == backup,
             Stage::Deleted { .. } => false,
         }
     }
 
-    /// When somebody has to look after it, if it is in a passing state.
-    pub const fn loose(&self) -> Option<LooseEnd> {
+    /// Returns the task that completes the current stage, if the stage is transient.
+    pub const fn task(&self) -> Option<PendingTask> {
         match &self.stage {
-            Stage::Making(Making { loose, .. }) | Stage::Deleting { loose, .. } => Some(*loose),
+            Stage::Creating(CaptureInProgress { task, .. }) | Stage::Deleting { task, .. } => Some(*task),
             Stage::Ready { .. } | Stage::Deleted { .. } => None,
         }
     }
 
-    /// Whether a workspace whose files are in `dir` can be started from it.
+    /// Returns whether a workspace whose files are in `dir` can be started from the snapshot.
     pub fn is_whole(&self, dir: &Directory) -> bool {
-        let is_all = self.excludes.is_empty() && self.gitignore != Some(true);
-        self.dir == *dir && is_all && !self.aside
+        let has_all_files = self.excludes.is_empty() && self.gitignore != Some(true);
+        self.dir == *dir && has_all_files && !self.foreign
     }
 
-    /// The mark that its backup carries in R2.
-    pub fn mark(&self, origin_id: &SandboxId) -> Mark {
-        Mark { snapshot_id: self.snapshot_id.clone(), origin_id: origin_id.clone() }
+    /// Returns the mark that the snapshot's backup carries in R2.
+    pub fn backup_owner(&self, origin_id: &SandboxId) -> BackupOwner {
+        BackupOwner { snapshot_id: self.snapshot_id.clone(), origin_id: origin_id.clone() }
     }
 
-    /// Its ref, in the workspace that it belongs to; `None` while it is being made.
+    /// Returns the snapshot's ref, signed by the workspace that owns it; `None` while the snapshot is being created, or
+    /// where the workspace has no key.
     pub fn to_ref(&self, workspace: &WorkspaceRecord) -> Option<SnapshotRef> {
         let stored = self.stored()?;
         Some(SnapshotRef::sign(
@@ -314,21 +333,26 @@ impl SnapshotRecord {
         ))
     }
 
-    /// What retention looks at. Rescue snapshots are not good; of a sandbox that stands for a name, only those are that it can
-    /// be started from.
-    pub fn candidate(&self, standing: Option<&Standing>, holders: Vec<SandboxId>, now: Timestamp) -> Candidate {
-        let is_whole = !self.rescue && standing.is_none_or(|standing| self.is_whole(&standing.dir));
-        let usable = |stored: &Stored| is_whole && stored.known_damage().is_none() && stored.usable_until > now;
-        Candidate {
+    /// Returns the input of a retention decision about the snapshot. A rescue snapshot is not restorable. For a sandbox
+    /// that belongs to a named workspace, only a snapshot that the workspace can be started from is restorable.
+    pub fn candidate(
+        &self,
+        binding: Option<&WorkspaceBinding>,
+        dependents: Vec<SandboxId>,
+        now: Timestamp,
+    ) -> RetentionCandidate {
+        let is_whole = !self.rescue && binding.is_none_or(|binding| self.is_whole(&binding.dir));
+        let usable = |stored: &StoredBackup| is_whole && stored.known_damage().is_none() && stored.usable_until > now;
+        RetentionCandidate {
             snapshot_id: self.snapshot_id.clone(),
             label: self.label.clone(),
             created_at: self.created_at(),
             last_used_at: self.last_used_at,
             expiration_seconds: self.expiration_seconds,
             pinned: self.pinned,
-            spared_until: None,
-            good: matches!(&self.stage, Stage::Ready { stored } if usable(stored)),
-            holders,
+            protected_until: None,
+            restorable: matches!(&self.stage, Stage::Ready { stored } if usable(stored)),
+            dependents,
         }
     }
 }

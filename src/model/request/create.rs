@@ -1,20 +1,20 @@
-//! A workspace that persists by name, to be made.
+//! The requests to create a named workspace, and to get or create one.
 
 use serde_json::{Value, json};
 
 #[cfg(feature = "schema")]
-use super::MAX_KEY;
-use super::changes::Changes;
+use super::MAX_KEY_CHARS;
 use super::fields::Fields;
-use super::named::{Named, take_start};
-use super::{idempotency_key, invalid, no_memory};
-use crate::model::named::messages::Start;
+use super::named::{AddressFields, parse_start};
+use super::settings_update::SettingsUpdate;
+use super::{idempotency_key, invalid, refuse_memory};
+use crate::model::named::messages::StartSettings;
 use crate::model::named::{Address, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, closed, extends, not_both};
 use crate::model::{Directory, Result, Selection, json};
 
-/// A workspace to be made.
+/// The request to create a named workspace.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -24,68 +24,69 @@ use crate::model::{Directory, Result, Selection, json};
     schemars(transform = extends("WorkspaceAddress"), transform = extends("WorkspaceSettings"))
 )]
 pub struct CreateRequest {
-    /// Which.
+    /// The tenant and the name of the new workspace.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub address: Address,
-    /// The directory that persists; the source's, or the deployment's, where absent.
+    /// The directory that persists. If absent: the source's directory, or without a source the deployment's default.
     pub dir: Option<Directory>,
-    /// How it is to be kept.
+    /// The settings of the workspace.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub changes: Changes,
-    /// What it begins with; nothing where absent.
+    pub settings: SettingsUpdate,
+    /// The source of the workspace's files; the workspace begins empty if absent.
     #[cfg_attr(feature = "schema", schemars(flatten, with = "SourceFields"))]
     pub source: Option<Source>,
-    /// A key by which the same call can be made again, and gets the same workspace.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL)))]
+    /// An idempotency key: a repeated call with the same key gets the same workspace.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
     pub idempotency_key: Option<String>,
 }
 
-/// What a workspace begins with.
+/// The source of a new workspace's files.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// The present files of another workspace of the tenant.
     Workspace(WorkspaceName),
-    /// A snapshot, as operations on snapshots name it.
+    /// A snapshot: the JSON of a [`Selection`].
     Snapshot(Value),
 }
 
-/// A [`Source`] as it is given.
+/// The fields of the source in the request.
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct SourceFields {
-    /// Another workspace of the tenant, to begin with its present files. Not together with `sourceSnapshot`.
+    /// Another workspace of the tenant: the new workspace begins with its present files. Excludes `sourceSnapshot`.
     #[allow(dead_code)]
     source_workspace: Option<WorkspaceName>,
-    /// A snapshot to begin with. Not together with `sourceWorkspace`.
+    /// A snapshot: the new workspace begins with its files. Excludes `sourceWorkspace`.
     #[allow(dead_code)]
     #[schemars(transform = closed)]
     source_snapshot: Option<Selection>,
 }
 
 impl CreateRequest {
-    /// A workspace that begins with nothing, and is kept as the deployment's defaults say.
+    /// Returns a request to create an empty workspace with the deployment's default settings.
     pub fn of(address: Address) -> Self {
-        Self { address, dir: None, changes: Changes::default(), source: None, idempotency_key: None }
+        Self { address, dir: None, settings: SettingsUpdate::default(), source: None, idempotency_key: None }
     }
 
     /// Decodes `{name, tenant?, sourceWorkspace? | sourceSnapshot?, dir?, persistent?, retention?, hooks?, expiry?,
     /// dependsOn?, env?, idempotencyKey?}`.
     ///
     /// # Errors
-    /// `InvalidArgument` for the shape, then the errors of the name, the directory and the source, then
-    /// `InvalidArgument` for the rest.
+    /// In this order: `InvalidArgument` if a field has the wrong type, the errors of the name and of the source,
+    /// `InvalidArgument` for the settings, the error of the directory, `InvalidArgument` for the idempotency key and
+    /// for unknown fields. `Unsupported` if `memory` is true.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let named = Named::take(&mut fields)?;
-        let request = Self::take(&mut fields, named)?;
-        fields.end()?;
+        let address = AddressFields::from_fields(&mut fields)?;
+        let request = Self::from_fields(&mut fields, address)?;
+        fields.finish()?;
         Ok(request)
     }
 
-    /// The arguments that [`decode`](Self::decode) reads.
+    /// Returns the arguments that [`decode`](Self::decode) reads.
     pub fn to_arguments(&self) -> Result<Value, String> {
-        let mut arguments = json::write(&self.changes)?;
+        let mut arguments = json::to_value(&self.settings)?;
         let (workspace, snapshot) = match &self.source {
             None => (None, None),
             Some(Source::Workspace(name)) => (Some(name), None),
@@ -105,14 +106,14 @@ impl CreateRequest {
         Ok(arguments)
     }
 
-    fn take(fields: &mut Fields, named: Named) -> Result<Self> {
-        no_memory(fields)?;
-        let dir = fields.text("dir")?;
-        let workspace = fields.text("sourceWorkspace")?;
+    fn from_fields(fields: &mut Fields, address: AddressFields) -> Result<Self> {
+        refuse_memory(fields)?;
+        let dir = fields.string("dir")?;
+        let workspace = fields.string("sourceWorkspace")?;
         let snapshot = fields.object::<Value>("sourceSnapshot")?;
-        let changes = Changes::take(fields)?;
-        let key = fields.text("idempotencyKey")?;
-        let address = named.check()?;
+        let settings = SettingsUpdate::from_fields(fields)?;
+        let key = fields.string("idempotencyKey")?;
+        let address = address.check()?;
         let source = match (workspace, snapshot) {
             (None, None) => None,
             (Some(name), None) => Some(Source::Workspace(WorkspaceName::parse(&name)?)),
@@ -127,13 +128,13 @@ impl CreateRequest {
                 ));
             }
         };
-        changes.check()?;
+        settings.check()?;
         let dir = dir.as_deref().map(Directory::parse).transpose()?;
-        Ok(Self { address, dir, changes, source, idempotency_key: idempotency_key(key)? })
+        Ok(Self { address, dir, settings, source, idempotency_key: idempotency_key(key)? })
     }
 }
 
-/// A workspace to be made where there is none, and else to be started.
+/// The request to start a named workspace, or to create it if it does not exist.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -142,22 +143,22 @@ impl CreateRequest {
     schemars(transform = extends("CreateWorkspaceOptions"), transform = extends("StartSettings"))
 )]
 pub struct GetOrCreateRequest {
-    /// How it is made. Of one that exists, only the fingerprint is changed.
+    /// How the workspace is created. If it exists, only its fingerprint is changed.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub create: CreateRequest,
-    /// How it is started.
+    /// How the workspace is started.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub start: Start,
+    pub start: StartSettings,
 }
 
 impl GetOrCreateRequest {
-    /// Decodes the fields of [`CreateRequest`] and of [`StartRequest`].
+    /// Decodes the fields of [`CreateRequest`] and of [`StartSettings`].
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let named = Named::take(&mut fields)?;
-        let start = take_start(&mut fields)?;
-        let create = CreateRequest::take(&mut fields, named)?;
-        fields.end()?;
+        let address = AddressFields::from_fields(&mut fields)?;
+        let start = parse_start(&mut fields)?;
+        let create = CreateRequest::from_fields(&mut fields, address)?;
+        fields.finish()?;
         Ok(Self { create, start })
     }
 }

@@ -1,4 +1,4 @@
-//! The fields of a call's arguments.
+//! Decoding of the fields in an operation's arguments.
 
 use std::collections::BTreeMap;
 #[cfg(feature = "schema")]
@@ -11,12 +11,12 @@ use super::invalid;
 use crate::model::ids::quoted;
 use crate::model::{Result, json};
 
-/// The arguments of an operation, of which each field is taken once. What is left in the end was not asked for, and is
-/// refused. `null` is as good as nothing.
+/// The arguments of an operation. Each method removes one field and returns it; [`Fields::finish`] refuses the fields
+/// that remain, because the operation does not know them. A field with the value `null` counts as absent.
 pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// Those of `value`, which must be an object.
+    /// Returns the fields of `value`, which must be an object.
     pub fn of(value: &Value) -> Result<Self> {
         match value {
             Value::Object(fields) => Ok(Self(fields.clone())),
@@ -24,109 +24,109 @@ impl Fields {
         }
     }
 
-    /// Takes any value.
+    /// Takes a field of any type.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         #[cfg(feature = "schema")]
-        ASKED.with_borrow_mut(|asked| asked.insert(name.to_owned()));
+        REQUESTED_FIELDS.with_borrow_mut(|requested| requested.insert(name.to_owned()));
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
-    /// Takes a text.
-    pub fn text(&mut self, name: &str) -> Result<Option<String>> {
+    /// Takes an optional string.
+    pub fn string(&mut self, name: &str) -> Result<Option<String>> {
         match self.value(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(mistyped(name, "a text")),
+            Some(_) => Err(wrong_type(name, "a text")),
         }
     }
 
-    /// Takes a text that must be there.
+    /// Takes a required string.
     pub fn required(&mut self, name: &str) -> Result<String> {
-        self.text(name)?
+        self.string(name)?
             .ok_or_else(|| invalid(&format!("`{name}` is missing"), "Give one object with the operation's options."))
     }
 
-    /// Takes a list of texts; an empty one where it is absent.
-    pub fn texts(&mut self, name: &str) -> Result<Vec<String>> {
+    /// Takes a list of strings; an empty list if absent.
+    pub fn strings(&mut self, name: &str) -> Result<Vec<String>> {
         let values = match self.value(name) {
             None => return Ok(Vec::new()),
             Some(Value::Array(values)) => values,
-            Some(_) => return Err(mistyped(name, "a list of texts")),
+            Some(_) => return Err(wrong_type(name, "a list of texts")),
         };
-        let text = |(index, value)| match value {
+        let to_string = |(index, value)| match value {
             Value::String(text) => Ok(text),
-            _ => Err(mistyped(&format!("{name}[{index}]"), "a text")),
+            _ => Err(wrong_type(&format!("{name}[{index}]"), "a text")),
         };
-        values.into_iter().enumerate().map(text).collect()
+        values.into_iter().enumerate().map(to_string).collect()
     }
 
-    /// Takes a whole number, not below zero.
+    /// Takes an optional non-negative integer.
     pub fn number(&mut self, name: &str) -> Result<Option<u64>> {
         let value = self.value(name);
-        let number = value.as_ref().map(|value| value.as_u64().ok_or_else(|| mistyped(name, "a whole number")));
+        let number = value.as_ref().map(|value| value.as_u64().ok_or_else(|| wrong_type(name, "a whole number")));
         number.transpose()
     }
 
-    /// Takes a yes or no, where that is said.
-    pub fn choice(&mut self, name: &str) -> Result<Option<bool>> {
+    /// Takes an optional boolean.
+    pub fn optional_flag(&mut self, name: &str) -> Result<Option<bool>> {
         let value = self.value(name);
-        let choice = value.as_ref().map(|value| value.as_bool().ok_or_else(|| mistyped(name, "true or false")));
-        choice.transpose()
+        let flag = value.as_ref().map(|value| value.as_bool().ok_or_else(|| wrong_type(name, "true or false")));
+        flag.transpose()
     }
 
-    /// Takes a yes or no; no where it is absent.
+    /// Takes a boolean; false if absent.
     pub fn flag(&mut self, name: &str) -> Result<bool> {
-        Ok(self.choice(name)?.unwrap_or(false))
+        Ok(self.optional_flag(name)?.unwrap_or(false))
     }
 
-    /// Takes an object of texts. Those may be secrets, so what they are is not told.
+    /// Takes an object whose values are strings. The values may be secrets, so errors do not contain them.
     pub fn map(&mut self, name: &str) -> Result<Option<BTreeMap<String, String>>> {
         let members = match self.value(name) {
             None => return Ok(None),
             Some(Value::Object(members)) => members,
-            Some(_) => return Err(mistyped(name, "an object")),
+            Some(_) => return Err(wrong_type(name, "an object")),
         };
-        let text = |(key, value): (String, Value)| match value {
+        let to_member = |(key, value): (String, Value)| match value {
             Value::String(text) => Ok((key, text)),
-            _ => Err(mistyped(&format!("{name}[{}]", quoted(&key)), "a text")),
+            _ => Err(wrong_type(&format!("{name}[{}]", quoted(&key)), "a text")),
         };
-        members.into_iter().map(text).collect::<Result<_>>().map(Some)
+        members.into_iter().map(to_member).collect::<Result<_>>().map(Some)
     }
 
-    /// Takes an object of its own form.
+    /// Takes an object and deserializes it as `T`.
     pub fn object<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>> {
         let Some(value) = self.value(name) else { return Ok(None) };
         if !value.is_object() {
-            return Err(mistyped(name, "an object"));
+            return Err(wrong_type(name, "an object"));
         }
-        let read = json::read(&value).map(Some);
-        read.map_err(|why| invalid(&format!("`{name}` can't be read: {why}"), COMPARE))
+        let decoded = json::from_value(&value).map(Some);
+        decoded.map_err(|why| invalid(&format!("`{name}` can't be read: {why}"), SCHEMA_REMEDIATION))
     }
 
-    /// Makes sure that nothing is left.
-    pub fn end(self) -> Result<()> {
+    /// Verifies that no field remains.
+    pub fn finish(self) -> Result<()> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(name) => Err(invalid(&format!("There is no option {}", quoted(name)), COMPARE)),
+            Some(name) => Err(invalid(&format!("There is no option {}", quoted(name)), SCHEMA_REMEDIATION)),
         }
     }
 }
 
 #[cfg(feature = "schema")]
 thread_local! {
-    static ASKED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    static REQUESTED_FIELDS: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// The names of all fields that somebody asks for while arguments are decoded: what an operation takes, as it is.
+/// Returns the names of all fields that `decode` takes, which are the fields that the operation accepts.
 #[cfg(feature = "schema")]
-pub fn asked(decode: impl FnOnce()) -> BTreeSet<String> {
-    ASKED.take();
+pub fn record_fields(decode: impl FnOnce()) -> BTreeSet<String> {
+    REQUESTED_FIELDS.take();
     decode();
-    ASKED.take()
+    REQUESTED_FIELDS.take()
 }
 
-const COMPARE: &str = "Compare the arguments with the documentation or the schema of what is called.";
+const SCHEMA_REMEDIATION: &str = "Compare the arguments with the documentation or the schema of what is called.";
 
-fn mistyped(name: &str, what: &str) -> crate::model::Error {
-    invalid(&format!("`{name}` is not {what}"), COMPARE)
+fn wrong_type(name: &str, what: &str) -> crate::model::Error {
+    invalid(&format!("`{name}` is not {what}"), SCHEMA_REMEDIATION)
 }

@@ -1,11 +1,11 @@
-//! The request about the deployment itself.
+//! The request to check the deployment.
 
 use serde_json::Value;
 
 use super::fields::Fields;
 use crate::model::Result;
 
-/// A look at the deployment.
+/// The request to check the deployment. It has no options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "HealthOptions"))]
 pub struct HealthRequest {}
@@ -13,7 +13,7 @@ pub struct HealthRequest {}
 impl HealthRequest {
     /// Decodes `{}`.
     pub fn decode(value: &Value) -> Result<Self> {
-        Fields::of(value)?.end()?;
+        Fields::of(value)?.finish()?;
         Ok(Self {})
     }
 }

@@ -1,42 +1,44 @@
-//! What callers ask for, decoded from JSON.
+//! The requests of callers, decoded from JSON.
 //!
-//! - [`SnapshotRequest`]: a snapshot to take
-//! - [`ImportRequest`]: a backup to take in
-//! - [`Selection`]: a snapshot that is there, and who asks; with what `restore`, `delete` and `label` add to it
-//! - [`ListRequest`] and the requests about a whole workspace
-//! - [`CheckpointsRequest`] and the requests about checkpoints
+//! - [`SnapshotRequest`]: takes a snapshot
+//! - [`ImportRequest`]: imports a backup
+//! - [`Selection`]: selects an existing snapshot, with the lineage scope of the caller; [`RestoreRequest`],
+//!   [`DeleteRequest`] and [`LabelRequest`] extend it
+//! - [`ListRequest`] and the other requests about a whole workspace
+//! - [`CheckpointLocation`] and the requests about checkpoints
 //! - [`Toolset`] and the requests about tools for language models
-//! - [`HealthRequest`]: a look at the deployment
-//! - [`CreateRequest`] and the requests about named workspaces
+//! - [`HealthRequest`]: checks the deployment
+//! - [`CreateRequest`] and the other requests about named workspaces
 
-mod changes;
 mod checkpoint;
 mod create;
 mod fields;
 mod health;
 mod import;
 mod named;
-mod select;
+mod selection;
+mod settings_update;
 mod snapshot;
 mod tools;
 mod workspace;
 
-pub use changes::Changes;
 pub use checkpoint::{
-    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
+    CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
     RestoreCheckpointRequest,
 };
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
 #[cfg(feature = "schema")]
-pub use fields::asked;
+pub use fields::record_fields;
 pub use health::HealthRequest;
 pub use import::ImportRequest;
-pub use named::{ForkRequest, NameRequest, NamesRequest, StartRequest, StopRequest, UpdateRequest};
-pub use select::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
+pub use named::{AddressRequest, ForkRequest, ListWorkspacesRequest, StartRequest, StopRequest, UpdateRequest};
+pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
+pub use settings_update::SettingsUpdate;
 pub use snapshot::SnapshotRequest;
-pub use tools::{CallToolRequest, Declared, GrantRequest, Ground, Style, ToolArguments, Toolset};
+pub use tools::{CallToolRequest, GrantRequest, NameStyle, ToolArguments, ToolTarget, ToolWorkspace, Toolset};
 pub use workspace::{
-    ApplyRetentionRequest, Cursor, LineageRequest, ListRequest, PolicyRequest, Session, SweepRequest, WorkspaceRequest,
+    ApplyRetentionRequest, LineageRequest, LineageScope, ListRequest, SandboxRequest, SetRetentionRequest,
+    SnapshotCursor, SweepRequest,
 };
 
 use fields::Fields;
@@ -44,18 +46,18 @@ use fields::Fields;
 use super::policy::MAX_EXPIRATION;
 use super::{Code, Error, Label, Result};
 
-/// The longest idempotency key, in characters.
-const MAX_KEY: usize = 128;
+/// The maximum length of an idempotency key, in characters.
+const MAX_KEY_CHARS: usize = 128;
 
-/// The shortest expiration of one snapshot, in seconds, apart from 0, which is never.
+/// The minimum expiration of one snapshot, in seconds. 0 is allowed too and means never.
 const MIN_EXPIRATION: u64 = 60;
 
 fn invalid(what: &str, remediation: &str) -> Error {
     Error::new(Code::InvalidArgument, what, remediation)
 }
 
-/// Refuses to be asked for memory: the platform can't keep it.
-fn no_memory(fields: &mut Fields) -> Result<()> {
+/// Refuses the option `memory`: the platform can't capture the memory of processes.
+fn refuse_memory(fields: &mut Fields) -> Result<()> {
     if fields.flag("memory")? {
         return Err(Error::new(
             Code::Unsupported,
@@ -68,17 +70,17 @@ fn no_memory(fields: &mut Fields) -> Result<()> {
 
 fn idempotency_key(key: Option<String>) -> Result<Option<String>> {
     if let Some(key) = &key
-        && (key.is_empty() || key.chars().count() > MAX_KEY || key.chars().any(char::is_control))
+        && (key.is_empty() || key.chars().count() > MAX_KEY_CHARS || key.chars().any(char::is_control))
     {
         return Err(invalid(
-            &format!("`idempotencyKey` is empty, longer than {MAX_KEY} characters, or has control characters"),
+            &format!("`idempotencyKey` is empty, longer than {MAX_KEY_CHARS} characters, or has control characters"),
             "Give each intention a key of its own, such as a UUID, and the same key when you ask again.",
         ));
     }
     Ok(key)
 }
 
-fn expiration(seconds: Option<u64>) -> Result<Option<u64>> {
+fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
     if let Some(seconds) =
         seconds.filter(|seconds| *seconds != 0 && !(MIN_EXPIRATION..=MAX_EXPIRATION).contains(seconds))
     {
@@ -93,8 +95,8 @@ fn expiration(seconds: Option<u64>) -> Result<Option<u64>> {
     Ok(seconds)
 }
 
-/// A label that is wanted, which may be taken from another snapshot.
-fn wanted_label(label: Option<&str>, replace: bool) -> Result<Option<Label>> {
+/// Parses the requested label. `replace` takes the label from another snapshot, and requires a label.
+fn parse_label(label: Option<&str>, replace: bool) -> Result<Option<Label>> {
     if replace && label.is_none() {
         return Err(invalid("`replace` is given without a `label`", "Name the label that is to be replaced."));
     }

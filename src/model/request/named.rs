@@ -1,14 +1,14 @@
-//! Requests about named workspaces.
+//! The requests of operations on named workspaces.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 #[cfg(feature = "schema")]
-use super::MAX_KEY;
-use super::changes::Changes;
+use super::MAX_KEY_CHARS;
 use super::fields::Fields;
-use super::{idempotency_key, invalid, no_memory};
-use crate::model::named::messages::{OnDiverged, Start};
+use super::settings_update::SettingsUpdate;
+use super::{idempotency_key, invalid, refuse_memory};
+use crate::model::named::messages::{OnDiverged, StartSettings};
 use crate::model::named::settings::DependsOn;
 #[cfg(feature = "schema")]
 use crate::model::named::settings::MAX_FINGERPRINT;
@@ -17,24 +17,24 @@ use crate::model::named::{Address, Tenant, WorkspaceName};
 use crate::model::schema::{NO_CONTROL, extends, needs, some_of};
 use crate::model::{Result, SnapshotId, json};
 
-/// A workspace by its name.
+/// The request of an operation that takes only the address of a workspace.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NameRequest {
-    /// Which.
+pub struct AddressRequest {
+    /// The tenant and the name of the workspace.
     pub address: Address,
 }
 
-impl NameRequest {
+impl AddressRequest {
     /// Decodes `{name, tenant?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let address = Named::take(&mut fields)?;
-        fields.end()?;
+        let address = AddressFields::from_fields(&mut fields)?;
+        fields.finish()?;
         Ok(Self { address: address.check()? })
     }
 }
 
-/// A workspace to be started.
+/// The request to start a workspace.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -43,37 +43,37 @@ impl NameRequest {
     schemars(transform = extends("WorkspaceAddress"), transform = extends("StartSettings"))
 )]
 pub struct StartRequest {
-    /// Which.
+    /// The tenant and the name of the workspace.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub address: Address,
-    /// What the world is like now; unchanged where absent.
+    /// The present fingerprint of the environment; unchanged if absent.
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_FINGERPRINT)))]
     pub fingerprint: Option<String>,
-    /// How.
+    /// The start options.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub start: Start,
+    pub start: StartSettings,
 }
 
 impl StartRequest {
-    /// A start that fails where anything is to be decided.
+    /// Returns a start request with default options: the start fails where the caller has to decide.
     pub fn of(address: Address) -> Self {
-        Self { address, fingerprint: None, start: Start::default() }
+        Self { address, fingerprint: None, start: StartSettings::default() }
     }
 
     /// Decodes `{name, tenant?, fingerprint?, onDiverged?, allowEmpty?, acceptStale?, expect?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let named = Named::take(&mut fields)?;
-        let (start, fingerprint) = (take_start(&mut fields)?, fields.text("fingerprint")?);
-        fields.end()?;
-        Ok(Self { address: named.check()?, fingerprint: checked_fingerprint(fingerprint)?, start })
+        let address = AddressFields::from_fields(&mut fields)?;
+        let (start, fingerprint) = (parse_start(&mut fields)?, fields.string("fingerprint")?);
+        fields.finish()?;
+        Ok(Self { address: address.check()?, fingerprint: check_fingerprint(fingerprint)?, start })
     }
 }
 
-/// A workspace to be stopped.
+/// The request to stop a workspace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StopRequest {
-    /// Which.
+    /// The tenant and the name of the workspace.
     pub address: Address,
 }
 
@@ -81,14 +81,14 @@ impl StopRequest {
     /// Decodes `{name, tenant?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let named = Named::take(&mut fields)?;
-        no_memory(&mut fields)?;
-        fields.end()?;
-        Ok(Self { address: named.check()? })
+        let address = AddressFields::from_fields(&mut fields)?;
+        refuse_memory(&mut fields)?;
+        fields.finish()?;
+        Ok(Self { address: address.check()? })
     }
 }
 
-/// Workspaces to be made from the present files of another one.
+/// The request to fork a workspace: to create new workspaces from its present files.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -97,26 +97,27 @@ impl StopRequest {
     schemars(transform = needs(&[]), transform = extends("WorkspaceAddress"))
 )]
 pub struct ForkRequest {
-    /// Of which.
+    /// The tenant and the name of the workspace to fork.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub address: Address,
-    /// What the fork is called; `<newName>-1`, `<newName>-2`… where there are several. Minted where absent.
+    /// The name of the fork; several forks are named `<newName>-1`, `<newName>-2`… If absent, the Worker generates a
+    /// name.
     pub new_name: Option<WorkspaceName>,
-    /// How many; one where absent.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MOST), extend("default" = 1)))]
+    /// The number of forks; 1 if absent.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_COUNT), extend("default" = 1)))]
     pub count: u32,
-    /// Whether they get the environment variables, which may be secrets.
+    /// Whether to copy the environment variables, which may be secrets, to the forks.
     pub copy_env: bool,
-    /// A key by which the same call can be made again, and gets the same workspaces.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL)))]
+    /// An idempotency key: a repeated call with the same key gets the same workspaces.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
     pub idempotency_key: Option<String>,
 }
 
 impl ForkRequest {
-    /// The most forks of one call.
-    pub const MOST: u32 = 100;
+    /// The maximum number of forks per call.
+    pub const MAX_COUNT: u32 = 100;
 
-    /// One fork, of a name that is minted.
+    /// Returns a request for one fork with a generated name.
     pub const fn of(address: Address) -> Self {
         Self { address, new_name: None, count: 1, copy_env: false, idempotency_key: None }
     }
@@ -124,17 +125,17 @@ impl ForkRequest {
     /// Decodes `{name, tenant?, newName?, count?, copyEnv?, idempotencyKey?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let named = Named::take(&mut fields)?;
-        no_memory(&mut fields)?;
-        let (new_name, count) = (fields.text("newName")?, fields.number("count")?.unwrap_or(1));
-        let (copy_env, key) = (fields.flag("copyEnv")?, fields.text("idempotencyKey")?);
-        fields.end()?;
-        let count = u32::try_from(count).ok().filter(|count| (1..=Self::MOST).contains(count));
+        let address = AddressFields::from_fields(&mut fields)?;
+        refuse_memory(&mut fields)?;
+        let (new_name, count) = (fields.string("newName")?, fields.number("count")?.unwrap_or(1));
+        let (copy_env, key) = (fields.flag("copyEnv")?, fields.string("idempotencyKey")?);
+        fields.finish()?;
+        let count = u32::try_from(count).ok().filter(|count| (1..=Self::MAX_COUNT).contains(count));
         Ok(Self {
-            address: named.check()?,
+            address: address.check()?,
             new_name: new_name.as_deref().map(WorkspaceName::parse).transpose()?,
             count: count.ok_or_else(|| {
-                invalid("`count` is not one of forks", &format!("Give 1 to {}; call again for more.", Self::MOST))
+                invalid("`count` is not one of forks", &format!("Give 1 to {}; call again for more.", Self::MAX_COUNT))
             })?,
             copy_env,
             idempotency_key: idempotency_key(key)?,
@@ -142,7 +143,7 @@ impl ForkRequest {
     }
 }
 
-/// A workspace to be changed.
+/// The request to update a workspace: to change its settings, or to go back to an earlier snapshot.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -151,15 +152,15 @@ impl ForkRequest {
     schemars(transform = needs(&[]), transform = some_of(&["persistent", "retention", "hooks", "expiry", "dependsOn", "env", "currentSnapshotId"]), transform = extends("WorkspaceAddress"), transform = extends("WorkspaceSettings"))
 )]
 pub struct UpdateRequest {
-    /// Which.
+    /// The tenant and the name of the workspace.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub address: Address,
-    /// How it is to be kept.
+    /// The settings to change.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub changes: Changes,
-    /// The snapshot to go back to.
+    pub settings: SettingsUpdate,
+    /// The id of the snapshot to go back to, in a new sandbox.
     pub current_snapshot_id: Option<SnapshotId>,
-    /// How that one is started.
+    /// The start options for the return to the snapshot.
     #[cfg_attr(
         feature = "schema",
         schemars(
@@ -168,34 +169,34 @@ pub struct UpdateRequest {
             description = "Whether it goes back although that one is stale."
         )
     )]
-    pub start: Start,
+    pub start: StartSettings,
 }
 
 impl UpdateRequest {
-    /// These changes.
-    pub fn of(address: Address, changes: Changes) -> Self {
-        Self { address, changes, current_snapshot_id: None, start: Start::default() }
+    /// Returns a request to change settings.
+    pub fn of(address: Address, settings: SettingsUpdate) -> Self {
+        Self { address, settings, current_snapshot_id: None, start: StartSettings::default() }
     }
 
     /// Decodes `{name, tenant?, currentSnapshotId?, acceptStale?, persistent?, retention?, hooks?, expiry?, dependsOn?,
     /// env?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let named = Named::take(&mut fields)?;
-        let (changes, snapshot) = (Changes::take(&mut fields)?, fields.text("currentSnapshotId")?);
-        let start = Start { accept_stale: fields.flag("acceptStale")?, ..Start::default() };
-        fields.end()?;
-        let address = named.check()?;
+        let address = AddressFields::from_fields(&mut fields)?;
+        let (settings, snapshot) = (SettingsUpdate::from_fields(&mut fields)?, fields.string("currentSnapshotId")?);
+        let start = StartSettings { accept_stale: fields.flag("acceptStale")?, ..StartSettings::default() };
+        fields.finish()?;
+        let address = address.check()?;
         let current_snapshot_id = snapshot.as_deref().map(SnapshotId::parse).transpose()?;
-        changes.check()?;
-        if current_snapshot_id.is_none() && changes == Changes::default() {
+        settings.check()?;
+        if current_snapshot_id.is_none() && settings == SettingsUpdate::default() {
             return Err(invalid("Nothing is given that could be changed", "Give what is to be another from now on."));
         }
-        Ok(Self { address, changes, current_snapshot_id, start })
+        Ok(Self { address, settings, current_snapshot_id, start })
     }
 }
 
-/// A page of a tenant's workspaces.
+/// The request for a page of a tenant's workspaces, sorted by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(
@@ -204,40 +205,40 @@ impl UpdateRequest {
     schemars(rename = "ListWorkspacesOptions"),
     schemars(transform = needs(&[]))
 )]
-pub struct NamesRequest {
-    /// Whose; the default tenant's where absent.
+pub struct ListWorkspacesRequest {
+    /// The tenant; the default tenant if absent.
     pub tenant: Tenant,
-    /// The name behind which the page begins.
+    /// The cursor of the previous page: the page begins after this name.
     pub cursor: Option<WorkspaceName>,
-    /// How many are on it at most.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::LIMIT)))]
+    /// The maximum number of workspaces on the page.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
     pub limit: u32,
-    /// How their names begin.
+    /// The prefix that the names of the workspaces must have.
     pub prefix: Option<String>,
 }
 
-impl NamesRequest {
-    /// How many workspaces a page has, where the caller does not say.
-    pub const LIMIT: u32 = 100;
-    /// The most that a page can have.
+impl ListWorkspacesRequest {
+    /// The default number of workspaces on a page.
+    pub const DEFAULT_LIMIT: u32 = 100;
+    /// The maximum number of workspaces on a page.
     pub const MAX_LIMIT: u32 = 1000;
 
-    /// The first workspaces of a tenant.
+    /// Returns a request for the first page of a tenant's workspaces.
     pub const fn of(tenant: Tenant) -> Self {
-        Self { tenant, cursor: None, limit: Self::LIMIT, prefix: None }
+        Self { tenant, cursor: None, limit: Self::DEFAULT_LIMIT, prefix: None }
     }
 
     /// Decodes `{tenant?, cursor?, limit?, prefix?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let (tenant, cursor) = (fields.text("tenant")?, fields.text("cursor")?);
-        let (limit, prefix) = (fields.number("limit")?.unwrap_or(Self::LIMIT.into()), fields.text("prefix")?);
-        fields.end()?;
-        let begin_again = |_| invalid("`cursor` is not one that list() answered", "Begin again without a cursor.");
+        let (tenant, cursor) = (fields.string("tenant")?, fields.string("cursor")?);
+        let (limit, prefix) = (fields.number("limit")?.unwrap_or(Self::DEFAULT_LIMIT.into()), fields.string("prefix")?);
+        fields.finish()?;
+        let invalid_cursor = |_| invalid("`cursor` is not one that list() answered", "Begin again without a cursor.");
         let limit = u32::try_from(limit).ok().filter(|limit| (1..=Self::MAX_LIMIT).contains(limit));
         Ok(Self {
-            tenant: checked_tenant(tenant.as_deref())?,
-            cursor: cursor.as_deref().map(WorkspaceName::parse).transpose().map_err(begin_again)?,
+            tenant: parse_tenant(tenant.as_deref())?,
+            cursor: cursor.as_deref().map(WorkspaceName::parse).transpose().map_err(invalid_cursor)?,
             limit: limit.ok_or_else(|| {
                 let most = Self::MAX_LIMIT;
                 invalid("`limit` is not one of a page", &format!("Give 1 to {most}, and go on with the cursor."))
@@ -247,37 +248,37 @@ impl NamesRequest {
     }
 }
 
-/// A name as it was given: its shape is right, and its content not yet looked at.
-pub(super) struct Named {
+/// The fields of an [`Address`] as the caller passed them: their types are verified, their content is not.
+pub(super) struct AddressFields {
     name: String,
     tenant: Option<String>,
 }
 
-impl Named {
-    pub fn take(fields: &mut Fields) -> Result<Self> {
-        Ok(Self { name: fields.required("name")?, tenant: fields.text("tenant")? })
+impl AddressFields {
+    pub fn from_fields(fields: &mut Fields) -> Result<Self> {
+        Ok(Self { name: fields.required("name")?, tenant: fields.string("tenant")? })
     }
 
     pub fn check(self) -> Result<Address> {
-        Ok(Address { name: WorkspaceName::parse(&self.name)?, tenant: checked_tenant(self.tenant.as_deref())? })
+        Ok(Address { name: WorkspaceName::parse(&self.name)?, tenant: parse_tenant(self.tenant.as_deref())? })
     }
 }
 
-fn checked_tenant(tenant: Option<&str>) -> Result<Tenant> {
-    tenant.map_or_else(|| Ok(Tenant::fallback()), Tenant::parse)
+fn parse_tenant(tenant: Option<&str>) -> Result<Tenant> {
+    tenant.map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse)
 }
 
-fn checked_fingerprint(fingerprint: Option<String>) -> Result<Option<String>> {
+fn check_fingerprint(fingerprint: Option<String>) -> Result<Option<String>> {
     let depends_on = DependsOn { fingerprint, ..DependsOn::default() };
-    Changes { depends_on: Some(depends_on.clone()), ..Changes::default() }.check()?;
+    SettingsUpdate { depends_on: Some(depends_on.clone()), ..SettingsUpdate::default() }.check()?;
     Ok(depends_on.fingerprint)
 }
 
-pub(super) fn take_start(fields: &mut Fields) -> Result<Start> {
-    let on_diverged = fields.value("onDiverged").map(|word| json::read::<OnDiverged>(&word)).transpose();
-    Ok(Start {
+pub(super) fn parse_start(fields: &mut Fields) -> Result<StartSettings> {
+    let on_diverged = fields.value("onDiverged").map(|value| json::from_value::<OnDiverged>(&value)).transpose();
+    Ok(StartSettings {
         on_diverged: on_diverged
-            .map_err(|_| invalid("`onDiverged` is no choice", "Give \"fail\", \"keep\", \"save\" or \"discard\"."))?
+            .map_err(|_| invalid("`onDiverged` is no choice", "Give \"fail\", \"adopt\", \"rescue\" or \"discard\"."))?
             .unwrap_or_default(),
         allow_empty: fields.flag("allowEmpty")?,
         accept_stale: fields.flag("acceptStale")?,

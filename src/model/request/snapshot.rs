@@ -1,73 +1,77 @@
-//! A snapshot to take.
+//! The request to take a snapshot.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::fields::Fields;
-use super::workspace::Session;
+use super::workspace::LineageScope;
 #[cfg(feature = "schema")]
-use super::{MAX_KEY, MIN_EXPIRATION};
-use super::{expiration, idempotency_key, invalid, no_memory, wanted_label};
+use super::{MAX_KEY_CHARS, MIN_EXPIRATION};
+use super::{check_expiration, idempotency_key, invalid, parse_label, refuse_memory};
 #[cfg(feature = "schema")]
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
 use crate::model::{Compression, Directory, Label, Result, SandboxId};
 
-/// A snapshot to take.
+/// The request to take a snapshot of a sandbox.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(clippy::struct_excessive_bools)] // The options of a call.
+#[allow(clippy::struct_excessive_bools)] // The flags are independent options of the call.
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "SnapshotOptions"),
-    schemars(transform = needs(&["sandboxId"]), transform = replaces_label, transform = extends("Session"))
+    schemars(transform = needs(&["sandboxId"]), transform = replaces_label, transform = extends("LineageScope"))
 )]
 pub struct SnapshotRequest {
     /// The sandbox to capture.
     pub sandbox_id: SandboxId,
-    /// The directory to capture; the deployment's default where absent.
+    /// The directory to capture; the deployment's default directory if absent.
     pub dir: Option<Directory>,
-    /// A person's name for the snapshot; one by the time where absent.
+    /// The label of the snapshot, a name for people; derived from the time if absent.
     pub label: Option<Label>,
-    /// Whether the label is taken from another snapshot that has it.
+    /// Whether to take the label from another snapshot that has it.
     pub replace: bool,
-    /// Seconds from its last use to its end, 0 for none; what the workspace's policy says where absent.
+    /// The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy applies.
     #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
-    /// Patterns of names to leave out, at any depth: `node_modules`, `*.log`. Patterns with a slash are refused.
+    /// The patterns of names to exclude, at any depth: `node_modules`, `*.log`. The Worker refuses patterns with a
+    /// slash.
     #[cfg_attr(feature = "schema", schemars(inner(length(min = 1), regex(pattern = r"^[^\u0000\u000a]*$"))))]
     pub excludes: Vec<String>,
-    /// Whether to leave out what git ignores. Refused where that is in a subdirectory.
+    /// Whether to exclude the files that git ignores. The Worker refuses it if ignored files are in a subdirectory.
     pub gitignore: Option<bool>,
-    /// How to compress the archive.
+    /// The compression of the archive.
     pub compression: Option<Compression>,
-    /// Whether a sandbox that is not running is started, and captured as it starts: with none of its files. Where the ledger knows
-    /// it already, that is a rescue snapshot.
+    /// Whether to start a sandbox that is not running, and to capture it as it starts, without any of its files. If the
+    /// ledger already knows the sandbox, the result is a rescue snapshot.
     pub wake: bool,
-    /// Whether the present files become the sandbox's own, where its container was replaced: they are captured in a rescue
-    /// snapshot, and the next snapshot counts again. An empty directory is refused.
+    /// Whether to adopt the present files as the sandbox's own after its container was replaced: this call captures
+    /// them in a rescue snapshot, and the next snapshot is a regular one again. The Worker refuses to adopt an empty
+    /// directory.
     pub adopt: bool,
-    /// Whether a capture that is under way already will not do: what the caller wrote since would not be in it.
+    /// Whether to start a new capture even if one is already in progress. A capture in progress may miss files that the
+    /// caller has written since it began.
     pub fresh: bool,
-    /// A key by which the same call can be made again, and gets the same answer.
+    /// An idempotency key: a repeated call with the same key gets the same answer.
     #[serde(skip)]
     #[cfg_attr(
         feature = "schema",
-        schemars(!skip, length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL))
+        schemars(!skip, length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL))
     )]
     pub idempotency_key: Option<String>,
-    /// Who asks.
+    /// The lineage that the caller works in.
     #[serde(skip)]
-    pub session: Session,
-    /// Whether the files are not the workspace's own, so that it is never started from them unasked.
+    pub lineage_scope: LineageScope,
+    /// Whether to take a rescue snapshot: the files are not the workspace's own, and the workspace starts from them
+    /// only on explicit request.
     #[serde(skip)]
-    pub aside: bool,
+    pub rescue: bool,
 }
 
 impl SnapshotRequest {
-    /// A snapshot of a sandbox's default directory.
+    /// Returns a request to capture the default directory of a sandbox.
     pub fn of(sandbox_id: SandboxId) -> Self {
         Self {
             sandbox_id,
@@ -82,41 +86,43 @@ impl SnapshotRequest {
             adopt: false,
             fresh: false,
             idempotency_key: None,
-            session: Session::NONE,
-            aside: false,
+            lineage_scope: LineageScope::UNRESTRICTED,
+            rescue: false,
         }
     }
 
-    /// Whether one capture can answer both requests, apart from when it begins and for whom.
-    pub fn asks_the_same(&self, other: &Self) -> bool {
-        let (key, session) = (self.idempotency_key.clone(), self.session.clone());
-        *self == Self { fresh: self.fresh, idempotency_key: key, session, ..other.clone() }
+    /// Returns whether one capture can answer both requests. It ignores `fresh`, the idempotency key and the lineage
+    /// scope.
+    pub fn is_same_capture(&self, other: &Self) -> bool {
+        let (idempotency_key, lineage_scope) = (self.idempotency_key.clone(), self.lineage_scope.clone());
+        *self == Self { fresh: self.fresh, idempotency_key, lineage_scope, ..other.clone() }
     }
 
     /// Decodes `{sandboxId, dir?, label?, replace?, expirationSeconds?, excludes?, gitignore?, compression?, wake?,
-    /// adopt?, fresh?, session?, allowCrossSession?, idempotencyKey?}`.
+    /// adopt?, fresh?, lineageScope?, allowCrossLineage?, idempotencyKey?}`.
     ///
     /// # Errors
-    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) for the shape, then in this order the error of the
-    /// sandbox id, the directory and the label, then `InvalidArgument` for the rest.
+    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) for fields that are missing, unknown or of the
+    /// wrong type, then in this order the errors of the sandbox id, the directory and the label, then `InvalidArgument`
+    /// for the rest.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let (sandbox_id, dir, label) = (fields.required("sandboxId")?, fields.text("dir")?, fields.text("label")?);
+        let (sandbox_id, dir, label) = (fields.required("sandboxId")?, fields.string("dir")?, fields.string("label")?);
         let replace = fields.flag("replace")?;
         let expiration_seconds = fields.number("expirationSeconds")?;
-        let (excludes, gitignore) = (fields.texts("excludes")?, fields.choice("gitignore")?);
+        let (excludes, gitignore) = (fields.strings("excludes")?, fields.optional_flag("gitignore")?);
         let compression: Option<Compression> = fields.object("compression")?;
         let (wake, adopt, fresh) = (fields.flag("wake")?, fields.flag("adopt")?, fields.flag("fresh")?);
-        let key = fields.text("idempotencyKey")?;
-        let (session, allow) = (fields.text("session")?, fields.flag("allowCrossSession")?);
-        no_memory(&mut fields)?;
-        fields.end()?;
+        let key = fields.string("idempotencyKey")?;
+        let (lineage_scope, allow) = (fields.string("lineageScope")?, fields.flag("allowCrossLineage")?);
+        refuse_memory(&mut fields)?;
+        fields.finish()?;
         let request = Self {
             sandbox_id: SandboxId::parse(&sandbox_id)?,
             dir: dir.as_deref().map(Directory::parse).transpose()?,
-            label: wanted_label(label.as_deref(), replace)?,
+            label: parse_label(label.as_deref(), replace)?,
             replace,
-            expiration_seconds: expiration(expiration_seconds)?,
+            expiration_seconds: check_expiration(expiration_seconds)?,
             excludes,
             gitignore,
             compression,
@@ -124,8 +130,8 @@ impl SnapshotRequest {
             adopt,
             fresh,
             idempotency_key: idempotency_key(key)?,
-            session: Session::checked(session.as_deref(), allow)?,
-            aside: false,
+            lineage_scope: LineageScope::parse(lineage_scope.as_deref(), allow)?,
+            rescue: false,
         };
         if let Some(threads) = request.compression.and_then(|compression| compression.threads)
             && threads.get() > Compression::MAX_THREADS

@@ -1,4 +1,4 @@
-//! Requests about tools for language models.
+//! The requests of operations on tools for language models.
 
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
@@ -6,7 +6,7 @@ use serde_json::json;
 use serde_json::{Map, Value};
 
 #[cfg(feature = "schema")]
-use super::MAX_KEY;
+use super::MAX_KEY_CHARS;
 use super::fields::Fields;
 use super::{idempotency_key, invalid};
 use crate::model::ids::quoted;
@@ -15,132 +15,134 @@ use crate::model::named::{Address, Tenant, WorkspaceName};
 use crate::model::schema::{NO_CONTROL, extends, needs, nullable};
 use crate::model::{Code, Directory, Error, Result, SandboxId, WorkspaceRef};
 
-/// The longest name of a tool that models take.
+/// The maximum length of a tool name that models accept.
 const MAX_TOOL_NAME: usize = 64;
 
-/// What the longest tool is called, apart from its workspace: `workspace____snapshot_restore`.
-const AROUND_NAME: usize = 29;
+/// The length of the longest tool name without its workspace name: `workspace____snapshot_restore`.
+const TOOL_NAME_OVERHEAD: usize = 29;
 
-/// The most workspaces that one set of tools can be for.
+/// The maximum number of workspaces in one toolset.
 const MAX_WORKSPACES: usize = 16;
 
-/// Which tools there are: those for some workspaces.
+/// A set of tools: the tools for some workspaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(!deny_unknown_fields, transform = nullable, transform = short_names))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(!deny_unknown_fields, transform = nullable, transform = limit_name_length))]
 pub struct Toolset {
-    /// The workspaces; at least one of them has tools.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_WORKSPACES), transform = has_tools))]
-    pub workspaces: Vec<Declared>,
-    /// How the tools are called.
+    /// The workspaces. At least one of them must have tools.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_WORKSPACES), transform = require_tools))]
+    pub workspaces: Vec<ToolWorkspace>,
+    /// The style of the tool names.
     #[serde(default)]
-    pub style: Style,
-    /// Whether there are only tools that change nothing.
+    pub style: NameStyle,
+    /// Whether the set contains only tools that change nothing.
     #[serde(default)]
     pub read_only: bool,
 }
 
-/// How tools are called.
+/// The style of tool names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum Style {
-    /// `workspace__<name>__<op>`: for each workspace tools of its own.
+pub enum NameStyle {
+    /// `workspace__<name>__<op>`: each workspace has its own tools.
     #[default]
     Namespaced,
-    /// `workspace_<op>`, and `snapshot_<op>` for checkpoints: tools for all workspaces, which take the name as an argument
-    /// where there is more than one.
+    /// `workspace_<op>`, and `snapshot_<op>` for checkpoints: all workspaces share the tools. If there is more than one
+    /// workspace, the tools take its name as an argument.
     Flat,
 }
 
-/// A workspace that tools are for.
+/// A workspace in a toolset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolWorkspace", transform = one_ground))]
-pub struct Declared {
-    /// What the model knows it by: 1–35 letters, digits, `_` and `-`; up to 64 in the flat style.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolWorkspace", transform = require_one_target))]
+pub struct ToolWorkspace {
+    /// The name that the model uses for the workspace: 1–35 letters, digits, `_` and `-`; up to 64 in the flat style.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$")))]
     pub name: String,
-    /// Whether there are tools for snapshots.
+    /// Whether the workspace has tools for snapshots.
     #[serde(default)]
     pub snapshot: bool,
-    /// Whether there are tools for checkpoints; as `snapshot` where absent.
+    /// Whether the workspace has tools for checkpoints; the value of `snapshot` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<bool>,
-    /// The sandbox that it is; where absent, it is the workspace that persists by a name.
+    /// The id of the sandbox. If absent, the workspace is a named workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_id: Option<SandboxId>,
-    /// The directory that is captured, of a sandbox; the deployment's default where absent.
+    /// The directory to capture, for a sandbox only; the deployment's default directory if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<Directory>,
-    /// The name by which it persists; `name` where absent.
+    /// The name of the named workspace; the value of `name` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceName>,
-    /// Whose it is; the default tenant's where absent.
+    /// The tenant of the named workspace; the default tenant if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<Tenant>,
-    /// Whether the tools reach every sandbox and snapshot of this deployment, and not only the workspace and what was made
-    /// from it.
+    /// Whether the tools may use every sandbox and snapshot of this deployment. Otherwise they may use only the
+    /// workspace and the sandboxes and snapshots that were created from it.
     #[serde(default)]
-    pub allow_cross_session: bool,
+    #[serde(alias = "allowCrossSession")]
+    pub allow_cross_lineage: bool,
 }
 
-/// That at least one of the workspaces has tools.
+/// Requires that at least one of the workspaces has tools.
 #[cfg(feature = "schema")]
-fn has_tools(schema: &mut schemars::Schema) {
+fn require_tools(schema: &mut schemars::Schema) {
     let has = |kind: &str| json!({ "properties": { kind: { "const": true } }, "required": [kind] });
     schema.insert("contains".into(), json!({ "anyOf": [has("snapshot"), has("checkpoint")] }));
 }
 
-/// That names are short where the name of a tool has the operation beside them.
+/// Limits the workspace names in the namespaced style, where the tool name contains the workspace name and the
+/// operation.
 #[cfg(feature = "schema")]
-fn short_names(schema: &mut schemars::Schema) {
-    let name = json!({ "properties": { "name": { "maxLength": MAX_TOOL_NAME - AROUND_NAME } } });
+fn limit_name_length(schema: &mut schemars::Schema) {
+    let name = json!({ "properties": { "name": { "maxLength": MAX_TOOL_NAME - TOOL_NAME_OVERHEAD } } });
     schema.insert("if".into(), json!({ "properties": { "style": { "const": "flat" } }, "required": ["style"] }));
     schema.insert("else".into(), json!({ "properties": { "workspaces": { "items": name } } }));
 }
 
-/// That it is either a sandbox or a workspace that persists by name, which may be its own.
+/// Requires that the workspace is either a sandbox or a named workspace, whose name defaults to `name`.
 #[cfg(feature = "schema")]
-fn one_ground(schema: &mut schemars::Schema) {
+fn require_one_target(schema: &mut schemars::Schema) {
     let none = || json!({ "type": "null" });
     let text = || json!({ "type": "string" });
     let own_name = json!({ "pattern": "^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$" });
-    let grounds = json!([
+    let targets = json!([
         { "properties": { "sandboxId": text(), "workspace": none(), "tenant": none() }, "required": ["sandboxId"] },
         { "properties": { "sandboxId": none(), "dir": none(), "workspace": text() }, "required": ["workspace"] },
         { "properties": { "sandboxId": none(), "dir": none(), "workspace": none(), "name": own_name } },
     ]);
-    schema.insert("anyOf".into(), grounds);
+    schema.insert("anyOf".into(), targets);
 }
 
-/// What a declared workspace is.
+/// The target of a declared workspace.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ground {
-    /// A sandbox, and the directory of it.
+pub enum ToolTarget {
+    /// A sandbox, and the directory in it.
     Sandbox(SandboxId, Option<Directory>),
-    /// A workspace that persists by name.
+    /// A named workspace.
     Named(Address),
 }
 
 impl Toolset {
-    /// Decodes `{workspaces: [{name, snapshot?, checkpoint?, sandboxId? | workspace?, dir?, tenant?, allowCrossSession?}],
-    /// style?, readOnly?}`.
+    /// Decodes `{workspaces: [{name, snapshot?, checkpoint?, sandboxId? | workspace?, dir?, tenant?,
+    /// allowCrossLineage?}], style?, readOnly?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let toolset = Self::take(&mut fields)?;
-        fields.end()?;
+        let toolset = Self::from_fields(&mut fields)?;
+        fields.finish()?;
         Ok(toolset)
     }
 
-    fn take(fields: &mut Fields) -> Result<Self> {
+    fn from_fields(fields: &mut Fields) -> Result<Self> {
         let mut given = Map::new();
         for field in ["workspaces", "style", "readOnly"] {
             if let Some(value) = fields.value(field) {
                 given.insert(field.to_owned(), value);
             }
         }
-        let toolset: Self = crate::model::json::read(&Value::Object(given)).map_err(|why| {
+        let toolset: Self = crate::model::json::from_value(&Value::Object(given)).map_err(|why| {
             invalid(
                 &format!("The tools can't be read: {why}"),
                 "Give `workspaces`, a list of {name, snapshot: true} with the `sandboxId` of each, unless it persists by its name.",
@@ -150,12 +152,12 @@ impl Toolset {
         Ok(toolset)
     }
 
-    /// Whether there are tools that can't be without the bucket.
+    /// Returns whether the set has tools that need the R2 bucket.
     pub fn needs_bucket(&self) -> bool {
         self.workspaces.iter().any(|declared| declared.snapshot)
     }
 
-    /// Checks what the types don't.
+    /// Verifies the rules that the types do not enforce.
     pub fn check(&self) -> Result<()> {
         if self.workspaces.is_empty() || self.workspaces.len() > MAX_WORKSPACES {
             return Err(invalid(
@@ -171,8 +173,8 @@ impl Toolset {
         }
         for (index, declared) in self.workspaces.iter().enumerate() {
             declared.check(index, self.style)?;
-            let is_twice = self.workspaces.iter().take(index).any(|other| other.name == declared.name);
-            if is_twice {
+            let is_duplicate = self.workspaces.iter().take(index).any(|other| other.name == declared.name);
+            if is_duplicate {
                 return Err(invalid(
                     &format!("`workspaces[{index}].name` is {}, as another one's is", quoted(&declared.name)),
                     "Give each workspace a name of its own.",
@@ -183,36 +185,37 @@ impl Toolset {
     }
 }
 
-impl Declared {
-    /// A name for something that is called `text`: what can't be in the name of a tool is `-`, and what is too long is cut.
-    pub fn name_of(text: &str, is_flat: bool) -> String {
-        let longest = if is_flat { MAX_TOOL_NAME } else { MAX_TOOL_NAME - AROUND_NAME };
-        let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
-        text.chars().map(allowed).take(longest).collect()
+impl ToolWorkspace {
+    /// Converts `text` to a valid value of [`name`](Self::name): replaces each character that a tool name can't contain
+    /// with `-`, and truncates the result to the maximum length.
+    pub fn to_tool_name(text: &str, is_flat: bool) -> String {
+        let max_length = if is_flat { MAX_TOOL_NAME } else { MAX_TOOL_NAME - TOOL_NAME_OVERHEAD };
+        let to_allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
+        text.chars().map(to_allowed).take(max_length).collect()
     }
 
-    /// Whether there are tools for checkpoints.
+    /// Returns whether the workspace has tools for checkpoints.
     pub fn has_checkpoints(&self) -> bool {
         self.checkpoint.unwrap_or(self.snapshot)
     }
 
-    /// What it is.
-    pub fn ground(&self) -> Result<Ground> {
+    /// Returns the target: the sandbox, or the named workspace.
+    pub fn target(&self) -> Result<ToolTarget> {
         if let Some(id) = &self.sandbox_id {
-            return Ok(Ground::Sandbox(id.clone(), self.dir.clone()));
+            return Ok(ToolTarget::Sandbox(id.clone(), self.dir.clone()));
         }
         let name = match &self.workspace {
             Some(name) => name.clone(),
             None => WorkspaceName::parse(&self.name)?,
         };
-        let tenant = self.tenant.clone().unwrap_or_else(Tenant::fallback);
-        Ok(Ground::Named(Address { tenant, name }))
+        let tenant = self.tenant.clone().unwrap_or_else(Tenant::default_tenant);
+        Ok(ToolTarget::Named(Address { tenant, name }))
     }
 
-    fn check(&self, index: usize, style: Style) -> Result<()> {
+    fn check(&self, index: usize, style: NameStyle) -> Result<()> {
         let longest = match style {
-            Style::Namespaced => MAX_TOOL_NAME - AROUND_NAME,
-            Style::Flat => MAX_TOOL_NAME,
+            NameStyle::Namespaced => MAX_TOOL_NAME - TOOL_NAME_OVERHEAD,
+            NameStyle::Flat => MAX_TOOL_NAME,
         };
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if self.name.is_empty() || self.name.len() > longest || !self.name.bytes().all(is_allowed) {
@@ -223,19 +226,19 @@ impl Declared {
                 ),
             ));
         }
-        let of_sandbox = self.dir.is_some();
-        let of_name = self.workspace.is_some() || self.tenant.is_some();
-        if (self.sandbox_id.is_some() && of_name) || (self.sandbox_id.is_none() && of_sandbox) {
+        let has_sandbox_fields = self.dir.is_some();
+        let has_named_fields = self.workspace.is_some() || self.tenant.is_some();
+        if (self.sandbox_id.is_some() && has_named_fields) || (self.sandbox_id.is_none() && has_sandbox_fields) {
             return Err(invalid(
                 &format!("`workspaces[{index}]` is not either a sandbox or a workspace that persists by name"),
                 "Give `sandboxId` and perhaps `dir`, or else perhaps `workspace` and `tenant`.",
             ));
         }
-        self.ground().map(drop)
+        self.target().map(drop)
     }
 }
 
-/// A tool to be called.
+/// The request to call a tool.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -244,16 +247,16 @@ impl Declared {
     schemars(transform = needs(&["name"]), transform = extends("Toolset"))
 )]
 pub struct CallToolRequest {
-    /// Which tools there are.
+    /// The set of tools.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub toolset: Toolset,
     /// The name of the tool.
     pub name: String,
-    /// The arguments, as the model gave them.
+    /// The arguments from the model, unchanged.
     #[cfg_attr(feature = "schema", schemars(with = "Value"))]
     pub arguments: Value,
-    /// A key by which the same call can be made again, and takes the same snapshot, or answers the same new workspace.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY), regex(pattern = NO_CONTROL)))]
+    /// An idempotency key: a repeated call with the same key returns the same snapshot or the same new workspace.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
     pub idempotency_key: Option<String>,
 }
 
@@ -261,16 +264,16 @@ impl CallToolRequest {
     /// Decodes a [`Toolset`] with `name`, `arguments?` and `idempotencyKey?`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let toolset = Toolset::take(&mut fields)?;
+        let toolset = Toolset::from_fields(&mut fields)?;
         let (name, arguments) = (fields.required("name")?, fields.value("arguments"));
-        let key = fields.text("idempotencyKey")?;
-        fields.end()?;
+        let key = fields.string("idempotencyKey")?;
+        fields.finish()?;
         let arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
         Ok(Self { toolset, name, arguments, idempotency_key: idempotency_key(key)? })
     }
 }
 
-/// A token to be made, for who may use some tools over MCP.
+/// The request to create a token that permits the use of some tools over MCP.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -279,26 +282,26 @@ impl CallToolRequest {
     schemars(transform = needs(&[]), transform = extends("Toolset"))
 )]
 pub struct GrantRequest {
-    /// Which tools.
+    /// The tools that the token permits.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub toolset: Toolset,
-    /// For how long, in seconds.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_EXPIRATION), extend("default" = Self::EXPIRATION)))]
+    /// The lifetime of the token, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_EXPIRATION), extend("default" = Self::DEFAULT_EXPIRATION)))]
     pub expiration_seconds: u64,
 }
 
 impl GrantRequest {
-    /// For how long, where the caller does not say: a day.
-    pub const EXPIRATION: u64 = 24 * 3600;
-    /// For how long at most: 30 days.
+    /// The default lifetime, in seconds: one day.
+    pub const DEFAULT_EXPIRATION: u64 = 24 * 3600;
+    /// The maximum lifetime, in seconds: 30 days.
     pub const MAX_EXPIRATION: u64 = 30 * 24 * 3600;
 
     /// Decodes a [`Toolset`] with `expirationSeconds?`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
-        let toolset = Toolset::take(&mut fields)?;
-        let expiration_seconds = fields.number("expirationSeconds")?.unwrap_or(Self::EXPIRATION);
-        fields.end()?;
+        let toolset = Toolset::from_fields(&mut fields)?;
+        let expiration_seconds = fields.number("expirationSeconds")?.unwrap_or(Self::DEFAULT_EXPIRATION);
+        fields.finish()?;
         if !(1..=Self::MAX_EXPIRATION).contains(&expiration_seconds) {
             return Err(Error::new(
                 Code::InvalidArgument,
@@ -310,55 +313,56 @@ impl GrantRequest {
     }
 }
 
-/// What a model gives to a tool. Each tool takes some of them.
+/// The arguments that a model passes to a tool. Each tool takes some of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolArguments {
-    /// Which workspace is meant, of several, by its name.
+    /// The name of the workspace, if the toolset has several.
     pub workspace_name: Option<String>,
-    /// Another workspace than the one that the tool is for: one that was made from its snapshots.
+    /// A workspace that was created from the snapshots of the tool's workspace, to use in its place.
     pub workspace: Option<WorkspaceRef>,
     /// The ref of a snapshot.
     pub r#ref: Option<Value>,
     /// The label of a snapshot.
     pub label: Option<String>,
-    /// How many snapshots.
+    /// The number of snapshots.
     pub limit: Option<u64>,
     /// The name of a checkpoint.
     pub name: Option<String>,
-    /// What a checkpoint is of.
+    /// The description of a checkpoint.
     pub description: Option<String>,
-    /// How long a diff may be.
+    /// The maximum length of a diff, in bytes.
     pub max_bytes: Option<u64>,
 }
 
 impl ToolArguments {
-    /// Decodes those of the arguments that are `taken`. Models write objects as text now and then, which is as good.
-    pub fn decode(value: &Value, taken: &[&str]) -> Result<Self> {
+    /// Decodes the arguments named in `accepted`, and refuses all others. Accepts objects that are written as JSON
+    /// text, because some models do so.
+    pub fn decode(value: &Value, accepted: &[&str]) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let mut arguments = Self::default();
-        for field in taken {
+        for field in accepted {
             match *field {
-                "workspaceName" => arguments.workspace_name = fields.text(field)?,
-                "workspace" => arguments.workspace = fields.value(field).map(workspace).transpose()?,
-                "ref" => arguments.r#ref = fields.value(field).map(written_as_text),
-                "label" => arguments.label = fields.text(field)?,
+                "workspaceName" => arguments.workspace_name = fields.string(field)?,
+                "workspace" => arguments.workspace = fields.value(field).map(parse_workspace).transpose()?,
+                "ref" => arguments.r#ref = fields.value(field).map(parse_if_text),
+                "label" => arguments.label = fields.string(field)?,
                 "limit" => arguments.limit = fields.number(field)?,
-                "name" => arguments.name = fields.text(field)?,
-                "description" => arguments.description = fields.text(field)?,
+                "name" => arguments.name = fields.string(field)?,
+                "description" => arguments.description = fields.string(field)?,
                 "maxBytes" => arguments.max_bytes = fields.number(field)?,
-                _ => return Err(Error::defect()),
+                _ => return Err(Error::internal()),
             }
         }
-        fields.end()?;
+        fields.finish()?;
         Ok(arguments)
     }
 }
 
-fn workspace(value: Value) -> Result<WorkspaceRef> {
-    WorkspaceRef::decode(&written_as_text(value))
+fn parse_workspace(value: Value) -> Result<WorkspaceRef> {
+    WorkspaceRef::decode(&parse_if_text(value))
 }
 
-fn written_as_text(value: Value) -> Value {
-    let read = value.as_str().and_then(|text| crate::model::json::parse::<Value>(text).ok());
-    read.filter(Value::is_object).unwrap_or(value)
+fn parse_if_text(value: Value) -> Value {
+    let parsed = value.as_str().and_then(|text| crate::model::json::from_str::<Value>(text).ok());
+    parsed.filter(Value::is_object).unwrap_or(value)
 }

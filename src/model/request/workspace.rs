@@ -1,4 +1,4 @@
-//! Requests about a whole workspace.
+//! The requests of operations on a whole workspace, and of the sweep.
 
 use std::fmt;
 
@@ -13,152 +13,156 @@ use crate::model::policy::{MAX_EXPIRATION, Policy};
 use crate::model::schema::{extends, needs};
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 
-/// Who asks: the workspace that the caller works in. What belongs to another lineage is refused.
+/// The lineage that the caller works in. The Worker refuses sandboxes and snapshots of other lineages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = needs(&[])))]
-pub struct Session {
-    /// The sandbox of the session; absent where an application asks for itself.
-    #[serde(rename = "session")]
+pub struct LineageScope {
+    /// The id of a sandbox in the caller's lineage. If absent, the call is not restricted to a lineage.
+    #[serde(rename = "lineageScope")]
     pub sandbox_id: Option<SandboxId>,
-    /// Whether other lineages are allowed.
-    pub allow_cross_session: bool,
+    /// Whether to allow sandboxes and snapshots of other lineages.
+    pub allow_cross_lineage: bool,
 }
 
-impl Session {
-    /// Nobody's.
-    pub const NONE: Self = Self { sandbox_id: None, allow_cross_session: false };
+impl LineageScope {
+    /// The scope of a call that is not restricted to a lineage.
+    pub const UNRESTRICTED: Self = Self { sandbox_id: None, allow_cross_lineage: false };
 
-    pub(super) fn checked(session: Option<&str>, allow_cross_session: bool) -> Result<Self> {
-        Ok(Self { sandbox_id: session.map(SandboxId::parse).transpose()?, allow_cross_session })
+    pub(super) fn parse(sandbox_id: Option<&str>, allow_cross_lineage: bool) -> Result<Self> {
+        Ok(Self { sandbox_id: sandbox_id.map(SandboxId::parse).transpose()?, allow_cross_lineage })
     }
 }
 
-/// The workspace of a sandbox.
+/// The request of an operation that takes only a sandbox.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "SandboxOptions", rename_all = "camelCase"),
-    schemars(transform = extends("Session"))
+    schemars(transform = extends("LineageScope"))
 )]
-pub struct WorkspaceRequest {
-    /// The sandbox.
+pub struct SandboxRequest {
+    /// The id of the sandbox.
     pub sandbox_id: SandboxId,
-    /// Who asks.
+    /// The lineage that the caller works in.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub session: Session,
+    pub lineage_scope: LineageScope,
 }
 
-impl WorkspaceRequest {
-    /// The workspace of a sandbox, asked for in nobody's session.
+impl SandboxRequest {
+    /// Returns a request for a sandbox, without a lineage scope.
     pub const fn of(sandbox_id: SandboxId) -> Self {
-        Self { sandbox_id, session: Session::NONE }
+        Self { sandbox_id, lineage_scope: LineageScope::UNRESTRICTED }
     }
 
-    /// Decodes `{sandboxId, session?, allowCrossSession?}`.
+    /// Decodes `{sandboxId, lineageScope?, allowCrossLineage?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let sandbox_id = fields.required("sandboxId")?;
-        let (session, allow) = (fields.text("session")?, fields.flag("allowCrossSession")?);
-        fields.end()?;
-        Ok(Self { sandbox_id: SandboxId::parse(&sandbox_id)?, session: Session::checked(session.as_deref(), allow)? })
+        let (lineage_scope, allow) = (fields.string("lineageScope")?, fields.flag("allowCrossLineage")?);
+        fields.finish()?;
+        Ok(Self {
+            sandbox_id: SandboxId::parse(&sandbox_id)?,
+            lineage_scope: LineageScope::parse(lineage_scope.as_deref(), allow)?,
+        })
     }
 }
 
-/// The tree that a sandbox belongs to.
+/// The request for the lineage tree that a sandbox belongs to.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "LineageOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["sandboxId"]), transform = extends("Session"))
+    schemars(transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
 )]
 pub struct LineageRequest {
-    /// The sandbox.
+    /// The id of the sandbox.
     pub sandbox_id: SandboxId,
-    /// Whether each sandbox is asked if it is running. Otherwise nothing is said of that. It starts no container, but the
-    /// Durable Object of every sandbox of the tree.
+    /// Whether to query each sandbox's status; otherwise the answer does not say which sandboxes are running. The query
+    /// starts the Durable Object of every sandbox in the tree, but no container.
     #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
     pub check: bool,
-    /// Who asks.
+    /// The lineage that the caller works in.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub session: Session,
+    pub lineage_scope: LineageScope,
 }
 
 impl LineageRequest {
-    /// The tree that a sandbox belongs to, asked for in nobody's session, of which no sandbox is asked.
+    /// Returns a request for the tree of a sandbox, without a lineage scope and without `check`.
     pub const fn of(sandbox_id: SandboxId) -> Self {
-        Self { sandbox_id, check: false, session: Session::NONE }
+        Self { sandbox_id, check: false, lineage_scope: LineageScope::UNRESTRICTED }
     }
 
-    /// Decodes `{sandboxId, check?, session?, allowCrossSession?}`.
+    /// Decodes `{sandboxId, check?, lineageScope?, allowCrossLineage?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let (sandbox_id, check) = (fields.required("sandboxId")?, fields.flag("check")?);
-        let (session, allow) = (fields.text("session")?, fields.flag("allowCrossSession")?);
-        fields.end()?;
-        let session = Session::checked(session.as_deref(), allow)?;
-        Ok(Self { sandbox_id: SandboxId::parse(&sandbox_id)?, check, session })
+        let (lineage_scope, allow) = (fields.string("lineageScope")?, fields.flag("allowCrossLineage")?);
+        fields.finish()?;
+        let lineage_scope = LineageScope::parse(lineage_scope.as_deref(), allow)?;
+        Ok(Self { sandbox_id: SandboxId::parse(&sandbox_id)?, check, lineage_scope })
     }
 }
 
-/// A page of a workspace's snapshots.
+/// The request for a page of a workspace's snapshots, newest first.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "ListOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["sandboxId"]), transform = extends("Session"))
+    schemars(transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
 )]
 pub struct ListRequest {
-    /// The sandbox that they were taken of.
+    /// The sandbox that the snapshots were taken of.
     pub sandbox_id: SandboxId,
-    /// Where the page begins; at the newest where absent.
+    /// The cursor of the previous page; the page begins with the newest snapshot if absent.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub cursor: Option<Cursor>,
-    /// How many are on it at most.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::LIMIT)))]
+    pub cursor: Option<SnapshotCursor>,
+    /// The maximum number of snapshots on the page.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
     pub limit: u32,
-    /// How their labels begin.
+    /// The prefix that the labels of the snapshots must have.
     #[cfg_attr(feature = "schema", schemars(length(max = Label::MAX)))]
     pub label_prefix: Option<String>,
-    /// Whether R2 is looked into, for what can be restored now; otherwise it is what was last found there.
+    /// Whether to check in R2 which snapshots can be restored now; otherwise the answer contains the results of the
+    /// last check.
     #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
     pub check: bool,
-    /// Who asks.
+    /// The lineage that the caller works in.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub session: Session,
+    pub lineage_scope: LineageScope,
 }
 
 impl ListRequest {
-    /// How many snapshots a page has, where the caller does not say.
-    pub const LIMIT: u32 = 20;
-    /// The most that a page can have: each is looked up in R2.
+    /// The default number of snapshots on a page.
+    pub const DEFAULT_LIMIT: u32 = 20;
+    /// The maximum number of snapshots on a page. The list checks each of them in R2.
     pub const MAX_LIMIT: u32 = 100;
 
-    /// The newest snapshots of a sandbox, asked for in nobody's session.
+    /// Returns a request for the newest snapshots of a sandbox, without a lineage scope.
     pub const fn of(sandbox_id: SandboxId) -> Self {
-        let (cursor, label_prefix, session) = (None, None, Session::NONE);
-        Self { sandbox_id, cursor, limit: Self::LIMIT, label_prefix, check: true, session }
+        let (cursor, label_prefix, lineage_scope) = (None, None, LineageScope::UNRESTRICTED);
+        Self { sandbox_id, cursor, limit: Self::DEFAULT_LIMIT, label_prefix, check: true, lineage_scope }
     }
 
-    /// Decodes `{sandboxId, cursor?, limit?, labelPrefix?, check?, session?, allowCrossSession?}`.
+    /// Decodes `{sandboxId, cursor?, limit?, labelPrefix?, check?, lineageScope?, allowCrossLineage?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let sandbox_id = fields.required("sandboxId")?;
-        let (cursor, label_prefix) = (fields.text("cursor")?, fields.text("labelPrefix")?);
-        let limit = fields.number("limit")?.unwrap_or(Self::LIMIT.into());
-        let check = fields.choice("check")?.unwrap_or(true);
-        let (session, allow) = (fields.text("session")?, fields.flag("allowCrossSession")?);
-        fields.end()?;
+        let (cursor, label_prefix) = (fields.string("cursor")?, fields.string("labelPrefix")?);
+        let limit = fields.number("limit")?.unwrap_or(Self::DEFAULT_LIMIT.into());
+        let check = fields.optional_flag("check")?.unwrap_or(true);
+        let (lineage_scope, allow) = (fields.string("lineageScope")?, fields.flag("allowCrossLineage")?);
+        fields.finish()?;
         let request = Self {
             sandbox_id: SandboxId::parse(&sandbox_id)?,
-            cursor: cursor.as_deref().map(Cursor::parse).transpose()?,
+            cursor: cursor.as_deref().map(SnapshotCursor::parse).transpose()?,
             limit: limit.try_into().unwrap_or(u32::MAX),
             label_prefix: label_prefix.filter(|prefix| !prefix.is_empty()),
             check,
-            session: Session::checked(session.as_deref(), allow)?,
+            lineage_scope: LineageScope::parse(lineage_scope.as_deref(), allow)?,
         };
         if !(1..=Self::MAX_LIMIT).contains(&request.limit) {
             return Err(invalid(
@@ -173,19 +177,19 @@ impl ListRequest {
     }
 }
 
-/// A place in a list of snapshots, the newest first: behind the one of that time and id.
+/// A position in a list of snapshots, newest first: after the snapshot with this time and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cursor {
+pub struct SnapshotCursor {
     /// When the snapshot was taken.
     pub created_at: Timestamp,
-    /// The snapshot.
+    /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
 }
 
-impl Cursor {
-    /// Reads a cursor that a list answered.
+impl SnapshotCursor {
+    /// Parses a cursor that a list answered.
     pub fn parse(text: &str) -> Result<Self> {
-        let read = || {
+        let decode = || {
             let text = String::from_utf8(Base64UrlUnpadded::decode_vec(text).ok()?).ok()?;
             let (millis, id) = text.split_once(' ')?;
             Some(Self {
@@ -193,18 +197,18 @@ impl Cursor {
                 snapshot_id: SnapshotId::parse(id).ok()?,
             })
         };
-        read().ok_or_else(|| invalid("`cursor` is not one that list() answered", "Begin again without a cursor."))
+        decode().ok_or_else(|| invalid("`cursor` is not one that list() answered", "Begin again without a cursor."))
     }
 }
 
-impl fmt::Display for Cursor {
+impl fmt::Display for SnapshotCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = format!("{} {}", self.created_at.as_millis(), self.snapshot_id);
         f.write_str(&Base64UrlUnpadded::encode_string(text.as_bytes()))
     }
 }
 
-/// A policy for a workspace.
+/// The request to set the retention policy of a workspace.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -212,22 +216,22 @@ impl fmt::Display for Cursor {
     schemars(rename = "SetRetentionOptions", rename_all = "camelCase"),
     schemars(transform = needs(&["sandboxId", "policy"]))
 )]
-pub struct PolicyRequest {
-    /// The sandbox.
+pub struct SetRetentionRequest {
+    /// The id of the sandbox.
     pub sandbox_id: SandboxId,
-    /// The policy, in place of the one that it has.
+    /// The policy, which replaces the present one.
     pub policy: Policy,
-    /// Whether only to say what it would let go.
+    /// Whether only to report what the policy would remove.
     pub dry_run: bool,
 }
 
-impl PolicyRequest {
+impl SetRetentionRequest {
     /// Decodes `{sandboxId, policy, dryRun?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let sandbox_id = fields.required("sandboxId")?;
         let (policy, dry_run) = (fields.object::<Policy>("policy")?, fields.flag("dryRun")?);
-        fields.end()?;
+        fields.finish()?;
         let sandbox_id = SandboxId::parse(&sandbox_id)?;
         let policy =
             policy.ok_or_else(|| invalid("`policy` is missing", "Give the whole policy; {} is the default one."))?;
@@ -236,7 +240,7 @@ impl PolicyRequest {
     }
 }
 
-/// A workspace to apply its policy to.
+/// The request to apply the retention policy of a workspace.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -245,9 +249,9 @@ impl PolicyRequest {
     schemars(transform = needs(&["sandboxId"]))
 )]
 pub struct ApplyRetentionRequest {
-    /// The sandbox.
+    /// The id of the sandbox.
     pub sandbox_id: SandboxId,
-    /// Whether only to say what would be let go.
+    /// Whether only to report what would be removed.
     pub dry_run: bool,
 }
 
@@ -256,12 +260,12 @@ impl ApplyRetentionRequest {
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let (sandbox_id, dry_run) = (fields.required("sandboxId")?, fields.flag("dryRun")?);
-        fields.end()?;
+        fields.finish()?;
         Ok(Self { sandbox_id: SandboxId::parse(&sandbox_id)?, dry_run })
     }
 }
 
-/// A bucket to sweep.
+/// The request to sweep the bucket: to delete backups that no snapshot owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
@@ -270,35 +274,35 @@ impl ApplyRetentionRequest {
     schemars(transform = needs(&[]))
 )]
 pub struct SweepRequest {
-    /// Whether only to count.
+    /// Whether only to count the backups.
     pub dry_run: bool,
-    /// How old a backup must be, in seconds, to be swept.
-    #[cfg_attr(feature = "schema", schemars(range(max = Self::MAX_GRACE), extend("default" = Self::GRACE)))]
+    /// The minimum age of a backup that the sweep deletes, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(max = Self::MAX_GRACE_SECONDS), extend("default" = Self::DEFAULT_GRACE_SECONDS)))]
     pub grace_seconds: u64,
 }
 
 impl Default for SweepRequest {
     fn default() -> Self {
-        Self { dry_run: false, grace_seconds: Self::GRACE }
+        Self { dry_run: false, grace_seconds: Self::DEFAULT_GRACE_SECONDS }
     }
 }
 
 impl SweepRequest {
-    /// One day.
-    pub const GRACE: u64 = 24 * 3600;
-    /// The longest grace period: that of the longest expiration.
-    pub const MAX_GRACE: u64 = MAX_EXPIRATION;
+    /// The default grace period, in seconds: one day.
+    pub const DEFAULT_GRACE_SECONDS: u64 = 24 * 3600;
+    /// The maximum grace period, in seconds: the maximum expiration.
+    pub const MAX_GRACE_SECONDS: u64 = MAX_EXPIRATION;
 
     /// Decodes `{dryRun?, graceSeconds?}`.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let (dry_run, grace_seconds) = (fields.flag("dryRun")?, fields.number("graceSeconds")?);
-        fields.end()?;
-        let grace_seconds = grace_seconds.unwrap_or(Self::GRACE);
-        if grace_seconds > Self::MAX_GRACE {
+        fields.finish()?;
+        let grace_seconds = grace_seconds.unwrap_or(Self::DEFAULT_GRACE_SECONDS);
+        if grace_seconds > Self::MAX_GRACE_SECONDS {
             return Err(invalid(
                 &format!("`graceSeconds` is {grace_seconds}"),
-                &format!("Give at most {} seconds.", Self::MAX_GRACE),
+                &format!("Give at most {} seconds.", Self::MAX_GRACE_SECONDS),
             ));
         }
         Ok(Self { dry_run, grace_seconds })

@@ -1,110 +1,125 @@
-//! Checkpoints: named states of a directory that are kept inside of the sandbox.
+//! Checkpoints: named states of a directory that are kept inside the sandbox.
 //!
-//! - `within`: the work is done in the container that the caller means, and in no other
-//! - `refused`: why it was not done
+//! - `container_guard`: runs calls only in the container that has the sandbox's files
+//! - `refusal`: the errors for calls that the sandbox refused
 //!
-//! One call at a time works in a sandbox. What has begun goes on to its end, whatever becomes of the caller.
+//! One call at a time runs in a sandbox. A call that has begun runs to completion, even when its caller disconnects.
 
-mod refused;
-mod within;
+mod container_guard;
+mod refusal;
 
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
-use super::{Abort, CloudflareSandboxSnapshotter, lifecycle, session};
+use super::{CancellationToken, CloudflareSandboxSnapshotter, lifecycle, lineage_scope};
 use crate::model::checkpoint::{
     CheckpointDescription, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
 };
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointDone};
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome};
 use crate::model::request::{
-    CheckpointsRequest, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
+    CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
     RestoreCheckpointRequest,
 };
 use crate::model::{Error, Result};
 use crate::ports::Ports;
 
-/// What is done inside of the sandbox. It needs no bucket.
+/// The operations on checkpoints. They need no bucket.
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Whether checkpoints are configured.
-    pub fn has_sandboxes(&self) -> Result<()> {
+    /// Verifies that sandboxes are configured, which checkpoints need.
+    pub fn require_sandboxes(&self) -> Result<()> {
         self.ports.sandboxes().map(drop)
     }
 
-    /// Makes a checkpoint, in the place of the one of its name.
-    pub async fn create_checkpoint(&self, request: CreateCheckpointRequest, abort: Abort) -> Result<CreatedCheckpoint> {
-        let CreateCheckpointRequest { at, name, description } = request;
-        let description = description.unwrap_or_else(|| CheckpointDescription::of(&name));
-        match carry_out(self, at, CheckpointCall::Create { name, description }, abort).await? {
-            CheckpointDone::Created(created) => Ok(created),
-            _ => Err(Error::defect()),
+    /// Creates a checkpoint. Replaces a checkpoint with the same name.
+    pub async fn create_checkpoint(
+        &self,
+        request: CreateCheckpointRequest,
+        abort: CancellationToken,
+    ) -> Result<CreatedCheckpoint> {
+        let CreateCheckpointRequest { location, name, description } = request;
+        let description = description.unwrap_or_else(|| CheckpointDescription::default_for(&name));
+        match run_call(self, location, CheckpointCall::Create { name, description }, abort).await? {
+            CheckpointOutcome::Created(created) => Ok(created),
+            _ => Err(Error::internal()),
         }
     }
 
-    /// A page of the checkpoints of a directory, the newest first.
-    pub async fn list_checkpoints(&self, request: ListCheckpointsRequest, abort: Abort) -> Result<Checkpoints> {
-        let ListCheckpointsRequest { at, cursor, limit } = request;
-        match carry_out(self, at, CheckpointCall::List { after: cursor, limit }, abort).await? {
-            CheckpointDone::Listed(checkpoints) => Ok(checkpoints),
-            _ => Err(Error::defect()),
+    /// Returns a page of the checkpoints of a directory, the newest first.
+    pub async fn list_checkpoints(
+        &self,
+        request: ListCheckpointsRequest,
+        abort: CancellationToken,
+    ) -> Result<Checkpoints> {
+        let ListCheckpointsRequest { location, cursor, limit } = request;
+        match run_call(self, location, CheckpointCall::List { after: cursor, limit }, abort).await? {
+            CheckpointOutcome::Listed(checkpoints) => Ok(checkpoints),
+            _ => Err(Error::internal()),
         }
     }
 
-    /// Makes the files of a directory again what they were at a checkpoint.
+    /// Restores the files of a directory to a checkpoint.
     pub async fn restore_checkpoint(
         &self,
         request: RestoreCheckpointRequest,
-        abort: Abort,
+        abort: CancellationToken,
     ) -> Result<RestoredCheckpoint> {
-        let RestoreCheckpointRequest { at, name } = request;
-        match carry_out(self, at, CheckpointCall::Restore { name }, abort).await? {
-            CheckpointDone::Restored(restored) => Ok(restored),
-            _ => Err(Error::defect()),
+        let RestoreCheckpointRequest { location, name } = request;
+        match run_call(self, location, CheckpointCall::Restore { name }, abort).await? {
+            CheckpointOutcome::Restored(restored) => Ok(restored),
+            _ => Err(Error::internal()),
         }
     }
 
-    /// Compares the files of a directory with what they were at a checkpoint.
-    pub async fn diff_checkpoint(&self, request: DiffCheckpointRequest, abort: Abort) -> Result<CheckpointDiff> {
-        let DiffCheckpointRequest { at, name, max_bytes } = request;
-        match carry_out(self, at, CheckpointCall::Diff { name, max_bytes }, abort).await? {
-            CheckpointDone::Compared(diff) => Ok(diff),
-            _ => Err(Error::defect()),
+    /// Compares the files of a directory with a checkpoint.
+    pub async fn diff_checkpoint(
+        &self,
+        request: DiffCheckpointRequest,
+        abort: CancellationToken,
+    ) -> Result<CheckpointDiff> {
+        let DiffCheckpointRequest { location, name, max_bytes } = request;
+        match run_call(self, location, CheckpointCall::Diff { name, max_bytes }, abort).await? {
+            CheckpointOutcome::Diffed(diff) => Ok(diff),
+            _ => Err(Error::internal()),
         }
     }
 }
 
-/// Waits for its turn, as long as the caller does, and carries a call out.
-async fn carry_out<P: Ports>(
+/// Waits until no other call runs in the sandbox, or the caller cancels, and runs a call.
+async fn run_call<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    at: CheckpointsRequest,
+    location: CheckpointLocation,
     call: CheckpointCall,
-    abort: Abort,
-) -> Result<CheckpointDone> {
-    this.has_sandboxes()?;
-    session::check_workspace(this, &at.session).await?;
-    lifecycle::is_not_retired(this)?;
+    abort: CancellationToken,
+) -> Result<CheckpointOutcome> {
+    this.require_sandboxes()?;
+    lineage_scope::check_workspace(this, &location.lineage_scope).await?;
+    lifecycle::ensure_not_decommissioned(this)?;
     abort.check()?;
-    let dir = at.dir.unwrap_or_else(|| this.config.default_dir.clone());
+    let dir = location.dir.unwrap_or_else(|| this.config.default_dir.clone());
     let what = format!("calls about the checkpoints of the sandbox {:?}", this.id.as_str());
-    let place = this.memory.checkpoint_calls.stand(None, &what)?;
-    let own = this.clone();
+    let permit = this.in_process.checkpoint_queue.acquire(None, &what)?;
+    let snapshotter = this.clone();
     let work = async move {
-        let turn = async {
-            let turn = own.memory.checkpoints.lock().await;
-            // No capture holds files of which some went back.
-            let goes_back = match call {
-                CheckpointCall::Restore { .. } => Some(own.memory.going_back.lock().await),
+        let locks = async {
+            let call_lock = snapshotter.in_process.checkpoint_lock.lock().await;
+            // A restore waits for captures in progress, and blocks new ones: none may store files that are partly
+            // restored.
+            let restore_lock = match call {
+                CheckpointCall::Restore { .. } => Some(snapshotter.in_process.checkpoint_restore_lock.lock().await),
                 _ => None,
             };
-            if goes_back.is_some() {
-                own.memory.guard.is_still().await;
+            if restore_lock.is_some() {
+                snapshotter.in_process.coalescer.wait_until_idle().await;
             }
-            (turn, goes_back, place)
+            (call_lock, restore_lock, permit)
         };
-        let _turn = match select(turn.boxed_local(), abort.fired().boxed_local()).await {
-            Either::Left((turn, _)) => turn,
-            Either::Right(((), _)) => return Err(Abort::error()),
+        let _locks = match select(locks.boxed_local(), abort.cancelled().boxed_local()).await {
+            Either::Left((locks, _)) => locks,
+            Either::Right(((), _)) => return Err(CancellationToken::error()),
         };
-        within::carry_out(&own, &dir, &call).await.map_err(|error| refused::about(&own.id, error))
+        container_guard::run_in_container(&snapshotter, &dir, &call)
+            .await
+            .map_err(|error| refusal::adapt_container_error(&snapshotter.id, error))
     };
-    lifecycle::to_the_end(this, work).await
+    lifecycle::run_to_completion(this, work).await
 }

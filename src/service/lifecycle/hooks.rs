@@ -1,8 +1,8 @@
-//! Commands that run in the sandbox.
+//! Runs the workspace's hooks: commands in the sandbox.
 
 use std::collections::BTreeMap;
 
-use crate::model::named::Stamp;
+use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::settings::{Hook, OnFailure};
 use crate::model::{Code, Directory, Error, Result};
@@ -10,22 +10,24 @@ use crate::ports::{Ports, Sandboxes};
 use crate::service::failures::{During, from_sandbox};
 use crate::service::{CloudflareSandboxSnapshotter, arrival};
 
-/// Runs a hook in the container with the stamp, with the workspace's variables: the sandbox's object may have forgotten them.
+/// Runs a hook in the container that carries `marker`. Passes the workspace's environment variables, because the
+/// sandbox's object may have lost them.
 ///
 /// # Errors
-/// [`Code::HookFailed`], with what it printed, where its failure is to be one; [`Code::OperationInterrupted`] where another container runs.
-pub(super) async fn run<P: Ports>(
+/// [`Code::HookFailed`], with the output, if the hook failed and its `onFailure` is not `warn`;
+/// [`Code::OperationInterrupted`] if another container runs.
+pub(super) async fn run_hook<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    stamp: &Stamp,
+    marker: &ContainerMarker,
     dir: &Directory,
     name: &str,
     hook: &Hook,
     env: &BTreeMap<String, String>,
 ) -> Result<HookRun> {
-    let ran = this.ports.sandboxes()?.run_hook(&this.id, stamp, dir, name, hook, env).await;
-    let run = match ran {
+    let outcome = this.ports.sandboxes()?.run_hook(&this.id, marker, dir, name, hook, env).await;
+    let run = match outcome {
         Ok(Some(run)) => run,
-        Ok(None) => return Err(another_container(this)),
+        Ok(None) => return Err(container_replaced(this)),
         Err(failure) => {
             let error = from_sandbox(failure, &this.id, During::Hook);
             let output = error.message().to_owned();
@@ -48,7 +50,7 @@ pub(super) async fn run<P: Ports>(
     ))
 }
 
-/// The error of a step that found another container than the one that was being filled.
-pub(super) fn another_container<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
+/// Returns the error of a step that found another container than the one that is being populated.
+pub(super) fn container_replaced<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
     arrival::another_container(&this.id)
 }

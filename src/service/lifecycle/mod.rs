@@ -1,37 +1,37 @@
-//! The sandbox of a named workspace, as its own workspace sees to it: it is made, found asleep, given its files again, and
-//! ended.
+//! The lifecycle of the sandbox of a named workspace: it is started, probed, stopped and decommissioned.
 //!
-//! - [`look`]: what has become of it
-//! - [`resume`]: it gets its files, where they are not in place
-//! - [`source`]: from what
-//! - [`stamp`]: how far its container is
-//! - [`stale`]: whether the world is still what it was then
-//! - [`hooks`]: commands that run in it
-//! - [`halt`]: it is ended, with a snapshot
-//! - [`capture`]: that snapshot
-//! - [`reserve`]: another one is going to be made from a snapshot of it
-//! - [`retire`]: it is not needed any more
-//! - [`unresponsive`]: it does not answer any more
-//! - [`settle`]: what is left of one that was being started when somebody died
+//! - [`condition`]: whether the sandbox runs, and whether its files are in place
+//! - [`ensure_running`]: starts the sandbox, and restores its files if they are not in place
+//! - [`source`]: what the sandbox starts from
+//! - [`marker`]: the markers of a container that is being populated
+//! - [`stale`]: whether the dependencies of a snapshot still match
+//! - [`hooks`]: the workspace's commands in the sandbox
+//! - [`stop_sandbox`]: takes a snapshot, and destroys the container
+//! - [`capture`]: the captures of a stop, and rescue snapshots
+//! - [`reserve`]: reserves a sandbox that starts from a snapshot of this one
+//! - [`decommission`]: destroys a sandbox that is not needed any more, and deletes its snapshots
+//! - [`unresponsive`]: detects a sandbox that does not answer
+//! - [`reconcile`]: checks a sandbox whose start or stop did not finish
 //!
-//! Only one at a time starts or ends it. The container carries a [`Stamp`](crate::model::named::Stamp) from the moment on in
-//! which somebody begins to fill it, and every step after that is done in the container with that stamp only.
+//! One operation at a time starts or ends the sandbox. As soon as a start begins to populate a container, the container
+//! carries a [`ContainerMarker`](crate::model::named::ContainerMarker), and every later step runs only in the container
+//! with that marker.
 
 pub(super) mod capture;
-pub(super) mod halt;
+mod condition;
+pub(super) mod decommission;
+pub(super) mod ensure_running;
 mod hooks;
-mod look;
+mod marker;
+pub(super) mod reconcile;
 pub(super) mod reserve;
-pub(super) mod resume;
-pub(super) mod retire;
-pub(super) mod settle;
 pub(super) mod source;
 mod stale;
-mod stamp;
+pub(super) mod stop_sandbox;
 mod unresponsive;
 
-pub(super) use look::{Sight, look};
-use look::{settled_look, sparing_look};
+pub(super) use condition::{SandboxCondition, probe_condition};
+use condition::{probe_and_clear_task, probe_and_protect};
 
 use std::panic::AssertUnwindSafe;
 
@@ -39,21 +39,21 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 
 use super::CloudflareSandboxSnapshotter;
-use crate::model::named::standing::Standing;
-use crate::model::record::LooseEnd;
+use crate::model::named::binding::WorkspaceBinding;
+use crate::model::record::PendingTask;
 use crate::model::{Code, Error, Result};
 use crate::ports::{Background, Clock, Ledger, Ports};
 
-/// When a sandbox is looked after that nobody works on any more, in milliseconds.
-const LOOKED_AFTER_MILLIS: i64 = 60_000;
+/// The delay after which a sandbox is reconciled whose operation did not finish, in milliseconds.
+const RECONCILE_DELAY_MILLIS: i64 = 60_000;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// What is kept of a sandbox that stands for a name.
+    /// Returns the workspace binding of the sandbox.
     ///
     /// # Errors
-    /// [`Code::WorkspaceNotFound`] when it stands for none.
-    pub(super) fn standing(&self) -> Result<Standing> {
-        self.workspace()?.standing.ok_or_else(|| {
+    /// [`Code::WorkspaceNotFound`] if the sandbox belongs to no named workspace.
+    pub(super) fn binding(&self) -> Result<WorkspaceBinding> {
+        self.workspace()?.binding.ok_or_else(|| {
             Error::new(
                 Code::WorkspaceNotFound,
                 format!("The sandbox {:?} stands for no workspace with a name.", self.id.as_str()),
@@ -62,63 +62,63 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
     }
 
-    /// Changes it.
-    pub(super) fn stand(&self, change: impl FnOnce(&mut Standing)) -> Result<()> {
+    /// Changes the workspace binding of the sandbox, and writes it if it differs.
+    pub(super) fn update_binding(&self, change: impl FnOnce(&mut WorkspaceBinding)) -> Result<()> {
         let mut workspace = self.workspace()?;
-        let mut standing = self.standing()?;
-        change(&mut standing);
-        let standing = Some(standing);
-        if workspace.standing != standing {
-            workspace.standing = standing;
+        let mut binding = self.binding()?;
+        change(&mut binding);
+        let binding = Some(binding);
+        if workspace.binding != binding {
+            workspace.binding = binding;
             self.ports.ledger()?.put_workspace(&workspace)?;
         }
         Ok(())
     }
 }
 
-/// The sandbox is looked after when nobody works on it any more.
-pub(super) fn look_after<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let due = this.ports.clock().now().plus_millis(LOOKED_AFTER_MILLIS);
-    this.stand(|standing| standing.filling = Some(LooseEnd { due, tries: 0 }))?;
-    this.wake_by(due)
+/// Schedules a reconciliation of the sandbox, in case the current operation does not finish.
+pub(super) fn schedule_reconcile<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    let due_at = this.ports.clock().now().plus_millis(RECONCILE_DELAY_MILLIS);
+    this.update_binding(|binding| binding.restore_task = Some(PendingTask { due_at, attempt: 0 }))?;
+    this.schedule_alarm(due_at)
 }
 
-/// What a start or stop left unfinished, if one did. A call of it may still come, so the sandbox is looked after when its workspace is
-/// stopped.
-fn left_unfinished<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<LooseEnd>> {
-    let left = this.standing()?.filling;
-    this.stand(|standing| standing.late |= left.is_some())?;
-    Ok(left)
+/// Returns the task of a start or stop that did not finish, if there is one. A call of that operation may still take
+/// effect, so the sandbox is reconciled after its workspace is stopped.
+fn note_unfinished_task<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<PendingTask>> {
+    let task = this.binding()?.restore_task;
+    this.update_binding(|binding| binding.call_unconfirmed |= task.is_some())?;
+    Ok(task)
 }
 
-/// Notes where a call was not answered in time. The sandbox is looked after when its workspace is stopped.
-pub(super) fn note_late<P: Ports, T>(this: &CloudflareSandboxSnapshotter<P>, outcome: Result<T>) -> Result<T> {
+/// Records whether a call timed out. If so, the sandbox is reconciled after its workspace is stopped.
+pub(super) fn note_late_call<P: Ports, T>(this: &CloudflareSandboxSnapshotter<P>, outcome: Result<T>) -> Result<T> {
     let is_late = |error: &Error| matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted);
-    if outcome.as_ref().is_err_and(is_late) && this.workspace()?.standing.is_some() {
-        this.stand(|standing| standing.late = true)?;
+    if outcome.as_ref().is_err_and(is_late) && this.workspace()?.binding.is_some() {
+        this.update_binding(|binding| binding.call_unconfirmed = true)?;
     }
     outcome
 }
 
-/// Does `work` to its end, also when the caller goes away: what is half done is worth nothing.
-pub(super) async fn to_the_end<P: Ports, T: 'static>(
+/// Runs `work` to completion, even if the caller disconnects, because a partial result has no use.
+pub(super) async fn run_to_completion<P: Ports, T: 'static>(
     this: &CloudflareSandboxSnapshotter<P>,
     work: impl Future<Output = Result<T>> + 'static,
 ) -> Result<T> {
     let (sender, outcome) = oneshot::channel();
     let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
-        // Nobody waits any more when this fails.
-        let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::defect())));
+        // If this fails, the caller no longer waits.
+        let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::internal())));
     });
     this.ports.background().run(work.boxed_local());
-    outcome.await.unwrap_or_else(|_| Err(Error::defect()))
+    outcome.await.unwrap_or_else(|_| Err(Error::internal()))
 }
 
-/// Makes sure that nothing was asked for since, by a later version of the workspace's record: the caller of this one died, and
-/// nobody would see to what comes of it.
-pub(super) fn is_not_superseded<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, version: u64) -> Result<()> {
-    let latest = this.standing()?.version;
-    // Releases before this one sent none.
+/// Verifies that no later version of the workspace's record started or ended the sandbox. Otherwise the caller of this
+/// version has ended, and would not handle the result.
+pub(super) fn ensure_not_superseded<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, version: u64) -> Result<()> {
+    let latest = this.binding()?.version;
+    // Earlier releases send no version.
     if version == 0 {
         return Ok(());
     }
@@ -132,12 +132,12 @@ pub(super) fn is_not_superseded<P: Ports>(this: &CloudflareSandboxSnapshotter<P>
             "Try again.",
         ));
     }
-    this.stand(|standing| standing.version = version)
+    this.update_binding(|binding| binding.version = version)
 }
 
-/// Makes sure that the sandbox still stands for somebody.
-pub(super) fn is_not_retired<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    match this.workspace()?.retired_at {
+/// Verifies that the sandbox is not decommissioned.
+pub(super) fn ensure_not_decommissioned<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    match this.workspace()?.decommissioned_at {
         None => Ok(()),
         Some(at) => Err(Error::new(
             Code::WorkspaceNotFound,
@@ -147,14 +147,14 @@ pub(super) fn is_not_retired<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -
     }
 }
 
-/// Makes sure that nobody is putting files into the sandbox, or was when they died.
-pub(super) fn is_not_being_filled<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let is_being_filled = this.workspace()?.standing.is_some_and(|standing| standing.filling.is_some());
-    if is_being_filled { Err(being_filled(this)) } else { Ok(()) }
+/// Verifies that no start restores files into the sandbox, and that none was interrupted.
+pub(super) fn ensure_not_restoring<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    let is_restoring = this.workspace()?.binding.is_some_and(|binding| binding.restore_task.is_some());
+    if is_restoring { Err(sandbox_starting(this)) } else { Ok(()) }
 }
 
-/// The error about a sandbox that a start puts files into, or put files into when it was ended.
-pub(super) fn being_filled<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
+/// Returns the error for a sandbox that a start is restoring files into, or whose start did not finish.
+pub(super) fn sandbox_starting<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
     Error::new(
         Code::SandboxStarting,
         format!("The sandbox {:?} is being started for its workspace, or that was not finished.", this.id.as_str()),

@@ -1,68 +1,76 @@
-//! A sandbox is going to be made from a snapshot of this workspace, by its own workspace, when it is first started.
+//! Reserves a sandbox that its own workspace makes from a snapshot of this workspace when it is first started.
 
 use crate::model::named::messages::ReserveRequest;
-use crate::model::record::{Derivation, DerivationState, Parent, SnapshotRecord};
+use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord};
 use crate::model::{Code, Error, Result};
-use crate::ports::{Clock, Ledger, Ports, Workspaces};
+use crate::ports::{Clock, Ledger, Ports, SandboxLedgerClient};
 use crate::service::failures::from_workspace;
 use crate::service::planted::{Bug, planted};
 use crate::service::retry::retry;
-use crate::service::select::ready;
-use crate::service::{Abort, CloudflareSandboxSnapshotter};
+use crate::service::select::require_ready;
+use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
-use super::source::used;
+use super::source::mark_used;
 
-/// Claims the id, and notes that it needs the snapshot; `false` when it is somebody else's. Asked again, it is the same answer.
+/// Claims the sandbox id, and records that the sandbox depends on the snapshot. Returns `false` if the id is taken. A
+/// repeated call returns the same result.
 pub(in crate::service) async fn reserve<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: &ReserveRequest,
 ) -> Result<bool> {
     let ledger = this.ports.ledger()?;
-    let ReserveRequest { sandbox_id, snapshot_id, lineage, standing } = request;
-    let known_before = known(this, request)?;
-    if known_before == Some(false) || (known_before.is_some() && planted(Bug::ReservedOnce)) {
+    let ReserveRequest { sandbox_id, snapshot_id, kind, binding } = request;
+    let reserved_before = is_reserved(this, request)?;
+    if reserved_before == Some(false) || (reserved_before.is_some() && planted(Bug::ReservedOnce)) {
         return Ok(false);
     }
     let workspace = this.workspace()?;
-    ready(&present(this, request)?)?;
-    let parent = Parent {
+    require_ready(&require_snapshot(this, request)?)?;
+    let parent = ParentLink {
         origin_id: workspace.sandbox_id.clone(),
         snapshot_id: snapshot_id.clone(),
-        lineage: *lineage,
-        needed: true,
+        kind: *kind,
+        needs_snapshot: true,
     };
-    let is_claimed = retry(&*this.ports, &Abort::never(), async || {
-        let claimed =
-            this.ports.workspaces()?.claim(sandbox_id, &workspace.root_id, Some(&parent), Some(standing), None).await;
+    let is_claimed = retry(&*this.ports, &CancellationToken::never(), async || {
+        let claimed = this
+            .ports
+            .sandbox_ledgers()?
+            .claim(sandbox_id, &workspace.root_id, Some(&parent), Some(binding), None)
+            .await;
         claimed.map_err(|failure| from_workspace(failure, sandbox_id))
     })
     .await?;
     if !is_claimed {
         return Ok(false);
     }
-    // The same call may have been made again, and the sandbox retired meanwhile.
-    if let Some(is_theirs) = known(this, request)?.filter(|_| !planted(Bug::ReservedTooLate)) {
-        return Ok(is_theirs);
+    // The same call may have been repeated, and the sandbox decommissioned meanwhile.
+    if let Some(is_same) = is_reserved(this, request)?.filter(|_| !planted(Bug::ReservedTooLate)) {
+        return Ok(is_same);
     }
-    ready(&present(this, request)?)?;
-    ledger.put_derivation(&Derivation {
+    require_ready(&require_snapshot(this, request)?)?;
+    ledger.put_derived_sandbox(&Derivation {
         sandbox_id: sandbox_id.clone(),
         snapshot_id: snapshot_id.clone(),
-        lineage: *lineage,
+        kind: *kind,
         began_at: this.ports.clock().now(),
-        state: DerivationState::Ready { holds: true },
+        state: DerivedState::Ready { needs_snapshot: true },
     })?;
-    used(this, snapshot_id)?;
+    mark_used(this, snapshot_id)?;
     Ok(true)
 }
 
-/// Whether the id is reserved for the snapshot already, and still needs it; `None` where nothing is known of it.
-fn known<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ReserveRequest) -> Result<Option<bool>> {
-    let derivation = this.ports.ledger()?.derivation(&request.sandbox_id)?;
-    Ok(derivation.map(|derivation| derivation.snapshot_id == request.snapshot_id && derivation.holds()))
+/// Returns whether the id is reserved for the snapshot and its sandbox still depends on it, or `None` if the ledger
+/// does not have the id.
+fn is_reserved<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ReserveRequest) -> Result<Option<bool>> {
+    let derivation = this.ports.ledger()?.derived_sandbox(&request.sandbox_id)?;
+    Ok(derivation.map(|derivation| derivation.snapshot_id == request.snapshot_id && derivation.needs_snapshot()))
 }
 
-fn present<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ReserveRequest) -> Result<SnapshotRecord> {
+fn require_snapshot<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &ReserveRequest,
+) -> Result<SnapshotRecord> {
     this.ports.ledger()?.snapshot(&request.snapshot_id)?.ok_or_else(|| {
         Error::new(
             Code::SnapshotNotFound,

@@ -1,79 +1,81 @@
-//! What a sandbox gets its files from: its newest snapshot, or the one that it was made from.
+//! What a sandbox starts from: its newest snapshot, or the snapshot that it was made from.
 
 use crate::model::named::Tenant;
+use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::named::messages::LastSnapshot;
-use crate::model::named::standing::{Dependencies, Standing};
-use crate::model::record::{SnapshotRecord, SnapshotState, Stage, Stored};
-use crate::model::request::Cursor;
+use crate::model::record::{SnapshotRecord, SnapshotState, Stage, StoredBackup};
+use crate::model::request::SnapshotCursor;
 use crate::model::{Code, Directory, Error, Result, SandboxId, SnapshotId};
-use crate::ports::{Clock, Ledger, Loan, Ports, Workspaces};
-use crate::service::hold;
+use crate::ports::{Clock, Ledger, Ports, RestoreSource, SandboxLedgerClient};
 use crate::service::planted::{Bug, planted};
-use crate::service::select::ready;
-use crate::service::stored::inspect;
+use crate::service::references;
+use crate::service::select::require_ready;
+use crate::service::stored_backup::inspect;
 use crate::service::{CloudflareSandboxSnapshotter, verify};
 
-/// How many rows of the ledger are read at a time.
-const FEW: u32 = 20;
+/// The number of ledger rows that are read at a time.
+const PAGE_SIZE: u32 = 20;
 
-/// What the files come from.
-pub(in crate::service) enum Source {
+/// What a sandbox starts from.
+pub(in crate::service) enum StartSource {
     /// A snapshot.
     Snapshot {
-        /// Which.
+        /// The id of the snapshot.
         snapshot_id: SnapshotId,
-        /// What is in R2.
-        stored: Box<Stored>,
-        /// What it depends on.
+        /// The backup in R2.
+        stored: Box<StoredBackup>,
+        /// The dependencies of the snapshot.
         dependencies: Dependencies,
     },
-    /// There is nothing to come from, which is as it should be.
-    Nothing,
+    /// No snapshot: the workspace is new, or the caller allows an empty start.
+    Empty,
 }
 
-/// Finds what the files come from. What can't be restored is never passed over for something older.
+/// Returns what the sandbox starts from. Fails if the newest snapshot cannot be restored, instead of using an older
+/// one.
 ///
 /// # Errors
-/// [`Code::NothingRestorable`] when there should be something, unless `allow_empty`; those of [`inspect`].
-pub(in crate::service) async fn source<P: Ports>(
+/// [`Code::NothingRestorable`] if the workspace has lost its files and no snapshot is left, unless `allow_empty`; those
+/// of [`inspect`].
+pub(in crate::service) async fn find_start_source<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     dir: &Directory,
     allow_empty: bool,
-) -> Result<Source> {
+) -> Result<StartSource> {
     let workspace = this.workspace()?;
-    if let Some(snapshot) = newest_whole(this, dir)? {
-        let stored = ready(&snapshot)?.clone();
+    if let Some(snapshot) = newest_restorable(this, dir)? {
+        let stored = require_ready(&snapshot)?.clone();
         stored.backup.check_restorable()?;
-        let looked = inspect(this, &stored, &snapshot.mark(&this.id)).await;
-        verify::note(this, &snapshot.snapshot_id, &looked)?;
-        looked.map_err(|error| {
-            error.and("It is the newest one of the workspace; `currentSnapshotId` goes back to an older one.")
+        let inspected = inspect(this, &stored, &snapshot.backup_owner(&this.id)).await;
+        verify::record_check(this, &snapshot.snapshot_id, &inspected)?;
+        inspected.map_err(|error| {
+            error.with_note("It is the newest one of the workspace; `currentSnapshotId` goes back to an older one.")
         })?;
-        used(this, &snapshot.snapshot_id)?;
+        mark_used(this, &snapshot.snapshot_id)?;
         let dependencies = snapshot.dependencies.unwrap_or_default();
-        return Ok(Source::Snapshot { snapshot_id: snapshot.snapshot_id, stored: Box::new(stored), dependencies });
+        return Ok(StartSource::Snapshot { snapshot_id: snapshot.snapshot_id, stored: Box::new(stored), dependencies });
     }
     let Some(parent) = workspace.parent else {
-        let is_new = this.standing()?.opened_at.is_none();
-        return if is_new || allow_empty { Ok(Source::Nothing) } else { Err(nothing(this, None)) };
+        let is_new = this.binding()?.first_started_at.is_none();
+        return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(nothing_restorable(this, None)) };
     };
-    match this.ports.workspaces()?.lend(&parent.origin_id, &parent.snapshot_id, &this.id).await {
-        Ok(Loan { stored, dependencies }) => Ok(Source::Snapshot {
+    match this.ports.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &this.id).await {
+        Ok(RestoreSource { stored, dependencies }) => Ok(StartSource::Snapshot {
             snapshot_id: parent.snapshot_id,
             stored: Box::new(stored),
             dependencies: dependencies.unwrap_or_default(),
         }),
         Err(error) if error.code() != Code::SnapshotNotFound => Err(error),
-        Err(_) if allow_empty => Ok(Source::Nothing),
-        Err(gone) => Err(nothing(this, Some(&gone))),
+        Err(_) if allow_empty => Ok(StartSource::Empty),
+        Err(error) => Err(nothing_restorable(this, Some(&error))),
     }
 }
 
-/// The newest snapshot that the sandbox could be started from, here or in the workspace that it came from.
+/// Returns the newest snapshot that the sandbox can start from: one of its own, or the snapshot that it was made from.
 pub(in crate::service) fn newest<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<LastSnapshot>> {
-    let dir = this.standing()?.dir;
-    if let Some(snapshot) = newest_whole(this, &dir)? {
-        return Ok(remembered(&snapshot, &this.id));
+    let dir = this.binding()?.dir;
+    if let Some(snapshot) = newest_restorable(this, &dir)? {
+        return Ok(to_last_snapshot(&snapshot, &this.id));
     }
     let parent = this.workspace()?.parent;
     Ok(parent.map(|parent| LastSnapshot {
@@ -85,8 +87,8 @@ pub(in crate::service) fn newest<P: Ports>(this: &CloudflareSandboxSnapshotter<P
     }))
 }
 
-/// A snapshot as a named workspace remembers it; `None` while it is being made.
-pub(in crate::service) fn remembered(snapshot: &SnapshotRecord, origin_id: &SandboxId) -> Option<LastSnapshot> {
+/// Converts a snapshot to the form that a named workspace stores. Returns `None` while the snapshot is being created.
+pub(in crate::service) fn to_last_snapshot(snapshot: &SnapshotRecord, origin_id: &SandboxId) -> Option<LastSnapshot> {
     let stored = snapshot.stored()?;
     Some(LastSnapshot {
         id: snapshot.snapshot_id.clone(),
@@ -97,82 +99,89 @@ pub(in crate::service) fn remembered(snapshot: &SnapshotRecord, origin_id: &Sand
     })
 }
 
-/// Lends a snapshot to a sandbox that was made from it, which is a use of it.
-pub(in crate::service) async fn lend<P: Ports>(
+/// Returns a snapshot to a sandbox that was made from it and restores it now. This counts as a use of the snapshot.
+pub(in crate::service) async fn get_for_restore<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     snapshot_id: &SnapshotId,
-    holder: &SandboxId,
-) -> Result<Loan> {
+    dependent: &SandboxId,
+) -> Result<RestoreSource> {
     let ledger = this.ports.ledger()?;
     let gone = || {
         Error::new(
             Code::SnapshotNotFound,
-            format!("The snapshot {snapshot_id}, from which {:?} was made, is gone.", holder.as_str()),
+            format!("The snapshot {snapshot_id}, from which {:?} was made, is gone.", dependent.as_str()),
             "Use another snapshot.",
         )
     };
     let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(gone)?;
-    let is_theirs = ledger.derivation(holder)?.is_some_and(|derivation| derivation.snapshot_id == *snapshot_id);
-    if !is_theirs {
+    let is_derived =
+        ledger.derived_sandbox(dependent)?.is_some_and(|derivation| derivation.snapshot_id == *snapshot_id);
+    if !is_derived {
         return Err(gone());
     }
-    let stored = ready(&snapshot)?.clone();
+    let stored = require_ready(&snapshot)?.clone();
     stored.backup.check_restorable()?;
-    let looked = inspect(this, &stored, &snapshot.mark(&this.id)).await;
-    verify::note(this, snapshot_id, &looked)?;
-    looked?;
-    used(this, snapshot_id)?;
-    Ok(Loan { stored, dependencies: snapshot.dependencies })
+    let inspected = inspect(this, &stored, &snapshot.backup_owner(&this.id)).await;
+    verify::record_check(this, snapshot_id, &inspected)?;
+    inspected?;
+    mark_used(this, snapshot_id)?;
+    Ok(RestoreSource { stored, dependencies: snapshot.dependencies })
 }
 
-/// Makes sure that the snapshots of this workspace are not another tenant's. Those of a sandbox that stands for no name are
-/// nobody's.
-pub(in crate::service) fn is_of<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, tenant: &Tenant) -> Result<()> {
-    let is_theirs = |standing: Standing| standing.address.tenant == *tenant || planted(Bug::TenantNotChecked);
-    if this.workspace()?.standing.is_none_or(is_theirs) {
+/// Verifies that the snapshots of this workspace do not belong to another tenant. The snapshots of a sandbox without a
+/// named workspace belong to no tenant.
+pub(in crate::service) fn ensure_same_tenant<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    tenant: &Tenant,
+) -> Result<()> {
+    let is_same_tenant =
+        |binding: WorkspaceBinding| binding.address.tenant == *tenant || planted(Bug::TenantNotChecked);
+    if this.workspace()?.binding.is_none_or(is_same_tenant) {
         return Ok(());
     }
     Err(Error::new(
-        Code::CrossSession,
+        Code::CrossLineage,
         format!("The sandbox {:?} belongs to another tenant.", this.id.as_str()),
         "Use a snapshot of the tenant's own.",
     ))
 }
 
-/// A snapshot was used: its time begins again.
-pub(in crate::service) fn used<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SnapshotId) -> Result<()> {
+/// Records a use of the snapshot: its time until expiration begins again.
+pub(in crate::service) fn mark_used<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SnapshotId) -> Result<()> {
     if let Some(mut snapshot) = this.ports.ledger()?.snapshot(id)?
         && snapshot.state() == SnapshotState::Ready
     {
         snapshot.last_used_at = this.ports.clock().now();
         this.ports.ledger()?.put_snapshot(&snapshot)?;
-        hold::reconsider(this, id)?;
+        references::update_expiration(this, id)?;
     }
     Ok(())
 }
 
-pub(in crate::service) fn newest_whole<P: Ports>(
+/// Returns the newest snapshot of this workspace from which a sandbox with its files in `dir` can start.
+pub(in crate::service) fn newest_restorable<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     dir: &Directory,
 ) -> Result<Option<SnapshotRecord>> {
-    let mut cursor: Option<Cursor> = None;
+    let mut cursor: Option<SnapshotCursor> = None;
     loop {
-        let page = this.ports.ledger()?.page(cursor.as_ref(), None, FEW)?;
-        let is_last = page.len() < FEW as usize;
-        cursor = page.last().map(|row| Cursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
-        let whole = page.into_iter().find(|row| {
-            let is_kept = row.is_whole(dir) || (row.aside && planted(Bug::AsideStartedFrom));
-            let is_passed_over =
-                planted(Bug::DamagedPassedOver) && row.stored().is_some_and(|stored| stored.damage.is_some());
-            matches!(row.stage, Stage::Ready { .. }) && is_kept && !is_passed_over
+        let page = this.ports.ledger()?.snapshot_page(cursor.as_ref(), None, PAGE_SIZE)?;
+        let is_last = page.len() < PAGE_SIZE as usize;
+        cursor = page
+            .last()
+            .map(|row| SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
+        let restorable = page.into_iter().find(|row| {
+            let is_eligible = row.is_whole(dir) || (row.foreign && planted(Bug::StartedFromRescue));
+            let is_skipped = planted(Bug::DamagedSkipped) && row.stored().is_some_and(|stored| stored.damage.is_some());
+            matches!(row.stage, Stage::Ready { .. }) && is_eligible && !is_skipped
         });
-        if whole.is_some() || is_last {
-            return Ok(whole);
+        if restorable.is_some() || is_last {
+            return Ok(restorable);
         }
     }
 }
 
-fn nothing<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, gone: Option<&Error>) -> Error {
+fn nothing_restorable<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, cause: Option<&Error>) -> Error {
     let error = Error::new(
         Code::NothingRestorable,
         format!(
@@ -181,8 +190,8 @@ fn nothing<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, gone: Option<&Error
         ),
         "`allowEmpty: true` starts it with nothing in it. Stop workspaces, or take snapshots, before they sleep.",
     );
-    match gone {
-        Some(gone) => error.and(gone.message()),
+    match cause {
+        Some(cause) => error.with_note(cause.message()),
         None => error,
     }
 }

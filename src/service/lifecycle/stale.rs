@@ -1,22 +1,23 @@
-//! Whether the world is still what a snapshot depends on.
+//! Checks whether the dependencies of a snapshot still match the present state.
 
 use std::collections::BTreeMap;
 
 use crate::model::named::Settings;
-use crate::model::named::messages::Start;
-use crate::model::named::standing::Dependencies;
+use crate::model::named::binding::Dependencies;
+use crate::model::named::messages::StartSettings;
 use crate::model::{Code, Directory, Error, Result, SnapshotId};
 
-/// Compares what a snapshot depends on with what is there now, before anything is restored. Answers in what it is stale.
+/// Compares the dependencies of a snapshot with the current ones, before anything is restored. Returns the differences.
 ///
 /// # Errors
-/// [`Code::SnapshotStale`] where that is not to be started.
+/// [`Code::SnapshotStale`] if there is a difference on which the settings require a failure, unless the caller accepts
+/// it.
 pub(super) fn check(
     snapshot_id: &SnapshotId,
     then: &Dependencies,
     now: &Dependencies,
     settings: &Settings,
-    start: &Start,
+    start: &StartSettings,
 ) -> Result<Vec<String>> {
     let (stale, image) = then.compare(now, &start.expect);
     let fails = (settings.depends_on.on_mismatch.fails() && !stale.is_empty())
@@ -32,8 +33,9 @@ pub(super) fn check(
     Ok(all)
 }
 
-/// Those of the files that are not in the directory: what is there before a restore says nothing of those that are.
-pub(super) fn outside(files: &[String], dir: &Directory) -> Vec<String> {
+/// Returns the files that are outside of the directory. Files inside it are not compared, because the restore has yet
+/// to write them.
+pub(super) fn paths_outside(files: &[String], dir: &Directory) -> Vec<String> {
     let is_inside = |path: &&String| {
         let rest = path.strip_prefix(dir.as_str());
         !path.starts_with('/') || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -41,7 +43,7 @@ pub(super) fn outside(files: &[String], dir: &Directory) -> Vec<String> {
     files.iter().filter(|path| !is_inside(path)).cloned().collect()
 }
 
-/// What is there now.
-pub(super) fn now(files: BTreeMap<String, String>, settings: &Settings, image: &str) -> Dependencies {
+/// Returns the current dependencies.
+pub(super) fn current_dependencies(files: BTreeMap<String, String>, settings: &Settings, image: &str) -> Dependencies {
     Dependencies { files, fingerprint: settings.depends_on.fingerprint.clone(), image: Some(image.to_owned()) }
 }

@@ -1,39 +1,43 @@
-//! A sandbox that does not answer since its container was to be ended, or its files restored.
+//! Detects a sandbox that does not answer since a destroy of its container or a restore of its files timed out.
 //!
-//! A call whose time limit has passed may still have its effect. The late end of a container could come to the next one, in which
-//! somebody works by then. A late restore keeps the next one waiting: the SDK does one after the other. So no container of such a
-//! sandbox is handed out any more. Its workspace goes on in another one (`named::relocate`), and whatever comes late comes to a
-//! sandbox that belongs to no name any more.
+//! A call that timed out may still take effect. A late destroy could end the next container while an application uses
+//! it. A late restore blocks the next restore, because the SDK runs one at a time. The Worker therefore hands out no
+//! more containers of such a sandbox. The workspace moves to another sandbox (`named::relocate`), so a late call
+//! affects only a sandbox that belongs to no named workspace any more.
 
-use crate::model::named::messages::Resumed;
+use crate::model::named::messages::EnsuredRunning;
 use crate::model::{Code, Error, Result};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
-/// Refuses a sandbox of which the end of a container was not answered in time.
-pub(super) fn check<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    if this.standing()?.end_unanswered {
-        Err(give_up(this, "The end of its container was not answered in time."))
+/// Verifies that no destroy of a container of this sandbox timed out.
+///
+/// # Errors
+/// [`Code::SandboxUnresponsive`].
+pub(super) fn ensure_responsive<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    if this.binding()?.destroy_unconfirmed {
+        Err(sandbox_unresponsive(this, "The end of its container was not answered in time."))
     } else {
         Ok(())
     }
 }
 
-/// What came of a start, or that the sandbox is given up: because of [`check`], or since a call was not answered in time where
-/// it `was_restoring` before: a restore was begun in an earlier call, and its end not seen.
-pub(super) fn judge<P: Ports>(
+/// Returns the outcome of a start, or [`Code::SandboxUnresponsive`] if the workspace must move to another sandbox: if
+/// [`ensure_responsive`] fails, or if a call timed out and `was_restoring` is set. `was_restoring` means that an
+/// earlier call began a restore whose end was not confirmed.
+pub(super) fn classify_outcome<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    resumed: Result<Resumed>,
+    outcome: Result<EnsuredRunning>,
     was_restoring: bool,
-) -> Result<Resumed> {
-    check(this)?;
-    resumed.map_err(|error| match error.code() {
-        Code::SandboxTimeout if was_restoring => give_up(this, error.message()),
+) -> Result<EnsuredRunning> {
+    ensure_responsive(this)?;
+    outcome.map_err(|error| match error.code() {
+        Code::SandboxTimeout if was_restoring => sandbox_unresponsive(this, error.message()),
         _ => error,
     })
 }
 
-fn give_up<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, why: &str) -> Error {
+fn sandbox_unresponsive<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, why: &str) -> Error {
     Error::new(
         Code::SandboxUnresponsive,
         format!("The sandbox {:?} does not answer, and is given up. {why}", this.id.as_str()),

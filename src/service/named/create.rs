@@ -1,104 +1,116 @@
-//! A workspace is made: its name first, then its sandbox.
+//! Creates a workspace: first its name, then its sandbox.
 //!
-//! The id of the sandbox is kept before anybody is told of it, so whenever this ends, it is known what there may be. What
-//! could not be made frees its name again.
+//! The record contains the sandbox id before any other object receives it, so an interrupted creation leaves no unknown
+//! sandbox. If the creation fails, the name becomes free again.
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use sha2::{Digest, Sha256};
 
 use super::NamedWorkspace;
-use super::chores::work_off;
-use super::delete::forget;
+use super::delete::clear_record;
 use super::start::{self, bring_up};
-use crate::model::named::answer::Started;
-use crate::model::named::messages::{LastSnapshot, ReserveRequest, Start};
-use crate::model::named::record::{Chore, Creation, Origin, Transition};
-use crate::model::named::standing::Standing;
+use super::tasks::run_tasks;
+use crate::model::named::answer::StartedWorkspace;
+use crate::model::named::binding::WorkspaceBinding;
+use crate::model::named::messages::{LastSnapshot, ReserveRequest, StartSettings};
+use crate::model::named::record::{KeyedCall, SnapshotKey, Task, Transition};
 use crate::model::named::{Address, NamedRecord, Settings, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, Source, StartRequest};
-use crate::model::{Code, Directory, Error, Lineage, Policy, Result, SandboxId, Selection, ShortId, mint};
-use crate::ports::{Home, Names, Ports, Workspaces};
+use crate::model::{
+    Code, DerivationKind, Directory, Error, Policy, Result, SandboxId, Selection, ShortId, mint_sandbox_id,
+};
+use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::failures::from_workspace;
-use crate::service::{Abort, draw};
+use crate::service::{CancellationToken, draw_random};
 
-/// How often an id is drawn that turns out to be somebody's.
-const DRAWS: u32 = 4;
+/// The number of random ids that are tried before the creation fails because all of them are taken.
+const MAX_ID_ATTEMPTS: u32 = 4;
 
-/// Makes the workspace.
+/// Creates the workspace. Starts it if this call already created it.
 pub(super) async fn create<P: Ports>(
     this: &NamedWorkspace<P>,
     request: CreateRequest,
-    abort: &Abort,
-) -> Result<Started> {
+    abort: &CancellationToken,
+) -> Result<StartedWorkspace> {
     let creation = creation(&request)?;
-    let _alone = this.memory.sourcing.lock().await;
+    let _source_lock = this.in_process.source_lock.lock().await;
     loop {
-        // Before it is this one's turn: the other workspace may be waiting for this one.
-        let origin = match known(this)? {
-            None => Some(origin(this, &request).await?),
-            Some(known) => is_asked_again(this, &known, creation.as_ref()).map(|()| None)?,
+        // The source is resolved without the operation lock: the other workspace may be waiting for this one.
+        let origin = match find_record(this)? {
+            None => Some(resolve_source(this, &request).await?),
+            Some(known) => ensure_same_creation(this, &known, creation.as_ref()).map(|()| None)?,
         };
-        let _turn = this.turn(abort).await?;
-        match (known(this)?, origin) {
-            (Some(known), _) => return again(this, &known, creation.as_ref()).await,
-            (None, Some(origin)) => return make(this, request, origin, creation, &Start::default()).await,
-            // It was deleted meanwhile.
+        let _lock = this.lock_operation(abort).await?;
+        match (find_record(this)?, origin) {
+            (Some(known), _) => return repeat_create(this, &known, creation.as_ref()).await,
+            (None, Some(origin)) => {
+                return create_workspace(this, request, origin, creation, &StartSettings::default()).await;
+            }
+            // The workspace was deleted meanwhile.
             (None, None) => {}
         }
     }
 }
 
-/// Makes the workspace, or starts it.
+/// Creates the workspace, or starts it if it exists.
 pub(super) async fn get_or_create<P: Ports>(
     this: &NamedWorkspace<P>,
     request: GetOrCreateRequest,
-    abort: &Abort,
-) -> Result<Started> {
-    let arrived = this.memory.done.get();
-    let _alone = this.memory.sourcing.lock().await;
+    abort: &CancellationToken,
+) -> Result<StartedWorkspace> {
+    let arrived_seq = this.in_process.sequence.get();
+    let _source_lock = this.in_process.source_lock.lock().await;
     loop {
-        let origin = match known(this)? {
-            None => Some(origin(this, &request.create).await?),
+        let origin = match find_record(this)? {
+            None => Some(resolve_source(this, &request.create).await?),
             Some(_) => None,
         };
-        let _turn = this.turn(abort).await?;
-        match (known(this)?, origin) {
+        let _lock = this.lock_operation(abort).await?;
+        match (find_record(this)?, origin) {
             (Some(_), _) => {
-                let fingerprint = request.create.changes.depends_on.and_then(|depends_on| depends_on.fingerprint);
+                let fingerprint = request.create.settings.depends_on.and_then(|depends_on| depends_on.fingerprint);
                 let start = StartRequest { address: (*this.address).clone(), fingerprint, start: request.start };
-                return start::start_now(this, start, arrived).await;
+                return start::start_now(this, start, arrived_seq).await;
             }
             (None, Some(origin)) => {
                 let creation = creation(&request.create)?;
-                return make(this, request.create, origin, creation, &request.start).await;
+                return create_workspace(this, request.create, origin, creation, &request.start).await;
             }
-            // It was deleted meanwhile.
+            // The workspace was deleted meanwhile.
             (None, None) => {}
         }
     }
 }
 
-fn known<P: Ports>(this: &NamedWorkspace<P>) -> Result<Option<NamedRecord>> {
-    Ok(this.ports.home()?.named()?.filter(NamedRecord::exists))
+fn find_record<P: Ports>(this: &NamedWorkspace<P>) -> Result<Option<NamedRecord>> {
+    Ok(this.ports.workspace_store()?.record()?.filter(NamedRecord::exists))
 }
 
-/// The name is somebody's: whoever made it is asking again, or it is refused.
-async fn again<P: Ports>(
+/// Starts the existing workspace if this call created it. Otherwise returns an error.
+async fn repeat_create<P: Ports>(
     this: &NamedWorkspace<P>,
     known: &NamedRecord,
-    creation: Option<&Creation>,
-) -> Result<Started> {
-    is_asked_again(this, known, creation)?;
-    let start = StartRequest { address: (*this.address).clone(), fingerprint: None, start: Start::default() };
-    start::start_now(this, start, this.memory.done.get()).await
+    creation: Option<&KeyedCall>,
+) -> Result<StartedWorkspace> {
+    ensure_same_creation(this, known, creation)?;
+    let start = StartRequest { address: (*this.address).clone(), fingerprint: None, start: StartSettings::default() };
+    start::start_now(this, start, this.in_process.sequence.get()).await
 }
 
-fn is_asked_again<P: Ports>(this: &NamedWorkspace<P>, known: &NamedRecord, creation: Option<&Creation>) -> Result<()> {
+/// Verifies that the call `creation` created the workspace `known`.
+///
+/// # Errors
+/// [`Code::IdempotencyConflict`] if the key was used with other arguments; otherwise [`Code::NameTaken`].
+fn ensure_same_creation<P: Ports>(
+    this: &NamedWorkspace<P>,
+    known: &NamedRecord,
+    creation: Option<&KeyedCall>,
+) -> Result<()> {
     match (creation, &known.creation) {
-        (Some(asked), Some(known)) if asked == known => Ok(()),
-        (Some(asked), Some(known)) if asked.key == known.key => Err(Error::new(
+        (Some(call), Some(known)) if call == known => Ok(()),
+        (Some(call), Some(known)) if call.key == known.key => Err(Error::new(
             Code::IdempotencyConflict,
-            format!("The idempotency key {:?} was used for another call on this workspace.", asked.key),
+            format!("The idempotency key {:?} was used for another call on this workspace.", call.key),
             "Give each intention a key of its own; repeat a call with exactly the arguments that it had.",
         )),
         _ => Err(Error::new(
@@ -114,14 +126,14 @@ fn is_asked_again<P: Ports>(this: &NamedWorkspace<P>, known: &NamedRecord, creat
     }
 }
 
-fn creation(request: &CreateRequest) -> Result<Option<Creation>> {
+fn creation(request: &CreateRequest) -> Result<Option<KeyedCall>> {
     let Some(key) = request.idempotency_key.clone() else { return Ok(None) };
-    let asked = request.to_arguments().map_err(|_| Error::defect())?.to_string();
-    Ok(Some(Creation { key, payload: Base64UrlUnpadded::encode_string(&Sha256::digest(asked)) }))
+    let arguments = request.to_arguments().map_err(|_| Error::internal())?.to_string();
+    Ok(Some(KeyedCall { key, payload_hash: Base64UrlUnpadded::encode_string(&Sha256::digest(arguments)) }))
 }
 
-/// The snapshot that the workspace begins with, and its directory.
-async fn origin<P: Ports>(this: &NamedWorkspace<P>, request: &CreateRequest) -> Result<Option<LastSnapshot>> {
+/// Returns the snapshot from which the workspace starts, if the request names a source.
+async fn resolve_source<P: Ports>(this: &NamedWorkspace<P>, request: &CreateRequest) -> Result<Option<LastSnapshot>> {
     let selection = match &request.source {
         None => return Ok(None),
         Some(Source::Workspace(name)) if *name == this.address.name => {
@@ -134,55 +146,56 @@ async fn origin<P: Ports>(this: &NamedWorkspace<P>, request: &CreateRequest) -> 
         Some(Source::Workspace(name)) => {
             let address = Address { name: name.clone(), tenant: this.address.tenant.clone() };
             let key = request.idempotency_key.as_deref().map(|key| format!("{}/{key}", this.address.name));
-            let Origin { origin_id, snapshot_id } = this.ports.names()?.source(&address, key.as_deref()).await?;
+            let SnapshotKey { origin_id, snapshot_id } =
+                this.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await?;
             Selection::by_id(origin_id, snapshot_id)
         }
         Some(Source::Snapshot(selection)) => Selection::decode(selection)?,
     };
-    this.ports.workspaces()?.find(&selection, &this.address.tenant).await.map(Some)
+    this.ports.sandbox_ledgers()?.find_snapshot(&selection, &this.address.tenant).await.map(Some)
 }
 
-async fn make<P: Ports>(
+async fn create_workspace<P: Ports>(
     this: &NamedWorkspace<P>,
     request: CreateRequest,
     origin: Option<LastSnapshot>,
-    creation: Option<Creation>,
-    start: &Start,
-) -> Result<Started> {
-    let dir = directory(this, request.dir, origin.as_ref())?;
+    creation: Option<KeyedCall>,
+    start: &StartSettings,
+) -> Result<StartedWorkspace> {
+    let dir = choose_dir(this, request.dir, origin.as_ref())?;
     dir.check_restorable()?;
-    let settings = request.changes.apply(Settings::of(dir));
-    let source = origin.map(|snapshot| Origin { origin_id: snapshot.origin_id, snapshot_id: snapshot.id });
-    begin(this, settings, source, creation)?;
-    let made = match provision(this).await {
+    let settings = request.settings.apply(Settings::new(dir));
+    let source = origin.map(|snapshot| SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id });
+    write_initial_record(this, settings, source, creation)?;
+    let outcome = match provision(this).await {
         Ok(()) => bring_up(this, start, "it was made").await,
         Err(error) => Err(error),
     };
-    let error = match made {
+    let error = match outcome {
         Ok(started) => return Ok(started),
         Err(error) => error,
     };
     let cause = format!("it could not be made: {}", error.code());
-    this.step(State::Deleted, &cause, |record| {
+    this.transition(State::Deleted, &cause, |record| {
         let own: Vec<SandboxId> = record.sandboxes().cloned().collect();
         for id in own {
-            record.add_chore(Chore::Retire(id));
+            record.add_task(Task::Decommission(id));
         }
-        forget(record);
+        clear_record(record);
     })?;
-    work_off(this).await?;
+    run_tasks(this).await?;
     Err(error)
 }
 
-fn directory<P: Ports>(
+fn choose_dir<P: Ports>(
     this: &NamedWorkspace<P>,
-    asked: Option<Directory>,
+    requested: Option<Directory>,
     origin: Option<&LastSnapshot>,
 ) -> Result<Directory> {
-    match (asked, origin.map(|origin| &origin.dir)) {
-        (Some(asked), Some(source)) if asked != *source => Err(Error::new(
+    match (requested, origin.map(|origin| &origin.dir)) {
+        (Some(requested), Some(source)) if requested != *source => Err(Error::new(
             Code::InvalidArgument,
-            format!("The source holds {:?}, and the workspace is to hold {:?}.", source.as_str(), asked.as_str()),
+            format!("The source holds {:?}, and the workspace is to hold {:?}.", source.as_str(), requested.as_str()),
             "Leave out `dir`: a workspace holds the directory that its source does.",
         )),
         (Some(dir), _) => Ok(dir),
@@ -191,33 +204,33 @@ fn directory<P: Ports>(
     }
 }
 
-/// Keeps that there is going to be a workspace.
-fn begin<P: Ports>(
+/// Writes the record of the new workspace, before its sandbox is claimed.
+fn write_initial_record<P: Ports>(
     this: &NamedWorkspace<P>,
     settings: Settings,
-    source: Option<Origin>,
-    creation: Option<Creation>,
+    source: Option<SnapshotKey>,
+    creation: Option<KeyedCall>,
 ) -> Result<()> {
-    let home = this.ports.home()?;
+    let store = this.ports.workspace_store()?;
     let now = this.now();
-    let before = home.named()?;
+    let previous = store.record()?;
     let cause = match &source {
         Some(origin) => format!("made from the snapshot {} of {:?}", origin.snapshot_id, origin.origin_id.as_str()),
         None => "made by a caller".to_owned(),
     };
     let transition =
-        Transition { from: before.as_ref().map(|before| before.state), to: State::Provisioning, at: now, cause };
+        Transition { from: previous.as_ref().map(|previous| previous.state), to: State::Provisioning, at: now, cause };
     let mut record = NamedRecord {
         address: (*this.address).clone(),
-        version: before.as_ref().map_or(0, |before| before.version),
-        listed: before.as_ref().map_or(0, |before| before.listed),
+        version: previous.as_ref().map_or(0, |previous| previous.version),
+        directory_version: previous.as_ref().map_or(0, |previous| previous.directory_version),
         state: State::Provisioning,
         history: Vec::new(),
         settings,
         created_at: now,
         sandbox_id: draw_id(this, source.as_ref())?,
         claimed: false,
-        former: Vec::new(),
+        former_sandbox_ids: Vec::new(),
         root_id: None,
         source,
         started_at: None,
@@ -225,70 +238,76 @@ fn begin<P: Ports>(
         last_snapshot: None,
         problem: None,
         creation,
-        forks: Vec::new(),
-        chores: before.map(|before| before.chores).unwrap_or_default(),
-        again_at: None,
+        fork_calls: Vec::new(),
+        tasks: previous.map(|previous| previous.tasks).unwrap_or_default(),
+        next_check_at: None,
     };
-    record.remember(transition.clone());
-    home.put_named(&record)?;
-    home.log(&this.address, &transition);
-    this.schedule(&record)?;
-    this.tell();
+    record.record_transition(transition.clone());
+    store.put_record(&record)?;
+    store.log_transition(&this.address, &transition);
+    this.schedule_alarm(&record)?;
+    this.notify_directory();
     Ok(())
 }
 
-/// Makes sure that the sandbox's id is nobody else's, and that its workspace knows what it stands for and comes from.
+/// Claims the sandbox id, so that no other workspace can use it, and binds the sandbox to this workspace and its source
+/// snapshot.
 pub(super) async fn provision<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
-    for _ in 0..DRAWS {
+    for _ in 0..MAX_ID_ATTEMPTS {
         let record = this.existing()?;
-        if record.claimed || claim(this, &record).await? {
-            this.change(|record| record.claimed = true)?;
+        if record.claimed || claim_id(this, &record).await? {
+            this.update_record(|record| record.claimed = true)?;
             return set_policy(this, &record.sandbox_id, &record.settings.retention).await;
         }
-        let other = draw_id(this, record.source.as_ref())?;
-        this.change(|record| record.sandbox_id = other)?;
+        let id = draw_id(this, record.source.as_ref())?;
+        this.update_record(|record| record.sandbox_id = id)?;
     }
     Err(Error::new(
         Code::Internal,
-        format!("{DRAWS} ids for a sandbox of {:?} are all somebody's already.", this.address.name.as_str()),
+        format!("{MAX_ID_ATTEMPTS} ids for a sandbox of {:?} are all somebody's already.", this.address.name.as_str()),
         "Try again; report it if it happens again.",
     ))
 }
 
-async fn claim<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord) -> Result<bool> {
-    let standing = Standing::of((*this.address).clone(), record.settings.dir.clone());
+async fn claim_id<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord) -> Result<bool> {
+    let binding = WorkspaceBinding::new((*this.address).clone(), record.settings.dir.clone());
     let id = &record.sandbox_id;
     if let Some(source) = &record.source {
-        return reserve(this, id, source, Lineage::Branch, standing).await;
+        return reserve(this, id, source, DerivationKind::Branch, binding).await;
     }
-    let claimed = this.ports.workspaces()?.claim(id, id, None, Some(&standing), None).await;
+    let claimed = this.ports.sandbox_ledgers()?.claim(id, id, None, Some(&binding), None).await;
     claimed.map_err(|failure| from_workspace(failure, id))
 }
 
-/// Has a sandbox be claimed that is going to be made from a snapshot.
+/// Claims the id of a sandbox that will be made from a snapshot. Returns `false` if the id is taken.
 pub(super) async fn reserve<P: Ports>(
     this: &NamedWorkspace<P>,
     id: &SandboxId,
-    source: &Origin,
-    lineage: Lineage,
-    standing: Standing,
+    source: &SnapshotKey,
+    kind: DerivationKind,
+    binding: WorkspaceBinding,
 ) -> Result<bool> {
     let snapshot_id = source.snapshot_id.clone();
-    let request = ReserveRequest { sandbox_id: id.clone(), snapshot_id, lineage, standing };
-    this.ports.workspaces()?.reserve(&source.origin_id, &request).await
+    let request = ReserveRequest { sandbox_id: id.clone(), snapshot_id, kind, binding };
+    this.ports.sandbox_ledgers()?.reserve(&source.origin_id, &request).await
 }
 
-/// Tells the workspace of a sandbox how long its snapshots are kept, where that is not as ever.
+/// Sets the retention policy for the snapshots of a sandbox, unless it is the default.
 pub(super) async fn set_policy<P: Ports>(this: &NamedWorkspace<P>, id: &SandboxId, policy: &Policy) -> Result<()> {
     if *policy == Policy::default() {
         return Ok(());
     }
-    this.ports.workspaces()?.set_policy(id, policy).await
+    this.ports.sandbox_ledgers()?.set_policy(id, policy).await
 }
 
-pub(super) fn draw_id<P: Ports>(this: &NamedWorkspace<P>, source: Option<&Origin>) -> Result<SandboxId> {
+/// Returns a random id for a sandbox of this workspace.
+pub(super) fn draw_id<P: Ports>(this: &NamedWorkspace<P>, source: Option<&SnapshotKey>) -> Result<SandboxId> {
     match source {
-        None => draw(&*this.ports, |random| this.address.name.draw_sandbox_id(random)),
-        Some(origin) => mint(&origin.origin_id, Lineage::Branch, &draw(&*this.ports, ShortId::draw)?),
+        None => draw_random(&*this.ports, |random| this.address.name.random_sandbox_id(random)),
+        Some(origin) => mint_sandbox_id(
+            &origin.origin_id,
+            DerivationKind::Branch,
+            &draw_random(&*this.ports, ShortId::from_random)?,
+        ),
     }
 }

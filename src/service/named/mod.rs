@@ -1,24 +1,25 @@
-//! What is done with one named workspace, in an object of its own, over the workspaces of the sandboxes that it has had.
+//! The operations on one named workspace. They run in an object of its own, and call the ledgers of the sandboxes that
+//! the workspace has or had.
 //!
-//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`delete`]: what callers ask for
-//! - [`relocate`]: from a sandbox that does not answer any more to another one
-//! - [`expire`]: what time asks for
-//! - [`step`]: from one state to another; the record, and its alarm
-//! - [`chores`]: what is left to be done
+//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`delete`]: the operations that callers use
+//! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
+//! - [`alarm`]: stops the workspace when a time limit has passed, and runs its tasks
+//! - [`transition`]: moves the record from one state to another, and sets its alarm
+//! - [`tasks`]: runs the durable tasks
 //!
-//! One thing at a time is done with a workspace; whoever comes meanwhile waits, and is answered by what the one before has
-//! brought about where that will do. The line has an end: who comes when it is full is refused. What was begun goes on when
-//! its caller leaves.
+//! One operation at a time runs on a workspace. Later calls wait in a queue, and share the outcome of an earlier call
+//! where that is sufficient. If the queue is full, the call is refused. An operation that began continues when its
+//! caller disconnects.
 
-mod chores;
+mod alarm;
 mod create;
 mod delete;
-mod expire;
 mod fork;
 mod relocate;
 mod start;
-mod step;
 mod stop;
+mod tasks;
+mod transition;
 mod update;
 
 use std::cell::{Cell, RefCell};
@@ -30,22 +31,24 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
-use super::line::{Line, Place};
-use super::{Abort, Config};
-use crate::model::named::answer::{DeletedWorkspace, Described, Forked, Started, Stopped};
-use crate::model::named::record::Origin;
+use super::queue::{Permit, Queue};
+use super::{CancellationToken, Config};
+use crate::model::named::answer::{
+    DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
+};
+use crate::model::named::record::SnapshotKey;
 use crate::model::named::{Address, NamedRecord};
 use crate::model::request::{CreateRequest, ForkRequest, GetOrCreateRequest, StartRequest, UpdateRequest};
 use crate::model::{Code, Error, Result};
-use crate::ports::{Background, Home, Ports};
+use crate::ports::{Background, Ports, WorkspaceStore};
 
-/// One named workspace, whose record is in the [`Home`] of `ports`. There must be one of these at a time; its clones share
-/// what is under way.
+/// One named workspace, whose record is in the [`WorkspaceStore`] of `ports`. Only one instance may exist at a time;
+/// its clones share its in-process state.
 pub struct NamedWorkspace<P> {
     address: Rc<Address>,
     ports: Rc<P>,
     config: Rc<Config>,
-    memory: Rc<Memory>,
+    in_process: Rc<InProcessState>,
 }
 
 impl<P> Clone for NamedWorkspace<P> {
@@ -54,50 +57,51 @@ impl<P> Clone for NamedWorkspace<P> {
             address: Rc::clone(&self.address),
             ports: Rc::clone(&self.ports),
             config: Rc::clone(&self.config),
-            memory: Rc::clone(&self.memory),
+            in_process: Rc::clone(&self.in_process),
         }
     }
 }
 
-/// What is known as long as the object is in memory.
+/// The state that exists as long as the object is in memory.
 #[derive(Default)]
-struct Memory {
-    /// Who does something with the workspace, or waits for that.
-    line: Line<Wish>,
-    /// Who makes others of it. That goes on when the workspace itself is done with, so they are no part of the line.
-    forks: Line<Wish>,
-    /// Held by who does something with the workspace.
-    turn: Mutex<()>,
-    /// Held by who makes the workspace, or waits for that: what it begins with is looked for once.
-    sourcing: Mutex<()>,
-    /// How many things were done, a start counting twice: as it begins, and when it is done.
-    done: Cell<u64>,
-    /// The last start that was done.
+struct InProcessState {
+    /// The calls that run an operation on the workspace, or wait to run one.
+    queue: Queue<CoalesceKey>,
+    /// The calls that fork the workspace. They continue after the operation on the workspace itself is complete, so
+    /// they have their own queue.
+    fork_queue: Queue<CoalesceKey>,
+    /// Locked while an operation runs on the workspace.
+    operation_lock: Mutex<()>,
+    /// Locked while a call creates the workspace, or waits to create it: the source is resolved once.
+    source_lock: Mutex<()>,
+    /// The number of operations so far. A start counts twice: when it begins, and when it is complete.
+    sequence: Cell<u64>,
+    /// The last start that is complete.
     last_start: RefCell<Option<LastStart>>,
 }
 
-/// A start that was done.
+/// A start that is complete.
 #[derive(Clone)]
 struct LastStart {
-    /// The number of its beginning.
-    began: u64,
-    /// The number of its end.
-    done: u64,
-    asked: StartRequest,
-    outcome: Result<Started>,
+    /// The sequence number of its beginning.
+    began_seq: u64,
+    /// The sequence number of its end.
+    done_seq: u64,
+    request: StartRequest,
+    outcome: Result<StartedWorkspace>,
 }
 
-impl Memory {
-    /// The number of what is done next.
-    fn next(&self) -> u64 {
-        self.done.set(self.done.get() + 1);
-        self.done.get()
+impl InProcessState {
+    /// Increments the sequence number, and returns it.
+    fn next_sequence(&self) -> u64 {
+        self.sequence.set(self.sequence.get() + 1);
+        self.sequence.get()
     }
 }
 
-/// What callers who stand together may share an answer to.
+/// The calls that may share an outcome: consecutive calls in the queue with equal keys share a permit.
 #[derive(PartialEq)]
-enum Wish {
+enum CoalesceKey {
     Create(CreateRequest),
     GetOrCreate(GetOrCreateRequest),
     Start(StartRequest),
@@ -106,127 +110,135 @@ enum Wish {
 }
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// The workspace of that name.
+    /// Returns the workspace with this address.
     pub fn new(address: Address, ports: Rc<P>, config: Rc<Config>) -> Self {
-        Self { address: Rc::new(address), ports, config, memory: Rc::default() }
+        Self { address: Rc::new(address), ports, config, in_process: Rc::default() }
     }
 
-    /// Makes the workspace, with its first sandbox.
-    pub async fn create(&self, request: CreateRequest, abort: Abort) -> Result<Started> {
-        self.ready()?;
+    /// Creates the workspace, with its first sandbox.
+    pub async fn create(&self, request: CreateRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
+        self.ensure_configured()?;
         let this = self.clone();
-        let asked = abort.clone();
-        let place = self.stand(Some(Wish::Create(request.clone())))?;
-        self.goes_on(place, abort, async move { create::create(&this, request, &asked).await }).await
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::Create(request.clone())))?;
+        self.run_to_completion(permit, abort, async move { create::create(&this, request, &token).await }).await
     }
 
-    /// Starts the workspace, or makes it where there is none.
-    pub async fn get_or_create(&self, request: GetOrCreateRequest, abort: Abort) -> Result<Started> {
-        self.ready()?;
+    /// Starts the workspace, or creates it if it does not exist.
+    pub async fn get_or_create(
+        &self,
+        request: GetOrCreateRequest,
+        abort: CancellationToken,
+    ) -> Result<StartedWorkspace> {
+        self.ensure_configured()?;
         let this = self.clone();
-        let asked = abort.clone();
-        let place = self.stand(Some(Wish::GetOrCreate(request.clone())))?;
-        self.goes_on(place, abort, async move { create::get_or_create(&this, request, &asked).await }).await
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::GetOrCreate(request.clone())))?;
+        self.run_to_completion(permit, abort, async move { create::get_or_create(&this, request, &token).await }).await
     }
 
-    /// What is known of the workspace. Nothing is started, and no sandbox looked at.
-    pub fn describe(&self) -> Result<Described> {
-        self.ready()?;
-        Ok(Described::from(&self.existing()?))
+    /// Returns the description of the workspace. Starts nothing, and probes no sandbox.
+    pub fn describe(&self) -> Result<WorkspaceDescription> {
+        self.ensure_configured()?;
+        Ok(WorkspaceDescription::from(&self.existing()?))
     }
 
-    /// Gives the workspace a sandbox that runs with its files in place.
-    pub async fn start(&self, request: StartRequest, abort: Abort) -> Result<Started> {
-        self.ready()?;
+    /// Starts the workspace: afterwards its sandbox runs with the files in place.
+    pub async fn start(&self, request: StartRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
+        self.ensure_configured()?;
         let this = self.clone();
-        let asked = abort.clone();
-        let place = self.stand(Some(Wish::Start(request.clone())))?;
-        self.goes_on(place, abort, async move { start::start(&this, request, &asked).await }).await
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::Start(request.clone())))?;
+        self.run_to_completion(permit, abort, async move { start::start(&this, request, &token).await }).await
     }
 
-    /// Takes a snapshot, and ends the sandbox.
-    pub async fn stop(&self, abort: Abort) -> Result<Stopped> {
-        self.ready()?;
+    /// Stops the workspace: takes a snapshot, and ends the sandbox.
+    pub async fn stop(&self, abort: CancellationToken) -> Result<StoppedWorkspace> {
+        self.ensure_configured()?;
         let this = self.clone();
-        let asked = abort.clone();
-        let place = self.stand(Some(Wish::Stop))?;
-        self.goes_on(place, abort, async move { stop::stop(&this, &asked).await }).await
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::Stop))?;
+        self.run_to_completion(permit, abort, async move { stop::stop(&this, &token).await }).await
     }
 
-    /// Makes other workspaces that begin where this one is now.
-    pub async fn fork(&self, request: ForkRequest, abort: Abort) -> Result<Forked> {
-        self.ready()?;
+    /// Creates other workspaces that start with the present files of this one.
+    pub async fn fork(&self, request: ForkRequest, abort: CancellationToken) -> Result<ForkedWorkspaces> {
+        self.ensure_configured()?;
         let this = self.clone();
-        let asked = abort.clone();
-        let place = self.stand_for_forks()?;
-        self.goes_on(place, abort, async move { fork::fork(&this, request, &asked).await }).await
+        let token = abort.clone();
+        let permit = self.acquire_fork_permit()?;
+        self.run_to_completion(permit, abort, async move { fork::fork(&this, request, &token).await }).await
     }
 
-    /// The snapshot with which another workspace begins where this one is now.
-    pub async fn source(&self, key: Option<String>) -> Result<Origin> {
-        self.ready()?;
+    /// Returns the snapshot from which another workspace starts with the present files of this one.
+    pub async fn source(&self, key: Option<String>) -> Result<SnapshotKey> {
+        self.ensure_configured()?;
         let this = self.clone();
-        let place = self.stand_for_forks()?;
-        self.goes_on(place, Abort::never(), async move { fork::source(&this, key).await }).await
+        let permit = self.acquire_fork_permit()?;
+        self.run_to_completion(permit, CancellationToken::never(), async move { fork::source(&this, key).await }).await
     }
 
-    /// Changes how the workspace is kept, or goes back to an earlier snapshot of it.
-    pub async fn update(&self, request: UpdateRequest, abort: Abort) -> Result<Described> {
-        self.ready()?;
+    /// Changes the settings of the workspace, or reverts it to an earlier snapshot.
+    pub async fn update(&self, request: UpdateRequest, abort: CancellationToken) -> Result<WorkspaceDescription> {
+        self.ensure_configured()?;
         let this = self.clone();
-        let asked = abort.clone();
-        let place = self.stand(None)?;
-        self.goes_on(place, abort, async move { update::update(&this, request, &asked).await }).await
+        let token = abort.clone();
+        let permit = self.acquire_permit(None)?;
+        self.run_to_completion(permit, abort, async move { update::update(&this, request, &token).await }).await
     }
 
-    /// Ends the workspace, removes its snapshots, and frees its name.
-    pub async fn delete(&self, abort: Abort) -> Result<DeletedWorkspace> {
-        self.ready()?;
+    /// Deletes the workspace: ends its sandbox, deletes its snapshots, and frees its name.
+    pub async fn delete(&self, abort: CancellationToken) -> Result<DeletedWorkspace> {
+        self.ensure_configured()?;
         let this = self.clone();
-        let asked = abort.clone();
-        let place = self.stand(Some(Wish::Delete))?;
-        self.goes_on(place, abort, async move { delete::delete(&this, &asked).await }).await
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::Delete))?;
+        self.run_to_completion(permit, abort, async move { delete::delete(&this, &token).await }).await
     }
 
-    /// What the alarm is for: time limits, and what is left to be done.
+    /// Runs the alarm: enforces the time limits, and runs the tasks.
     pub async fn alarm(&self) -> Result<()> {
-        expire::alarm(self).await
+        alarm::alarm(self).await
     }
 
-    /// What every call begins with.
-    fn ready(&self) -> Result<()> {
+    /// Verifies that all bindings are configured. Every call begins with this check.
+    fn ensure_configured(&self) -> Result<()> {
         self.ports.backups()?;
         self.ports.sandboxes()?;
-        self.ports.workspaces()?;
-        self.ports.names()?;
-        self.ports.home()?;
+        self.ports.sandbox_ledgers()?;
+        self.ports.named_workspaces()?;
+        self.ports.workspace_store()?;
         Ok(())
     }
 
-    fn stand(&self, wish: Option<Wish>) -> Result<Place<Wish>> {
-        self.memory.line.stand(wish, &format!("calls for {}", self.whose()))
+    fn acquire_permit(&self, key: Option<CoalesceKey>) -> Result<Permit<CoalesceKey>> {
+        self.in_process.queue.acquire(key, &format!("calls for {}", self.display_name()))
     }
 
-    fn stand_for_forks(&self) -> Result<Place<Wish>> {
-        self.memory.forks.stand(None, &format!("forks of {}", self.whose()))
+    fn acquire_fork_permit(&self) -> Result<Permit<CoalesceKey>> {
+        self.in_process.fork_queue.acquire(None, &format!("forks of {}", self.display_name()))
     }
 
-    /// What a message calls the workspace.
-    fn whose(&self) -> String {
+    /// Returns the name of the workspace for messages.
+    fn display_name(&self) -> String {
         format!("the workspace {:?}", self.address.name.as_str())
     }
 
-    /// Waits for this call's turn. Whoever had it before is done, or died.
-    async fn turn(&self, abort: &Abort) -> Result<MutexGuard<'_, ()>> {
-        let turn = self.memory.turn.lock().await;
+    /// Acquires the operation lock. The previous operation is complete or was interrupted, so the record is recovered
+    /// if necessary.
+    async fn lock_operation(&self, abort: &CancellationToken) -> Result<MutexGuard<'_, ()>> {
+        let lock = self.in_process.operation_lock.lock().await;
         abort.check()?;
-        step::recover(self)?;
-        Ok(turn)
+        transition::recover(self)?;
+        Ok(lock)
     }
 
-    /// The workspace, if there is one.
+    /// Returns the record of the workspace.
+    ///
+    /// # Errors
+    /// [`Code::WorkspaceNotFound`] if the workspace does not exist.
     fn existing(&self) -> Result<NamedRecord> {
-        let record = self.ports.home()?.named()?.filter(NamedRecord::exists);
+        let record = self.ports.workspace_store()?.record()?.filter(NamedRecord::exists);
         record.ok_or_else(|| {
             Error::new(
                 Code::WorkspaceNotFound,
@@ -240,30 +252,30 @@ impl<P: Ports> NamedWorkspace<P> {
         })
     }
 
-    /// Does `work` to its end, also when the caller stops waiting for it. So long it has its place.
-    async fn goes_on<T: 'static>(
+    /// Runs `work` to completion, even if the caller stops waiting for it. The permit is in use until then.
+    async fn run_to_completion<T: 'static>(
         &self,
-        place: Place<Wish>,
-        abort: Abort,
+        permit: Permit<CoalesceKey>,
+        abort: CancellationToken,
         work: impl Future<Output = Result<T>> + 'static,
     ) -> Result<T> {
         abort.check()?;
         let (sender, outcome) = oneshot::channel();
         let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
-            drop(place);
-            // Nobody waits any more when this fails.
-            let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::defect())));
+            drop(permit);
+            // If this fails, the caller no longer waits.
+            let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::internal())));
         });
         self.ports.background().run(work.boxed_local());
-        match select(outcome, abort.fired().boxed_local()).await {
-            Either::Left((outcome, _)) => outcome.unwrap_or_else(|_| Err(Error::defect())),
-            Either::Right(((), _)) => Err(left()),
+        match select(outcome, abort.cancelled().boxed_local()).await {
+            Either::Left((outcome, _)) => outcome.unwrap_or_else(|_| Err(Error::internal())),
+            Either::Right(((), _)) => Err(aborted()),
         }
     }
 }
 
-/// The error of a caller who does not wait any longer for what is done with a workspace.
-pub fn left() -> Error {
+/// Returns the error for a caller that no longer waits for an operation on a workspace.
+pub fn aborted() -> Error {
     Error::new(
         Code::Aborted,
         "The caller's AbortSignal fired. What was begun with the workspace goes on; what was not is not done.",

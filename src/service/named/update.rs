@@ -1,124 +1,135 @@
-//! A workspace is changed: how it is kept, or which snapshot it goes on from.
+//! Updates a workspace: changes its settings, or the snapshot from which it continues.
 //!
-//! Going back changes nothing that is there: the name gets a new sandbox, made from the snapshot, and the old one is stopped.
+//! A change of the snapshot modifies no existing files: the name gets a new sandbox that is made from the snapshot, and
+//! the old sandbox is stopped.
 
 use super::NamedWorkspace;
-use super::chores::work_off;
 use super::create::{reserve, set_policy};
-use crate::model::named::answer::Described;
-use crate::model::named::messages::{Condition, ResumeRequest};
-use crate::model::named::record::{Chore, Origin};
-use crate::model::named::standing::Standing;
+use super::tasks::run_tasks;
+use crate::model::named::answer::WorkspaceDescription;
+use crate::model::named::binding::WorkspaceBinding;
+use crate::model::named::messages::{Condition, EnsureRunningRequest};
+use crate::model::named::record::{SnapshotKey, Task};
 use crate::model::named::{NamedRecord, Settings, State};
 use crate::model::request::UpdateRequest;
-use crate::model::{Code, Error, Lineage, Result, SandboxId, Selection, ShortId, SnapshotId, mint};
-use crate::ports::{Ports, Workspaces};
+use crate::model::{Code, DerivationKind, Error, Result, SandboxId, Selection, ShortId, SnapshotId, mint_sandbox_id};
+use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::planted::{Bug, planted};
-use crate::service::{Abort, draw};
+use crate::service::{CancellationToken, draw_random};
 
-/// How often an id is drawn that turns out to be somebody's.
-const DRAWS: u32 = 4;
+/// The number of random ids that are tried before the update fails because all of them are taken.
+const MAX_ID_ATTEMPTS: u32 = 4;
 
-/// Changes the workspace, when it is this call's turn.
+/// Acquires the operation lock and updates the workspace.
 pub(super) async fn update<P: Ports>(
     this: &NamedWorkspace<P>,
     request: UpdateRequest,
-    abort: &Abort,
-) -> Result<Described> {
+    abort: &CancellationToken,
+) -> Result<WorkspaceDescription> {
     this.existing()?;
-    let _turn = this.turn(abort).await?;
-    this.memory.next();
+    let _lock = this.lock_operation(abort).await?;
+    this.in_process.next_sequence();
     let record = this.existing()?;
-    let changed = request.changes.clone().apply(record.settings.clone());
-    let is_up = record.state == State::Active
-        && match this.ports.workspaces()?.look(&record.sandbox_id).await {
-            Ok(condition) => condition == Condition::Alive,
-            // The way out of a sandbox that does not answer: it is stopped, with what is in it, as soon as it does.
+    let changed = request.settings.clone().apply(record.settings.clone());
+    let is_running = record.state == State::Active
+        && match this.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await {
+            Ok(condition) => condition == Condition::Running,
+            // This allows a caller to leave a sandbox that does not answer. It is stopped, with a snapshot, as soon as
+            // it answers.
             Err(error) if error.code() == Code::SandboxTimeout && request.current_snapshot_id.is_some() => false,
             Err(error) => return Err(error),
         };
-    let resume = ResumeRequest {
+    let start_request = EnsureRunningRequest {
         address: (*this.address).clone(),
         settings: changed.clone(),
         start: request.start.clone(),
         version: record.version,
     };
-    let resume = Some(resume).filter(|_| is_up);
+    let start_request = Some(start_request).filter(|_| is_running);
     let Some(snapshot_id) = &request.current_snapshot_id else {
-        tell_sandboxes(this, &record, &changed).await?;
-        if let Some(resume) = &resume {
-            // How long it may be idle, what its snapshots depend on, its environment.
-            this.ports.workspaces()?.resume(&record.sandbox_id, resume).await?;
+        propagate_retention(this, &record, &changed).await?;
+        if let Some(start_request) = &start_request {
+            // Applies the idle timeout, the dependencies of snapshots, and the environment.
+            this.ports.sandbox_ledgers()?.ensure_running(&record.sandbox_id, start_request).await?;
         }
-        return keep(this, changed).map(|record| Described::from(&record));
+        return save_settings(this, changed).map(|record| WorkspaceDescription::from(&record));
     };
-    let source = find(this, &record, snapshot_id).await?;
-    let id = claim(this, &record, &source).await?;
-    // Until the name points to it, it is to be ended whatever happens.
-    let made = match make(this, &id, &changed, resume.as_ref()).await {
-        Ok(root_id) => tell_sandboxes(this, &record, &changed).await.map(|()| root_id),
+    let source = find_snapshot(this, &record, snapshot_id).await?;
+    let id = claim_id_for_snapshot(this, &record, &source).await?;
+    // Until the name points to the new sandbox, a task decommissions it, even if this call is interrupted.
+    let prepared = match prepare_sandbox(this, &id, &changed, start_request.as_ref()).await {
+        Ok(root_id) => propagate_retention(this, &record, &changed).await.map(|()| root_id),
         Err(error) => Err(error),
     };
-    let root_id = match made {
+    let root_id = match prepared {
         Ok(root_id) => root_id,
         Err(error) => {
-            work_off(this).await?;
+            run_tasks(this).await?;
             return Err(error);
         }
     };
-    keep(this, changed)?;
-    switch(this, id, root_id, snapshot_id, is_up)?;
-    // The old sandbox is stopped, now or later.
-    work_off(this).await?;
-    Ok(Described::from(&this.existing()?))
+    save_settings(this, changed)?;
+    switch_sandbox(this, id, root_id, snapshot_id, is_running)?;
+    // Stops the old sandbox. The alarm retries a failure.
+    run_tasks(this).await?;
+    Ok(WorkspaceDescription::from(&this.existing()?))
 }
 
-/// Tells the sandboxes that there are how long their snapshots are kept, if that is another now.
-async fn tell_sandboxes<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord, changed: &Settings) -> Result<()> {
+/// Sets the retention policy of all claimed sandboxes of the workspace, if it changed.
+async fn propagate_retention<P: Ports>(
+    this: &NamedWorkspace<P>,
+    record: &NamedRecord,
+    changed: &Settings,
+) -> Result<()> {
     if changed.retention != record.settings.retention {
         let claimed = record.sandboxes().filter(|id| record.claimed || **id != record.sandbox_id);
         for id in claimed {
-            this.ports.workspaces()?.set_policy(id, &changed.retention).await?;
+            this.ports.sandbox_ledgers()?.set_policy(id, &changed.retention).await?;
         }
     }
     Ok(())
 }
 
-fn keep<P: Ports>(this: &NamedWorkspace<P>, settings: Settings) -> Result<NamedRecord> {
+fn save_settings<P: Ports>(this: &NamedWorkspace<P>, settings: Settings) -> Result<NamedRecord> {
     let now = this.now();
-    this.change(|record| {
+    this.update_record(|record| {
         if record.settings.env != settings.env {
-            // Who repeats the call would copy what may have been taken away.
-            record.forks.retain(|forking| forking.settings.env.is_empty());
+            // A repeated fork call would copy environment variables that this update may have removed.
+            record.fork_calls.retain(|fork_call| fork_call.settings.env.is_empty());
         }
         record.settings = settings;
         record.active_at = now;
     })
 }
 
-/// Makes the sandbox that is claimed; answers the first sandbox of its lineage, where it is known already.
-async fn make<P: Ports>(
+/// Prepares the claimed sandbox: sets its retention policy, and starts it if there is a request to. Returns the first
+/// sandbox of its lineage, if it is known.
+async fn prepare_sandbox<P: Ports>(
     this: &NamedWorkspace<P>,
     id: &SandboxId,
     settings: &Settings,
-    resume: Option<&ResumeRequest>,
+    start_request: Option<&EnsureRunningRequest>,
 ) -> Result<Option<SandboxId>> {
     set_policy(this, id, &settings.retention).await?;
-    match resume {
-        Some(resume) if !planted(Bug::PointedTooEarly) => {
-            this.ports.workspaces()?.resume(id, resume).await.map(|resumed| resumed.root_id)
+    match start_request {
+        Some(start_request) if !planted(Bug::BoundTooEarly) => {
+            this.ports.sandbox_ledgers()?.ensure_running(id, start_request).await.map(|ensured| ensured.root_id)
         }
         _ => Ok(None),
     }
 }
 
-/// The ledger that a snapshot of this workspace is in.
-async fn find<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord, snapshot_id: &SnapshotId) -> Result<Origin> {
+/// Returns the key of a snapshot of this workspace: the id of the snapshot, and the sandbox whose ledger contains it.
+async fn find_snapshot<P: Ports>(
+    this: &NamedWorkspace<P>,
+    record: &NamedRecord,
+    snapshot_id: &SnapshotId,
+) -> Result<SnapshotKey> {
     let source = record.source.as_ref().filter(|source| source.snapshot_id == *snapshot_id);
     let own = record.sandboxes().chain(source.map(|source| &source.origin_id));
     for origin_id in own {
         let selection = Selection::by_id(origin_id.clone(), snapshot_id.clone());
-        match this.ports.workspaces()?.find(&selection, &this.address.tenant).await {
+        match this.ports.sandbox_ledgers()?.find_snapshot(&selection, &this.address.tenant).await {
             Ok(found) if found.dir != record.settings.dir => {
                 return Err(Error::new(
                     Code::InvalidArgument,
@@ -126,7 +137,7 @@ async fn find<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord, snapshot
                     "Go back to a snapshot of the workspace's directory.",
                 ));
             }
-            Ok(found) => return Ok(Origin { origin_id: found.origin_id, snapshot_id: found.id }),
+            Ok(found) => return Ok(SnapshotKey { origin_id: found.origin_id, snapshot_id: found.id }),
             Err(error) if error.code() == Code::SnapshotNotFound => {}
             Err(error) => return Err(error),
         }
@@ -138,24 +149,29 @@ async fn find<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord, snapshot
     ))
 }
 
-/// Claims an id for a sandbox that is going to be made from a snapshot. Until the name points to it, it is to be retired.
-pub(super) async fn claim<P: Ports>(
+/// Claims an id for a sandbox that will be made from a snapshot. Until the name points to the sandbox, a task
+/// decommissions it.
+pub(super) async fn claim_id_for_snapshot<P: Ports>(
     this: &NamedWorkspace<P>,
     record: &NamedRecord,
-    source: &Origin,
+    source: &SnapshotKey,
 ) -> Result<SandboxId> {
-    for _ in 0..DRAWS {
-        let id = mint(&source.origin_id, Lineage::Restored, &draw(&*this.ports, ShortId::draw)?)?;
+    for _ in 0..MAX_ID_ATTEMPTS {
+        let id = mint_sandbox_id(
+            &source.origin_id,
+            DerivationKind::Restored,
+            &draw_random(&*this.ports, ShortId::from_random)?,
+        )?;
         if record.sandboxes().any(|own| *own == id) {
             continue;
         }
-        this.change(|record| record.add_chore(Chore::Retire(id.clone())))?;
-        let standing = Standing::of((*this.address).clone(), record.settings.dir.clone());
-        match reserve(this, &id, source, Lineage::Restored, standing).await {
+        this.update_record(|record| record.add_task(Task::Decommission(id.clone())))?;
+        let binding = WorkspaceBinding::new((*this.address).clone(), record.settings.dir.clone());
+        match reserve(this, &id, source, DerivationKind::Restored, binding).await {
             Ok(true) => return Ok(id),
-            Ok(false) => drop(this.change(|record| record.chores.retain(|chore| *chore.sandbox_id() != id))?),
+            Ok(false) => drop(this.update_record(|record| record.tasks.retain(|task| *task.sandbox_id() != id))?),
             Err(error) => {
-                work_off(this).await?;
+                run_tasks(this).await?;
                 return Err(error);
             }
         }
@@ -163,24 +179,24 @@ pub(super) async fn claim<P: Ports>(
     Err(Error::new(Code::Internal, "All ids that were drawn are somebody's already.", "Try again."))
 }
 
-/// The name points to the new sandbox from now on.
-fn switch<P: Ports>(
+/// Points the name to the new sandbox.
+fn switch_sandbox<P: Ports>(
     this: &NamedWorkspace<P>,
     id: SandboxId,
     root_id: Option<SandboxId>,
     snapshot_id: &SnapshotId,
-    is_up: bool,
+    is_running: bool,
 ) -> Result<()> {
     let now = this.now();
     let cause = format!("it went back to the snapshot {snapshot_id}");
-    let point = |record: &mut NamedRecord| {
-        let old = std::mem::replace(&mut record.sandbox_id, id.clone());
-        let retire = Chore::Retire(id);
-        record.chores.retain(|chore| *chore != retire);
-        if !planted(Bug::FormerNotQuieted) {
-            record.add_chore(Chore::Quiet(old.clone()));
+    let point_to_new = |record: &mut NamedRecord| {
+        let former = std::mem::replace(&mut record.sandbox_id, id.clone());
+        let decommission = Task::Decommission(id);
+        record.tasks.retain(|task| *task != decommission);
+        if !planted(Bug::FormerNotEnded) {
+            record.add_task(Task::StopUnused(former.clone()));
         }
-        record.former.insert(0, old);
+        record.former_sandbox_ids.insert(0, former);
         record.root_id = root_id;
         record.claimed = true;
         record.last_snapshot = None;
@@ -189,16 +205,16 @@ fn switch<P: Ports>(
         record.active_at = now;
     };
     let record = this.existing()?;
-    match (record.state, is_up) {
+    match (record.state, is_running) {
         (State::Active, true) => {
-            this.step(State::Restoring, &cause, |_| ())?;
-            this.step(State::Active, &cause, |record| {
-                point(record);
+            this.transition(State::Restoring, &cause, |_| ())?;
+            this.transition(State::Active, &cause, |record| {
+                point_to_new(record);
                 record.started_at = Some(now);
             })?;
         }
         _ => {
-            this.step(State::Stopped, &cause, point)?;
+            this.transition(State::Stopped, &cause, point_to_new)?;
         }
     }
     Ok(())

@@ -1,51 +1,51 @@
-//! Has the SDK make the backup, and makes sure of what it stored.
+//! The backup of a capture: calls `createBackup`, and verifies what the SDK stored.
 
 use futures_util::future::join;
 
-use crate::model::{BackupHandle, BackupOptions, Code, Directory, Error, Mark, Result, SandboxId};
-use crate::ports::{Ports, Visit, VisitOf};
+use crate::model::{BackupHandle, BackupOptions, BackupOwner, Code, Directory, Error, Result, SandboxId};
+use crate::ports::{Ports, SandboxSession, SandboxSessionOf};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::container::{self, Check};
+use crate::service::container::{self, ContainerExpectation};
 use crate::service::failures::{During, from_sandbox, is_definite};
 use crate::service::limits::expected_bytes;
+use crate::service::observation;
 use crate::service::planted::{Bug, planted};
-use crate::service::sight;
-use crate::service::stored::{Found, look_up};
+use crate::service::stored_backup::{BackupHead, head_backup};
 
 /// A backup that failed.
-pub(super) struct Failed {
-    /// Why.
+pub(super) struct FailedBackup {
+    /// The error.
     pub error: Error,
-    /// Whether it is certain that none comes of it.
+    /// Whether it is certain that no backup will be stored.
     pub is_definite: bool,
 }
 
-/// Has the SDK make the backup. A failure that is transient elsewhere is not transient here: if the container ended, its files are
-/// gone, and a caller that simply retried could capture an empty container that the application started in between.
-pub(super) async fn back_up<P: Ports>(
+/// Calls `createBackup`. A failure that is transient elsewhere is not transient here: if the container ended, its files
+/// are gone, and a caller that simply retried could capture an empty container that the application started in between.
+pub(super) async fn create_backup<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    visit: &VisitOf<'_, P>,
+    session: &SandboxSessionOf<'_, P>,
     origin: &SandboxId,
     options: &BackupOptions,
-    check: &Check,
-) -> Result<BackupHandle, Failed> {
-    let failure = match visit.create_backup(options, expected_bytes(this)).await {
+    expectation: &ContainerExpectation,
+) -> Result<BackupHandle, FailedBackup> {
+    let failure = match session.create_backup(options, expected_bytes(this)).await {
         Ok(backup) => return Ok(backup),
         Err(failure) => failure,
     };
     let is_definite = is_definite(&failure);
-    let failed = |error| Err(Failed { error, is_definite });
+    let failed = |error| Err(FailedBackup { error, is_definite });
     let error = from_sandbox(failure.clone(), origin, During::Backup);
     let ports = &*this.ports;
-    let still = match container::is_still_up(ports, origin).await {
-        Ok(()) => container::is_meant(ports, None, origin, &options.dir, check).await,
+    let verified = match container::verify_running(ports, origin).await {
+        Ok(()) => container::verify_container(ports, None, origin, &options.dir, expectation).await,
         Err(error) => Err(error),
     };
-    match still {
-        Err(why) if matches!(why.code(), Code::SandboxReplaced | Code::InvalidDirectory) => {
-            failed(why.caused_by(failure))
+    match verified {
+        Err(container_error) if matches!(container_error.code(), Code::SandboxReplaced | Code::InvalidDirectory) => {
+            failed(container_error.caused_by(failure))
         }
-        _ if !error.retryable() => failed(error),
+        _ if !error.is_retryable() => failed(error),
         _ => failed(
             Error::new(
                 Code::BackupInterrupted,
@@ -59,23 +59,23 @@ pub(super) async fn back_up<P: Ports>(
     }
 }
 
-/// Makes sure that what is in R2 is the whole backup, and of the container that is meant.
-pub(in crate::service) async fn confirm<P: Ports>(
+/// Verifies that the backup in R2 is complete, and that it is of the expected container.
+pub(in crate::service) async fn verify_backup<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    visit: Option<&VisitOf<'_, P>>,
+    session: Option<&SandboxSessionOf<'_, P>>,
     backup: &BackupHandle,
-    mark: &Mark,
+    mark: &BackupOwner,
     dir: &Directory,
-    check: &Check,
-) -> Result<Found> {
-    let is_meant = async {
+    expectation: &ContainerExpectation,
+) -> Result<BackupHead> {
+    let container_check = async {
         if planted(Bug::ContainerNotCompared) {
             return Ok(());
         }
-        container::is_meant(&*this.ports, visit, &mark.origin_id, dir, check).await?;
-        sight::was_own(this, check)
+        container::verify_container(&*this.ports, session, &mark.origin_id, dir, expectation).await?;
+        observation::verify_was_own(this, expectation)
     };
-    let (found, is_meant) = join(look_up(this, backup.id()), is_meant).await;
+    let (found, container_check) = join(head_backup(this, backup.id()), container_check).await;
     let found = found.map_err(|error| match error.code() {
         Code::BackupNotFound => Error::new(
             Code::BackupIncomplete,
@@ -89,12 +89,12 @@ pub(in crate::service) async fn confirm<P: Ports>(
         _ => error,
     })?;
     if found.mark.as_ref() != Some(mark) || found.metadata.dir != dir.as_str() || backup.dir() != dir {
-        return Err(not_asked_for(backup));
+        return Err(unexpected_backup(backup));
     }
-    is_meant.map(|()| found)
+    container_check.map(|()| found)
 }
 
-fn not_asked_for(backup: &BackupHandle) -> Error {
+fn unexpected_backup(backup: &BackupHandle) -> Error {
     Error::new(
         Code::BackupIncomplete,
         format!("The backup {} that the sandbox answered is not the one that was asked for.", backup.id()),

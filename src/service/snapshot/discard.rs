@@ -1,77 +1,80 @@
 //! Rolls back captures that failed, or that no caller waits for.
 
-use super::backup::Failed;
+use super::backup::FailedBackup;
 use crate::model::record::{SnapshotRecord, Stage};
 use crate::model::{Error, Result, SnapshotId};
 use crate::ports::{Ledger, Ports};
-use crate::service::undo::discard_backup;
-use crate::service::{CloudflareSandboxSnapshotter, doubt, label};
+use crate::service::rollback::discard_backup;
+use crate::service::{CloudflareSandboxSnapshotter, label, unverified};
 
 /// Marks a capture as unwanted, so that recovery after a crash discards it. Its label is free from now on.
-pub(in crate::service) fn note_unwanted<P: Ports>(
+pub(in crate::service) fn mark_unwanted<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     id: &SnapshotId,
 ) -> Result<()> {
     let ledger = this.ports.ledger()?;
     let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
-    let Stage::Making(making) = &mut capture.stage else { return Ok(()) };
-    making.discarded = true;
+    let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
+    progress.discarded = true;
     ledger.put_snapshot(&capture)
 }
 
-/// What a former object began for a call is not wanted any more where the same call begins anew.
+/// Marks the captures that an earlier object began for the idempotency key `key` as unwanted, because the same call
+/// begins again.
 pub(super) fn supersede<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, key: &str) -> Result<()> {
-    for capture in this.ports.ledger()?.unfinished()? {
-        if let Stage::Making(making) = &capture.stage
-            && making.key.as_deref() == Some(key)
+    for capture in this.ports.ledger()?.unfinished_snapshots()? {
+        if let Stage::Creating(progress) = &capture.stage
+            && progress.key.as_deref() == Some(key)
         {
-            note_unwanted(this, &capture.snapshot_id)?;
+            mark_unwanted(this, &capture.snapshot_id)?;
         }
     }
     Ok(())
 }
 
-/// Takes back what must not be used.
-pub(super) async fn discard<P: Ports>(
+/// Deletes a backup that must not be used, and the row of its capture. Returns the error with a note on the result.
+/// Where something cannot be deleted, recovery tries again.
+pub(super) async fn discard_capture<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    mut intention: SnapshotRecord,
+    mut record: SnapshotRecord,
     error: Error,
 ) -> Error {
-    let mark = intention.mark(&this.id);
-    let Stage::Making(making) = &mut intention.stage else { return error };
-    making.discarded = true;
-    let Some(backup) = making.backup.clone() else { return error };
-    let kept = doubt::take_over(this, &mut intention)
-        .and_then(|()| label::note(this, &mut intention))
+    let mark = record.backup_owner(&this.id);
+    let Stage::Creating(progress) = &mut record.stage else { return error };
+    progress.discarded = true;
+    let Some(backup) = progress.backup.clone() else { return error };
+    let saved = unverified::inherit_from_capture(this, &mut record)
+        .and_then(|()| label::refresh(this, &mut record))
         .and_then(|()| this.ports.ledger())
-        .and_then(|ledger| ledger.put_snapshot(&intention));
+        .and_then(|ledger| ledger.put_snapshot(&record));
     let (error, is_gone) = discard_backup(this, backup.id(), &mark, error).await;
-    let forgotten = match this.ports.ledger() {
-        Ok(ledger) if is_gone => ledger.forget_snapshot(&intention.snapshot_id),
-        _ => kept,
+    let result = match this.ports.ledger() {
+        Ok(ledger) if is_gone => ledger.delete_snapshot(&record.snapshot_id),
+        _ => saved,
     };
-    match forgotten {
+    match result {
         Ok(()) => error,
-        Err(failed) => error.and(failed.message()),
+        Err(ledger_error) => error.with_note(ledger_error.message()),
     }
 }
 
-/// Forgets a capture that failed for certain. Of another one, something may still come: it is followed up.
-pub(super) fn give_up<P: Ports>(
+/// Deletes the row of a capture that certainly failed. Keeps the row where a backup may still be stored: recovery
+/// reconciles it.
+pub(super) fn abandon_capture<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    mut intention: SnapshotRecord,
-    failed: Failed,
+    mut record: SnapshotRecord,
+    failure: FailedBackup,
 ) -> Error {
-    let kept = doubt::take_over(this, &mut intention).and_then(|()| {
+    let saved = unverified::inherit_from_capture(this, &mut record).and_then(|()| {
         let ledger = this.ports.ledger()?;
-        if failed.is_definite {
-            return ledger.forget_snapshot(&intention.snapshot_id);
+        if failure.is_definite {
+            return ledger.delete_snapshot(&record.snapshot_id);
         }
-        label::note(this, &mut intention)?;
-        ledger.put_snapshot(&intention)
+        label::refresh(this, &mut record)?;
+        ledger.put_snapshot(&record)
     });
-    match kept {
-        Ok(()) => failed.error,
-        Err(unkept) => failed.error.and(unkept.message()),
+    match saved {
+        Ok(()) => failure.error,
+        Err(ledger_error) => failure.error.with_note(ledger_error.message()),
     }
 }

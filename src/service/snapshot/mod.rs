@@ -1,9 +1,10 @@
-//! Captures a sandbox.
+//! `snapshot`: captures a sandbox.
 //!
-//! The row of the snapshot is kept before the sandbox is touched, with what is needed to follow it up, and what the sandbox
-//! answers as soon as that is known. So whenever its worker dies, the capture is found again (`recover`).
+//! The Worker writes the row of the snapshot before it touches the sandbox, with everything that recovery needs, and
+//! adds the answer of the sandbox as soon as it arrives. So recovery (`recover`) finds the capture when this object
+//! ends at any point.
 //!
-//! - [`backup`]: has the SDK make the backup, and makes sure of what it stored
+//! - [`backup`]: calls `createBackup`, and verifies what the SDK stored
 //! - [`discard`]: rolls back captures that failed, or that no caller waits for
 
 mod backup;
@@ -13,61 +14,65 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use self::backup::{Failed, back_up};
-use self::discard::{discard, give_up, supersede};
-use super::doubt::Looking;
+use self::backup::{FailedBackup, create_backup};
+use self::discard::{abandon_capture, discard_capture, supersede};
 use super::failures::{During, from_sandbox};
-use super::lifecycle::halt;
-use super::memory::{Underway, Work};
+use super::in_process::{WorkKey, WorkLease};
+use super::lifecycle::stop_sandbox;
+use super::observation::{self, ObservedContainer};
 use super::planted::{Bug, planted};
-use super::sight::{self, Seen};
-use super::stored::Found;
-use super::{Abort, CloudflareSandboxSnapshotter, doubt, exclude, hold, label, lifecycle, once, suspect};
-use crate::model::backup::MAX_TTL;
+use super::stored_backup::BackupHead;
+use super::unverified::ActiveProbe;
+use super::{
+    CancellationToken, CloudflareSandboxSnapshotter, exclude, idempotency, label, lifecycle, references, suspect,
+    unverified,
+};
+use crate::model::backup::MAX_TTL_SECONDS;
 use crate::model::exclude::check_patterns;
-use crate::model::named::standing::{Dependencies, Standing};
-use crate::model::record::{LooseEnd, Making, Marker, SnapshotRecord, Stage};
+use crate::model::named::binding::{Dependencies, WorkspaceBinding};
+use crate::model::record::{CaptureInProgress, ExpectedMarker, PendingTask, SnapshotRecord, Stage};
 use crate::model::{
-    BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRef, SnapshotRequest, Taken,
+    BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRef, SnapshotRequest,
+    TakenSnapshot,
 };
 use crate::ports::{Clock, Ledger, Ports, Sandboxes};
 
-pub(super) use self::backup::confirm;
-pub(super) use self::discard::note_unwanted;
+pub(super) use self::backup::verify_backup;
+pub(super) use self::discard::mark_unwanted;
 
-/// When a capture that nobody works on is followed up, in milliseconds.
-const FOLLOWED_UP_MILLIS: i64 = 60_000;
+/// The delay after which recovery reconciles an interrupted capture, in milliseconds.
+const RECONCILE_AFTER_MILLIS: i64 = 60_000;
 
-/// A snapshot that was made.
+/// A snapshot that was created.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
+pub(super) struct CreatedSnapshot {
     /// The snapshot.
     pub snapshot: SnapshotRef,
-    /// What a caller is told of its capture.
+    /// The details of the capture that the caller receives.
     pub capture: Capture,
 }
 
-/// Takes the snapshot, or leaves nothing behind. `id` is that of its row, as soon as there is one.
+/// Takes a snapshot. On an error, rolls the capture back. Sets `id` to the id of its row as soon as there is one.
 pub(super) async fn snapshot<P: Ports>(
     this: CloudflareSandboxSnapshotter<P>,
     request: SnapshotRequest,
-    abort: Abort,
+    abort: CancellationToken,
     id: &OnceCell<SnapshotId>,
-) -> Result<Made> {
-    let made = lifecycle::note_late(&this, capture(this.clone(), request, abort, id).await);
-    if made.is_err() && id.get().is_some() && this.workspace()?.standing.is_some() {
-        // Where that fails, the next start or stop sees to it.
-        drop(halt::let_sleep(&this).await);
+) -> Result<CreatedSnapshot> {
+    let created = lifecycle::note_late_call(&this, capture(this.clone(), request, abort, id).await);
+    if created.is_err() && id.get().is_some() && this.workspace()?.binding.is_some() {
+        // If this fails, the next start or stop repeats it.
+        drop(stop_sandbox::allow_sleep_if_cold(&this).await);
     }
-    made
+    created
 }
 
 async fn capture<P: Ports>(
     this: CloudflareSandboxSnapshotter<P>,
     request: SnapshotRequest,
-    abort: Abort,
+    abort: CancellationToken,
     id: &OnceCell<SnapshotId>,
-) -> Result<Made> {
+) -> Result<CreatedSnapshot> {
     let origin = request.sandbox_id.clone();
     let dir = request.dir.clone().unwrap_or_else(|| this.config.default_dir.clone());
     check_patterns(&request.excludes)?;
@@ -77,82 +82,82 @@ async fn capture<P: Ports>(
         label::choose(&this, request.label.as_ref(), request.replace, this.ports.clock().now())?;
     }
 
-    can_be_captured(&this, &request)?;
-    let looking = Looking::begin(&this)?;
-    let seen = sight::sight(&this, &request, &dir, &abort).await?;
+    check_capturable(&this, &request)?;
+    let probe = ActiveProbe::begin(&this)?;
+    let observed = observation::observe_container(&this, &request, &dir, &abort).await?;
     abort.check()?;
-    let dependencies = if seen.is_own { dependencies(&this).await? } else { None };
-    can_be_captured(&this, &request)?;
+    let dependencies = if observed.is_same_origin { read_dependencies(&this).await? } else { None };
+    check_capturable(&this, &request)?;
 
-    let (intention, _underway) = intend(&this, &request, dir, seen, dependencies)?;
-    id.get_or_init(|| intention.snapshot_id.clone());
-    let intention = match marked(&this, &intention, false).await {
+    let (record, _lease) = record_intent(&this, &request, dir, observed, dependencies)?;
+    id.get_or_init(|| record.snapshot_id.clone());
+    let record = match ensure_marked(&this, &record, false).await {
         Ok(marked) => marked,
-        Err(error) => return Err(give_up(&this, intention, Failed { error, is_definite: true })),
+        Err(error) => return Err(abandon_capture(&this, record, FailedBackup { error, is_definite: true })),
     };
-    let Stage::Making(making) = &intention.stage else { return Err(Error::defect()) };
-    let check = sight::check(&this, making)?;
-    let mark = intention.mark(&origin);
+    let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
+    let expectation = observation::expectation(&this, progress)?;
+    let mark = record.backup_owner(&origin);
     let options = BackupOptions {
-        dir: intention.dir.clone(),
+        dir: record.dir.clone(),
         name: mark.to_string(),
-        ttl: MAX_TTL,
+        ttl: MAX_TTL_SECONDS,
         gitignore: request.gitignore,
         excludes: request.excludes,
         compression: request.compression,
         local_bucket: this.config.local_bucket,
     };
     let ports = Rc::clone(&this.ports);
-    let visit = match ports.sandboxes() {
-        Ok(sandboxes) => sandboxes.visit(&origin),
-        Err(error) => return Err(give_up(&this, intention, Failed { error, is_definite: true })),
+    let session = match ports.sandboxes() {
+        Ok(sandboxes) => sandboxes.open_session(&origin),
+        Err(error) => return Err(abandon_capture(&this, record, FailedBackup { error, is_definite: true })),
     };
     if let Err(error) = exclude::check_ignored(&this, &origin, &options).await {
-        return Err(give_up(&this, intention, Failed { error, is_definite: true }));
+        return Err(abandon_capture(&this, record, FailedBackup { error, is_definite: true }));
     }
-    let backup = match back_up(&this, &visit, &origin, &options, &check).await {
+    let backup = match create_backup(&this, &session, &origin, &options, &expectation).await {
         Ok(backup) => backup,
-        Err(failed) => return Err(give_up(&this, intention, failed)),
+        Err(failure) => return Err(abandon_capture(&this, record, failure)),
     };
-    let mut intention = answered(&this, intention, &backup)?;
+    let mut record = record_backup(&this, record, &backup)?;
     if planted(Bug::MarkedAfterCapture) {
-        intention = marked(&this, &intention, true).await?;
+        record = ensure_marked(&this, &record, true).await?;
     }
-    let confirmed = match confirm(&this, Some(&visit), &backup, &mark, &options.dir, &check).await {
+    let verified = match verify_backup(&this, Some(&session), &backup, &mark, &options.dir, &expectation).await {
         Ok(found) => abort.check().map(|()| found),
         Err(error) => Err(error),
     };
-    match confirmed {
+    match verified {
         Ok(found) => {
-            let made = finish(&this, intention, backup, found)?;
-            // What fails is left to the alarm.
-            drop(looking.end(&this));
-            Ok(made)
+            let created = finish_capture(&this, record, backup, found)?;
+            // The alarm retries what fails.
+            drop(probe.finish_verified(&this));
+            Ok(created)
         }
-        Err(error) => Err(discard(&this, intention, error).await),
+        Err(error) => Err(discard_capture(&this, record, error).await),
     }
 }
 
-/// Keeps what is going to be done.
-fn intend<P: Ports>(
+/// Writes the row of a capture that is about to begin.
+fn record_intent<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: &SnapshotRequest,
     dir: Directory,
-    seen: Seen,
+    observed: ObservedContainer,
     dependencies: Option<Dependencies>,
-) -> Result<(SnapshotRecord, Underway)> {
-    let Seen { sighting, look, marker, is_own, adopts } = seen;
-    let is_rescue = request.aside || !is_own;
-    let (_, seal) = this.founded()?;
+) -> Result<(SnapshotRecord, WorkLease)> {
+    let ObservedContainer { observation, verification, marker, is_same_origin, adopts } = observed;
+    let is_rescue = request.rescue || !is_same_origin;
+    let (_, id_key) = this.ensure_initialized()?;
     let now = this.ports.clock().now();
     if let Some(key) = &request.idempotency_key {
         supersede(this, key)?;
     }
     let (label, takes_label) = label::choose(this, request.label.as_ref(), request.replace, now)?;
-    let snapshot_id = this.mint_snapshot_id(&seal)?;
-    let underway = this.memory.take(Work::Snapshot(snapshot_id.clone())).ok_or_else(Error::defect)?;
-    let loose = LooseEnd { due: now.plus_millis(FOLLOWED_UP_MILLIS), tries: 0 };
-    let intention = SnapshotRecord {
+    let snapshot_id = this.mint_snapshot_id(&id_key)?;
+    let lease = this.in_process.try_acquire(WorkKey::Snapshot(snapshot_id.clone())).ok_or_else(Error::internal)?;
+    let task = PendingTask { due_at: now.plus_millis(RECONCILE_AFTER_MILLIS), attempt: 0 };
+    let record = SnapshotRecord {
         snapshot_id,
         label,
         dir,
@@ -164,104 +169,106 @@ fn intend<P: Ports>(
         expiration_seconds: request.expiration_seconds,
         expires_at: None,
         pinned: false,
-        aside: is_rescue,
+        foreign: is_rescue,
         rescue: is_rescue && !planted(Bug::RescueReleases),
         suspect: None,
         dependencies,
-        stage: Stage::Making(Making {
-            sighting,
-            look,
-            marker,
+        stage: Stage::Creating(CaptureInProgress {
+            observation,
+            verification,
+            expected_marker: marker,
             adopts,
             takes_label,
             backup: None,
             discarded: false,
             key: request.idempotency_key.clone(),
-            loose,
+            task,
         }),
     };
     if !planted(Bug::CaptureWithoutIntention) {
-        this.ports.ledger()?.put_snapshot(&intention)?;
+        this.ports.ledger()?.put_snapshot(&record)?;
     }
-    this.wake_by(loose.due)?;
-    Ok((intention, underway))
+    this.schedule_alarm(task.due_at)?;
+    Ok((record, lease))
 }
 
-/// Sees to it that the container can be known again by a marker, and keeps that one.
-async fn marked<P: Ports>(
+/// Marks the container, so that it can be recognized later, and records the marker.
+async fn ensure_marked<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    intention: &SnapshotRecord,
+    record: &SnapshotRecord,
     is_late: bool,
 ) -> Result<SnapshotRecord> {
-    let mut intention = intention.clone();
-    let Stage::Making(making) = &mut intention.stage else { return Err(Error::defect()) };
-    let is_now = is_late == planted(Bug::MarkedAfterCapture);
-    if making.marker.is_some() || this.workspace()?.standing.is_some() || !is_now {
-        return Ok(intention);
+    let mut record = record.clone();
+    let Stage::Creating(progress) = &mut record.stage else { return Err(Error::internal()) };
+    let is_due = is_late == planted(Bug::MarkedAfterCapture);
+    if progress.expected_marker.is_some() || this.workspace()?.binding.is_some() || !is_due {
+        return Ok(record);
     }
-    making.marker = Some(Marker::Own(sight::mark(this, making).await?));
-    label::note(this, &mut intention)?;
-    doubt::note(this, &mut intention)?;
-    if let Some(known) = this.ports.ledger()?.snapshot(&intention.snapshot_id)?
-        && let Stage::Making(making) = &mut intention.stage
+    progress.expected_marker = Some(ExpectedMarker::Own(observation::mark_container(this, progress).await?));
+    label::refresh(this, &mut record)?;
+    unverified::refresh_verification(this, &mut record)?;
+    if let Some(known) = this.ports.ledger()?.snapshot(&record.snapshot_id)?
+        && let Stage::Creating(progress) = &mut record.stage
     {
-        making.discarded = known.is_unwanted();
+        progress.discarded = known.is_discarded();
     }
-    this.ports.ledger()?.put_snapshot(&intention)?;
-    Ok(intention)
+    this.ports.ledger()?.put_snapshot(&record)?;
+    Ok(record)
 }
 
-/// Keeps what the sandbox answered.
-fn answered<P: Ports>(
+/// Records the backup handle that the sandbox answered.
+fn record_backup<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    mut intention: SnapshotRecord,
+    mut record: SnapshotRecord,
     backup: &BackupHandle,
 ) -> Result<SnapshotRecord> {
-    let is_unwanted = this.ports.ledger()?.snapshot(&intention.snapshot_id)?.is_some_and(|known| known.is_unwanted());
-    if let Stage::Making(making) = &mut intention.stage {
-        making.backup = Some(backup.clone());
-        making.discarded = is_unwanted;
+    let is_discarded = this.ports.ledger()?.snapshot(&record.snapshot_id)?.is_some_and(|known| known.is_discarded());
+    if let Stage::Creating(progress) = &mut record.stage {
+        progress.backup = Some(backup.clone());
+        progress.discarded = is_discarded;
     }
-    label::note(this, &mut intention)?;
-    doubt::note(this, &mut intention)?;
-    this.ports.ledger()?.put_snapshot(&intention)?;
-    Ok(intention)
+    label::refresh(this, &mut record)?;
+    unverified::refresh_verification(this, &mut record)?;
+    this.ports.ledger()?.put_snapshot(&record)?;
+    Ok(record)
 }
 
-/// The snapshot is made: from now on it is kept as the policy says, and what it was made from is not needed here any more.
-pub(super) fn finish<P: Ports>(
+/// Completes a capture: records the snapshot as ready, subject to the policy, and releases the snapshot that the
+/// sandbox was made from.
+pub(super) fn finish_capture<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
-    mut intention: SnapshotRecord,
+    mut record: SnapshotRecord,
     backup: BackupHandle,
-    found: Found,
-) -> Result<Made> {
-    let Stage::Making(making) = &intention.stage else { return Err(Error::defect()) };
-    let (takes_label, key) = (making.takes_label.clone(), making.key.clone());
-    let marker = making.marker.clone().filter(|_| !intention.rescue || making.adopts);
-    let stored = found.keep(backup, false, this.ports.clock().now());
+    found: BackupHead,
+) -> Result<CreatedSnapshot> {
+    let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
+    let (takes_label, key) = (progress.takes_label.clone(), progress.key.clone());
+    let marker = progress.expected_marker.clone().filter(|_| !record.rescue || progress.adopts);
+    let stored = found.into_stored(backup, false, this.ports.clock().now());
     let mut workspace = this.workspace()?;
-    if let Some(Marker::Own(marker)) = marker
+    if let Some(ExpectedMarker::Own(marker)) = marker
         && workspace.marker.as_ref() != Some(&marker)
-        && workspace.marked_at.is_none_or(|at| at <= intention.began_at)
+        && workspace.marked_at.is_none_or(|at| at <= record.began_at)
     {
-        // The container is known by its marker from now on, whenever it was started.
-        (workspace.marker, workspace.doubt) = (Some(marker), None);
-        workspace.marked_at = Some(intention.began_at);
+        // From now on the marker identifies the container, whatever its age.
+        (workspace.marker, workspace.unverified) = (Some(marker), None);
+        workspace.marked_at = Some(record.began_at);
         this.ports.ledger()?.put_workspace(&workspace)?;
     }
-    suspect::compare(this, &mut workspace, &mut intention, stored.size_bytes)?;
-    intention.last_used_at = stored.created_at;
+    suspect::compare_with_predecessor(this, &mut workspace, &mut record, stored.size_bytes)?;
+    record.last_used_at = stored.created_at;
     let size_bytes = stored.size_bytes;
-    intention.stage = Stage::Ready { stored };
-    label::note(this, &mut intention)?;
+    record.stage = Stage::Ready { stored };
+    label::refresh(this, &mut record)?;
     if let Some(label) = takes_label {
-        label::take(this, &mut intention, label)?;
+        label::assign(this, &mut record, label)?;
     }
-    let snapshot = this.keep(&workspace, intention)?;
-    this.wake_by_policy(&workspace)?;
-    let is_whole = |standing: &Standing| snapshot.is_whole(&standing.dir) || planted(Bug::PartGivesUpHold);
-    if !snapshot.rescue && workspace.standing.as_ref().is_none_or(is_whole) {
-        hold::give_up(this, &mut workspace)?;
+    let snapshot = this.save_snapshot(&workspace, record)?;
+    this.schedule_retention(&workspace)?;
+    let is_whole =
+        |binding: &WorkspaceBinding| snapshot.is_whole(&binding.dir) || planted(Bug::PartialReleasesReference);
+    if !snapshot.rescue && workspace.binding.as_ref().is_none_or(is_whole) {
+        references::release(this, &mut workspace)?;
     }
     let capture = Capture {
         label: snapshot.label.clone(),
@@ -271,27 +278,33 @@ pub(super) fn finish<P: Ports>(
         rescue: snapshot.rescue,
         suspect: snapshot.suspect,
     };
-    let made = Made { snapshot: snapshot.to_ref(&workspace).ok_or_else(Error::defect)?, capture };
-    if let Some(asked) = key.map(|key| this.ports.ledger()?.request(&key)).transpose()?.flatten() {
-        once::answered(this, asked, &Taken { snapshot: made.snapshot.clone(), capture: made.capture.clone() })?;
+    let created = CreatedSnapshot { snapshot: snapshot.to_ref(&workspace).ok_or_else(Error::internal)?, capture };
+    if let Some(idempotency_record) =
+        key.map(|key| this.ports.ledger()?.idempotency_record(&key)).transpose()?.flatten()
+    {
+        idempotency::save_answer(
+            this,
+            idempotency_record,
+            &TakenSnapshot { snapshot: created.snapshot.clone(), capture: created.capture.clone() },
+        )?;
     }
-    Ok(made)
+    Ok(created)
 }
 
-/// What a snapshot of a sandbox that stands for a name depends on.
-async fn dependencies<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Dependencies>> {
-    let Some(standing) = this.workspace()?.standing else { return Ok(None) };
+/// Reads what a snapshot depends on, for a sandbox that belongs to a named workspace.
+async fn read_dependencies<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Dependencies>> {
+    let Some(binding) = this.workspace()?.binding else { return Ok(None) };
     let mut files = BTreeMap::new();
-    if !standing.files.is_empty() {
-        let hashes = this.ports.sandboxes()?.hashes(&this.id, &standing.dir, &standing.files).await;
-        files = hashes.map_err(|failure| from_sandbox(failure, &this.id, During::Look))?;
+    if !binding.files.is_empty() {
+        let hashes = this.ports.sandboxes()?.hash_files(&this.id, &binding.dir, &binding.files).await;
+        files = hashes.map_err(|failure| from_sandbox(failure, &this.id, During::Probe))?;
     }
-    Ok(Some(Dependencies { files, fingerprint: standing.fingerprint, image: standing.image }))
+    Ok(Some(Dependencies { files, fingerprint: binding.fingerprint, image: binding.image }))
 }
 
-/// Nothing is captured of a sandbox that is being filled, or is nobody's any more.
-fn can_be_captured<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &SnapshotRequest) -> Result<()> {
-    lifecycle::is_not_retired(this)?;
-    // Whoever puts files aside has seen that they are somebody's work.
-    if request.aside || planted(Bug::CapturedHalfFilled) { Ok(()) } else { lifecycle::is_not_being_filled(this) }
+/// Refuses the capture of a sandbox that files are restored into, or that is decommissioned.
+fn check_capturable<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &SnapshotRequest) -> Result<()> {
+    lifecycle::ensure_not_decommissioned(this)?;
+    // The caller of a rescue snapshot has verified already that the files are to be kept.
+    if request.rescue || planted(Bug::CapturedDuringRestore) { Ok(()) } else { lifecycle::ensure_not_restoring(this) }
 }

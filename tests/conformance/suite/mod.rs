@@ -35,11 +35,11 @@ macro_rules! case {
 
 pub mod backups;
 pub mod checkpoints;
-pub mod home;
-pub mod index;
-pub mod inside;
+pub mod container;
+pub mod directory_store;
 pub mod ledger;
 pub mod runtime;
+pub mod sandbox_ledgers;
 pub mod sandboxes;
-pub mod workspaces;
+pub mod workspace_store;
 pub mod world;

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::model::named::State;
-use sandbox_snapshotter::model::named::lifecycle::NEXT;
+use sandbox_snapshotter::model::named::lifecycle::TRANSITIONS;
 use serde_json::json;
 
 /// The ways of the table, by their words.
-fn ways() -> BTreeSet<(&'static str, &'static str)> {
-    NEXT.iter().flat_map(|(from, to)| to.iter().map(|to| (from.as_str(), to.as_str()))).collect()
+fn allowed_transitions() -> BTreeSet<(&'static str, &'static str)> {
+    TRANSITIONS.iter().flat_map(|(from, to)| to.iter().map(|to| (from.as_str(), to.as_str()))).collect()
 }
 
 /// The lines of the diagram: from, to, and why.
-fn drawn() -> Vec<(&'static str, &'static str, &'static str)> {
+fn drawn_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
     let page = include_str!("../../../docs/lifecycle.md");
     let (_, rest) = page.split_once("```mermaid\nstateDiagram-v2\n").expect("a diagram");
     let (diagram, _) = rest.split_once("```").expect("its end");
@@ -26,13 +26,14 @@ fn drawn() -> Vec<(&'static str, &'static str, &'static str)> {
 
 #[test]
 fn the_diagram_draws_every_way_and_no_other() {
-    let drawn: BTreeSet<_> = drawn().into_iter().filter(|line| line.0 != "[*]").map(|line| (line.0, line.1)).collect();
-    assert_eq!(drawn, ways());
+    let drawn: BTreeSet<_> =
+        drawn_transitions().into_iter().filter(|line| line.0 != "[*]").map(|line| (line.0, line.1)).collect();
+    assert_eq!(drawn, allowed_transitions());
 }
 
 #[test]
 fn the_diagram_draws_each_way_once_and_says_why() {
-    let drawn = drawn();
+    let drawn = drawn_transitions();
     let ways: BTreeSet<_> = drawn.iter().map(|line| (line.0, line.1)).collect();
     assert_eq!(ways.len(), drawn.len());
     assert!(drawn.iter().all(|(_, _, cause)| !cause.trim().is_empty()));
@@ -40,7 +41,7 @@ fn the_diagram_draws_each_way_once_and_says_why() {
 
 #[test]
 fn it_begins_as_one_that_is_being_made() {
-    let begin: Vec<_> = drawn().into_iter().filter(|line| line.0 == "[*]").map(|line| line.1).collect();
+    let begin: Vec<_> = drawn_transitions().into_iter().filter(|line| line.0 == "[*]").map(|line| line.1).collect();
     assert_eq!(begin, [State::Provisioning.as_str()]);
 }
 
@@ -56,7 +57,7 @@ fn the_page_has_a_row_for_every_state() {
 fn every_state_can_be_reached_from_the_first() {
     let mut reached = BTreeSet::from([State::Provisioning.as_str()]);
     for _ in State::ALL {
-        let next = ways().into_iter().filter(|(from, _)| reached.contains(from)).map(|(_, to)| to);
+        let next = allowed_transitions().into_iter().filter(|(from, _)| reached.contains(from)).map(|(_, to)| to);
         reached.extend(next.collect::<Vec<_>>());
     }
     assert_eq!(reached, State::ALL.iter().map(|state| state.as_str()).collect());
@@ -65,28 +66,28 @@ fn every_state_can_be_reached_from_the_first() {
 #[test]
 fn there_is_a_way_out_of_every_state() {
     for state in State::ALL {
-        assert!(State::ALL.iter().any(|next| state.may_become(*next)), "{state}");
+        assert!(State::ALL.iter().any(|next| state.can_become(*next)), "{state}");
     }
 }
 
 #[test]
 fn from_everywhere_it_can_be_deleted_in_two_steps() {
     for state in State::ALL {
-        let in_two = State::ALL.iter().any(|next| state.may_become(*next) && next.may_become(State::Deleted));
-        assert!(in_two || state.may_become(State::Deleted) || state == State::Deleted, "{state}");
+        let in_two = State::ALL.iter().any(|next| state.can_become(*next) && next.can_become(State::Deleted));
+        assert!(in_two || state.can_become(State::Deleted) || state == State::Deleted, "{state}");
     }
 }
 
 #[test]
 fn only_one_that_is_stopped_becomes_what_it_is() {
-    let same: Vec<_> = State::ALL.into_iter().filter(|state| state.may_become(*state)).collect();
+    let same: Vec<_> = State::ALL.into_iter().filter(|state| state.can_become(*state)).collect();
     assert_eq!(same, [State::Stopped]);
 }
 
 #[test]
 fn what_passes_can_end_whatever_happens() {
-    for state in State::ALL.into_iter().filter(|state| state.is_passing()) {
-        let ends = State::ALL.iter().filter(|next| state.may_become(**next) && !next.is_passing());
+    for state in State::ALL.into_iter().filter(|state| state.is_in_transition()) {
+        let ends = State::ALL.iter().filter(|next| state.can_become(**next) && !next.is_in_transition());
         assert!(ends.count() > 1, "{state} ends well or not");
     }
 }

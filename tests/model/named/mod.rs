@@ -1,8 +1,8 @@
 //! Workspaces that persist by name: the same order of files as `src/model/named`.
 
+mod binding;
 mod lifecycle;
 mod name;
-mod record;
+pub mod record;
 mod requests;
 mod settings;
-mod standing;

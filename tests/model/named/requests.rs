@@ -2,21 +2,21 @@
 
 use std::fmt::Debug;
 
-use sandbox_snapshotter::api::operations::{Operation, Target, target_of};
+use sandbox_snapshotter::api::operations::{Operation, Target, decode_target};
 use sandbox_snapshotter::model::named::messages::OnDiverged;
 use sandbox_snapshotter::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, NameRequest, NamesRequest, Source, StartRequest, StopRequest,
-    UpdateRequest,
+    AddressRequest, CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, Source, StartRequest,
+    StopRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{Code, Error, Result, SnapshotRequest};
 use serde_json::{Value, json};
 
-use crate::support::{refusal, whole_ref};
+use crate::support::{expect_error, full_ref};
 
 /// How an operation's arguments are read.
 type Decode = fn(&Value) -> Result<String>;
 
-fn told<T: Debug>(outcome: Result<T>) -> Result<String> {
+fn debug_text<T: Debug>(outcome: Result<T>) -> Result<String> {
     outcome.map(|request| format!("{request:?}"))
 }
 
@@ -31,59 +31,65 @@ fn settings() -> Value {
     })
 }
 
-fn with(base: &Value, further: &Value) -> Value {
+fn extended(base: &Value, further: &Value) -> Value {
     let mut whole = base.clone();
     whole.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
     whole
 }
 
 /// Each request: its name, how it is read, and arguments with every field that it takes.
-fn every() -> Vec<(&'static str, Decode, Value)> {
+fn all_requests() -> Vec<(&'static str, Decode, Value)> {
     let named = json!({ "name": "work", "tenant": "team" });
-    let create =
-        with(&with(&named, &settings()), &json!({ "dir": "/workspace", "idempotencyKey": "k", "memory": false }));
-    let start = json!({ "onDiverged": "save", "allowEmpty": true, "acceptStale": true, "expect": { "a": "ab" } });
+    let create = extended(
+        &extended(&named, &settings()),
+        &json!({ "dir": "/workspace", "idempotencyKey": "k", "memory": false }),
+    );
+    let start = json!({ "onDiverged": "rescue", "allowEmpty": true, "acceptStale": true, "expect": { "a": "ab" } });
     vec![
-        ("name", |value| told(NameRequest::decode(value)), named.clone()),
-        ("create", |value| told(CreateRequest::decode(value)), with(&create, &json!({ "sourceWorkspace": "other" }))),
+        ("name", |value| debug_text(AddressRequest::decode(value)), named.clone()),
+        (
+            "create",
+            |value| debug_text(CreateRequest::decode(value)),
+            extended(&create, &json!({ "sourceWorkspace": "other" })),
+        ),
         (
             "create from",
-            |value| told(CreateRequest::decode(value)),
-            with(&create, &json!({ "sourceSnapshot": { "ref": whole_ref() } })),
+            |value| debug_text(CreateRequest::decode(value)),
+            extended(&create, &json!({ "sourceSnapshot": { "ref": full_ref() } })),
         ),
-        ("get or create", |value| told(GetOrCreateRequest::decode(value)), with(&create, &start)),
+        ("get or create", |value| debug_text(GetOrCreateRequest::decode(value)), extended(&create, &start)),
         (
             "start",
-            |value| told(StartRequest::decode(value)),
-            with(&with(&named, &start), &json!({ "fingerprint": "v1" })),
+            |value| debug_text(StartRequest::decode(value)),
+            extended(&extended(&named, &start), &json!({ "fingerprint": "v1" })),
         ),
-        ("stop", |value| told(StopRequest::decode(value)), with(&named, &json!({ "memory": false }))),
+        ("stop", |value| debug_text(StopRequest::decode(value)), extended(&named, &json!({ "memory": false }))),
         (
             "fork",
-            |value| told(ForkRequest::decode(value)),
-            with(
+            |value| debug_text(ForkRequest::decode(value)),
+            extended(
                 &named,
                 &json!({ "newName": "x", "count": 2, "copyEnv": true, "idempotencyKey": "k", "memory": false }),
             ),
         ),
         (
             "update",
-            |value| told(UpdateRequest::decode(value)),
-            with(
-                &with(&named, &settings()),
+            |value| debug_text(UpdateRequest::decode(value)),
+            extended(
+                &extended(&named, &settings()),
                 &json!({ "currentSnapshotId": "snap-abcdefghij012345", "acceptStale": true }),
             ),
         ),
         (
             "names",
-            |value| told(NamesRequest::decode(value)),
+            |value| debug_text(ListWorkspacesRequest::decode(value)),
             json!({ "tenant": "team", "cursor": "work", "limit": 7, "prefix": "w" }),
         ),
     ]
 }
 
 #[track_caller]
-fn invalid(outcome: Result<String>, about: &str) -> Error {
+fn expect_invalid(outcome: Result<String>, about: &str) -> Error {
     let error = outcome.expect_err(about);
     assert_eq!(error.code(), Code::InvalidArgument, "{about}: {error}");
     error
@@ -91,25 +97,25 @@ fn invalid(outcome: Result<String>, about: &str) -> Error {
 
 #[test]
 fn each_request_takes_all_of_its_fields() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         decode(&whole).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
 #[test]
 fn each_request_is_an_object() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for value in [json!(null), json!("work"), json!([]), json!([whole]), json!(1), json!(true)] {
-            invalid(decode(&value), name);
+            expect_invalid(decode(&value), name);
         }
     }
 }
 
 #[test]
 fn no_request_takes_a_field_that_nobody_knows() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for field in ["Name", "sandboxId", "new_name", "ttl", "__proto__", ""] {
-            let error = invalid(decode(&with(&whole, &json!({ field: 1 }))), name);
+            let error = expect_invalid(decode(&extended(&whole, &json!({ field: 1 }))), name);
             assert!(error.message().contains(field), "{name}: {error}");
         }
     }
@@ -117,10 +123,13 @@ fn no_request_takes_a_field_that_nobody_knows() {
 
 #[test]
 fn no_field_takes_a_value_of_another_type() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for field in whole.as_object().unwrap().keys() {
             for value in [json!(-1), json!(1.5), json!([1]), json!([[]])] {
-                invalid(decode(&with(&whole, &json!({ field: value }))), &format!("{name}: {field}: {value}"));
+                expect_invalid(
+                    decode(&extended(&whole, &json!({ field: value }))),
+                    &format!("{name}: {field}: {value}"),
+                );
             }
         }
     }
@@ -128,13 +137,13 @@ fn no_field_takes_a_value_of_another_type() {
 
 #[test]
 fn every_field_but_the_name_may_be_left_out_or_null() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for field in whole.as_object().unwrap().keys() {
             let mut absent = whole.clone();
             absent.as_object_mut().unwrap().remove(field);
-            for value in [absent, with(&whole, &json!({ field: null }))] {
+            for value in [absent, extended(&whole, &json!({ field: null }))] {
                 match field.as_str() {
-                    "name" => drop(invalid(decode(&value), name)),
+                    "name" => drop(expect_invalid(decode(&value), name)),
                     _ => drop(decode(&value).unwrap_or_else(|error| panic!("{name} without {field}: {error}"))),
                 }
             }
@@ -144,41 +153,42 @@ fn every_field_but_the_name_may_be_left_out_or_null() {
 
 #[test]
 fn names_and_tenants_have_their_own_code_once_the_shape_is_right() {
-    for (name, decode, whole) in every() {
+    for (name, decode, whole) in all_requests() {
         for field in ["name", "tenant", "newName", "sourceWorkspace"] {
             if whole.get(field).is_some() {
-                let error = refusal(decode(&with(&whole, &json!({ field: "a/b" }))));
+                let error = expect_error(decode(&extended(&whole, &json!({ field: "a/b" }))));
                 assert_eq!(error.code(), Code::InvalidWorkspaceName, "{name} {field}");
             }
         }
-        invalid(decode(&with(&whole, &json!({ "name": "a/b", "tenant": 1 }))), name);
+        expect_invalid(decode(&extended(&whole, &json!({ "name": "a/b", "tenant": 1 }))), name);
     }
 }
 
 #[test]
 fn memory_cannot_be_asked_for() {
-    for (name, decode, whole) in every().into_iter().filter(|(_, _, whole)| whole.get("memory").is_some()) {
-        let error = refusal(decode(&with(&whole, &json!({ "memory": true }))));
+    for (name, decode, whole) in all_requests().into_iter().filter(|(_, _, whole)| whole.get("memory").is_some()) {
+        let error = expect_error(decode(&extended(&whole, &json!({ "memory": true }))));
         assert_eq!(error.code(), Code::Unsupported, "{name}");
         assert!(error.message().contains("processes") && error.remediation().contains("afterStart"), "{error}");
     }
     let snapshot = json!({ "sandboxId": "agent-42", "memory": true });
-    assert_eq!(refusal(SnapshotRequest::decode(&snapshot)).code(), Code::Unsupported);
+    assert_eq!(expect_error(SnapshotRequest::decode(&snapshot)).code(), Code::Unsupported);
     assert!(SnapshotRequest::decode(&json!({ "sandboxId": "agent-42", "memory": false })).is_ok());
 }
 
 #[test]
 fn who_names_no_tenant_is_the_default_one() {
-    assert_eq!(NameRequest::decode(&json!({ "name": "work" })).unwrap().address.to_string(), "default/work");
-    assert_eq!(NamesRequest::decode(&json!({})).unwrap().tenant.as_str(), "default");
+    assert_eq!(AddressRequest::decode(&json!({ "name": "work" })).unwrap().address.to_string(), "default/work");
+    assert_eq!(ListWorkspacesRequest::decode(&json!({})).unwrap().tenant.as_str(), "default");
 }
 
 #[test]
 fn a_workspace_begins_with_one_source() {
-    let snapshot = json!({ "ref": whole_ref() });
+    let snapshot = json!({ "ref": full_ref() });
     let both = json!({ "name": "work", "sourceWorkspace": "other", "sourceSnapshot": snapshot });
-    invalid(told(CreateRequest::decode(&both)), "both sources");
-    let source = |further: Value| CreateRequest::decode(&with(&json!({ "name": "work" }), &further)).unwrap().source;
+    expect_invalid(debug_text(CreateRequest::decode(&both)), "both sources");
+    let source =
+        |further: Value| CreateRequest::decode(&extended(&json!({ "name": "work" }), &further)).unwrap().source;
     assert_eq!(source(json!({})), None);
     assert!(matches!(source(json!({ "sourceWorkspace": "other" })), Some(Source::Workspace(_))));
     assert_eq!(source(json!({ "sourceSnapshot": snapshot })), Some(Source::Snapshot(snapshot)));
@@ -186,8 +196,9 @@ fn a_workspace_begins_with_one_source() {
 
 #[test]
 fn a_source_that_names_no_snapshot_is_refused_as_everywhere() {
-    let create =
-        |source: Value| refusal(CreateRequest::decode(&json!({ "name": "work", "sourceSnapshot": source }))).code();
+    let create = |source: Value| {
+        expect_error(CreateRequest::decode(&json!({ "name": "work", "sourceSnapshot": source }))).code()
+    };
     assert_eq!(create(json!({})), Code::InvalidArgument);
     assert_eq!(create(json!({ "ref": 1 })), Code::InvalidRef);
     assert_eq!(create(json!({ "sandboxId": "-", "label": "x" })), Code::InvalidSandboxId);
@@ -195,7 +206,7 @@ fn a_source_that_names_no_snapshot_is_refused_as_everywhere() {
 
 #[test]
 fn what_is_passed_on_is_what_was_asked() {
-    for (name, _, whole) in every().into_iter().filter(|(name, ..)| name.starts_with("create")) {
+    for (name, _, whole) in all_requests().into_iter().filter(|(name, ..)| name.starts_with("create")) {
         let request = CreateRequest::decode(&whole).unwrap();
         assert_eq!(CreateRequest::decode(&request.to_arguments().unwrap()).unwrap(), request, "{name}");
     }
@@ -210,20 +221,23 @@ fn a_start_touches_nothing_that_diverged_where_nothing_is_said() {
     );
     for (word, choice) in [
         ("fail", OnDiverged::Fail),
-        ("keep", OnDiverged::Keep),
-        ("save", OnDiverged::Save),
+        ("keep", OnDiverged::Adopt),
+        ("save", OnDiverged::Rescue),
         ("discard", OnDiverged::Discard),
     ] {
         let start = StartRequest::decode(&json!({ "name": "work", "onDiverged": word })).unwrap();
         assert_eq!(start.start.on_diverged, choice);
     }
-    invalid(told(StartRequest::decode(&json!({ "name": "work", "onDiverged": "Keep" }))), "no choice");
+    expect_invalid(debug_text(StartRequest::decode(&json!({ "name": "work", "onDiverged": "Keep" }))), "no choice");
 }
 
 #[test]
 fn a_fingerprint_of_a_start_follows_the_rule_of_settings() {
     for fingerprint in [String::new(), "x".repeat(257)] {
-        invalid(told(StartRequest::decode(&json!({ "name": "work", "fingerprint": fingerprint }))), "a fingerprint");
+        expect_invalid(
+            debug_text(StartRequest::decode(&json!({ "name": "work", "fingerprint": fingerprint }))),
+            "a fingerprint",
+        );
     }
 }
 
@@ -235,7 +249,7 @@ fn there_are_1_to_100_forks_and_one_where_nothing_is_said() {
         assert_eq!(fork(json!(count)).unwrap().count, count);
     }
     for count in [json!(0), json!(101), json!(1_u64 << 32), json!((1_u64 << 32) + 1)] {
-        invalid(told(fork(count.clone())), &count.to_string());
+        expect_invalid(debug_text(fork(count.clone())), &count.to_string());
     }
 }
 
@@ -246,41 +260,45 @@ fn secrets_are_not_copied_where_nothing_is_said() {
 
 #[test]
 fn an_update_changes_something() {
-    invalid(told(UpdateRequest::decode(&json!({ "name": "work" }))), "nothing");
-    invalid(told(UpdateRequest::decode(&json!({ "name": "work", "acceptStale": true }))), "nothing but how");
+    expect_invalid(debug_text(UpdateRequest::decode(&json!({ "name": "work" }))), "nothing");
+    expect_invalid(
+        debug_text(UpdateRequest::decode(&json!({ "name": "work", "acceptStale": true }))),
+        "nothing but how",
+    );
     UpdateRequest::decode(&json!({ "name": "work", "persistent": true })).unwrap();
 }
 
 #[test]
 fn one_goes_back_to_what_can_be_a_snapshot() {
     let back = json!({ "name": "work", "currentSnapshotId": "latest" });
-    assert_eq!(refusal(UpdateRequest::decode(&back)).code(), Code::InvalidRef);
+    assert_eq!(expect_error(UpdateRequest::decode(&back)).code(), Code::InvalidRef);
 }
 
 #[test]
 fn a_page_has_1_to_1000_names_and_100_where_nothing_is_said() {
-    let names = |limit: Value| NamesRequest::decode(&json!({ "limit": limit }));
+    let names = |limit: Value| ListWorkspacesRequest::decode(&json!({ "limit": limit }));
     assert_eq!(names(json!(null)).unwrap().limit, 100);
     for limit in [1, 1000] {
         assert_eq!(names(json!(limit)).unwrap().limit, limit);
     }
     for limit in [json!(0), json!(1001), json!((1_u64 << 32) + 1)] {
-        invalid(told(names(limit.clone())), &limit.to_string());
+        expect_invalid(debug_text(names(limit.clone())), &limit.to_string());
     }
 }
 
 #[test]
 fn a_cursor_is_one_that_was_answered() {
-    invalid(told(NamesRequest::decode(&json!({ "cursor": "a/b" }))), "a cursor");
-    assert_eq!(NamesRequest::decode(&json!({ "prefix": "" })).unwrap().prefix, None);
+    expect_invalid(debug_text(ListWorkspacesRequest::decode(&json!({ "cursor": "a/b" }))), "a cursor");
+    assert_eq!(ListWorkspacesRequest::decode(&json!({ "prefix": "" })).unwrap().prefix, None);
 }
 
 #[test]
 fn a_key_has_1_to_255_characters() {
     for key in [String::new(), "a\n".into(), "x".repeat(256)] {
-        for decode in [(|value| told(CreateRequest::decode(value))) as Decode, |value| told(ForkRequest::decode(value))]
-        {
-            invalid(decode(&json!({ "name": "work", "idempotencyKey": key })), "a key");
+        for decode in [(|value| debug_text(CreateRequest::decode(value))) as Decode, |value| {
+            debug_text(ForkRequest::decode(value))
+        }] {
+            expect_invalid(decode(&json!({ "name": "work", "idempotencyKey": key })), "a key");
         }
     }
 }
@@ -293,7 +311,7 @@ fn each_operation_on_a_name_is_carried_out_by_its_object() {
             Operation::UpdateWorkspace => json!({ "name": "work", "persistent": true }),
             _ => json!({ "name": "work" }),
         };
-        let Target::Named(address) = target_of(*operation, &arguments).unwrap() else { panic!("{operation:?}") };
+        let Target::Named(address) = decode_target(*operation, &arguments).unwrap() else { panic!("{operation:?}") };
         assert_eq!(address.to_string(), "default/work");
     }
 }

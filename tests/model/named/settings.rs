@@ -4,9 +4,9 @@ use sandbox_snapshotter::model::request::{CreateRequest, UpdateRequest};
 use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
-use crate::support::refusal;
+use crate::support::expect_error;
 
-fn with(settings: &Value) -> Result<CreateRequest> {
+fn decode_with(settings: &Value) -> Result<CreateRequest> {
     let mut arguments = json!({ "name": "work" });
     arguments.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
     let changed = UpdateRequest::decode(&arguments).map(drop);
@@ -16,9 +16,9 @@ fn with(settings: &Value) -> Result<CreateRequest> {
 }
 
 #[track_caller]
-fn all_invalid(settings: &[Value]) {
+fn assert_all_invalid(settings: &[Value]) {
     for settings in settings {
-        assert_eq!(refusal(with(settings)).code(), Code::InvalidArgument, "{settings}");
+        assert_eq!(expect_error(decode_with(settings)).code(), Code::InvalidArgument, "{settings}");
     }
 }
 
@@ -28,26 +28,26 @@ fn hook(hook: &Value) -> Value {
 
 #[test]
 fn a_hook_has_a_command_of_up_to_8_kb() {
-    with(&hook(&json!({ "command": "x".repeat(8192) }))).unwrap();
+    decode_with(&hook(&json!({ "command": "x".repeat(8192) }))).unwrap();
     let odd = ["", " \n", "a\0", &"x".repeat(8193)];
-    all_invalid(&odd.map(|command| hook(&json!({ "command": command }))));
-    all_invalid(&[hook(&json!({})), hook(&json!("ls")), hook(&json!({ "command": 1 }))]);
+    assert_all_invalid(&odd.map(|command| hook(&json!({ "command": command }))));
+    assert_all_invalid(&[hook(&json!({})), hook(&json!("ls")), hook(&json!({ "command": 1 }))]);
 }
 
 #[test]
 fn a_hook_takes_1_to_600_seconds_and_a_minute_where_nothing_is_said() {
     for seconds in [1, 600] {
-        with(&hook(&json!({ "command": "a", "timeoutSeconds": seconds }))).unwrap();
+        decode_with(&hook(&json!({ "command": "a", "timeoutSeconds": seconds }))).unwrap();
     }
     let limits = [json!(0), json!(601), json!(-1), json!(1.5), json!("60")];
-    all_invalid(&limits.map(|seconds| hook(&json!({ "command": "a", "timeoutSeconds": seconds }))));
-    let changes = with(&hook(&json!({ "command": "a" }))).unwrap().changes;
+    assert_all_invalid(&limits.map(|seconds| hook(&json!({ "command": "a", "timeoutSeconds": seconds }))));
+    let changes = decode_with(&hook(&json!({ "command": "a" }))).unwrap().settings;
     assert_eq!(changes.hooks.unwrap().before_stop.unwrap().timeout_seconds, 60);
 }
 
 #[test]
 fn settings_that_nobody_knows_are_refused() {
-    all_invalid(&[
+    assert_all_invalid(&[
         hook(&json!({ "command": "a", "cwd": "/" })),
         hook(&json!({ "command": "a", "onFailure": "ignore" })),
         json!({ "hooks": { "onStop": { "command": "a" } } }),
@@ -62,50 +62,53 @@ fn settings_that_nobody_knows_are_refused() {
 fn time_limits_are_up_to_a_year() {
     let year = 365 * 24 * 3600;
     for seconds in [0, year] {
-        with(&json!({ "expiry": { "idleSeconds": seconds, "maxSeconds": seconds } })).unwrap();
+        decode_with(&json!({ "expiry": { "idleSeconds": seconds, "maxSeconds": seconds } })).unwrap();
     }
-    all_invalid(&[json!({ "expiry": { "idleSeconds": year + 1 } }), json!({ "expiry": { "maxSeconds": u64::MAX } })]);
+    assert_all_invalid(&[
+        json!({ "expiry": { "idleSeconds": year + 1 } }),
+        json!({ "expiry": { "maxSeconds": u64::MAX } }),
+    ]);
 }
 
 #[test]
 fn half_of_a_time_limit_leaves_the_other_half_as_ever() {
-    let expiry = with(&json!({ "expiry": { "maxSeconds": 60 } })).unwrap().changes.expiry.unwrap();
+    let expiry = decode_with(&json!({ "expiry": { "maxSeconds": 60 } })).unwrap().settings.expiry.unwrap();
     assert_eq!((expiry.idle_seconds, expiry.max_seconds), (600, 60));
 }
 
 #[test]
 fn a_workspace_depends_on_up_to_32_paths() {
     let files = |count: usize| json!({ "dependsOn": { "files": vec!["a"; count] } });
-    with(&files(32)).unwrap();
-    all_invalid(&[files(33)]);
+    decode_with(&files(32)).unwrap();
+    assert_all_invalid(&[files(33)]);
     let odd = ["", "a\n", "a\0", &"x".repeat(1025)];
-    all_invalid(&odd.map(|path| json!({ "dependsOn": { "files": [path] } })));
+    assert_all_invalid(&odd.map(|path| json!({ "dependsOn": { "files": [path] } })));
 }
 
 #[test]
 fn a_fingerprint_has_1_to_256_characters() {
     let fingerprint = |text: &str| json!({ "dependsOn": { "fingerprint": text } });
-    with(&fingerprint(&"x".repeat(256))).unwrap();
-    all_invalid(&[fingerprint(""), fingerprint(&"x".repeat(257))]);
+    decode_with(&fingerprint(&"x".repeat(256))).unwrap();
+    assert_all_invalid(&[fingerprint(""), fingerprint(&"x".repeat(257))]);
 }
 
 #[test]
 fn variables_have_names_of_letters_digits_and_underscores() {
-    with(&json!({ "env": { "A": "1", "_b": "", "C3": "ä\n" } })).unwrap();
+    decode_with(&json!({ "env": { "A": "1", "_b": "", "C3": "ä\n" } })).unwrap();
     let odd = ["", "1A", "A-B", "A B", "Ä", "A=B"];
-    all_invalid(&odd.map(|name| json!({ "env": { name: "1" } })));
-    all_invalid(&[json!({ "env": { "A": "\0" } }), json!({ "env": { "A": 1 } }), json!({ "env": ["A"] })]);
+    assert_all_invalid(&odd.map(|name| json!({ "env": { name: "1" } })));
+    assert_all_invalid(&[json!({ "env": { "A": "\0" } }), json!({ "env": { "A": 1 } }), json!({ "env": ["A"] })]);
 }
 
 #[test]
 fn no_variable_is_one_that_the_sandbox_itself_depends_on() {
     let reserved = ["PATH", "IFS", "ENV", "BASH_ENV", "LD_PRELOAD", "PPID", "UID", "EUID", "BASHOPTS", "SHELLOPTS"];
-    all_invalid(&reserved.map(|name| json!({ "env": { name: "1" } })));
+    assert_all_invalid(&reserved.map(|name| json!({ "env": { name: "1" } })));
 }
 
 #[test]
 fn a_file_is_not_named_by_going_up() {
-    all_invalid(&["/etc/../workspace/f", "../f", ".."].map(|path| json!({ "dependsOn": { "files": [path] } })));
+    assert_all_invalid(&["/etc/../workspace/f", "../f", ".."].map(|path| json!({ "dependsOn": { "files": [path] } })));
 }
 
 #[test]
@@ -114,13 +117,13 @@ fn there_are_up_to_100_variables() {
         let env: serde_json::Map<_, _> = (0..count).map(|number| (format!("A{number}"), json!("1"))).collect();
         json!({ "env": env })
     };
-    with(&env(100)).unwrap();
-    all_invalid(&[env(101)]);
+    decode_with(&env(100)).unwrap();
+    assert_all_invalid(&[env(101)]);
 }
 
 #[test]
 fn a_policy_is_checked() {
-    all_invalid(&[
+    assert_all_invalid(&[
         json!({ "retention": { "expirationSeconds": u64::MAX } }),
         json!({ "retention": { "keepLast": { "count": 0 } } }),
     ]);

@@ -1,234 +1,235 @@
-//! Snapshots of a sandbox that stands for a name, which callers ask for themselves.
+//! Snapshots that callers take of a sandbox that belongs to a named workspace.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{Checked, DAY, FILE, HOUR, MINUTE, Method, Moment, Stage, WORK};
+use crate::support::{CallPhase, DAY, ExpectError, FILE, Fixture, HOUR, MINUTE, Method, WORKSPACE};
 
-fn capture(stage: &Stage, further: &Value) -> sandbox_snapshotter::model::Result<Value> {
-    let mut arguments = json!({ "sandboxId": stage.sandbox_of(WORK) });
-    arguments.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
-    stage.run(Operation::Snapshot, &arguments)
+fn capture(fixture: &Fixture, options: &Value) -> sandbox_snapshotter::model::Result<Value> {
+    let mut arguments = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) });
+    arguments.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    fixture.run(Operation::Snapshot, &arguments)
 }
 
 #[test]
-fn a_snapshot_while_it_is_active_is_what_the_next_start_gives() {
-    let stage = Stage::with_work();
-    let taken = capture(&stage, &json!({})).unwrap();
-    stage.world.stops(&stage.sandbox_of(WORK));
-    assert_eq!(stage.starts(WORK, &json!({})).unwrap()["restoredFrom"], taken["ref"]["snapshotId"]);
+fn start_restores_snapshot_taken_while_workspace_was_active() {
+    let fixture = Fixture::with_workspace();
+    let snapshot = capture(&fixture, &json!({})).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["restoredFrom"], snapshot["ref"]["snapshotId"]);
 }
 
 #[test]
-fn a_container_counts_by_its_stamp_and_not_by_its_age() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    // Nothing else would tell that it is the one that was seen.
-    stage.world.reconnects(&stage.sandbox_of(WORK));
-    capture(&stage, &json!({})).unwrap();
+fn capture_identifies_container_by_marker_and_not_by_age() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    // After a reconnect, only the marker identifies the container.
+    fixture.world.reconnect(&fixture.sandbox_of(WORKSPACE));
+    capture(&fixture, &json!({})).unwrap();
 }
 
 #[test]
-fn nothing_is_captured_while_the_sandbox_is_filled() {
-    for method in [Method::Begin, Method::RestoreBackup, Method::Arrive, Method::RunHook] {
-        for moment in Moment::BOTH {
-            let stage = Stage::with_stopped_work_as(&json!({ "hooks": { "afterStart": { "command": "exit 0" } } }));
-            let gate = stage.world.at(method, moment).nth(1).held();
-            let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+fn snapshot_is_refused_while_sandbox_is_being_restored() {
+    for method in [Method::BeginRestore, Method::RestoreBackup, Method::CompleteRestore, Method::RunHook] {
+        for phase in CallPhase::BOTH {
+            let fixture =
+                Fixture::with_stopped_workspace_options(&json!({ "hooks": { "afterStart": { "command": "exit 0" } } }));
+            let gate = fixture.world.at(method, phase).nth(1).block();
+            let start = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
             for wake in [false, true] {
-                capture(&stage, &json!({ "wake": wake })).fails_as(Code::SandboxStarting);
+                capture(&fixture, &json!({ "wake": wake })).expect_code(Code::SandboxStarting);
             }
             gate.open();
             start.answer().unwrap();
-            capture(&stage, &json!({})).unwrap();
+            capture(&fixture, &json!({})).unwrap();
         }
     }
 }
 
 #[test]
-fn a_capture_that_began_before_the_sandbox_was_filled_is_not_the_workspaces() {
-    // It is looked at while it is empty, and its files come before it is captured.
-    let stage = Stage::with_stopped_work();
-    stage.world.is_replaced(&stage.sandbox_of(WORK));
-    let gate = stage.world.after(Method::Probe).nth(1).held();
-    let snapshot = json!({ "sandboxId": stage.sandbox_of(WORK), "wake": true });
-    let taking = stage.begin(Operation::Snapshot, &snapshot);
-    stage.world.go_on_in_background();
+fn capture_begun_before_restore_does_not_replace_workspace_files() {
+    // The capture probes the container while it is empty. The restore writes the files before `createBackup`.
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
+    let gate = fixture.world.after(Method::Probe).nth(1).block();
+    let snapshot = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "wake": true });
+    let pending_capture = fixture.begin(Operation::Snapshot, &snapshot);
+    fixture.world.run_background();
     assert!(gate.is_reached());
-    let filled = stage.world.before(Method::RestoreBackup).nth(1).held();
-    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    let restore_gate = fixture.world.before(Method::RestoreBackup).nth(1).block();
+    let start = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
     gate.open();
-    stage.world.go_on_in_background();
-    drop(taking.answer());
-    filled.open();
+    fixture.world.run_background();
+    drop(pending_capture.answer());
+    restore_gate.open();
     start.answer().unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
-    stage.world.stops(&stage.sandbox_of(WORK));
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn a_container_without_a_stamp_that_is_ready_is_not_captured() {
-    for prepare in [Stage::with_diverged_work, || {
-        let stage = Stage::with_stopped_work();
-        stage.starts(WORK, &json!({})).unwrap();
-        stage.world.is_replaced(&stage.sandbox_of(WORK));
-        stage
+fn container_without_ready_marker_is_not_captured() {
+    for prepare in [Fixture::with_diverged_workspace, || {
+        let fixture = Fixture::with_stopped_workspace();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
+        fixture
     }] {
-        let stage = prepare();
-        let stored = stage.world.stored().len();
-        capture(&stage, &json!({})).fails_as(Code::SandboxReplaced);
-        assert_eq!(stage.world.stored().len(), stored);
+        let fixture = prepare();
+        let backup_count = fixture.world.backup_ids().len();
+        capture(&fixture, &json!({})).expect_code(Code::SandboxReplaced);
+        assert_eq!(fixture.world.backup_ids().len(), backup_count);
     }
 }
 
 #[test]
-fn one_that_does_not_run_is_not_woken_to_be_captured() {
-    let stage = Stage::with_stopped_work();
-    let refused = capture(&stage, &json!({ "wake": true })).fails_as(Code::SandboxNotRunning);
+fn snapshot_does_not_start_container_of_stopped_workspace() {
+    let fixture = Fixture::with_stopped_workspace();
+    let refused = capture(&fixture, &json!({ "wake": true })).expect_code(Code::SandboxNotRunning);
     assert!(refused.remediation().contains("Start the workspace"), "{}", refused.remediation());
-    assert!(stage.world.running().is_empty());
+    assert!(fixture.world.running_sandboxes().is_empty());
 }
 
 #[test]
-fn what_is_captured_by_waking_it_is_aside() {
-    let stage = Stage::with_diverged_work();
-    let taken = capture(&stage, &json!({ "wake": true })).unwrap();
-    stage.starts(WORK, &json!({ "onDiverged": "discard" })).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
-    stage.goes_back(WORK, &taken["ref"]["snapshotId"]).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "second");
+fn snapshot_of_cold_started_container_is_a_rescue_snapshot() {
+    let fixture = Fixture::with_diverged_workspace();
+    let snapshot = capture(&fixture, &json!({ "wake": true })).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "discard" })).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    fixture.revert_workspace(WORKSPACE, &snapshot["ref"]["snapshotId"]).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
 }
 
 #[test]
-fn a_container_that_an_earlier_start_may_still_fill_is_not_captured() {
-    let stage = Stage::with_late_stamp();
-    let id = stage.sandbox_of(WORK);
-    stage.world.is_stamped_late(&id, 1);
-    let stored = stage.world.stored().len();
-    capture(&stage, &json!({ "wake": true })).fails_as(Code::SandboxStarting);
-    assert_eq!(stage.world.stored().len(), stored);
+fn container_that_an_earlier_start_may_still_restore_is_not_captured() {
+    let fixture = Fixture::with_late_marker();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.apply_marker_late(&id, 1);
+    let backup_count = fixture.world.backup_ids().len();
+    capture(&fixture, &json!({ "wake": true })).expect_code(Code::SandboxStarting);
+    assert_eq!(fixture.world.backup_ids().len(), backup_count);
 
-    let started = stage.starts(WORK, &json!({ "onDiverged": "save" })).unwrap();
-    stage.goes_back(WORK, &started["saved"]).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "second", "the start takes a snapshot of it");
+    let started = fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "rescue" })).unwrap();
+    fixture.revert_workspace(WORKSPACE, &started["rescueSnapshotId"]).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second", "the start takes a rescue snapshot");
 }
 
 #[test]
-fn a_capture_that_began_before_the_files_were_kept_is_refused() {
-    let stage = Stage::with_diverged_work();
-    let gate = stage.world.after(Method::CreateBackup).nth(1).held();
-    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": stage.sandbox_of(WORK) }));
+fn capture_begun_before_files_were_adopted_is_refused() {
+    let fixture = Fixture::with_diverged_workspace();
+    let gate = fixture.world.after(Method::CreateBackup).nth(1).block();
+    let pending_capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) }));
     assert!(gate.is_reached());
-    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({ "onDiverged": "keep" }));
-    stage.world.go_on_in_background();
+    let start = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({ "onDiverged": "adopt" }));
+    fixture.world.run_background();
     gate.open();
-    taking.answer().fails_as(Code::SandboxReplaced);
-    assert_eq!(start.answer().unwrap()["how"], "kept");
+    pending_capture.answer().expect_code(Code::SandboxReplaced);
+    assert_eq!(start.answer().unwrap()["how"], "adopted");
 }
 
 #[test]
-fn a_capture_that_began_before_the_files_were_kept_is_not_adopted() {
-    let stage = Stage::with_diverged_work();
-    let id = stage.sandbox_of(WORK);
-    let before = stage.snapshots_of(&id).len();
-    let gate = stage.world.before(Method::Metadata).nth(1).held();
-    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": id }));
+fn capture_begun_before_files_were_adopted_is_not_recovered() {
+    let fixture = Fixture::with_diverged_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    let snapshot_count = fixture.snapshots_of(&id).len();
+    let gate = fixture.world.before(Method::GetMetadata).nth(1).block();
+    let pending_capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": id }));
     assert!(gate.is_reached());
-    stage.dies_during(taking);
-    stage.world.goes_well();
-    stage.world.before(Method::Metadata).fails_in_passing();
-    assert_eq!(stage.starts(WORK, &json!({ "onDiverged": "keep" })).unwrap()["how"], "kept");
-    stage.world.goes_well();
-    stage.passes(HOUR);
-    assert_eq!(stage.snapshots_of(&id).len(), before);
+    fixture.crash_during(pending_capture);
+    fixture.world.clear_faults();
+    fixture.world.before(Method::GetMetadata).fail_transiently();
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "adopt" })).unwrap()["how"], "adopted");
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(HOUR);
+    assert_eq!(fixture.snapshots_of(&id).len(), snapshot_count);
 }
 
 #[test]
-fn a_container_that_is_replaced_while_it_is_captured_is_no_snapshot() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.world.pass(MINUTE);
-    let id = stage.sandbox_of(WORK);
-    stage.world.forget_calls();
-    stage.world.before(Method::CreateBackup).nth(1).happens(move |world| world.is_replaced(&id));
-    capture(&stage, &json!({})).fails_as(Code::SandboxReplaced);
-    assert_eq!(stage.starts(WORK, &json!({})).unwrap()["how"], "restored");
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn snapshot_fails_when_container_is_replaced_during_capture() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.reset_calls();
+    fixture.world.before(Method::CreateBackup).nth(1).run(move |world| world.replace_container(&id));
+    capture(&fixture, &json!({})).expect_code(Code::SandboxReplaced);
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "restored");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn partial_snapshots_are_never_started_from() {
+fn start_never_restores_a_partial_snapshot() {
     for partial in [json!({ "excludes": ["*.log"] }), json!({ "gitignore": true }), json!({ "dir": "/home" })] {
-        let stage = Stage::with_stopped_work();
-        stage.starts(WORK, &json!({})).unwrap();
-        stage.world.writes(&stage.sandbox_of(WORK), "/home/x", "y");
-        stage.writes(WORK, "second");
-        stage.world.pass(MINUTE);
-        let taken = capture(&stage, &partial).unwrap();
-        stage.world.stops(&stage.sandbox_of(WORK));
-        let started = stage.starts(WORK, &json!({})).unwrap();
-        assert_ne!(started["restoredFrom"], taken["ref"]["snapshotId"], "{partial}");
-        assert_eq!(stage.file(WORK).unwrap(), "first", "{partial}");
+        let fixture = Fixture::with_stopped_workspace();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.world.write_file(&fixture.sandbox_of(WORKSPACE), "/home/x", "y");
+        fixture.write_workspace_file(WORKSPACE, "second");
+        fixture.world.advance_clock(MINUTE);
+        let snapshot = capture(&fixture, &partial).unwrap();
+        fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+        let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        assert_ne!(started["restoredFrom"], snapshot["ref"]["snapshotId"], "{partial}");
+        assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first", "{partial}");
     }
 }
 
 #[test]
-fn an_import_is_never_started_from_unasked() {
-    let stage = Stage::with_stopped_work();
-    stage.world.writes("agent-7", FILE, "imported");
-    let backup = stage.world.backs_up("agent-7", None);
-    stage.world.pass(MINUTE);
-    let import = json!({ "sandboxId": stage.sandbox_of(WORK), "backup": backup });
-    let imported = stage.run(Operation::Import, &import).unwrap();
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
-    stage.goes_back(WORK, &imported["ref"]["snapshotId"]).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "imported");
+fn start_never_restores_an_import_without_a_revert() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.world.write_file("agent-7", FILE, "imported");
+    let backup = fixture.world.create_app_backup("agent-7", None);
+    fixture.world.advance_clock(MINUTE);
+    let import = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "backup": backup });
+    let imported = fixture.run(Operation::Import, &import).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    fixture.revert_workspace(WORKSPACE, &imported["ref"]["snapshotId"]).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "imported");
 }
 
 #[test]
-fn neither_partial_nor_aside_snapshots_take_the_place_of_the_newest_whole_one_in_retention() {
+fn retention_keeps_newest_complete_snapshot_behind_partial_and_rescue_ones() {
     for policy in
         [json!({ "keepLast": { "count": 1 }, "expirationSeconds": 3600 }), json!({ "expirationSeconds": 3600 })]
     {
-        let stage = Stage::with_stopped_work();
-        stage.updates(WORK, &json!({ "retention": policy })).unwrap();
-        stage.starts(WORK, &json!({})).unwrap();
-        capture(&stage, &json!({ "excludes": ["*.log"] })).unwrap();
-        let id = stage.sandbox_of(WORK);
-        stage.world.stops(&id);
-        stage.world.writes(&id, FILE, "second");
-        stage.stops(WORK).unwrap();
-        stage.passes(40 * DAY);
-        stage.starts(WORK, &json!({})).unwrap();
-        assert_eq!(stage.file(WORK).unwrap(), "first", "{policy}");
+        let fixture = Fixture::with_stopped_workspace();
+        fixture.update_workspace(WORKSPACE, &json!({ "retention": policy })).unwrap();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        capture(&fixture, &json!({ "excludes": ["*.log"] })).unwrap();
+        let id = fixture.sandbox_of(WORKSPACE);
+        fixture.world.end_container(&id);
+        fixture.world.write_file(&id, FILE, "second");
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.advance_with_alarms(40 * DAY);
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first", "{policy}");
     }
 }
 
 #[test]
-fn a_partial_snapshot_releases_nothing_that_the_workspace_was_made_from() {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    let id = stage.sandbox_of("other");
-    stage.world.pass(MINUTE);
-    stage.run(Operation::Snapshot, &json!({ "sandboxId": id, "excludes": ["*.log"] })).unwrap();
-    stage.world.finish_background();
+fn partial_snapshot_does_not_release_source_snapshot_of_workspace() {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    let id = fixture.sandbox_of("other");
+    fixture.world.advance_clock(MINUTE);
+    fixture.run(Operation::Snapshot, &json!({ "sandboxId": id, "excludes": ["*.log"] })).unwrap();
+    fixture.world.finish_background();
     let selection = json!({ "sandboxId": forked["originId"], "snapshotId": forked["snapshotId"] });
-    assert_eq!(stage.run(Operation::Get, &selection).unwrap()["holders"], json!([id]));
+    assert_eq!(fixture.run(Operation::Get, &selection).unwrap()["dependents"], json!([id]));
 }
 
 #[test]
-fn each_snapshot_is_kept_with_what_it_depends_on() {
+fn snapshot_records_its_dependencies() {
     let depends = json!({ "dependsOn": { "files": ["lock", "/etc/none"], "fingerprint": "v1" } });
-    let stage = Stage::with_work_as(&depends);
-    let id = stage.sandbox_of(WORK);
-    stage.world.writes(&id, "/workspace/lock", "1");
-    capture(&stage, &json!({})).unwrap();
-    let row = stage.ledger(&id).page(None, None, 1).unwrap().remove(0);
+    let fixture = Fixture::with_workspace_options(&depends);
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.write_file(&id, "/workspace/lock", "1");
+    capture(&fixture, &json!({})).unwrap();
+    let row = fixture.ledger(&id).snapshot_page(None, None, 1).unwrap().remove(0);
     let dependencies = row.dependencies.unwrap();
     assert_eq!((dependencies.files["lock"].len(), dependencies.files["/etc/none"].as_str()), (64, ""));
     assert_eq!(dependencies.fingerprint.as_deref(), Some("v1"));
@@ -236,18 +237,18 @@ fn each_snapshot_is_kept_with_what_it_depends_on() {
 }
 
 #[test]
-fn what_was_saved_aside_is_of_the_workspaces_directory() {
-    let stage = Stage::empty();
-    let further = json!({ "dir": "/home", "expiry": { "idleSeconds": 0, "maxSeconds": 0 } });
-    stage.creates(WORK, &further).unwrap();
-    let id = stage.sandbox_of(WORK);
-    stage.world.writes(&id, "/home/notes.txt", "first");
-    stage.world.pass(MINUTE);
-    stage.stops(WORK).unwrap();
-    stage.world.writes(&id, "/home/notes.txt", "second");
-    stage.world.pass(MINUTE);
-    let saved = stage.stops(WORK).unwrap()["saved"].clone();
-    stage.goes_back(WORK, &saved).unwrap();
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.world.files(&stage.sandbox_of(WORK)).unwrap()["/home/notes.txt"], "second");
+fn rescue_snapshot_contains_the_workspace_directory() {
+    let fixture = Fixture::empty();
+    let options = json!({ "dir": "/home", "expiry": { "idleSeconds": 0, "maxSeconds": 0 } });
+    fixture.create_workspace(WORKSPACE, &options).unwrap();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.write_file(&id, "/home/notes.txt", "first");
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.world.write_file(&id, "/home/notes.txt", "second");
+    fixture.world.advance_clock(MINUTE);
+    let rescue_snapshot_id = fixture.stop_workspace(WORKSPACE).unwrap()["rescueSnapshotId"].clone();
+    fixture.revert_workspace(WORKSPACE, &rescue_snapshot_id).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.world.files(&fixture.sandbox_of(WORKSPACE)).unwrap()["/home/notes.txt"], "second");
 }

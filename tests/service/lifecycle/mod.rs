@@ -1,13 +1,13 @@
-//! What the workspace of one sandbox does when that stands for a name: the same order of files as `src/service/lifecycle`.
+//! Operations on the sandbox of a named workspace. The files are those of `src/service/lifecycle`.
 
 mod capture;
-mod halt;
+mod condition;
+mod decommission;
+mod ensure_running;
 mod hooks;
-mod look;
+mod marker;
+mod reconcile;
 mod reserve;
-mod resume;
-mod retire;
-mod settle;
 mod source;
 mod stale;
-mod stamp;
+mod stop_sandbox;

@@ -1,103 +1,103 @@
-//! A sandbox is going to be made from a snapshot, by its own workspace.
+//! `reserve` claims a sandbox id and makes the sandbox a dependent of a snapshot, before a workspace derives it.
 
 use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::named::messages::ReserveRequest;
-use sandbox_snapshotter::model::named::standing::Standing;
-use sandbox_snapshotter::model::{Code, Lineage, SnapshotRef};
+use sandbox_snapshotter::model::{Code, DerivationKind, SnapshotRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use crate::support::{Checked, Method, Stage, address, by_ref, sandbox};
+use crate::support::{ExpectError, Fixture, Method, address, by_ref, sandbox};
 
 const MINTED: &str = "agent-42-branch-aaaaaaaa";
 
 fn request(snapshot: &SnapshotRef, name: &str) -> ReserveRequest {
-    let standing = Standing::of(address(name), "/workspace".to_owned().try_into().unwrap());
+    let binding = WorkspaceBinding::new(address(name), "/workspace".to_owned().try_into().unwrap());
     ReserveRequest {
         sandbox_id: sandbox(MINTED),
         snapshot_id: snapshot.snapshot_id().clone(),
-        lineage: Lineage::Branch,
-        standing,
+        kind: DerivationKind::Branch,
+        binding,
     }
 }
 
 #[test]
-fn it_is_held_from_then_on_and_nothing_is_started() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    assert!(block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
-    assert_eq!(stage.run(Operation::Get, &by_ref(&snapshot)).unwrap()["holders"], json!([MINTED]));
-    assert!(!stage.world.running().contains(MINTED));
-    let workspace = stage.ledger(MINTED).workspace().unwrap().unwrap();
-    assert_eq!((workspace.standing.unwrap().address, workspace.parent.unwrap().needed), (address("work"), true));
+fn reserve_adds_a_dependent_and_starts_no_container() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    assert!(block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+    assert_eq!(fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap()["dependents"], json!([MINTED]));
+    assert!(!fixture.world.running_sandboxes().contains(MINTED));
+    let workspace = fixture.ledger(MINTED).workspace().unwrap().unwrap();
+    assert_eq!((workspace.binding.unwrap().address, workspace.parent.unwrap().needs_snapshot), (address("work"), true));
 }
 
 #[test]
-fn asked_again_it_is_the_same_answer() {
-    let (stage, snapshot) = Stage::with_snapshot();
+fn repeated_reserve_returns_the_same_answer() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
     for _ in 0..2 {
-        assert!(block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+        assert!(block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
     }
-    stage.restart();
-    assert!(block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
-    assert_eq!(stage.ledger("agent-42").derivations().unwrap().len(), 1);
+    fixture.crash_worker();
+    assert!(block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+    assert_eq!(fixture.ledger("agent-42").derived_sandboxes().unwrap().len(), 1);
 }
 
 #[test]
-fn it_is_the_same_answer_also_when_the_first_one_was_lost() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.world.after(Method::Claim).nth(1).fails_in_passing();
-    assert!(block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+fn reserve_succeeds_when_answer_of_claim_is_lost() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.after(Method::Claim).nth(1).fail_transiently();
+    assert!(block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
 }
 
 #[test]
-fn an_id_of_another_name_is_not_given_away() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap();
-    assert!(!block_on(stage.of("agent-42").reserve(&request(&snapshot, "other"))).unwrap());
-    assert_eq!(stage.ledger(MINTED).workspace().unwrap().unwrap().standing.unwrap().address, address("work"));
+fn reserve_refuses_an_id_reserved_for_another_workspace() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap();
+    assert!(!block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "other"))).unwrap());
+    assert_eq!(fixture.ledger(MINTED).workspace().unwrap().unwrap().binding.unwrap().address, address("work"));
 }
 
 #[test]
-fn an_id_of_a_sandbox_that_is_there_is_not_given_away() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.runs(MINTED);
-    stage.captures(MINTED, "its own");
-    assert!(!block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
-    assert!(stage.ledger("agent-42").derivations().unwrap().is_empty());
+fn reserve_refuses_the_id_of_an_existing_sandbox() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.start_sandbox(MINTED);
+    fixture.snapshot_labelled(MINTED, "its own");
+    assert!(!block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+    assert!(fixture.ledger("agent-42").derived_sandboxes().unwrap().is_empty());
 }
 
 #[test]
-fn what_is_gone_cannot_be_held() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
-    block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).fails_as(Code::SnapshotNotFound);
-    assert!(stage.ledger(MINTED).workspace().unwrap().is_none());
+fn reserve_fails_when_snapshot_is_deleted() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
+    block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).expect_code(Code::SnapshotNotFound);
+    assert!(fixture.ledger(MINTED).workspace().unwrap().is_none());
 }
 
 #[test]
-fn what_goes_meanwhile_is_not_held() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    let ledger = stage.ledger("agent-42");
+fn reserve_fails_when_snapshot_is_deleted_during_claim() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let ledger = fixture.ledger("agent-42");
     let id = snapshot.snapshot_id().clone();
-    stage.world.after(Method::Claim).nth(1).happens(move |_| ledger.forget_snapshot(&id).unwrap());
-    block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).fails_as(Code::SnapshotNotFound);
-    assert!(stage.ledger("agent-42").derivations().unwrap().is_empty());
+    fixture.world.after(Method::Claim).nth(1).run(move |_| ledger.delete_snapshot(&id).unwrap());
+    block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).expect_code(Code::SnapshotNotFound);
+    assert!(fixture.ledger("agent-42").derived_sandboxes().unwrap().is_empty());
 }
 
 #[test]
-fn a_sandbox_that_has_given_it_up_already_does_not_hold_it() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.of("agent-42").release(snapshot.snapshot_id(), &sandbox(MINTED)).unwrap();
-    assert!(!block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
-    assert_eq!(stage.run(Operation::Get, &by_ref(&snapshot)).unwrap()["holders"], json!([]));
+fn reserve_is_refused_when_sandbox_already_released_snapshot() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.snapshotter("agent-42").release(snapshot.snapshot_id(), &sandbox(MINTED)).unwrap();
+    assert!(!block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+    assert_eq!(fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap()["dependents"], json!([]));
 }
 
 #[test]
-fn a_sandbox_that_gives_it_up_meanwhile_does_not_hold_it() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    let (origin, id) = (stage.of("agent-42"), snapshot.snapshot_id().clone());
-    stage.world.after(Method::Claim).nth(1).happens(move |_| origin.release(&id, &sandbox(MINTED)).unwrap());
-    assert!(!block_on(stage.of("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
-    assert_eq!(stage.run(Operation::Get, &by_ref(&snapshot)).unwrap()["holders"], json!([]));
+fn reserve_is_refused_when_sandbox_releases_snapshot_during_claim() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let (origin, id) = (fixture.snapshotter("agent-42"), snapshot.snapshot_id().clone());
+    fixture.world.after(Method::Claim).nth(1).run(move |_| origin.release(&id, &sandbox(MINTED)).unwrap());
+    assert!(!block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
+    assert_eq!(fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap()["dependents"], json!([]));
 }

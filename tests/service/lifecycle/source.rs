@@ -1,4 +1,4 @@
-//! What a sandbox gets its files from, and who may lend it.
+//! The snapshot that a sandbox is restored from, and the sandboxes that may get it.
 
 use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::Operation;
@@ -7,184 +7,189 @@ use sandbox_snapshotter::model::{Code, Selection};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use crate::support::{Checked, DAY, MINUTE, Method, Stage, WORK, by_ref, sandbox};
+use crate::support::{DAY, ExpectError, Fixture, MINUTE, Method, WORKSPACE, by_ref, sandbox};
 
-/// A fork of `work`, which was deleted by force: what it was made from is gone.
-fn without_what_it_was_made_from() -> Stage {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
+/// The fork `other` of `work`. Its container has ended, and its source snapshot was deleted by force.
+fn fork_without_source() -> Fixture {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
     let snapshot = json!({ "sandboxId": forked["originId"], "snapshotId": forked["snapshotId"], "force": true });
-    stage.run(Operation::Delete, &snapshot).unwrap();
-    stage.world.stops(&stage.sandbox_of("other"));
-    stage
+    fixture.run(Operation::Delete, &snapshot).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of("other"));
+    fixture
 }
 
 #[test]
-fn one_whose_source_was_deleted_by_force_says_so() {
-    let stage = without_what_it_was_made_from();
-    let error = stage.starts("other", &json!({})).fails_as(Code::NothingRestorable);
+fn start_fails_when_source_snapshot_was_deleted_by_force() {
+    let fixture = fork_without_source();
+    let error = fixture.start_workspace("other", &json!({})).expect_code(Code::NothingRestorable);
     assert!(error.message().contains("is gone") || error.message().contains("deleted"), "{error}");
-    assert_eq!(stage.starts("other", &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
+    assert_eq!(fixture.start_workspace("other", &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
 }
 
 #[test]
-fn a_snapshot_is_lent_to_those_only_who_were_made_from_it() {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
+fn get_for_restore_serves_only_sandboxes_derived_from_the_snapshot() {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
     let snapshot_id = serde_json::from_value(forked["snapshotId"].clone()).unwrap();
-    let origin = stage.of(&stage.sandbox_of(WORK));
-    block_on(origin.lend(&snapshot_id, &sandbox(&stage.sandbox_of("other")))).unwrap();
-    block_on(origin.lend(&snapshot_id, &sandbox("agent-7"))).fails_as(Code::SnapshotNotFound);
+    let origin = fixture.snapshotter(&fixture.sandbox_of(WORKSPACE));
+    block_on(origin.get_for_restore(&snapshot_id, &sandbox(&fixture.sandbox_of("other")))).unwrap();
+    block_on(origin.get_for_restore(&snapshot_id, &sandbox("agent-7"))).expect_code(Code::SnapshotNotFound);
 }
 
 #[test]
-fn what_is_lent_was_used() {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "other", "count": 1 })).unwrap();
+fn get_for_restore_updates_last_used_at() {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other", "count": 1 })).unwrap();
     let snapshot_id = serde_json::from_value(forked["snapshotId"].clone()).unwrap();
-    let ledger = stage.ledger(&stage.sandbox_of(WORK));
+    let ledger = fixture.ledger(&fixture.sandbox_of(WORKSPACE));
     let before = ledger.snapshot(&snapshot_id).unwrap().unwrap().last_used_at;
-    stage.world.pass(DAY);
-    stage.world.stops(&stage.sandbox_of("other"));
-    stage.starts("other", &json!({})).unwrap();
+    fixture.world.advance_clock(DAY);
+    fixture.world.end_container(&fixture.sandbox_of("other"));
+    fixture.start_workspace("other", &json!({})).unwrap();
     assert!(ledger.snapshot(&snapshot_id).unwrap().unwrap().last_used_at > before);
 }
 
 #[test]
-fn a_workspace_that_is_started_now_and_then_keeps_its_snapshot() {
-    let stage = Stage::with_stopped_work();
+fn snapshot_does_not_expire_when_workspace_is_started_regularly() {
+    let fixture = Fixture::with_stopped_workspace();
     for _ in 0..4 {
-        stage.passes(20 * DAY);
-        stage.starts(WORK, &json!({})).unwrap();
-        assert_eq!(stage.file(WORK).unwrap(), "first");
-        stage.world.stops(&stage.sandbox_of(WORK));
+        fixture.advance_with_alarms(20 * DAY);
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+        fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
     }
 }
 
 #[test]
-fn a_stopped_workspace_outlives_every_expiration() {
-    let stage = Stage::with_stopped_work_as(&json!({ "retention": { "expirationSeconds": 60 } }));
-    stage.passes(400 * DAY);
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn newest_snapshot_of_stopped_workspace_never_expires() {
+    let fixture = Fixture::with_stopped_workspace_options(&json!({ "retention": { "expirationSeconds": 60 } }));
+    fixture.advance_with_alarms(400 * DAY);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn a_fork_that_was_never_stopped_outlives_every_expiration() {
-    let stage =
-        Stage::with_work_as(&json!({ "retention": { "expirationSeconds": 60 }, "expiry": { "idleSeconds": 0 } }));
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    stage.world.pass(MINUTE);
-    stage.stops(WORK).unwrap();
-    stage.world.stops(&stage.sandbox_of("other"));
-    stage.passes(400 * DAY);
-    stage.starts("other", &json!({})).unwrap();
-    assert_eq!(stage.file("other").unwrap(), "first");
+fn source_snapshot_of_never_stopped_fork_never_expires() {
+    let fixture = Fixture::with_workspace_options(
+        &json!({ "retention": { "expirationSeconds": 60 }, "expiry": { "idleSeconds": 0 } }),
+    );
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of("other"));
+    fixture.advance_with_alarms(400 * DAY);
+    fixture.start_workspace("other", &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file("other").unwrap(), "first");
 }
 
 #[test]
-fn the_snapshots_of_a_workspace_are_found_by_its_own_tenant_only() {
-    let stage = Stage::with_stopped_work();
-    let id = stage.sandbox_of(WORK);
+fn find_snapshot_refuses_another_tenant() {
+    let fixture = Fixture::with_stopped_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
     let selection =
-        || Selection::decode(&json!({ "sandboxId": id, "snapshotId": stage.snapshots_of(&id)[0] })).unwrap();
-    let find = |tenant: &str| block_on(stage.of(&id).find(selection(), &Tenant::parse(tenant).unwrap()));
+        || Selection::decode(&json!({ "sandboxId": id, "snapshotId": fixture.snapshots_of(&id)[0] })).unwrap();
+    let find =
+        |tenant: &str| block_on(fixture.snapshotter(&id).find_snapshot(selection(), &Tenant::parse(tenant).unwrap()));
     assert_eq!(find("default").unwrap().origin_id.as_str(), id);
-    find("other").fails_as(Code::CrossSession);
+    find("other").expect_code(Code::CrossLineage);
 }
 
 #[test]
-fn a_snapshot_in_which_nothing_is_left_is_not_found() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
+fn find_snapshot_fails_when_snapshot_is_deleted() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
     let selection = Selection::decode(&by_ref(&snapshot)).unwrap();
-    block_on(stage.of("agent-42").find(selection, &Tenant::fallback())).fails_as(Code::SnapshotNotFound);
+    block_on(fixture.snapshotter("agent-42").find_snapshot(selection, &Tenant::default_tenant()))
+        .expect_code(Code::SnapshotNotFound);
 }
 
 #[test]
-fn a_snapshot_that_its_owner_deletes_by_force_leaves_the_one_before() {
-    let stage = Stage::with_work();
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    stage.world.pass(MINUTE);
-    let second = stage.saves("other", "second");
-    let selection = json!({ "sandboxId": stage.sandbox_of("other"), "snapshotId": second, "force": true });
-    stage.run(Operation::Delete, &selection).unwrap();
-    stage.starts("other", &json!({})).unwrap();
-    assert_eq!(stage.file("other").unwrap(), "first");
+fn start_restores_source_snapshot_after_newest_is_deleted_by_force() {
+    let fixture = Fixture::with_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    let second = fixture.stop_with_content("other", "second");
+    let selection = json!({ "sandboxId": fixture.sandbox_of("other"), "snapshotId": second, "force": true });
+    fixture.run(Operation::Delete, &selection).unwrap();
+    fixture.start_workspace("other", &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file("other").unwrap(), "first");
 }
 
 #[test]
-fn the_files_of_a_workspace_that_has_stopped_are_not_deleted_unasked() {
-    let stage = Stage::with_work();
-    stage.world.pass(MINUTE);
-    let last = stage.saves(WORK, "second");
-    let selection = json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": last });
-    let error = stage.run(Operation::Delete, &selection).fails_as(Code::SnapshotHeld);
+fn delete_refuses_newest_snapshot_of_stopped_workspace() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.advance_clock(MINUTE);
+    let last = fixture.stop_with_content(WORKSPACE, "second");
+    let selection = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": last });
+    let error = fixture.run(Operation::Delete, &selection).expect_code(Code::SnapshotHasDependents);
     assert!(error.message().contains("\"work\""), "{error}");
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "second");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
 }
 
 #[test]
-fn an_older_snapshot_of_a_workspace_that_has_stopped_can_be_deleted() {
-    let stage = Stage::with_work();
-    let first = stage.saves(WORK, "first");
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.world.pass(MINUTE);
-    stage.saves(WORK, "second");
-    stage.run(Operation::Delete, &json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": first })).unwrap();
+fn delete_accepts_older_snapshot_of_stopped_workspace() {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_with_content(WORKSPACE, "second");
+    fixture
+        .run(Operation::Delete, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": first }))
+        .unwrap();
 }
 
 #[test]
-fn the_newest_snapshot_of_a_workspace_that_runs_can_be_deleted() {
-    let stage = Stage::with_work();
-    let last = stage.saves(WORK, "second");
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.run(Operation::Delete, &json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": last })).unwrap();
+fn delete_accepts_newest_snapshot_of_active_workspace() {
+    let fixture = Fixture::with_workspace();
+    let last = fixture.stop_with_content(WORKSPACE, "second");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.run(Operation::Delete, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": last })).unwrap();
 }
 
 #[test]
-fn a_source_that_cannot_be_asked_is_no_reason_to_start_with_nothing() {
-    let stage = Stage::with_work();
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    stage.world.stops(&stage.sandbox_of("other"));
-    stage.world.before(Method::Lend).fails_in_passing();
-    stage.starts("other", &json!({ "allowEmpty": true })).fails_as(Code::WorkspaceUnavailable);
-    stage.world.goes_well();
-    assert_eq!(stage.starts("other", &json!({})).unwrap()["how"], "restored");
+fn start_fails_instead_of_starting_empty_when_source_is_unavailable() {
+    let fixture = Fixture::with_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of("other"));
+    fixture.world.before(Method::GetForRestore).fail_transiently();
+    fixture.start_workspace("other", &json!({ "allowEmpty": true })).expect_code(Code::WorkspaceUnavailable);
+    fixture.world.clear_faults();
+    assert_eq!(fixture.start_workspace("other", &json!({})).unwrap()["how"], "restored");
 }
 
 #[test]
-fn a_workspace_is_started_from_the_newest_whole_snapshot_however_many_partial_ones_came_since() {
+fn start_restores_newest_complete_snapshot_behind_many_partial_ones() {
     for partial in [19, 20, 21] {
-        let stage = Stage::with_stopped_work();
-        stage.starts(WORK, &json!({})).unwrap();
-        let id = stage.sandbox_of(WORK);
+        let fixture = Fixture::with_stopped_workspace();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        let id = fixture.sandbox_of(WORKSPACE);
         for _ in 0..partial {
-            stage.run(Operation::Snapshot, &json!({ "sandboxId": id, "excludes": ["*.log"] })).unwrap();
+            fixture.run(Operation::Snapshot, &json!({ "sandboxId": id, "excludes": ["*.log"] })).unwrap();
         }
-        stage.world.stops(&id);
-        assert_eq!(stage.starts(WORK, &json!({})).unwrap()["how"], "restored", "{partial}");
-        assert_eq!(stage.file(WORK).unwrap(), "first");
+        fixture.world.end_container(&id);
+        assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "restored", "{partial}");
+        assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
     }
 }
 
 #[test]
-fn one_whose_newest_snapshot_is_known_to_be_damaged_is_not_started_from_an_older_one() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    let newest = stage.saves(WORK, "second");
-    let id = stage.sandbox_of(WORK);
-    let ledger = stage.ledger(&id);
+fn start_fails_instead_of_restoring_older_when_newest_is_damaged() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let newest = fixture.stop_with_content(WORKSPACE, "second");
+    let id = fixture.sandbox_of(WORKSPACE);
+    let ledger = fixture.ledger(&id);
     let mut row = ledger.snapshot(&serde_json::from_value(newest).unwrap()).unwrap().unwrap();
     let backup = row.stored().unwrap().backup.id().to_string();
-    stage.world.spoil(|stored| {
+    fixture.world.edit_backups(|stored| {
         if stored.id().as_str() == backup {
             stored.archive = None;
         }
     });
-    stage.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
+    fixture.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
     row = ledger.snapshot(&row.snapshot_id).unwrap().unwrap();
     assert!(row.stored().unwrap().damage.is_some());
-    stage.starts(WORK, &json!({})).fails_as(Code::BackupIncomplete);
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::BackupIncomplete);
 }

@@ -1,64 +1,67 @@
-//! A workspace is made.
+//! `create` and `getOrCreate` of workspaces.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use crate::support::{Checked, FILE, MINUTE, Method, Running, Stage, WORK, by_ref, for_ever, on, sandbox};
+use crate::support::{
+    ExpectError, FILE, Fixture, MINUTE, Method, PendingOperation, WORKSPACE, by_ref, no_expiry, sandbox, workspace_args,
+};
 
 #[test]
-fn how_it_is_to_be_started_counts_for_a_new_one_too() {
-    let further = json!({ "dependsOn": { "fingerprint": "v1" }, "expiry": { "idleSeconds": 0 } });
-    let stage = Stage::with_work_as(&further);
-    let asked = |start: serde_json::Value| {
-        let mut asked = json!({ "sourceWorkspace": WORK, "dependsOn": { "fingerprint": "v2" } });
-        asked.as_object_mut().unwrap().extend(start.as_object().unwrap().clone());
-        stage.run(Operation::GetOrCreateWorkspace, &on("other", &asked))
+fn get_or_create_applies_start_options_to_a_new_workspace() {
+    let options = json!({ "dependsOn": { "fingerprint": "v1" }, "expiry": { "idleSeconds": 0 } });
+    let fixture = Fixture::with_workspace_options(&options);
+    let get_or_create = |start: serde_json::Value| {
+        let mut arguments = json!({ "sourceWorkspace": WORKSPACE, "dependsOn": { "fingerprint": "v2" } });
+        arguments.as_object_mut().unwrap().extend(start.as_object().unwrap().clone());
+        fixture.run(Operation::GetOrCreateWorkspace, &workspace_args("other", &arguments))
     };
-    asked(json!({})).fails_as(Code::SnapshotStale);
-    asked(json!({ "acceptStale": true, "expect": { "a": "0" } })).unwrap();
+    get_or_create(json!({})).expect_code(Code::SnapshotStale);
+    get_or_create(json!({ "acceptStale": true, "expect": { "a": "0" } })).unwrap();
 }
 
 #[test]
-fn one_that_could_not_be_made_keeps_no_secret() {
-    let stage = Stage::empty();
-    let further = json!({ "env": { "TOKEN": "secret" }, "hooks": { "afterStart": { "command": "exit 1" } } });
-    stage.creates(WORK, &further).fails_as(Code::HookFailed);
-    assert!(!format!("{:?}", stage.record(WORK)).contains("secret"));
+fn failed_create_stores_no_variables() {
+    let fixture = Fixture::empty();
+    let options = json!({ "env": { "TOKEN": "secret" }, "hooks": { "afterStart": { "command": "exit 1" } } });
+    fixture.create_workspace(WORKSPACE, &options).expect_code(Code::HookFailed);
+    assert!(!format!("{:?}", fixture.record(WORKSPACE)).contains("secret"));
 }
 
 #[test]
-fn those_who_come_together_look_for_the_source_once() {
-    let stage = Stage::with_work();
-    let asked = json!({ "sourceWorkspace": WORK });
-    let begun: Vec<_> = (0..5).map(|_| stage.begins(Operation::GetOrCreateWorkspace, "other", &asked)).collect();
-    assert!(begun.into_iter().all(|call| call.answer().is_ok()));
-    assert_eq!(stage.world.count(Method::CreateBackup), 1);
+fn concurrent_get_or_create_calls_capture_the_source_once() {
+    let fixture = Fixture::with_workspace();
+    let arguments = json!({ "sourceWorkspace": WORKSPACE });
+    let pending: Vec<_> =
+        (0..5).map(|_| fixture.begin_in_workspace(Operation::GetOrCreateWorkspace, "other", &arguments)).collect();
+    assert!(pending.into_iter().all(|call| call.answer().is_ok()));
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 1);
 }
 
 #[test]
-fn a_new_workspace_is_active_and_empty() {
-    let stage = Stage::empty();
-    let created = stage.creates(WORK, &json!({})).unwrap();
+fn new_workspace_is_active_and_empty() {
+    let fixture = Fixture::empty();
+    let created = fixture.create_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!((&created["state"], &created["how"]), (&json!("active"), &json!("empty")));
-    assert_eq!((&created["name"], &created["tenant"]), (&json!(WORK), &json!("default")));
-    assert!(stage.is_up(WORK));
-    assert!(stage.world.files(&stage.sandbox_of(WORK)).unwrap().is_empty());
+    assert_eq!((&created["name"], &created["tenant"]), (&json!(WORKSPACE), &json!("default")));
+    assert!(fixture.has_container(WORKSPACE));
+    assert!(fixture.world.files(&fixture.sandbox_of(WORKSPACE)).unwrap().is_empty());
 }
 
 #[test]
-fn its_sandbox_is_called_like_it() {
-    let stage = Stage::empty();
-    stage.creates("My.Work", &json!({})).unwrap();
-    let id = stage.sandbox_of("My.Work");
+fn sandbox_id_begins_with_the_workspace_name() {
+    let fixture = Fixture::empty();
+    fixture.create_workspace("My.Work", &json!({})).unwrap();
+    let id = fixture.sandbox_of("My.Work");
     assert!(id.starts_with("my-work-"), "{id}");
-    assert_eq!(stage.world.told_name(&id).unwrap(), id);
+    assert_eq!(fixture.world.assigned_name(&id).unwrap(), id);
 }
 
 #[test]
-fn its_settings_are_told_but_for_the_values_of_variables() {
-    let stage = Stage::empty();
+fn create_returns_settings_without_values_of_variables() {
+    let fixture = Fixture::empty();
     let settings = json!({
         "persistent": false,
         "retention": { "keepLast": { "count": 2 } },
@@ -68,7 +71,7 @@ fn its_settings_are_told_but_for_the_values_of_variables() {
         "env": { "TOKEN": "secret" },
         "dir": "/home/me",
     });
-    let created = stage.creates(WORK, &settings).unwrap();
+    let created = fixture.create_workspace(WORKSPACE, &settings).unwrap();
     assert_eq!(created["persistent"], false);
     assert_eq!(created["expiry"], settings["expiry"]);
     assert_eq!(created["dir"], "/home/me");
@@ -77,267 +80,291 @@ fn its_settings_are_told_but_for_the_values_of_variables() {
 }
 
 #[test]
-fn the_variables_are_set_before_anything_runs() {
-    let stage = Stage::empty();
-    let hook = json!({ "env": { "A": "1" }, "hooks": { "afterStart": { "command": "exit 0" } } });
-    stage.creates(WORK, &hook).unwrap();
-    assert_eq!(stage.world.hooks_run()[0].env["A"], "1");
+fn variables_are_set_before_hooks_run() {
+    let fixture = Fixture::empty();
+    let options = json!({ "env": { "A": "1" }, "hooks": { "afterStart": { "command": "exit 0" } } });
+    fixture.create_workspace(WORKSPACE, &options).unwrap();
+    assert_eq!(fixture.world.hook_calls()[0].env["A"], "1");
 }
 
 #[test]
-fn its_sandbox_stays_awake_longer_than_the_workspace_may_be_idle() {
-    let stage = Stage::empty();
-    stage.creates(WORK, &json!({ "expiry": { "idleSeconds": 3600 } })).unwrap();
-    assert!(stage.world.sleeps_after(&stage.sandbox_of(WORK)).unwrap().unwrap() > 3600);
-    stage.creates("for-ever", &for_ever()).unwrap();
-    assert_eq!(stage.world.sleeps_after(&stage.sandbox_of("for-ever")), Some(None));
+fn idle_timeout_of_sandbox_exceeds_idle_limit_of_workspace() {
+    let fixture = Fixture::empty();
+    fixture.create_workspace(WORKSPACE, &json!({ "expiry": { "idleSeconds": 3600 } })).unwrap();
+    assert!(fixture.world.sleeps_after(&fixture.sandbox_of(WORKSPACE)).unwrap().unwrap() > 3600);
+    fixture.create_workspace("for-ever", &no_expiry()).unwrap();
+    assert_eq!(fixture.world.sleeps_after(&fixture.sandbox_of("for-ever")), Some(None));
 }
 
 #[test]
-fn a_policy_of_its_own_is_that_of_its_snapshots() {
-    let stage = Stage::empty();
-    stage.creates(WORK, &json!({ "retention": { "keepLast": { "count": 2 } } })).unwrap();
-    let policy = stage.run(Operation::Retention, &json!({ "sandboxId": stage.sandbox_of(WORK) })).unwrap();
+fn retention_policy_of_workspace_applies_to_its_snapshots() {
+    let fixture = Fixture::empty();
+    fixture.create_workspace(WORKSPACE, &json!({ "retention": { "keepLast": { "count": 2 } } })).unwrap();
+    let policy = fixture.run(Operation::Retention, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
     assert_eq!(policy["policy"]["keepLast"]["count"], 2);
 }
 
 #[test]
-fn a_name_is_given_once() {
-    let stage = Stage::with_work();
-    let error = stage.creates(WORK, &json!({})).fails_as(Code::NameTaken);
+fn create_fails_when_name_is_taken() {
+    let fixture = Fixture::with_workspace();
+    let error = fixture.create_workspace(WORKSPACE, &json!({})).expect_code(Code::NameTaken);
     assert!(error.message().contains("active"), "{error}");
-    stage.creates("other", &json!({})).unwrap();
+    fixture.create_workspace("other", &json!({})).unwrap();
 }
 
 #[test]
-fn of_callers_who_create_together_one_gets_the_name() {
-    let stage = Stage::empty();
-    let begun: Vec<_> = (0..5).map(|_| stage.begins(Operation::CreateWorkspace, WORK, &json!({}))).collect();
-    let outcomes: Vec<_> = begun.into_iter().map(Running::answer).collect();
+fn one_of_several_concurrent_creates_gets_the_name() {
+    let fixture = Fixture::empty();
+    let pending: Vec<_> =
+        (0..5).map(|_| fixture.begin_in_workspace(Operation::CreateWorkspace, WORKSPACE, &json!({}))).collect();
+    let outcomes: Vec<_> = pending.into_iter().map(PendingOperation::answer).collect();
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
-    assert_eq!(stage.world.running().len(), 1);
+    assert_eq!(fixture.world.running_sandboxes().len(), 1);
 }
 
 #[test]
-fn the_same_call_gets_the_same_workspace() {
-    let stage = Stage::empty();
+fn repeated_create_with_same_key_returns_same_workspace() {
+    let fixture = Fixture::empty();
     let keyed = json!({ "idempotencyKey": "k", "persistent": true });
-    let first = stage.creates(WORK, &keyed).unwrap();
-    let again = stage.creates(WORK, &keyed).unwrap();
+    let first = fixture.create_workspace(WORKSPACE, &keyed).unwrap();
+    let again = fixture.create_workspace(WORKSPACE, &keyed).unwrap();
     assert_eq!(again["sandboxId"], first["sandboxId"]);
-    stage.creates(WORK, &json!({ "idempotencyKey": "k", "persistent": false })).fails_as(Code::IdempotencyConflict);
-    stage.creates(WORK, &json!({ "idempotencyKey": "other" })).fails_as(Code::NameTaken);
-    stage.creates(WORK, &json!({})).fails_as(Code::NameTaken);
+    fixture
+        .create_workspace(WORKSPACE, &json!({ "idempotencyKey": "k", "persistent": false }))
+        .expect_code(Code::IdempotencyConflict);
+    fixture.create_workspace(WORKSPACE, &json!({ "idempotencyKey": "other" })).expect_code(Code::NameTaken);
+    fixture.create_workspace(WORKSPACE, &json!({})).expect_code(Code::NameTaken);
 }
 
 #[test]
-fn the_same_calls_together_get_the_same_workspace() {
-    let stage = Stage::empty();
+fn concurrent_creates_with_same_key_return_same_workspace() {
+    let fixture = Fixture::empty();
     let keyed = json!({ "idempotencyKey": "k" });
-    let begun: Vec<_> = (0..5).map(|_| stage.begins(Operation::CreateWorkspace, WORK, &keyed)).collect();
-    let answers: Vec<_> = begun.into_iter().map(|create| create.answer().unwrap()).collect();
+    let pending: Vec<_> =
+        (0..5).map(|_| fixture.begin_in_workspace(Operation::CreateWorkspace, WORKSPACE, &keyed)).collect();
+    let answers: Vec<_> = pending.into_iter().map(|create| create.answer().unwrap()).collect();
     assert!(answers.iter().all(|answer| answer["sandboxId"] == answers[0]["sandboxId"]), "{answers:?}");
 }
 
 #[test]
-fn what_could_not_be_made_frees_its_name() {
-    for method in [Method::Claim, Method::Begin, Method::Stamp, Method::Resume, Method::SetPolicy] {
-        let stage = Stage::empty();
-        let asked = json!({ "retention": { "keepDaily": 1 } });
-        stage.world.before(method).fails_in_passing();
-        stage.creates(WORK, &asked).expect_err("it fails");
-        stage.described(WORK).fails_as(Code::WorkspaceNotFound);
-        stage.world.goes_well();
-        stage.creates(WORK, &asked).unwrap();
-        stage.passes(5 * MINUTE);
-        stage.assert_settled();
+fn failed_create_frees_the_name() {
+    for method in [Method::Claim, Method::BeginRestore, Method::UpdateMarker, Method::EnsureRunning, Method::SetPolicy]
+    {
+        let fixture = Fixture::empty();
+        let arguments = json!({ "retention": { "keepDaily": 1 } });
+        fixture.world.before(method).fail_transiently();
+        fixture.create_workspace(WORKSPACE, &arguments).expect_err("it fails");
+        fixture.get_workspace(WORKSPACE).expect_code(Code::WorkspaceNotFound);
+        fixture.world.clear_faults();
+        fixture.create_workspace(WORKSPACE, &arguments).unwrap();
+        fixture.advance_with_alarms(5 * MINUTE);
+        fixture.assert_nothing_pending();
     }
 }
 
 #[test]
-fn an_id_that_is_somebodys_is_not_taken() {
-    let stage = Stage::empty();
+fn create_does_not_reuse_a_sandbox_id_of_another_workspace() {
+    let fixture = Fixture::empty();
     let random = [7; 32];
-    stage.world.draws_next(Some(random));
-    stage.creates(WORK, &json!({})).unwrap();
-    let taken = stage.sandbox_of(WORK);
-    stage.world.draws_next(Some(random));
-    stage.creates(WORK, &json!({ "tenant": "other" })).unwrap();
-    let workspace = stage.ledger(&taken).workspace().unwrap().unwrap();
-    assert_eq!(workspace.standing.unwrap().address.tenant.as_str(), "default");
+    fixture.world.queue_random(Some(random));
+    fixture.create_workspace(WORKSPACE, &json!({})).unwrap();
+    let taken = fixture.sandbox_of(WORKSPACE);
+    fixture.world.queue_random(Some(random));
+    fixture.create_workspace(WORKSPACE, &json!({ "tenant": "other" })).unwrap();
+    let workspace = fixture.ledger(&taken).workspace().unwrap().unwrap();
+    assert_eq!(workspace.binding.unwrap().address.tenant.as_str(), "default");
 }
 
 #[test]
-fn the_sandbox_of_a_former_workspace_of_the_name_is_not_taken_again() {
-    let stage = Stage::empty();
+fn create_does_not_reuse_the_sandbox_of_a_deleted_workspace() {
+    let fixture = Fixture::empty();
     for _ in 0..2 {
-        stage.world.draws_next(Some([7; 32]));
-        stage.creates(WORK, &json!({})).unwrap();
-        stage.deletes(WORK).unwrap();
+        fixture.world.queue_random(Some([7; 32]));
+        fixture.create_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.delete_workspace(WORKSPACE).unwrap();
     }
-    assert_eq!(stage.home(WORK).logged().iter().filter(|(_, step)| step.to.as_str() == "active").count(), 2);
+    assert_eq!(
+        fixture
+            .workspace_store(WORKSPACE)
+            .transitions()
+            .iter()
+            .filter(|(_, step)| step.to.as_str() == "active")
+            .count(),
+        2
+    );
 }
 
 #[test]
-fn it_may_begin_with_the_present_files_of_another_one() {
-    let stage = Stage::with_work();
-    let made = stage.creates("copy", &json!({ "sourceWorkspace": WORK })).unwrap();
-    assert_eq!(made["how"], "restored");
-    assert_eq!(stage.file("copy").unwrap(), "first");
-    stage.writes("copy", "second");
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn create_from_workspace_copies_its_current_files() {
+    let fixture = Fixture::with_workspace();
+    let created = fixture.create_workspace("copy", &json!({ "sourceWorkspace": WORKSPACE })).unwrap();
+    assert_eq!(created["how"], "restored");
+    assert_eq!(fixture.read_workspace_file("copy").unwrap(), "first");
+    fixture.write_workspace_file("copy", "second");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn it_may_begin_with_the_files_of_one_that_is_stopped() {
-    let stage = Stage::with_stopped_work();
-    stage.creates("copy", &json!({ "sourceWorkspace": WORK })).unwrap();
-    assert_eq!((stage.file("copy").unwrap(), stage.state(WORK)), ("first".into(), "stopped"));
+fn create_from_stopped_workspace_copies_its_files() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.create_workspace("copy", &json!({ "sourceWorkspace": WORKSPACE })).unwrap();
+    assert_eq!((fixture.read_workspace_file("copy").unwrap(), fixture.state(WORKSPACE)), ("first".into(), "stopped"));
 }
 
 #[test]
-fn it_may_begin_with_any_snapshot_of_a_sandbox() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.creates(WORK, &json!({ "sourceSnapshot": by_ref(&snapshot) })).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn create_from_snapshot_restores_its_files() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.create_workspace(WORKSPACE, &json!({ "sourceSnapshot": by_ref(&snapshot) })).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn what_it_began_with_stays_as_long_as_it_has_no_snapshot_of_its_own() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.creates(WORK, &json!({ "sourceSnapshot": by_ref(&snapshot) })).unwrap();
-    let held = stage.run(Operation::Get, &by_ref(&snapshot)).unwrap();
-    assert_eq!(held["holders"], json!([stage.sandbox_of(WORK)]));
-    stage.world.pass(MINUTE);
-    stage.stops(WORK).unwrap();
-    stage.world.finish_background();
-    let free = stage.run(Operation::Get, &by_ref(&snapshot)).unwrap();
-    assert_eq!(free["holders"], json!([]));
+fn source_snapshot_is_referenced_until_workspace_has_its_own() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.create_workspace(WORKSPACE, &json!({ "sourceSnapshot": by_ref(&snapshot) })).unwrap();
+    let before = fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap();
+    assert_eq!(before["dependents"], json!([fixture.sandbox_of(WORKSPACE)]));
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.world.finish_background();
+    let after = fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap();
+    assert_eq!(after["dependents"], json!([]));
 }
 
 #[test]
-fn a_sandbox_that_lost_the_files_it_began_with_gets_them_again() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.creates(WORK, &json!({ "sourceSnapshot": by_ref(&snapshot) })).unwrap();
-    stage.world.stops(&stage.sandbox_of(WORK));
-    let started = stage.starts(WORK, &json!({})).unwrap();
+fn start_restores_source_snapshot_after_container_ended() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.create_workspace(WORKSPACE, &json!({ "sourceSnapshot": by_ref(&snapshot) })).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!(started["restoredFrom"], json!(snapshot.snapshot_id()));
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn the_snapshots_and_workspaces_of_another_tenant_are_no_source() {
-    let stage = Stage::with_stopped_work();
-    let snapshot =
-        json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": stage.record(WORK).last_snapshot.unwrap().id });
-    let others = json!({ "tenant": "other", "sourceSnapshot": snapshot });
-    stage.creates("theft", &others).fails_as(Code::CrossSession);
-    stage.creates("theft", &json!({ "tenant": "other", "sourceWorkspace": WORK })).fails_as(Code::WorkspaceNotFound);
-    stage.creates("copy", &json!({ "sourceSnapshot": snapshot })).unwrap();
+fn create_refuses_sources_of_another_tenant() {
+    let fixture = Fixture::with_stopped_workspace();
+    let snapshot = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": fixture.record(WORKSPACE).last_snapshot.unwrap().id });
+    let arguments = json!({ "tenant": "other", "sourceSnapshot": snapshot });
+    fixture.create_workspace("theft", &arguments).expect_code(Code::CrossLineage);
+    fixture
+        .create_workspace("theft", &json!({ "tenant": "other", "sourceWorkspace": WORKSPACE }))
+        .expect_code(Code::WorkspaceNotFound);
+    fixture.create_workspace("copy", &json!({ "sourceSnapshot": snapshot })).unwrap();
 }
 
 #[test]
-fn a_workspace_does_not_begin_with_itself() {
-    Stage::empty().creates(WORK, &json!({ "sourceWorkspace": WORK })).fails_as(Code::InvalidArgument);
+fn create_refuses_its_own_name_as_source() {
+    Fixture::empty()
+        .create_workspace(WORKSPACE, &json!({ "sourceWorkspace": WORKSPACE }))
+        .expect_code(Code::InvalidArgument);
 }
 
 #[test]
-fn it_holds_the_directory_that_its_source_does() {
-    let stage = Stage::with_work_as(&json!({ "dir": "/home/me" }));
-    stage.world.writes(&stage.sandbox_of(WORK), "/home/me/notes", "first");
-    let made = stage.creates("copy", &json!({ "sourceWorkspace": WORK })).unwrap();
-    assert_eq!(made["dir"], "/home/me");
-    let other = json!({ "sourceWorkspace": WORK, "dir": "/workspace" });
-    stage.creates("odd", &other).fails_as(Code::InvalidArgument);
-    stage.described("odd").fails_as(Code::WorkspaceNotFound);
+fn create_from_workspace_uses_the_directory_of_the_source() {
+    let fixture = Fixture::with_workspace_options(&json!({ "dir": "/home/me" }));
+    fixture.world.write_file(&fixture.sandbox_of(WORKSPACE), "/home/me/notes", "first");
+    let created = fixture.create_workspace("copy", &json!({ "sourceWorkspace": WORKSPACE })).unwrap();
+    assert_eq!(created["dir"], "/home/me");
+    let other = json!({ "sourceWorkspace": WORKSPACE, "dir": "/workspace" });
+    fixture.create_workspace("odd", &other).expect_code(Code::InvalidArgument);
+    fixture.get_workspace("odd").expect_code(Code::WorkspaceNotFound);
 }
 
 #[test]
-fn a_source_that_is_gone_when_it_is_needed_frees_the_name() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    stage.world.before(Method::Reserve).nth(1).happens({
-        let ledger = stage.ledger("agent-42");
+fn create_frees_the_name_when_source_is_deleted_meanwhile() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.before(Method::Reserve).nth(1).run({
+        let ledger = fixture.ledger("agent-42");
         let id = snapshot.snapshot_id().clone();
-        move |_| ledger.forget_snapshot(&id).unwrap()
+        move |_| ledger.delete_snapshot(&id).unwrap()
     });
-    stage.creates(WORK, &json!({ "sourceSnapshot": by_ref(&snapshot) })).fails_as(Code::SnapshotNotFound);
-    stage.described(WORK).fails_as(Code::WorkspaceNotFound);
+    fixture
+        .create_workspace(WORKSPACE, &json!({ "sourceSnapshot": by_ref(&snapshot) }))
+        .expect_code(Code::SnapshotNotFound);
+    fixture.get_workspace(WORKSPACE).expect_code(Code::WorkspaceNotFound);
 }
 
 #[test]
-fn get_or_create_makes_what_is_not_there_and_starts_what_is() {
-    let stage = Stage::empty();
-    let get = || stage.run(Operation::GetOrCreateWorkspace, &on(WORK, &json!({ "persistent": true }))).unwrap();
+fn get_or_create_creates_missing_and_starts_existing_workspace() {
+    let fixture = Fixture::empty();
+    let get = || {
+        fixture
+            .run(Operation::GetOrCreateWorkspace, &workspace_args(WORKSPACE, &json!({ "persistent": true })))
+            .unwrap()
+    };
     assert_eq!(get()["how"], "empty");
-    assert_eq!(get()["how"], "alive");
-    stage.world.pass(MINUTE);
-    stage.saves(WORK, "first");
+    assert_eq!(get()["how"], "running");
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_with_content(WORKSPACE, "first");
     assert_eq!(get()["how"], "restored");
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn get_or_create_changes_nothing_about_what_is_there_but_the_fingerprint() {
-    let stage = Stage::with_work();
-    let asked =
+fn get_or_create_changes_only_the_fingerprint_of_existing_workspace() {
+    let fixture = Fixture::with_workspace();
+    let arguments =
         json!({ "persistent": false, "env": { "A": "1" }, "dependsOn": { "fingerprint": "v2", "files": ["/a"] } });
-    stage.run(Operation::GetOrCreateWorkspace, &on(WORK, &asked)).unwrap();
-    let settings = stage.record(WORK).settings;
+    fixture.run(Operation::GetOrCreateWorkspace, &workspace_args(WORKSPACE, &arguments)).unwrap();
+    let settings = fixture.record(WORKSPACE).settings;
     assert!(settings.persistent && settings.env.is_empty() && settings.depends_on.files.is_empty());
     assert_eq!(settings.depends_on.fingerprint.unwrap(), "v2");
 }
 
 #[test]
-fn get_or_create_begins_with_the_source_also_when_the_name_becomes_free_meanwhile() {
-    let stage = Stage::with_work();
-    stage.creates("gone", &json!({})).unwrap();
-    let gate = stage.world.before(Method::Retire).nth(1).held();
-    let delete = stage.begins(Operation::DeleteWorkspace, "gone", &json!({}));
-    let create = stage.begins(Operation::GetOrCreateWorkspace, "gone", &json!({ "sourceWorkspace": WORK }));
+fn get_or_create_uses_the_source_when_name_becomes_free_meanwhile() {
+    let fixture = Fixture::with_workspace();
+    fixture.create_workspace("gone", &json!({})).unwrap();
+    let gate = fixture.world.before(Method::Decommission).nth(1).block();
+    let delete = fixture.begin_in_workspace(Operation::DeleteWorkspace, "gone", &json!({}));
+    let create =
+        fixture.begin_in_workspace(Operation::GetOrCreateWorkspace, "gone", &json!({ "sourceWorkspace": WORKSPACE }));
     gate.open();
     delete.answer().unwrap();
     create.answer().unwrap();
-    assert_eq!(stage.file("gone").unwrap(), "first");
-    // The same, where the delete has not even begun.
-    let gate = stage.world.before(Method::Halt).nth(1).held();
-    stage.world.forget_calls();
-    let stop = stage.begins(Operation::StopWorkspace, "gone", &json!({}));
-    let delete = stage.begins(Operation::DeleteWorkspace, "gone", &json!({}));
-    let create = stage.begins(Operation::GetOrCreateWorkspace, "gone", &json!({ "sourceWorkspace": WORK }));
+    assert_eq!(fixture.read_workspace_file("gone").unwrap(), "first");
+    // The same, with a delete that has not begun yet.
+    let gate = fixture.world.before(Method::StopSandbox).nth(1).block();
+    fixture.world.reset_calls();
+    let stop = fixture.begin_in_workspace(Operation::StopWorkspace, "gone", &json!({}));
+    let delete = fixture.begin_in_workspace(Operation::DeleteWorkspace, "gone", &json!({}));
+    let create =
+        fixture.begin_in_workspace(Operation::GetOrCreateWorkspace, "gone", &json!({ "sourceWorkspace": WORKSPACE }));
     gate.open();
     stop.answer().unwrap();
     delete.answer().unwrap();
     create.answer().unwrap();
-    assert_eq!(stage.file("gone").unwrap(), "first");
+    assert_eq!(fixture.read_workspace_file("gone").unwrap(), "first");
 }
 
 #[test]
-fn the_lineage_of_a_copy_is_that_of_its_source() {
-    let stage = Stage::empty();
+fn copy_has_the_root_id_of_its_source() {
+    let fixture = Fixture::empty();
     let long = "a".repeat(63);
-    stage.creates(&long, &json!({})).unwrap();
-    stage.world.pass(MINUTE);
-    stage.writes(&long, "first");
-    let copy = stage.creates("copy", &json!({ "sourceWorkspace": long })).unwrap();
-    assert_eq!(copy["workspace"]["ref"]["rootId"], json!(stage.sandbox_of(&long)));
-    let known = stage.of(copy["sandboxId"].as_str().unwrap()).root().unwrap();
-    assert_eq!(known, sandbox(&stage.sandbox_of(&long)));
+    fixture.create_workspace(&long, &json!({})).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.write_workspace_file(&long, "first");
+    let copy = fixture.create_workspace("copy", &json!({ "sourceWorkspace": long })).unwrap();
+    assert_eq!(copy["workspace"]["ref"]["rootId"], json!(fixture.sandbox_of(&long)));
+    let root_id = fixture.snapshotter(copy["sandboxId"].as_str().unwrap()).root().unwrap();
+    assert_eq!(root_id, sandbox(&fixture.sandbox_of(&long)));
 }
 
 #[test]
-fn what_somebody_wrote_into_the_new_sandbox_is_not_lost_by_making_it() {
-    let stage = Stage::empty();
-    stage.world.after(Method::Stamp).nth(1).happens(|world| {
-        let id = world.running().into_iter().next().unwrap();
-        world.writes(&id, FILE, "early");
+fn create_preserves_files_written_during_it() {
+    let fixture = Fixture::empty();
+    fixture.world.after(Method::UpdateMarker).nth(1).run(|world| {
+        let id = world.running_sandboxes().into_iter().next().unwrap();
+        world.write_file(&id, FILE, "early");
     });
-    stage.creates(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "early");
+    fixture.create_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "early");
 }
 
 #[test]
-fn the_directory_of_the_source_may_be_named() {
-    let stage = Stage::with_work();
-    stage.creates("other", &json!({ "sourceWorkspace": WORK, "dir": "/workspace" })).unwrap();
-    assert_eq!(stage.file("other").unwrap(), "first");
+fn create_accepts_the_directory_of_the_source() {
+    let fixture = Fixture::with_workspace();
+    fixture.create_workspace("other", &json!({ "sourceWorkspace": WORKSPACE, "dir": "/workspace" })).unwrap();
+    assert_eq!(fixture.read_workspace_file("other").unwrap(), "first");
 }

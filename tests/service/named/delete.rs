@@ -1,247 +1,249 @@
-//! A workspace ends: its name is free at once, and its snapshots go as soon as nobody else needs them.
+//! `delete` of workspaces: frees the name immediately, and deletes each snapshot when it has no other dependents.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{Checked, HOUR, MINUTE, Method, Moment, Stage, WORK};
+use crate::support::{CallPhase, ExpectError, Fixture, HOUR, MINUTE, Method, WORKSPACE};
 
 #[test]
-fn nothing_is_left_of_a_workspace_that_was_deleted() {
-    let stage = Stage::with_work();
-    stage.saves(WORK, "first");
-    stage.starts(WORK, &json!({})).unwrap();
-    let deleted = stage.deletes(WORK).unwrap();
-    let expected = json!({ "name": WORK, "removed": true, "removedSnapshots": 1, "kept": [], "pending": [] });
+fn delete_removes_snapshots_and_container() {
+    let fixture = Fixture::with_workspace();
+    fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let deleted = fixture.delete_workspace(WORKSPACE).unwrap();
+    let expected = json!({ "name": WORKSPACE, "removed": true, "removedSnapshots": 1, "kept": [], "pending": [] });
     assert_eq!(deleted, expected);
-    assert!(stage.world.running().is_empty());
-    stage.assert_nothing_stored();
-    stage.passes(3 * HOUR);
-    stage.assert_settled();
+    assert!(fixture.world.running_sandboxes().is_empty());
+    fixture.assert_nothing_stored();
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn one_that_is_gone_already_is_fine() {
-    let stage = Stage::with_work();
-    stage.deletes(WORK).unwrap();
-    assert_eq!(stage.deletes(WORK).unwrap()["removed"], false);
-    assert_eq!(stage.deletes("never").unwrap()["removed"], false);
+fn delete_succeeds_when_workspace_does_not_exist() {
+    let fixture = Fixture::with_workspace();
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    assert_eq!(fixture.delete_workspace(WORKSPACE).unwrap()["removed"], false);
+    assert_eq!(fixture.delete_workspace("never").unwrap()["removed"], false);
 }
 
 #[test]
-fn it_is_not_there_any_more() {
-    let stage = Stage::with_stopped_work();
-    stage.deletes(WORK).unwrap();
-    stage.described(WORK).fails_as(Code::WorkspaceNotFound);
-    stage.starts(WORK, &json!({})).fails_as(Code::WorkspaceNotFound);
-    assert_eq!(stage.run(Operation::ListWorkspaces, &json!({})).unwrap()["workspaces"], json!([]));
+fn deleted_workspace_is_not_found() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    fixture.get_workspace(WORKSPACE).expect_code(Code::WorkspaceNotFound);
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::WorkspaceNotFound);
+    assert_eq!(fixture.run(Operation::ListWorkspaces, &json!({})).unwrap()["workspaces"], json!([]));
 }
 
 #[test]
-fn its_variables_and_commands_are_not_kept() {
-    let stage = Stage::with_work_as(&json!({
+fn delete_removes_variables_hooks_and_dependencies() {
+    let fixture = Fixture::with_workspace_options(&json!({
         "env": { "TOKEN": "secret" },
         "hooks": { "onTimeout": { "command": "secret" } },
         "dependsOn": { "files": ["secret"] },
     }));
-    stage.deletes(WORK).unwrap();
-    let kept = serde_json::to_string(&stage.record(WORK)).unwrap();
-    assert!(!kept.contains("secret"), "{kept}");
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    let record = serde_json::to_string(&fixture.record(WORKSPACE)).unwrap();
+    assert!(!record.contains("secret"), "{record}");
 }
 
 #[test]
-fn its_name_can_be_given_again_and_never_brings_the_former_files_back() {
-    let stage = Stage::with_stopped_work();
-    let former = stage.sandbox_of(WORK);
-    stage.deletes(WORK).unwrap();
-    let created = stage.creates(WORK, &json!({})).unwrap();
+fn recreated_workspace_never_gets_files_of_the_deleted_one() {
+    let fixture = Fixture::with_stopped_workspace();
+    let former = fixture.sandbox_of(WORKSPACE);
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    let created = fixture.create_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!((&created["how"], created.get("lastSnapshot")), (&json!("empty"), None));
     assert_ne!(created["sandboxId"], json!(former));
-    stage.world.stops(&stage.sandbox_of(WORK));
-    stage.starts(WORK, &json!({})).fails_as(Code::NothingRestorable);
-    assert_eq!(stage.starts(WORK, &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
-    assert_eq!(stage.file(WORK), None);
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE), None);
 }
 
 #[test]
-fn its_name_can_be_given_again_while_its_sandboxes_cannot_be_reached() {
-    let stage = Stage::with_work();
-    let former = stage.sandbox_of(WORK);
-    stage.world.before(Method::Retire).fails_in_passing();
-    assert_eq!(stage.deletes(WORK).unwrap()["pending"], json!([former]));
-    assert_eq!(stage.deletes(WORK).unwrap()["pending"], json!([former]), "asked again");
-    stage.creates(WORK, &json!({ "expiry": { "idleSeconds": 0 } })).unwrap();
-    stage.world.goes_well();
-    stage.passes(HOUR);
-    assert!(!stage.world.running().contains(&former) && stage.is_up(WORK));
-    stage.assert_settled();
+fn name_is_free_while_sandboxes_of_deleted_workspace_are_unavailable() {
+    let fixture = Fixture::with_workspace();
+    let former = fixture.sandbox_of(WORKSPACE);
+    fixture.world.before(Method::Decommission).fail_transiently();
+    assert_eq!(fixture.delete_workspace(WORKSPACE).unwrap()["pending"], json!([former]));
+    assert_eq!(fixture.delete_workspace(WORKSPACE).unwrap()["pending"], json!([former]), "in the repeated call");
+    fixture.create_workspace(WORKSPACE, &json!({ "expiry": { "idleSeconds": 0 } })).unwrap();
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(HOUR);
+    assert!(!fixture.world.running_sandboxes().contains(&former) && fixture.has_container(WORKSPACE));
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn the_snapshots_of_all_its_sandboxes_go() {
-    let stage = Stage::with_work();
-    let first = stage.saves(WORK, "first");
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.goes_back(WORK, &first).unwrap();
-    stage.world.pass(MINUTE);
-    stage.stops(WORK).unwrap();
-    let deleted = stage.deletes(WORK).unwrap();
-    stage.world.finish_background();
-    stage.passes(HOUR);
+fn delete_removes_snapshots_of_all_sandboxes() {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    let deleted = fixture.delete_workspace(WORKSPACE).unwrap();
+    fixture.world.finish_background();
+    fixture.advance_with_alarms(HOUR);
     assert_eq!((&deleted["kept"], &deleted["pending"]), (&json!([]), &json!([])));
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_snapshot_that_only_its_own_sandboxes_need_is_not_kept_for_others() {
-    let stage = Stage::with_work();
-    let first = stage.saves(WORK, "first");
-    stage.starts(WORK, &json!({})).unwrap();
-    // The new sandbox has no snapshot of its own, and word that it does not need this one takes its time.
-    stage.goes_back(WORK, &first).unwrap();
-    let word = stage.world.before(Method::Release).nth(1).held();
-    let deleted = stage.deletes(WORK).unwrap();
+fn delete_removes_snapshots_that_only_its_own_sandboxes_need() {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    // The new sandbox has no snapshot of its own, and its release of this snapshot is delayed.
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    let release_gate = fixture.world.before(Method::Release).nth(1).block();
+    let deleted = fixture.delete_workspace(WORKSPACE).unwrap();
     assert_eq!((&deleted["kept"], &deleted["removedSnapshots"]), (&json!([]), &json!(2)));
-    word.open();
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
+    release_gate.open();
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
 }
 
-/// `work` was deleted while a fork of it needs its snapshot.
-fn with_fork() -> (Stage, Value) {
-    let stage = Stage::with_work();
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    stage.world.pass(MINUTE);
-    let deleted = stage.deletes(WORK).unwrap();
-    stage.passes(2 * MINUTE);
-    (stage, deleted)
+/// The deleted workspace `work`, whose snapshot the fork `other` still needs, and the answer of the delete.
+fn with_fork() -> (Fixture, Value) {
+    let fixture = Fixture::with_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    let deleted = fixture.delete_workspace(WORKSPACE).unwrap();
+    fixture.advance_with_alarms(2 * MINUTE);
+    (fixture, deleted)
 }
 
 #[test]
-fn snapshots_that_others_need_are_kept_and_named() {
-    let (stage, deleted) = with_fork();
-    let former = stage.record(WORK).sandbox_id;
-    assert_eq!(deleted["kept"][0]["holders"], json!([stage.sandbox_of("other")]));
+fn delete_keeps_and_lists_snapshots_with_dependents() {
+    let (fixture, deleted) = with_fork();
+    let former = fixture.record(WORKSPACE).sandbox_id;
+    assert_eq!(deleted["kept"][0]["dependents"], json!([fixture.sandbox_of("other")]));
     assert_eq!((&deleted["kept"][0]["originId"], &deleted["removedSnapshots"]), (&json!(former), &json!(0)));
-    stage.world.stops(&stage.sandbox_of("other"));
-    stage.starts("other", &json!({})).unwrap();
-    assert_eq!(stage.file("other").unwrap(), "first");
+    fixture.world.end_container(&fixture.sandbox_of("other"));
+    fixture.start_workspace("other", &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file("other").unwrap(), "first");
 }
 
 #[test]
-fn they_go_when_they_are_released() {
-    let (stage, _) = with_fork();
-    stage.stops("other").unwrap();
-    stage.passes(HOUR);
-    assert_eq!(stage.world.stored().len(), 1, "that of the fork");
-    stage.assert_settled();
+fn kept_snapshots_are_deleted_when_dependents_release_them() {
+    let (fixture, _) = with_fork();
+    fixture.stop_workspace("other").unwrap();
+    fixture.advance_with_alarms(HOUR);
+    assert_eq!(fixture.world.backup_ids().len(), 1, "only the backup of the fork is left");
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn they_go_when_those_who_needed_them_are_deleted() {
-    let (stage, _) = with_fork();
-    stage.deletes("other").unwrap();
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+fn kept_snapshots_are_deleted_when_dependents_are_deleted() {
+    let (fixture, _) = with_fork();
+    fixture.delete_workspace("other").unwrap();
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn pinned_snapshots_are_kept_and_go_when_they_are_unpinned() {
-    let stage = Stage::with_stopped_work();
-    let id = stage.sandbox_of(WORK);
-    let selection = json!({ "sandboxId": id, "snapshotId": stage.snapshots_of(&id)[0] });
-    stage.run(Operation::Pin, &selection).unwrap();
-    let deleted = stage.deletes(WORK).unwrap();
-    assert_eq!((&deleted["kept"][0]["pinned"], &deleted["kept"][0]["holders"]), (&json!(true), &json!([])));
-    stage.passes(HOUR);
-    assert_eq!(stage.world.stored().len(), 1);
-    stage.run(Operation::Unpin, &selection).unwrap();
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
+fn pinned_snapshots_are_kept_until_they_are_unpinned() {
+    let fixture = Fixture::with_stopped_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    let selection = json!({ "sandboxId": id, "snapshotId": fixture.snapshots_of(&id)[0] });
+    fixture.run(Operation::Pin, &selection).unwrap();
+    let deleted = fixture.delete_workspace(WORKSPACE).unwrap();
+    assert_eq!((&deleted["kept"][0]["pinned"], &deleted["kept"][0]["dependents"]), (&json!(true), &json!([])));
+    fixture.advance_with_alarms(HOUR);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
+    fixture.run(Operation::Unpin, &selection).unwrap();
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn a_snapshot_that_r2_fails_to_delete_follows() {
-    let stage = Stage::with_stopped_work();
-    stage.world.before(Method::Delete).fails_in_passing();
-    assert_eq!(stage.deletes(WORK).unwrap()["removedSnapshots"], 1);
-    assert_eq!(stage.world.stored().len(), 1);
-    stage.world.goes_well();
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
+fn backup_that_r2_fails_to_delete_is_deleted_later() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.world.before(Method::Delete).fail_transiently();
+    assert_eq!(fixture.delete_workspace(WORKSPACE).unwrap()["removedSnapshots"], 1);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn a_sandbox_that_cannot_be_ended_is_pending_until_it_can() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    stage.world.before(Method::Destroy).fails_in_passing();
-    assert_eq!(stage.deletes(WORK).unwrap()["pending"], json!([id]));
-    stage.world.goes_well();
-    stage.passes(HOUR);
-    assert!(stage.world.running().is_empty());
-    stage.assert_settled();
+fn sandbox_is_pending_until_its_container_ends() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.before(Method::Destroy).fail_transiently();
+    assert_eq!(fixture.delete_workspace(WORKSPACE).unwrap()["pending"], json!([id]));
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(HOUR);
+    assert!(fixture.world.running_sandboxes().is_empty());
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_sandbox_of_a_deleted_workspace_that_runs_again_is_ended_again() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    stage.deletes(WORK).unwrap();
-    stage.world.writes(&id, "/workspace/x", "late");
-    stage.passes(2 * MINUTE);
-    assert!(stage.world.running().is_empty());
+fn restarted_sandbox_of_deleted_workspace_is_ended() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    fixture.world.write_file(&id, "/workspace/x", "late");
+    fixture.advance_with_alarms(2 * MINUTE);
+    assert!(fixture.world.running_sandboxes().is_empty());
 }
 
 #[test]
-fn a_sandbox_of_a_deleted_workspace_is_not_captured() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    stage.deletes(WORK).unwrap();
-    stage.world.writes(&id, "/workspace/x", "late");
+fn snapshot_is_refused_for_sandbox_of_deleted_workspace() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    fixture.world.write_file(&id, "/workspace/x", "late");
     for wake in [false, true] {
-        stage.run(Operation::Snapshot, &json!({ "sandboxId": id, "wake": wake })).fails_as(Code::WorkspaceNotFound);
+        fixture
+            .run(Operation::Snapshot, &json!({ "sandboxId": id, "wake": wake }))
+            .expect_code(Code::WorkspaceNotFound);
     }
-    stage.assert_nothing_stored();
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn a_delete_during_a_stop_begins_when_that_is_done() {
-    let stage = Stage::with_work();
-    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
-    let stop = stage.begins(Operation::StopWorkspace, WORK, &json!({}));
-    let delete = stage.begins(Operation::DeleteWorkspace, WORK, &json!({}));
+fn delete_waits_for_running_stop() {
+    let fixture = Fixture::with_workspace();
+    let gate = fixture.world.before(Method::CreateBackup).nth(1).block();
+    let stop = fixture.begin_in_workspace(Operation::StopWorkspace, WORKSPACE, &json!({}));
+    let delete = fixture.begin_in_workspace(Operation::DeleteWorkspace, WORKSPACE, &json!({}));
     gate.open();
     stop.answer().unwrap();
     assert_eq!(delete.answer().unwrap()["removedSnapshots"], 1);
-    stage.assert_nothing_stored();
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn a_snapshot_that_is_being_taken_meanwhile_goes_too() {
-    for (method, moment) in [(Method::CreateBackup, Moment::Before), (Method::Archive, Moment::After)] {
-        let stage = Stage::with_work();
-        let gate = stage.world.at(method, moment).nth(1).held();
-        let capture = stage.begin(Operation::Snapshot, &json!({ "sandboxId": stage.sandbox_of(WORK) }));
-        stage.world.go_on_in_background();
+fn delete_removes_a_snapshot_that_is_taken_meanwhile() {
+    for (method, phase) in [(Method::CreateBackup, CallPhase::Before), (Method::HeadArchive, CallPhase::After)] {
+        let fixture = Fixture::with_workspace();
+        let gate = fixture.world.at(method, phase).nth(1).block();
+        let capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) }));
+        fixture.world.run_background();
         assert!(gate.is_reached(), "{method:?}");
-        stage.deletes(WORK).unwrap();
+        fixture.delete_workspace(WORKSPACE).unwrap();
         gate.open();
         drop(capture.answer());
-        stage.passes(3 * HOUR);
-        stage.assert_nothing_stored();
-        stage.assert_settled();
+        fixture.advance_with_alarms(3 * HOUR);
+        fixture.assert_nothing_stored();
+        fixture.assert_nothing_pending();
     }
 }
 
 #[test]
-fn a_workspace_of_which_there_was_no_snapshot_leaves_no_row_that_anybody_needs() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    stage.deletes(WORK).unwrap();
-    assert!(stage.ledger(&id).workspace().unwrap().unwrap().retired_at.is_some());
-    assert!(stage.ledger(&id).page(None, None, 1).unwrap().is_empty());
+fn delete_without_snapshots_leaves_only_the_decommissioned_row() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    assert!(fixture.ledger(&id).workspace().unwrap().unwrap().decommissioned_at.is_some());
+    assert!(fixture.ledger(&id).snapshot_page(None, None, 1).unwrap().is_empty());
 }

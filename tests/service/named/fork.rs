@@ -1,4 +1,4 @@
-//! Other workspaces are made that begin where one is.
+//! `fork` creates workspaces that begin with the files of an existing one.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,66 +8,70 @@ use sandbox_snapshotter::model::{Code, Failure};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{Checked, HOUR, MINUTE, Method, Stage, WORK, by_id, for_ever};
+use crate::support::{ExpectError, Fixture, HOUR, MINUTE, Method, WORKSPACE, by_id, no_expiry};
 
-/// The names of the forks.
-fn names(forked: &Value) -> Vec<&str> {
+/// Returns the names of the forks.
+fn fork_names(forked: &Value) -> Vec<&str> {
     forked["forks"].as_array().unwrap().iter().map(|fork| fork["name"].as_str().unwrap()).collect()
 }
 
 #[test]
-fn a_fork_begins_where_the_workspace_is_and_goes_its_own_way() {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
+fn fork_copies_files_and_is_independent_of_its_source() {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
     assert_eq!(forked["forks"][0]["value"]["how"], "restored");
-    stage.writes("other", "second");
-    assert_eq!((stage.file(WORK).unwrap(), stage.file("other").unwrap()), ("first".into(), "second".into()));
-    assert_eq!(stage.state(WORK), "active");
+    fixture.write_workspace_file("other", "second");
+    assert_eq!(
+        (fixture.read_workspace_file(WORKSPACE).unwrap(), fixture.read_workspace_file("other").unwrap()),
+        ("first".into(), "second".into())
+    );
+    assert_eq!(fixture.state(WORKSPACE), "active");
 }
 
 #[test]
-fn all_forks_of_a_call_are_made_from_one_snapshot() {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "fork", "count": 6 })).unwrap();
-    assert_eq!(names(&forked), ["fork-1", "fork-2", "fork-3", "fork-4", "fork-5", "fork-6"]);
-    assert_eq!(stage.world.count(Method::CreateBackup), 1);
+fn all_forks_of_a_call_share_one_snapshot() {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork", "count": 6 })).unwrap();
+    assert_eq!(fork_names(&forked), ["fork-1", "fork-2", "fork-3", "fork-4", "fork-5", "fork-6"]);
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 1);
     for fork in forked["forks"].as_array().unwrap() {
         assert_eq!(fork["value"]["restoredFrom"], forked["snapshotId"]);
-        assert_eq!(stage.file(fork["name"].as_str().unwrap()).unwrap(), "first");
+        assert_eq!(fixture.read_workspace_file(fork["name"].as_str().unwrap()).unwrap(), "first");
     }
 }
 
 #[test]
-fn a_fork_without_a_name_is_called_after_its_workspace() {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "count": 2 })).unwrap();
-    let names = names(&forked);
+fn fork_without_a_name_is_named_after_its_source() {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "count": 2 })).unwrap();
+    let names = fork_names(&forked);
     assert!(names.iter().all(|name| name.starts_with("work-fork-")) && names[0] != names[1], "{names:?}");
 }
 
 #[test]
-fn not_more_than_four_forks_are_made_at_once() {
-    let stage = Stage::with_work();
-    let (open, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
-    let (begins, ends, seen) = (Rc::clone(&open), Rc::clone(&open), Rc::clone(&most));
-    stage.world.before(Method::Create).happens(move |_| {
+fn fork_creates_at_most_four_workspaces_at_once() {
+    let fixture = Fixture::with_workspace();
+    let (open, max_open) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let (begins, ends, peak) = (Rc::clone(&open), Rc::clone(&open), Rc::clone(&max_open));
+    fixture.world.before(Method::CreateWorkspace).run(move |_| {
         begins.set(begins.get() + 1);
-        seen.set(seen.get().max(begins.get()));
+        peak.set(peak.get().max(begins.get()));
     });
-    stage.world.after(Method::Create).happens(move |_| ends.set(ends.get() - 1));
-    // Held, so that as many begin as may.
-    let gate = stage.world.before(Method::RestoreBackup).nth(1).held();
-    let fork = stage.begins(Operation::ForkWorkspace, WORK, &json!({ "newName": "fork", "count": 9 }));
+    fixture.world.after(Method::CreateWorkspace).run(move |_| ends.set(ends.get() - 1));
+    // The gate blocks one restore, so that the maximum number of forks begins.
+    let gate = fixture.world.before(Method::RestoreBackup).nth(1).block();
+    let fork =
+        fixture.begin_in_workspace(Operation::ForkWorkspace, WORKSPACE, &json!({ "newName": "fork", "count": 9 }));
     gate.open();
     fork.answer().unwrap();
-    assert_eq!((most.get(), open.get()), (4, 0));
+    assert_eq!((max_open.get(), open.get()), (4, 0));
 }
 
 #[test]
-fn what_fails_for_one_fork_is_its_own_matter() {
-    let stage = Stage::with_work();
-    stage.creates("fork-2", &json!({})).unwrap();
-    let forked = stage.forks(WORK, &json!({ "newName": "fork", "count": 3 })).unwrap();
+fn failure_of_one_fork_does_not_affect_the_others() {
+    let fixture = Fixture::with_workspace();
+    fixture.create_workspace("fork-2", &json!({})).unwrap();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork", "count": 3 })).unwrap();
     let forks = forked["forks"].as_array().unwrap();
     assert_eq!(forks[1]["error"]["code"], "NAME_TAKEN");
     assert!(forks[1].get("value").is_none(), "{forked}");
@@ -77,15 +81,15 @@ fn what_fails_for_one_fork_is_its_own_matter() {
 }
 
 #[test]
-fn a_workspace_that_cannot_be_captured_is_not_forked() {
-    let stage = Stage::with_work();
-    stage.world.before(Method::CreateBackup).fails_with(Failure::new("BackupCreateError", "no room"));
-    stage.forks(WORK, &json!({ "newName": "other" })).fails_as(Code::BackupFailed);
-    stage.described("other").fails_as(Code::WorkspaceNotFound);
+fn fork_fails_when_capture_fails() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no room"));
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).expect_code(Code::BackupFailed);
+    fixture.get_workspace("other").expect_code(Code::WorkspaceNotFound);
 }
 
 #[test]
-fn a_fork_is_kept_as_its_workspace_is_but_without_its_variables() {
+fn fork_copies_settings_but_not_variables() {
     let settings = json!({
         "persistent": false,
         "retention": { "keepDaily": 3 },
@@ -94,109 +98,115 @@ fn a_fork_is_kept_as_its_workspace_is_but_without_its_variables() {
         "dependsOn": { "fingerprint": "v1" },
         "env": { "TOKEN": "secret" },
     });
-    let stage = Stage::with_work_as(&settings);
-    let fork = |asked: Value| stage.forks(WORK, &asked).unwrap()["forks"][0]["value"].clone();
+    let fixture = Fixture::with_workspace_options(&settings);
+    let fork = |arguments: Value| fixture.fork_workspace(WORKSPACE, &arguments).unwrap()["forks"][0]["value"].clone();
     let without = fork(json!({ "newName": "without" }));
     for field in ["persistent", "retention", "hooks", "expiry", "dependsOn", "dir"] {
-        assert_eq!(without[field], stage.described(WORK).unwrap()[field], "{field}");
+        assert_eq!(without[field], fixture.get_workspace(WORKSPACE).unwrap()[field], "{field}");
     }
     assert_eq!(without["envNames"], json!([]));
     assert_eq!(fork(json!({ "newName": "with", "copyEnv": true }))["envNames"], json!(["TOKEN"]));
 }
 
 #[test]
-fn one_that_is_stopped_is_forked_from_its_newest_snapshot() {
-    let stage = Stage::with_stopped_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    assert_eq!(forked["snapshotId"], json!(stage.record(WORK).last_snapshot.unwrap().id));
-    assert_eq!((stage.file("other").unwrap(), stage.is_up(WORK)), ("first".into(), false));
-    assert_eq!(stage.world.count(Method::CreateBackup), 0);
+fn fork_of_stopped_workspace_uses_its_newest_snapshot() {
+    let fixture = Fixture::with_stopped_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    assert_eq!(forked["snapshotId"], json!(fixture.record(WORKSPACE).last_snapshot.unwrap().id));
+    assert_eq!(
+        (fixture.read_workspace_file("other").unwrap(), fixture.has_container(WORKSPACE)),
+        ("first".into(), false)
+    );
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 0);
 }
 
 #[test]
-fn one_whose_sandbox_sleeps_is_forked_from_its_newest_snapshot() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.world.stops(&stage.sandbox_of(WORK));
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    assert_eq!((stage.file("other").unwrap(), stage.is_up(WORK)), ("first".into(), false));
+fn fork_of_workspace_with_ended_container_uses_its_newest_snapshot() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    assert_eq!(
+        (fixture.read_workspace_file("other").unwrap(), fixture.has_container(WORKSPACE)),
+        ("first".into(), false)
+    );
 }
 
 #[test]
-fn one_that_was_deleted_while_the_fork_waited_is_not_forked() {
-    let stage = Stage::with_work();
-    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
-    let _first = stage.begins(Operation::ForkWorkspace, WORK, &json!({ "newName": "first" }));
+fn fork_fails_when_workspace_is_deleted_while_it_waits() {
+    let fixture = Fixture::with_workspace();
+    let gate = fixture.world.before(Method::CreateBackup).nth(1).block();
+    let _first = fixture.begin_in_workspace(Operation::ForkWorkspace, WORKSPACE, &json!({ "newName": "first" }));
     assert!(gate.is_reached());
-    let delete = stage.begins(Operation::DeleteWorkspace, WORK, &json!({}));
-    let fork = stage.begins(Operation::ForkWorkspace, WORK, &json!({ "newName": "other" }));
+    let delete = fixture.begin_in_workspace(Operation::DeleteWorkspace, WORKSPACE, &json!({}));
+    let fork = fixture.begin_in_workspace(Operation::ForkWorkspace, WORKSPACE, &json!({ "newName": "other" }));
     gate.open();
     delete.answer().unwrap();
-    fork.answer().fails_as(Code::WorkspaceNotFound);
-    stage.described("other").fails_as(Code::WorkspaceNotFound);
+    fork.answer().expect_code(Code::WorkspaceNotFound);
+    fixture.get_workspace("other").expect_code(Code::WorkspaceNotFound);
 }
 
 #[test]
-fn one_that_was_written_into_since_it_woke_by_itself_is_not_forked() {
-    let stage = Stage::with_diverged_work();
-    stage.forks(WORK, &json!({ "newName": "other" })).fails_as(Code::WorkspaceDiverged);
-    stage.creates("other", &json!({ "sourceWorkspace": WORK })).fails_as(Code::WorkspaceDiverged);
+fn fork_of_diverged_workspace_is_refused() {
+    let fixture = Fixture::with_diverged_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).expect_code(Code::WorkspaceDiverged);
+    fixture.create_workspace("other", &json!({ "sourceWorkspace": WORKSPACE })).expect_code(Code::WorkspaceDiverged);
 }
 
 #[test]
-fn a_key_is_forgotten_after_two_days() {
-    let stage = Stage::with_work_as(&for_ever());
-    let asked = json!({ "newName": "fork", "idempotencyKey": "k" });
-    stage.forks(WORK, &asked).unwrap();
-    stage.deletes("fork").unwrap();
-    stage.writes(WORK, "second");
-    stage.world.pass(49 * HOUR);
-    stage.forks(WORK, &asked).unwrap();
-    assert_eq!(stage.file("fork").unwrap(), "second");
+fn idempotency_key_of_fork_expires_after_two_days() {
+    let fixture = Fixture::with_workspace_options(&no_expiry());
+    let arguments = json!({ "newName": "fork", "idempotencyKey": "k" });
+    fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
+    fixture.delete_workspace("fork").unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.advance_clock(49 * HOUR);
+    fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
+    assert_eq!(fixture.read_workspace_file("fork").unwrap(), "second");
 }
 
 #[test]
-fn a_variable_that_was_taken_away_is_copied_by_no_call_that_is_repeated() {
-    let mut further = for_ever();
-    further["env"] = json!({ "TOKEN": "secret" });
-    let stage = Stage::with_work_as(&further);
-    let asked = json!({ "newName": "fork", "idempotencyKey": "k", "copyEnv": true });
-    stage.forks(WORK, &asked).unwrap();
-    stage.deletes("fork").unwrap();
-    stage.updates(WORK, &json!({ "env": {} })).unwrap();
-    stage.forks(WORK, &asked).unwrap();
-    assert!(stage.record("fork").settings.env.is_empty());
+fn repeated_fork_does_not_copy_removed_variables() {
+    let mut options = no_expiry();
+    options["env"] = json!({ "TOKEN": "secret" });
+    let fixture = Fixture::with_workspace_options(&options);
+    let arguments = json!({ "newName": "fork", "idempotencyKey": "k", "copyEnv": true });
+    fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
+    fixture.delete_workspace("fork").unwrap();
+    fixture.update_workspace(WORKSPACE, &json!({ "env": {} })).unwrap();
+    fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
+    assert!(fixture.record("fork").settings.env.is_empty());
 }
 
 #[test]
-fn one_that_never_had_anything_and_does_not_run_is_not_forked() {
-    let stage = Stage::empty();
-    stage.creates(WORK, &json!({ "persistent": false })).unwrap();
-    stage.stops(WORK).unwrap();
-    stage.forks(WORK, &json!({})).fails_as(Code::NothingRestorable);
+fn fork_fails_for_stopped_workspace_without_snapshots() {
+    let fixture = Fixture::empty();
+    fixture.create_workspace(WORKSPACE, &json!({ "persistent": false })).unwrap();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.fork_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
 }
 
 #[test]
-fn a_fork_of_a_fork_that_was_never_stopped_begins_where_that_one_did() {
-    let stage = Stage::with_work();
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    stage.world.stops(&stage.sandbox_of("other"));
-    stage.forks("other", &json!({ "newName": "third" })).unwrap();
-    assert_eq!(stage.file("third").unwrap(), "first");
+fn fork_of_never_stopped_fork_uses_the_same_source() {
+    let fixture = Fixture::with_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of("other"));
+    fixture.fork_workspace("other", &json!({ "newName": "third" })).unwrap();
+    assert_eq!(fixture.read_workspace_file("third").unwrap(), "first");
 }
 
 #[test]
-fn the_same_call_gets_the_same_forks() {
-    let stage = Stage::with_work();
-    for asked in [
+fn repeated_fork_with_same_key_returns_same_forks() {
+    let fixture = Fixture::with_workspace();
+    for arguments in [
         json!({ "newName": "fork", "count": 2, "idempotencyKey": "k" }),
         json!({ "count": 2, "idempotencyKey": "other" }),
     ] {
-        let first = stage.forks(WORK, &asked).unwrap();
-        stage.world.pass(MINUTE);
-        stage.writes(WORK, "later");
-        let again = stage.forks(WORK, &asked).unwrap();
-        assert_eq!((names(&first), &first["snapshotId"]), (names(&again), &again["snapshotId"]));
+        let first = fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
+        fixture.world.advance_clock(MINUTE);
+        fixture.write_workspace_file(WORKSPACE, "later");
+        let again = fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
+        assert_eq!((fork_names(&first), &first["snapshotId"]), (fork_names(&again), &again["snapshotId"]));
         for (fork, same) in first["forks"].as_array().unwrap().iter().zip(again["forks"].as_array().unwrap()) {
             assert_eq!(fork["value"]["sandboxId"], same["value"]["sandboxId"]);
         }
@@ -204,109 +214,115 @@ fn the_same_call_gets_the_same_forks() {
 }
 
 #[test]
-fn the_same_call_gets_the_same_forks_also_when_the_workspace_was_stopped_since() {
-    let stage = Stage::with_work();
-    let asked = json!({ "newName": "fork", "idempotencyKey": "k" });
-    let first = stage.forks(WORK, &asked).unwrap();
-    stage.saves(WORK, "later");
-    let again = stage.forks(WORK, &asked).unwrap();
+fn repeated_fork_returns_same_forks_after_workspace_was_stopped() {
+    let fixture = Fixture::with_workspace();
+    let arguments = json!({ "newName": "fork", "idempotencyKey": "k" });
+    let first = fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
+    fixture.stop_with_content(WORKSPACE, "later");
+    let again = fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
     assert_eq!(first["snapshotId"], again["snapshotId"]);
     assert_eq!(first["forks"][0]["value"]["sandboxId"], again["forks"][0]["value"]["sandboxId"]);
 }
 
 #[test]
-fn the_same_call_gets_the_same_forks_also_when_the_workspace_was_changed_since() {
-    let stage = Stage::with_work();
-    let asked = json!({ "newName": "fork", "idempotencyKey": "k" });
-    let first = stage.forks(WORK, &asked).unwrap();
-    stage.updates(WORK, &json!({ "persistent": false, "env": { "A": "1" } })).unwrap();
-    let again = stage.forks(WORK, &asked).unwrap();
+fn repeated_fork_returns_same_forks_after_workspace_was_updated() {
+    let fixture = Fixture::with_workspace();
+    let arguments = json!({ "newName": "fork", "idempotencyKey": "k" });
+    let first = fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
+    fixture.update_workspace(WORKSPACE, &json!({ "persistent": false, "env": { "A": "1" } })).unwrap();
+    let again = fixture.fork_workspace(WORKSPACE, &arguments).unwrap();
     assert_eq!(again["forks"][0]["value"]["sandboxId"], first["forks"][0]["value"]["sandboxId"], "{again}");
 }
 
 #[test]
-fn a_key_is_that_of_one_call() {
-    let stage = Stage::with_work();
-    stage.forks(WORK, &json!({ "newName": "fork", "idempotencyKey": "k" })).unwrap();
+fn fork_refuses_a_key_used_with_other_arguments() {
+    let fixture = Fixture::with_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork", "idempotencyKey": "k" })).unwrap();
     for other in [json!({ "count": 2 }), json!({ "newName": "other" }), json!({ "copyEnv": true })] {
-        let mut asked = json!({ "newName": "fork", "idempotencyKey": "k" });
-        asked.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
-        stage.forks(WORK, &asked).fails_as(Code::IdempotencyConflict);
+        let mut arguments = json!({ "newName": "fork", "idempotencyKey": "k" });
+        arguments.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
+        fixture.fork_workspace(WORKSPACE, &arguments).expect_code(Code::IdempotencyConflict);
     }
 }
 
 #[test]
-fn what_is_remembered_of_a_call_holds_no_secrets_but_those_to_be_copied() {
-    let stage = Stage::with_work_as(&json!({ "env": { "TOKEN": "secret" }, "expiry": { "idleSeconds": 0 } }));
-    let remembered = || serde_json::to_string(&stage.record(WORK).forks).unwrap();
-    stage.forks(WORK, &json!({ "newName": "without", "idempotencyKey": "k" })).unwrap();
-    assert!(!remembered().contains("secret"));
-    stage.forks(WORK, &json!({ "newName": "with", "idempotencyKey": "other", "copyEnv": true })).unwrap();
-    assert!(remembered().contains("secret"));
-    stage.deletes(WORK).unwrap();
-    assert!(!remembered().contains("secret"));
+fn fork_record_contains_secrets_only_with_copy_env() {
+    let fixture =
+        Fixture::with_workspace_options(&json!({ "env": { "TOKEN": "secret" }, "expiry": { "idleSeconds": 0 } }));
+    let fork_calls = || serde_json::to_string(&fixture.record(WORKSPACE).fork_calls).unwrap();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "without", "idempotencyKey": "k" })).unwrap();
+    assert!(!fork_calls().contains("secret"));
+    fixture
+        .fork_workspace(WORKSPACE, &json!({ "newName": "with", "idempotencyKey": "other", "copyEnv": true }))
+        .unwrap();
+    assert!(fork_calls().contains("secret"));
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    assert!(!fork_calls().contains("secret"));
 }
 
 #[test]
-fn a_create_that_failed_is_made_again_from_the_same_snapshot() {
-    let stage = Stage::with_work();
-    let asked = json!({ "sourceWorkspace": WORK, "idempotencyKey": "k" });
-    stage.world.before(Method::RestoreBackup).fails_in_passing();
-    stage.creates("copy", &asked).fails_as(Code::SandboxUnavailable);
-    stage.world.goes_well();
-    stage.writes(WORK, "later");
-    stage.creates("copy", &asked).unwrap();
-    assert_eq!((stage.world.count(Method::CreateBackup), stage.file("copy")), (1, Some("first".into())));
+fn repeated_create_uses_the_snapshot_of_the_failed_attempt() {
+    let fixture = Fixture::with_workspace();
+    let arguments = json!({ "sourceWorkspace": WORKSPACE, "idempotencyKey": "k" });
+    fixture.world.before(Method::RestoreBackup).fail_transiently();
+    fixture.create_workspace("copy", &arguments).expect_code(Code::SandboxUnavailable);
+    fixture.world.clear_faults();
+    fixture.write_workspace_file(WORKSPACE, "later");
+    fixture.create_workspace("copy", &arguments).unwrap();
+    assert_eq!(
+        (fixture.world.call_count(Method::CreateBackup), fixture.read_workspace_file("copy")),
+        (1, Some("first".into()))
+    );
 }
 
 #[test]
-fn forks_hold_the_snapshot_until_they_have_one_of_their_own() {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "fork", "count": 2 })).unwrap();
+fn forks_reference_the_snapshot_until_they_have_their_own() {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork", "count": 2 })).unwrap();
     let selection = json!({ "sandboxId": forked["originId"], "snapshotId": forked["snapshotId"] });
-    let holders = || stage.run(Operation::Get, &selection).unwrap()["holders"].as_array().unwrap().len();
-    assert_eq!(holders(), 2);
-    stage.world.pass(MINUTE);
-    stage.stops("fork-1").unwrap();
-    stage.world.finish_background();
-    assert_eq!(holders(), 1);
-    stage.run(Operation::Delete, &selection).fails_as(Code::SnapshotHeld);
+    let dependent_count = || fixture.run(Operation::Get, &selection).unwrap()["dependents"].as_array().unwrap().len();
+    assert_eq!(dependent_count(), 2);
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_workspace("fork-1").unwrap();
+    fixture.world.finish_background();
+    assert_eq!(dependent_count(), 1);
+    fixture.run(Operation::Delete, &selection).expect_code(Code::SnapshotHasDependents);
 }
 
 #[test]
-fn the_lineage_shows_forks_as_branches() {
-    let stage = Stage::with_work();
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    let parent = stage.ledger(&stage.sandbox_of("other")).workspace().unwrap().unwrap().parent.unwrap();
-    assert_eq!((parent.lineage.word(), parent.origin_id.as_str()), ("branch", stage.sandbox_of(WORK).as_str()));
+fn lineage_records_forks_as_branches() {
+    let fixture = Fixture::with_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    let parent = fixture.ledger(&fixture.sandbox_of("other")).workspace().unwrap().unwrap().parent.unwrap();
+    assert_eq!((parent.kind.as_str(), parent.origin_id.as_str()), ("branch", fixture.sandbox_of(WORKSPACE).as_str()));
 }
 
 #[test]
-fn a_fork_is_a_sign_of_life() {
-    let stage = Stage::with_work();
-    let before = stage.record(WORK).active_at;
-    stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    assert!(stage.record(WORK).active_at > before);
+fn fork_updates_the_activity_time() {
+    let fixture = Fixture::with_workspace();
+    let before = fixture.record(WORKSPACE).active_at;
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    assert!(fixture.record(WORKSPACE).active_at > before);
 }
 
 #[test]
-fn a_snapshot_that_is_not_a_workspaces_can_be_a_source_of_any_tenant() {
-    let (stage, snapshot) = Stage::with_snapshot();
+fn snapshot_outside_workspaces_is_a_source_for_every_tenant() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
     for tenant in ["one", "two"] {
-        stage.creates(WORK, &json!({ "tenant": tenant, "sourceSnapshot": by_id(&snapshot) })).unwrap();
+        fixture.create_workspace(WORKSPACE, &json!({ "tenant": tenant, "sourceSnapshot": by_id(&snapshot) })).unwrap();
     }
 }
 
 #[test]
-fn a_fork_has_what_was_written_before_it_was_asked_for() {
-    let stage = Stage::with_work();
-    let gate = stage.world.after(Method::CreateBackup).nth(1).held();
-    let taking = stage.begin(Operation::Snapshot, &json!({ "sandboxId": stage.sandbox_of(WORK) }));
+fn fork_contains_files_written_before_the_call() {
+    let fixture = Fixture::with_workspace();
+    let gate = fixture.world.after(Method::CreateBackup).nth(1).block();
+    let capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) }));
     assert!(gate.is_reached());
-    stage.writes(WORK, "second");
-    let fork = stage.begins(Operation::ForkWorkspace, WORK, &json!({ "newName": "other" }));
+    fixture.write_workspace_file(WORKSPACE, "second");
+    let fork = fixture.begin_in_workspace(Operation::ForkWorkspace, WORKSPACE, &json!({ "newName": "other" }));
     gate.open();
-    taking.answer().unwrap();
+    capture.answer().unwrap();
     fork.answer().unwrap();
-    assert_eq!(stage.file("other").unwrap(), "second");
+    assert_eq!(fixture.read_workspace_file("other").unwrap(), "second");
 }

@@ -1,15 +1,15 @@
-//! Workspaces that persist by name: the same order of files as `src/service/named`.
+//! Named workspaces. The files are those of `src/service/named`.
 
+mod alarm;
+mod concurrent_calls;
 mod create;
 mod delete;
-mod everywhere;
-mod expire;
+mod faults_at_every_call;
 mod fork;
 mod list;
-mod meanwhile;
-mod plays;
 mod recover;
 mod relocate;
+mod scenarios;
 mod start;
 mod stop;
 mod unanswered;

@@ -1,134 +1,149 @@
-//! What is left of an operation on a named workspace whose Worker died.
+//! Recovery of operations on named workspaces after a Worker crash.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
-use sandbox_snapshotter::model::named::messages::{ResumeRequest, Start};
+use sandbox_snapshotter::model::named::messages::{EnsureRunningRequest, StartSettings};
 use serde_json::json;
 
-use crate::support::{Checked, MINUTE, Method, Moment, Running, Stage, WORK, for_ever};
+use crate::support::{CallPhase, ExpectError, Fixture, MINUTE, Method, PendingOperation, WORKSPACE, no_expiry};
 
-/// The Worker died at the first call of `method` of an operation on `work`.
-fn died(stage: Stage, operation: Operation, method: Method, moment: Moment) -> Stage {
-    let gate = stage.world.at(method, moment).nth(1).held();
-    let work = stage.begins(operation, WORK, &for_ever_of(operation));
+/// Crashes the Worker at the first call of `method` during an operation on `work`.
+fn crash_during(fixture: Fixture, operation: Operation, method: Method, phase: CallPhase) -> Fixture {
+    let gate = fixture.world.at(method, phase).nth(1).block();
+    let work = fixture.begin_in_workspace(operation, WORKSPACE, &no_expiry_args(operation));
     assert!(gate.is_reached(), "{method:?}");
-    stage.dies_during(work);
-    stage.world.goes_well();
-    stage
+    fixture.crash_during(work);
+    fixture.world.clear_faults();
+    fixture
 }
 
-fn for_ever_of(operation: Operation) -> serde_json::Value {
-    if operation == Operation::CreateWorkspace { for_ever() } else { json!({}) }
+fn no_expiry_args(operation: Operation) -> serde_json::Value {
+    if operation == Operation::CreateWorkspace { no_expiry() } else { json!({}) }
 }
 
 #[test]
-fn a_start_whose_caller_died_does_nothing_after_a_later_stop() {
-    let stage = Stage::with_stopped_work();
-    let record = stage.record(WORK);
+fn late_ensure_running_call_is_refused_after_a_later_stop() {
+    let fixture = Fixture::with_stopped_workspace();
+    let record = fixture.record(WORKSPACE);
     let (address, settings, version) = (record.address, record.settings, record.version - 2);
-    let request = ResumeRequest { address, settings, start: Start::default(), version };
-    let sandbox = stage.of(record.sandbox_id.as_str());
-    let late = Running::start_in(&stage.world, async move { sandbox.resume(request).await }).answer();
-    late.fails_as(Code::OperationInterrupted);
-    assert!(!stage.is_up(WORK));
-    stage.starts(WORK, &json!({})).unwrap();
+    let request = EnsureRunningRequest { address, settings, start: StartSettings::default(), version };
+    let sandbox = fixture.snapshotter(record.sandbox_id.as_str());
+    let outcome =
+        PendingOperation::start_with_background(&fixture.world, async move { sandbox.ensure_running(request).await })
+            .answer();
+    outcome.expect_code(Code::OperationInterrupted);
+    assert!(!fixture.has_container(WORKSPACE));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
 }
 
 #[test]
-fn a_workspace_that_nobody_finished_to_make_has_failed_and_can_be_started() {
-    for method in [Method::Claim, Method::Resume, Method::Stamp] {
-        for moment in Moment::BOTH {
-            let stage = died(Stage::empty(), Operation::CreateWorkspace, method, moment);
-            stage.passes(2 * MINUTE);
-            assert_eq!(stage.state(WORK), "failed", "{method:?} {moment:?}");
-            assert!(stage.record(WORK).chores.is_empty(), "{method:?} {moment:?}");
-            stage.creates(WORK, &for_ever()).fails_as(Code::NameTaken);
-            stage.starts(WORK, &json!({})).unwrap();
-            assert!(stage.is_up(WORK));
+fn workspace_of_crashed_create_is_failed_and_can_be_started() {
+    for method in [Method::Claim, Method::EnsureRunning, Method::UpdateMarker] {
+        for phase in CallPhase::BOTH {
+            let fixture = crash_during(Fixture::empty(), Operation::CreateWorkspace, method, phase);
+            fixture.advance_with_alarms(2 * MINUTE);
+            assert_eq!(fixture.state(WORKSPACE), "failed", "{method:?} {phase:?}");
+            assert!(fixture.record(WORKSPACE).tasks.is_empty(), "{method:?} {phase:?}");
+            fixture.create_workspace(WORKSPACE, &no_expiry()).expect_code(Code::NameTaken);
+            fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+            assert!(fixture.has_container(WORKSPACE));
         }
     }
 }
 
 #[test]
-fn a_workspace_that_nobody_finished_to_make_can_be_deleted() {
-    for method in [Method::Claim, Method::Resume, Method::Stamp] {
-        for moment in Moment::BOTH {
-            let stage = died(Stage::empty(), Operation::CreateWorkspace, method, moment);
-            stage.deletes(WORK).unwrap();
-            stage.passes(10 * MINUTE);
-            stage.assert_settled();
-            assert!(stage.world.running().is_empty(), "{method:?} {moment:?}");
+fn workspace_of_crashed_create_can_be_deleted() {
+    for method in [Method::Claim, Method::EnsureRunning, Method::UpdateMarker] {
+        for phase in CallPhase::BOTH {
+            let fixture = crash_during(Fixture::empty(), Operation::CreateWorkspace, method, phase);
+            fixture.delete_workspace(WORKSPACE).unwrap();
+            fixture.advance_with_alarms(10 * MINUTE);
+            fixture.assert_nothing_pending();
+            assert!(fixture.world.running_sandboxes().is_empty(), "{method:?} {phase:?}");
         }
     }
 }
 
 #[test]
-fn a_start_that_nobody_finished_leaves_it_stopped() {
-    let stage = died(Stage::with_stopped_work(), Operation::StartWorkspace, Method::RestoreBackup, Moment::After);
-    stage.passes(2 * MINUTE);
-    assert_eq!(stage.state(WORK), "stopped");
-    assert!(stage.described(WORK).unwrap()["history"][0]["cause"].as_str().unwrap().contains("nobody finished"));
+fn crashed_start_leaves_workspace_stopped() {
+    let fixture = crash_during(
+        Fixture::with_stopped_workspace(),
+        Operation::StartWorkspace,
+        Method::RestoreBackup,
+        CallPhase::After,
+    );
+    fixture.advance_with_alarms(2 * MINUTE);
+    assert_eq!(fixture.state(WORKSPACE), "stopped");
+    assert!(
+        fixture.get_workspace(WORKSPACE).unwrap()["history"][0]["cause"].as_str().unwrap().contains("nobody finished")
+    );
 }
 
 #[test]
-fn a_stop_that_nobody_finished_leaves_it_active() {
-    let stage = died(Stage::with_work(), Operation::StopWorkspace, Method::CreateBackup, Moment::Before);
-    stage.passes(2 * MINUTE);
-    assert_eq!((stage.state(WORK), stage.file(WORK)), ("active", Some("first".into())));
+fn crashed_stop_leaves_workspace_active() {
+    let fixture =
+        crash_during(Fixture::with_workspace(), Operation::StopWorkspace, Method::CreateBackup, CallPhase::Before);
+    fixture.advance_with_alarms(2 * MINUTE);
+    assert_eq!((fixture.state(WORKSPACE), fixture.read_workspace_file(WORKSPACE)), ("active", Some("first".into())));
 }
 
 #[test]
-fn a_stop_that_nobody_noted_is_noticed_by_the_next_call() {
-    let stage = died(Stage::with_work(), Operation::StopWorkspace, Method::Destroy, Moment::After);
-    let started = stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!((&started["how"], stage.file(WORK)), (&json!("restored"), Some("first".into())));
+fn start_after_unrecorded_stop_restores_files() {
+    let fixture = crash_during(Fixture::with_workspace(), Operation::StopWorkspace, Method::Destroy, CallPhase::After);
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!((&started["how"], fixture.read_workspace_file(WORKSPACE)), (&json!("restored"), Some("first".into())));
 }
 
 #[test]
-fn a_sandbox_that_came_up_after_its_worker_died_is_captured_and_ended() {
-    let stage = died(Stage::with_stopped_work(), Operation::StartWorkspace, Method::Resume, Moment::After);
-    stage.writes(WORK, "second");
-    stage.passes(5 * MINUTE);
-    assert!(!stage.is_up(WORK));
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "second");
+fn sandbox_started_by_crashed_worker_is_captured_and_ended() {
+    let fixture = crash_during(
+        Fixture::with_stopped_workspace(),
+        Operation::StartWorkspace,
+        Method::EnsureRunning,
+        CallPhase::After,
+    );
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.advance_with_alarms(5 * MINUTE);
+    assert!(!fixture.has_container(WORKSPACE));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
 }
 
 #[test]
-fn a_workspace_of_which_nothing_was_under_way_is_left_as_it_is() {
-    let stage = Stage::with_work();
-    let before = stage.record(WORK);
-    stage.restart();
-    stage.passes(10 * MINUTE);
-    assert_eq!(stage.record(WORK).history, before.history);
-    assert!(stage.is_up(WORK));
+fn worker_crash_without_running_operation_changes_nothing() {
+    let fixture = Fixture::with_workspace();
+    let before = fixture.record(WORKSPACE);
+    fixture.crash_worker();
+    fixture.advance_with_alarms(10 * MINUTE);
+    assert_eq!(fixture.record(WORKSPACE).history, before.history);
+    assert!(fixture.has_container(WORKSPACE));
 }
 
-/// The Worker died while it was making `work`, before it had its sandbox.
-fn died_before_it_had_a_sandbox() -> Stage {
-    let stage = Stage::empty();
-    let gate = stage.world.before(Method::Claim).nth(1).held();
-    let making = stage.begins(Operation::CreateWorkspace, WORK, &for_ever());
+/// The workspace `work`, whose `create` crashed before it claimed a sandbox.
+fn crash_before_sandbox() -> Fixture {
+    let fixture = Fixture::empty();
+    let gate = fixture.world.before(Method::Claim).nth(1).block();
+    let create = fixture.begin_in_workspace(Operation::CreateWorkspace, WORKSPACE, &no_expiry());
     assert!(gate.is_reached());
-    stage.dies_during(making);
-    stage.world.goes_well();
-    stage.world.forget_calls();
-    stage
+    fixture.crash_during(create);
+    fixture.world.clear_faults();
+    fixture.world.reset_calls();
+    fixture
 }
 
 #[test]
-fn what_was_never_made_can_be_changed_and_then_started() {
-    let stage = died_before_it_had_a_sandbox();
-    stage.updates(WORK, &json!({ "retention": { "keepLast": { "count": 1 } } })).unwrap();
-    assert_eq!(stage.world.count(Method::SetPolicy), 0);
-    stage.starts(WORK, &json!({})).unwrap();
-    let policy = stage.run(Operation::Retention, &json!({ "sandboxId": stage.sandbox_of(WORK) })).unwrap();
+fn workspace_without_sandbox_can_be_updated_and_started() {
+    let fixture = crash_before_sandbox();
+    fixture.update_workspace(WORKSPACE, &json!({ "retention": { "keepLast": { "count": 1 } } })).unwrap();
+    assert_eq!(fixture.world.call_count(Method::SetPolicy), 0);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let policy = fixture.run(Operation::Retention, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
     assert_eq!(policy["policy"]["keepLast"]["count"], 1);
 }
 
 #[test]
-fn what_was_never_made_is_stopped_without_a_look_into_its_sandbox() {
-    let stage = died_before_it_had_a_sandbox();
-    stage.stops(WORK).unwrap();
-    assert_eq!(stage.world.count(Method::Halt), 0);
+fn stop_of_workspace_without_sandbox_calls_no_sandbox() {
+    let fixture = crash_before_sandbox();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(fixture.world.call_count(Method::StopSandbox), 0);
 }

@@ -1,300 +1,310 @@
-//! A workspace is started: what is there is left as it is, and what is not there is made again.
+//! `start` leaves running containers unchanged, and restores files that are missing.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
-use crate::support::{Checked, FILE, MINUTE, Method, Running, Signal, Stage, WORK, address, on};
+use crate::support::{
+    CancellationSource, ExpectError, FILE, Fixture, MINUTE, Method, PendingOperation, WORKSPACE, address,
+    workspace_args,
+};
 
 #[test]
-fn a_stop_and_a_start_give_the_files_back_into_the_same_sandbox() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    let stopped = stage.stops(WORK).unwrap();
-    assert!(!stage.is_up(WORK));
-    let started = stage.starts(WORK, &json!({})).unwrap();
+fn stop_and_start_restore_files_into_the_same_sandbox() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert!(!fixture.has_container(WORKSPACE));
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!((&started["how"], &started["restoredFrom"]), (&json!("restored"), &stopped["lastSnapshot"]["id"]));
-    assert_eq!((stage.sandbox_of(WORK), stage.file(WORK)), (id, Some("first".into())));
+    assert_eq!((fixture.sandbox_of(WORKSPACE), fixture.read_workspace_file(WORKSPACE)), (id, Some("first".into())));
 }
 
 #[test]
-fn a_start_answers_a_workspace_to_work_in() {
-    let stage = Stage::with_stopped_work();
-    let started = stage.starts(WORK, &json!({})).unwrap();
+fn start_returns_an_active_workspace() {
+    let fixture = Fixture::with_stopped_workspace();
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!(started["state"], "active");
     assert_eq!(started["workspace"]["ref"]["sandboxId"], started["sandboxId"]);
     assert_eq!(started["startedAt"], started["activeAt"]);
 }
 
 #[test]
-fn a_workspace_that_is_up_is_answered_as_it_is() {
-    let stage = Stage::with_work();
-    let started = stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(started["how"], "alive");
-    assert_eq!(stage.file(WORK).unwrap(), "first");
-    let touched = [Method::Destroy, Method::RestoreBackup, Method::Stamp, Method::CreateBackup];
-    assert!(touched.iter().all(|method| stage.world.count(*method) == 0), "{:?}", stage.world.calls());
+fn start_of_running_workspace_changes_nothing() {
+    let fixture = Fixture::with_workspace();
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(started["how"], "running");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    let mutating_methods = [Method::Destroy, Method::RestoreBackup, Method::UpdateMarker, Method::CreateBackup];
+    assert!(
+        mutating_methods.iter().all(|method| fixture.world.call_count(*method) == 0),
+        "{:?}",
+        fixture.world.calls()
+    );
 }
 
 #[test]
-fn a_start_is_a_sign_of_life() {
-    let stage = Stage::with_work();
-    let before = stage.record(WORK).active_at;
-    stage.starts(WORK, &json!({})).unwrap();
-    assert!(stage.record(WORK).active_at > before);
+fn start_updates_the_activity_time() {
+    let fixture = Fixture::with_workspace();
+    let before = fixture.record(WORKSPACE).active_at;
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert!(fixture.record(WORKSPACE).active_at > before);
 }
 
-/// Starts that were begun together.
-fn together(stage: &Stage, count: usize, operation: Operation, further: &Value) -> Vec<Value> {
-    let begun: Vec<_> = (0..count).map(|_| stage.begins(operation, WORK, further)).collect();
-    begun.into_iter().map(|start: Running<_>| start.answer().unwrap()).collect()
+/// Runs `count` concurrent calls of an operation, and returns their answers.
+fn run_together(fixture: &Fixture, count: usize, operation: Operation, options: &Value) -> Vec<Value> {
+    let pending: Vec<_> = (0..count).map(|_| fixture.begin_in_workspace(operation, WORKSPACE, options)).collect();
+    pending.into_iter().map(|start: PendingOperation<_>| start.answer().unwrap()).collect()
 }
 
 #[test]
-fn twenty_starts_together_make_one_restore() {
-    let stage = Stage::with_stopped_work();
-    let gate = stage.world.before(Method::RestoreBackup).nth(1).held();
-    let begun: Vec<_> = (0..20).map(|_| stage.begins(Operation::StartWorkspace, WORK, &json!({}))).collect();
+fn twenty_concurrent_starts_make_one_restore() {
+    let fixture = Fixture::with_stopped_workspace();
+    let gate = fixture.world.before(Method::RestoreBackup).nth(1).block();
+    let pending: Vec<_> =
+        (0..20).map(|_| fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}))).collect();
     gate.open();
-    let answers: Vec<_> = begun.into_iter().map(|start| start.answer().unwrap()).collect();
+    let answers: Vec<_> = pending.into_iter().map(|start| start.answer().unwrap()).collect();
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
-    assert_eq!(stage.world.count(Method::RestoreBackup), 1);
+    assert_eq!(fixture.world.call_count(Method::RestoreBackup), 1);
 }
 
 #[test]
-fn twenty_callers_who_get_or_create_together_get_one_sandbox() {
-    let stage = Stage::empty();
-    let answers = together(&stage, 20, Operation::GetOrCreateWorkspace, &json!({}));
+fn twenty_concurrent_get_or_create_calls_get_one_sandbox() {
+    let fixture = Fixture::empty();
+    let answers = run_together(&fixture, 20, Operation::GetOrCreateWorkspace, &json!({}));
     assert!(answers.iter().all(|answer| answer["sandboxId"] == answers[0]["sandboxId"]), "{answers:?}");
-    assert_eq!(stage.world.running().len(), 1);
+    assert_eq!(fixture.world.running_sandboxes().len(), 1);
 }
 
 #[test]
-fn starts_that_want_different_things_do_not_share_an_answer() {
-    let stage = Stage::with_stopped_work();
-    let gate = stage.world.before(Method::RestoreBackup).nth(1).held();
-    let first = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
-    let second = stage.begins(Operation::StartWorkspace, WORK, &json!({ "acceptStale": true }));
+fn starts_with_different_options_do_not_share_an_answer() {
+    let fixture = Fixture::with_stopped_workspace();
+    let gate = fixture.world.before(Method::RestoreBackup).nth(1).block();
+    let first = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
+    let second = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({ "acceptStale": true }));
     gate.open();
     assert_eq!(first.answer().unwrap()["how"], "restored");
-    assert_eq!(second.answer().unwrap()["how"], "alive");
+    assert_eq!(second.answer().unwrap()["how"], "running");
 }
 
 #[test]
-fn a_start_that_comes_when_another_has_looked_already_looks_again() {
-    let stage = Stage::with_work();
-    let gate = stage.world.after(Method::Probe).nth(1).held();
-    let first = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+fn start_begun_after_the_probe_of_another_start_probes_again() {
+    let fixture = Fixture::with_workspace();
+    let gate = fixture.world.after(Method::Probe).nth(1).block();
+    let first = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
     assert!(gate.is_reached());
-    stage.world.stops(&stage.sandbox_of(WORK));
-    let second = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    let second = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
     gate.open();
-    assert_eq!(first.answer().unwrap()["how"], "alive");
-    assert_ne!(second.answer().map(|answer| answer["how"].clone()), Ok(json!("alive")));
+    assert_eq!(first.answer().unwrap()["how"], "running");
+    assert_ne!(second.answer().map(|answer| answer["how"].clone()), Ok(json!("running")));
 }
 
 #[test]
-fn a_start_that_comes_later_looks_again() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.world.stops(&stage.sandbox_of(WORK));
-    assert_eq!(stage.starts(WORK, &json!({})).unwrap()["how"], "restored");
+fn later_start_probes_again() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "restored");
 }
 
 #[test]
-fn a_start_during_a_stop_begins_when_that_is_done() {
-    let stage = Stage::with_work();
-    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
-    let stop = stage.begins(Operation::StopWorkspace, WORK, &json!({}));
-    let mut start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+fn start_waits_for_running_stop() {
+    let fixture = Fixture::with_workspace();
+    let gate = fixture.world.before(Method::CreateBackup).nth(1).block();
+    let stop = fixture.begin_in_workspace(Operation::StopWorkspace, WORKSPACE, &json!({}));
+    let mut start = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
     assert!(gate.is_reached() && !start.is_done());
     gate.open();
     assert_eq!(stop.answer().unwrap()["state"], "stopped");
     assert_eq!(start.answer().unwrap()["how"], "restored");
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn a_sandbox_that_slept_gets_its_files_again() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.world.stops(&stage.sandbox_of(WORK));
-    let started = stage.starts(WORK, &json!({})).unwrap();
+fn start_restores_files_after_container_ended() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!(started["how"], "restored");
     assert!(started["history"][1]["cause"].as_str().unwrap().contains("fallen asleep"), "{started}");
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn a_sandbox_whose_end_nobody_noticed_gets_its_files_again() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.world.dies_unnoticed(&stage.sandbox_of(WORK));
-    assert_eq!(stage.starts(WORK, &json!({})).unwrap()["how"], "restored");
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn start_restores_files_after_unnoticed_container_end() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.end_container_unnoticed(&fixture.sandbox_of(WORKSPACE));
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "restored");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn a_start_that_failed_in_passing_can_be_made_again() {
-    let stage = Stage::with_stopped_work();
-    stage.world.before(Method::RestoreBackup).fails_in_passing();
-    stage.starts(WORK, &json!({})).fails_as(Code::SandboxUnavailable);
-    assert_eq!(stage.state(WORK), "stopped");
-    assert_eq!(stage.described(WORK).unwrap()["problem"]["code"], "SANDBOX_UNAVAILABLE");
-    stage.world.goes_well();
-    let started = stage.starts(WORK, &json!({})).unwrap();
+fn start_can_be_repeated_after_transient_failure() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.world.before(Method::RestoreBackup).fail_transiently();
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::SandboxUnavailable);
+    assert_eq!(fixture.state(WORKSPACE), "stopped");
+    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["problem"]["code"], "SANDBOX_UNAVAILABLE");
+    fixture.world.clear_faults();
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert!(started.get("problem").is_none(), "{started}");
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn a_start_that_failed_for_good_waits_for_a_decision() {
-    let stage = Stage::with_stopped_work();
-    stage.world.spoil(|backup| backup.archive = None);
-    let error = stage.starts(WORK, &json!({})).fails_as(Code::BackupIncomplete);
-    assert_eq!(stage.state(WORK), "failed");
-    assert_eq!(stage.described(WORK).unwrap()["problem"]["message"], error.message());
+fn permanent_failure_of_start_marks_workspace_as_failed() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.world.edit_backups(|backup| backup.archive = None);
+    let error = fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::BackupIncomplete);
+    assert_eq!(fixture.state(WORKSPACE), "failed");
+    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["problem"]["message"], error.message());
 }
 
 #[test]
-fn the_newest_snapshot_is_never_passed_over_for_an_older_one() {
-    let stage = Stage::with_work();
-    stage.saves(WORK, "first");
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.saves(WORK, "second");
-    stage.world.spoil(|backup| {
+fn start_never_restores_an_older_snapshot_than_the_newest() {
+    let fixture = Fixture::with_workspace();
+    fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.stop_with_content(WORKSPACE, "second");
+    fixture.world.edit_backups(|backup| {
         if backup.id().to_string().ends_with('2') {
             backup.archive = None;
         }
     });
-    stage.starts(WORK, &json!({ "allowEmpty": true })).fails_as(Code::BackupIncomplete);
-    assert!(!stage.is_up(WORK));
+    fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).expect_code(Code::BackupIncomplete);
+    assert!(!fixture.has_container(WORKSPACE));
 }
 
 #[test]
-fn a_start_whose_answer_was_lost_leaves_no_sandbox_that_nobody_knows() {
-    let stage = Stage::with_stopped_work();
-    stage.world.after(Method::Resume).fails_in_passing();
-    stage.starts(WORK, &json!({})).fails_as(Code::WorkspaceUnavailable);
-    stage.world.goes_well();
-    stage.passes(10 * MINUTE);
-    stage.assert_settled();
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn start_with_lost_answer_leaves_no_orphaned_container() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.world.after(Method::EnsureRunning).fail_transiently();
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::WorkspaceUnavailable);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(10 * MINUTE);
+    fixture.assert_nothing_pending();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn there_is_nothing_to_start_under_a_name_that_nobody_gave() {
-    let stage = Stage::empty();
+fn operations_fail_for_an_unknown_name() {
+    let fixture = Fixture::empty();
     for operation in
         [Operation::StartWorkspace, Operation::StopWorkspace, Operation::GetWorkspaceByName, Operation::ForkWorkspace]
     {
-        stage.run(operation, &on(WORK, &json!({}))).fails_as(Code::WorkspaceNotFound);
+        fixture.run(operation, &workspace_args(WORKSPACE, &json!({}))).expect_code(Code::WorkspaceNotFound);
     }
-    stage.updates(WORK, &json!({ "persistent": false })).fails_as(Code::WorkspaceNotFound);
-    assert!(stage.world.calls().is_empty());
+    fixture.update_workspace(WORKSPACE, &json!({ "persistent": false })).expect_code(Code::WorkspaceNotFound);
+    assert!(fixture.world.calls().is_empty());
 }
 
 #[test]
-fn the_name_of_another_tenant_is_another_workspace() {
-    let stage = Stage::with_work();
-    stage.run(Operation::StartWorkspace, &json!({ "name": WORK, "tenant": "other" })).fails_as(Code::WorkspaceNotFound);
-    let other = stage.creates(WORK, &json!({ "tenant": "other" })).unwrap();
-    assert_ne!(other["sandboxId"], json!(stage.sandbox_of(WORK)));
+fn same_name_in_another_tenant_is_another_workspace() {
+    let fixture = Fixture::with_workspace();
+    fixture
+        .run(Operation::StartWorkspace, &json!({ "name": WORKSPACE, "tenant": "other" }))
+        .expect_code(Code::WorkspaceNotFound);
+    let other = fixture.create_workspace(WORKSPACE, &json!({ "tenant": "other" })).unwrap();
+    assert_ne!(other["sandboxId"], json!(fixture.sandbox_of(WORKSPACE)));
 }
 
 #[test]
-fn a_caller_who_leaves_is_told_so_and_the_start_goes_on() {
-    let stage = Stage::with_stopped_work();
-    let gate = stage.world.before(Method::RestoreBackup).nth(1).held();
-    let (signal, abort) = Signal::new();
-    let start = stage.begin_until(Operation::StartWorkspace, &on(WORK, &json!({})), abort);
-    signal.fire();
-    start.answer().fails_as(Code::Aborted);
+fn start_continues_after_its_caller_cancels() {
+    let fixture = Fixture::with_stopped_workspace();
+    let gate = fixture.world.before(Method::RestoreBackup).nth(1).block();
+    let (signal, abort) = CancellationSource::new();
+    let start = fixture.begin_cancellable(Operation::StartWorkspace, &workspace_args(WORKSPACE, &json!({})), abort);
+    signal.cancel();
+    start.answer().expect_code(Code::Aborted);
     gate.open();
-    stage.world.finish_background();
-    assert_eq!((stage.state(WORK), stage.file(WORK)), ("active", Some("first".into())));
+    fixture.world.finish_background();
+    assert_eq!((fixture.state(WORKSPACE), fixture.read_workspace_file(WORKSPACE)), ("active", Some("first".into())));
 }
 
 #[test]
-fn a_caller_who_leaves_before_its_turn_has_nothing_done() {
-    let stage = Stage::with_work();
-    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
-    let stop = stage.begins(Operation::StopWorkspace, WORK, &json!({}));
-    let (signal, abort) = Signal::new();
-    let start = stage.begin_until(Operation::StartWorkspace, &on(WORK, &json!({})), abort);
-    signal.fire();
-    start.answer().fails_as(Code::Aborted);
+fn queued_start_is_dropped_when_its_caller_cancels() {
+    let fixture = Fixture::with_workspace();
+    let gate = fixture.world.before(Method::CreateBackup).nth(1).block();
+    let stop = fixture.begin_in_workspace(Operation::StopWorkspace, WORKSPACE, &json!({}));
+    let (signal, abort) = CancellationSource::new();
+    let start = fixture.begin_cancellable(Operation::StartWorkspace, &workspace_args(WORKSPACE, &json!({})), abort);
+    signal.cancel();
+    start.answer().expect_code(Code::Aborted);
     gate.open();
     stop.answer().unwrap();
-    stage.world.finish_background();
-    assert_eq!(stage.state(WORK), "stopped");
+    fixture.world.finish_background();
+    assert_eq!(fixture.state(WORKSPACE), "stopped");
 }
 
 #[test]
-fn every_transition_is_logged_for_operators() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    let logged = stage.home(WORK).logged();
+fn every_transition_is_logged() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let logged = fixture.workspace_store(WORKSPACE).transitions();
     let states: Vec<_> = logged.iter().map(|(_, transition)| transition.to.as_str()).collect();
     assert_eq!(states, ["provisioning", "active", "stopping", "stopped", "restoring", "active"]);
-    assert!(logged.iter().all(|(of, transition)| *of == address(WORK) && !transition.cause.is_empty()));
+    assert!(logged.iter().all(|(of, transition)| *of == address(WORKSPACE) && !transition.cause.is_empty()));
 }
 
 #[test]
-fn the_history_tells_the_newest_transitions_first_and_not_more_than_twenty() {
-    let stage = Stage::with_work();
+fn history_lists_at_most_twenty_transitions_newest_first() {
+    let fixture = Fixture::with_workspace();
     for _ in 0..6 {
-        stage.stops(WORK).unwrap();
-        stage.starts(WORK, &json!({})).unwrap();
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     }
-    let described = stage.described(WORK).unwrap();
-    let states: Vec<_> = described["history"].as_array().unwrap().iter().map(|line| line["to"].clone()).collect();
+    let described = fixture.get_workspace(WORKSPACE).unwrap();
+    let states: Vec<_> = described["history"].as_array().unwrap().iter().map(|entry| entry["to"].clone()).collect();
     assert_eq!(states[..4], [json!("active"), json!("restoring"), json!("stopped"), json!("stopping")]);
     assert_eq!(states.len(), 20);
 }
 
 #[test]
-fn files_outside_of_the_directory_do_not_persist() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    stage.world.writes(&id, "/tmp/scratch", "x");
-    stage.stops(WORK).unwrap();
-    stage.starts(WORK, &json!({})).unwrap();
-    let files = stage.world.files(&id).unwrap();
+fn files_outside_the_directory_do_not_persist() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.write_file(&id, "/tmp/scratch", "x");
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let files = fixture.world.files(&id).unwrap();
     assert_eq!(files.keys().collect::<Vec<_>>(), [FILE]);
 }
 
-/// Somebody starts `work`, another one does `operation`, and a third one asks for the same start: what he is told.
-fn started_after(operation: Operation, further: &Value) -> (Stage, Result<Value>) {
-    let stage = Stage::with_stopped_work();
-    let gate = stage.world.before(Method::RestoreBackup).nth(1).held();
-    let first = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
-    let other = stage.begins(operation, WORK, further);
-    let last = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
+/// Begins a start of `work`, then `operation`, then the same start again. Returns the answer of the last start.
+fn start_after(operation: Operation, options: &Value) -> (Fixture, Result<Value>) {
+    let fixture = Fixture::with_stopped_workspace();
+    let gate = fixture.world.before(Method::RestoreBackup).nth(1).block();
+    let first = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
+    let other = fixture.begin_in_workspace(operation, WORKSPACE, options);
+    let last = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
     assert!(gate.is_reached());
     gate.open();
     first.answer().unwrap();
     other.answer().unwrap();
     let answer = last.answer();
-    (stage, answer)
+    (fixture, answer)
 }
 
 #[test]
-fn a_start_that_was_asked_for_after_a_stop_starts_again() {
-    let (stage, answer) = started_after(Operation::StopWorkspace, &json!({}));
+fn start_queued_after_stop_starts_again() {
+    let (fixture, answer) = start_after(Operation::StopWorkspace, &json!({}));
     assert_eq!(answer.unwrap()["state"], "active");
-    assert!(stage.is_up(WORK));
+    assert!(fixture.has_container(WORKSPACE));
 }
 
 #[test]
-fn a_start_that_was_asked_for_after_a_change_is_told_of_what_was_changed() {
-    let (_, answer) = started_after(Operation::UpdateWorkspace, &json!({ "env": { "A": "1" } }));
+fn start_queued_after_update_returns_the_new_settings() {
+    let (_, answer) = start_after(Operation::UpdateWorkspace, &json!({ "env": { "A": "1" } }));
     assert_eq!(answer.unwrap()["envNames"], json!(["A"]));
 }
 
 #[test]
-fn a_start_that_was_asked_for_after_a_delete_finds_nothing() {
-    let (_, answer) = started_after(Operation::DeleteWorkspace, &json!({}));
-    answer.fails_as(Code::WorkspaceNotFound);
+fn start_queued_after_delete_fails() {
+    let (_, answer) = start_after(Operation::DeleteWorkspace, &json!({}));
+    answer.expect_code(Code::WorkspaceNotFound);
 }

@@ -1,227 +1,235 @@
-//! A workspace is stopped: with a snapshot, if it persists. What can't be captured goes on running.
+//! `stop` takes a snapshot of a persistent workspace and ends its container. A container that cannot be captured keeps
+//! running.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Failure};
 use serde_json::{Value, json};
 
-use crate::support::{Checked, FILE, MINUTE, Method, Stage, WORK, for_ever};
+use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE, no_expiry};
 
-/// Why a workspace came to be what it is.
-fn cause(described: &Value) -> &str {
+/// Returns the cause of the newest transition.
+fn state_cause(described: &Value) -> &str {
     described["history"][0]["cause"].as_str().unwrap()
 }
 
 #[test]
-fn a_stop_takes_a_snapshot_and_ends_the_sandbox() {
-    let stage = Stage::with_work();
-    let stopped = stage.stops(WORK).unwrap();
+fn stop_takes_a_snapshot_and_ends_the_container() {
+    let fixture = Fixture::with_workspace();
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
     assert_eq!(stopped["state"], "stopped");
-    assert_eq!(stage.snapshots_of(&stage.sandbox_of(WORK)), [stopped["lastSnapshot"]["id"].as_str().unwrap()]);
-    assert_eq!((&stopped["wasAsleep"], &stopped["unsettled"]), (&json!(false), &json!(false)));
-    assert!(!stage.is_up(WORK));
+    assert_eq!(fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE)), [stopped["lastSnapshot"]["id"].as_str().unwrap()]);
+    assert_eq!((&stopped["hadEnded"], &stopped["changedDuringCapture"]), (&json!(false), &json!(false)));
+    assert!(!fixture.has_container(WORKSPACE));
 }
 
 #[test]
-fn one_that_is_stopped_already_is_fine() {
-    let stage = Stage::with_stopped_work();
-    let before = stage.record(WORK);
-    let again = stage.stops(WORK).unwrap();
-    assert_eq!((&again["state"], &again["wasAsleep"]), (&json!("stopped"), &json!(false)));
-    assert_eq!(stage.record(WORK), before);
-    assert_eq!((stage.world.count(Method::CreateBackup), stage.world.count(Method::Destroy)), (0, 0));
+fn stop_of_stopped_workspace_changes_nothing() {
+    let fixture = Fixture::with_stopped_workspace();
+    let before = fixture.record(WORKSPACE);
+    let again = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!((&again["state"], &again["hadEnded"]), (&json!("stopped"), &json!(false)));
+    assert_eq!(fixture.record(WORKSPACE), before);
+    assert_eq!((fixture.world.call_count(Method::CreateBackup), fixture.world.call_count(Method::Destroy)), (0, 0));
 }
 
 #[test]
-fn what_was_written_after_the_sandbox_of_a_stopped_one_woke_is_saved() {
-    let stage = Stage::with_stopped_work();
-    let last = stage.described(WORK).unwrap()["lastSnapshot"]["id"].clone();
-    stage.world.writes(&stage.sandbox_of(WORK), FILE, "second");
-    let again = stage.stops(WORK).unwrap();
-    assert_ne!(again["saved"], last);
-    assert!(again["history"][0]["cause"].as_str().unwrap().contains(again["saved"].as_str().unwrap()));
-    assert!(!stage.is_up(WORK));
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn stop_rescues_files_written_after_cold_start_of_stopped_workspace() {
+    let fixture = Fixture::with_stopped_workspace();
+    let last = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"].clone();
+    fixture.world.write_file(&fixture.sandbox_of(WORKSPACE), FILE, "second");
+    let again = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_ne!(again["rescueSnapshotId"], last);
+    assert!(again["history"][0]["cause"].as_str().unwrap().contains(again["rescueSnapshotId"].as_str().unwrap()));
+    assert!(!fixture.has_container(WORKSPACE));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn stops_that_come_together_take_one_snapshot() {
-    let stage = Stage::with_work();
-    let begun: Vec<_> = (0..3).map(|_| stage.begins(Operation::StopWorkspace, WORK, &json!({}))).collect();
-    let answers: Vec<_> = begun.into_iter().map(|stop| stop.answer().unwrap()).collect();
+fn concurrent_stops_take_one_snapshot() {
+    let fixture = Fixture::with_workspace();
+    let pending: Vec<_> =
+        (0..3).map(|_| fixture.begin_in_workspace(Operation::StopWorkspace, WORKSPACE, &json!({}))).collect();
+    let answers: Vec<_> = pending.into_iter().map(|stop| stop.answer().unwrap()).collect();
     assert!(answers.iter().all(|answer| answer["lastSnapshot"] == answers[0]["lastSnapshot"]));
-    assert_eq!(stage.world.count(Method::CreateBackup), 1);
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 1);
 }
 
 #[test]
-fn a_stop_during_a_start_begins_when_that_is_done() {
-    let stage = Stage::with_stopped_work();
-    let gate = stage.world.before(Method::RestoreBackup).nth(1).held();
-    let start = stage.begins(Operation::StartWorkspace, WORK, &json!({}));
-    let mut stop = stage.begins(Operation::StopWorkspace, WORK, &json!({}));
+fn stop_waits_for_running_start() {
+    let fixture = Fixture::with_stopped_workspace();
+    let gate = fixture.world.before(Method::RestoreBackup).nth(1).block();
+    let start = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
+    let mut stop = fixture.begin_in_workspace(Operation::StopWorkspace, WORKSPACE, &json!({}));
     assert!(gate.is_reached() && !stop.is_done());
     gate.open();
     start.answer().unwrap();
     assert_eq!(stop.answer().unwrap()["state"], "stopped");
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn what_cannot_be_captured_goes_on_running() {
-    let stage = Stage::with_work();
-    stage.world.before(Method::CreateBackup).fails_with(Failure::new("BackupCreateError", "no room"));
-    let error = stage.stops(WORK).fails_as(Code::BackupFailed);
-    let described = stage.described(WORK).unwrap();
+fn workspace_stays_active_when_capture_fails() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no room"));
+    let error = fixture.stop_workspace(WORKSPACE).expect_code(Code::BackupFailed);
+    let described = fixture.get_workspace(WORKSPACE).unwrap();
     assert_eq!((&described["state"], &described["problem"]["message"]), (&json!("active"), &json!(error.message())));
     assert!(described["history"][0]["cause"].as_str().unwrap().contains("BACKUP_FAILED"), "{described}");
-    assert_eq!((stage.is_up(WORK), stage.file(WORK)), (true, Some("first".into())));
-    stage.world.goes_well();
-    assert!(stage.stops(WORK).unwrap().get("problem").is_none());
+    assert_eq!(
+        (fixture.has_container(WORKSPACE), fixture.read_workspace_file(WORKSPACE)),
+        (true, Some("first".into()))
+    );
+    fixture.world.clear_faults();
+    assert!(fixture.stop_workspace(WORKSPACE).unwrap().get("problem").is_none());
 }
 
 #[test]
-fn one_whose_sandbox_cannot_be_ended_goes_on_too_and_says_which_snapshot_was_taken() {
-    let stage = Stage::with_work();
-    stage.world.before(Method::Destroy).fails_in_passing();
-    let error = stage.stops(WORK).fails_as(Code::SandboxUnavailable);
-    assert_eq!(stage.state(WORK), "active");
-    let [snapshot] = &stage.snapshots_of(&stage.sandbox_of(WORK))[..] else { panic!("one snapshot") };
+fn workspace_stays_active_and_error_names_snapshot_when_destroy_fails() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.before(Method::Destroy).fail_transiently();
+    let error = fixture.stop_workspace(WORKSPACE).expect_code(Code::SandboxUnavailable);
+    assert_eq!(fixture.state(WORKSPACE), "active");
+    let [snapshot] = &fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE))[..] else { panic!("one snapshot") };
     assert!(error.message().contains(snapshot), "{error}");
 }
 
 #[test]
-fn a_stop_whose_answer_was_lost_can_be_made_again() {
-    let stage = Stage::with_work();
-    stage.world.after(Method::Halt).nth(1).fails_in_passing();
-    stage.stops(WORK).fails_as(Code::WorkspaceUnavailable);
-    let stopped = stage.stops(WORK).unwrap();
-    assert_eq!(stopped["lastSnapshot"]["id"], stage.snapshots_of(&stage.sandbox_of(WORK))[0].as_str());
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn stop_can_be_repeated_after_lost_answer() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.after(Method::StopSandbox).nth(1).fail_transiently();
+    fixture.stop_workspace(WORKSPACE).expect_code(Code::WorkspaceUnavailable);
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(stopped["lastSnapshot"]["id"], fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE))[0].as_str());
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn one_that_does_not_persist_takes_no_snapshot() {
-    let stage = Stage::with_work_as(&json!({ "persistent": false }));
-    let stopped = stage.stops(WORK).unwrap();
+fn stop_of_non_persistent_workspace_takes_no_snapshot() {
+    let fixture = Fixture::with_workspace_options(&json!({ "persistent": false }));
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
     assert!(stopped.get("lastSnapshot").is_none(), "{stopped}");
-    assert!(cause(&stopped).ends_with("no snapshot was taken"), "{stopped}");
-    assert!(!stage.is_up(WORK));
-    stage.assert_nothing_stored();
+    assert!(state_cause(&stopped).ends_with("no snapshot was taken"), "{stopped}");
+    assert!(!fixture.has_container(WORKSPACE));
+    fixture.assert_nothing_stored();
 }
 
 #[test]
-fn one_that_does_not_persist_begins_anew_only_when_that_is_asked_for() {
-    let stage = Stage::with_work_as(&json!({ "persistent": false }));
-    stage.stops(WORK).unwrap();
-    stage.starts(WORK, &json!({})).fails_as(Code::NothingRestorable);
-    assert_eq!(stage.starts(WORK, &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
+fn non_persistent_workspace_starts_empty_only_with_allow_empty() {
+    let fixture = Fixture::with_workspace_options(&json!({ "persistent": false }));
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
 }
 
 #[test]
-fn one_that_persists_no_more_is_started_from_its_last_snapshot() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.updates(WORK, &json!({ "persistent": false })).unwrap();
-    stage.writes(WORK, "second");
-    let stopped = stage.stops(WORK).unwrap();
-    assert_eq!(stopped["lastSnapshot"]["id"], stage.snapshots_of(&stage.sandbox_of(WORK))[0].as_str());
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn formerly_persistent_workspace_starts_from_its_last_snapshot() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.update_workspace(WORKSPACE, &json!({ "persistent": false })).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(stopped["lastSnapshot"]["id"], fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE))[0].as_str());
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn one_whose_sandbox_slept_says_so() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    let last = stage.record(WORK).last_snapshot;
-    stage.world.stops(&stage.sandbox_of(WORK));
-    let stopped = stage.stops(WORK).unwrap();
-    assert_eq!((&stopped["wasAsleep"], &stopped["state"]), (&json!(true), &json!("stopped")));
+fn stop_reports_that_the_container_had_ended() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let last = fixture.record(WORKSPACE).last_snapshot;
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!((&stopped["hadEnded"], &stopped["state"]), (&json!(true), &json!("stopped")));
     assert_eq!(stopped["lastSnapshot"]["id"], json!(last.unwrap().id));
-    assert!(cause(&stopped).ends_with("its sandbox had ended before"), "{stopped}");
+    assert!(state_cause(&stopped).ends_with("its sandbox had ended before"), "{stopped}");
 }
 
 #[test]
-fn the_last_snapshot_of_one_that_slept_is_the_newest_that_anybody_took() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    let taken = stage.run(Operation::Snapshot, &json!({ "sandboxId": id })).unwrap();
-    stage.world.stops(&id);
-    assert_eq!(stage.stops(WORK).unwrap()["lastSnapshot"]["id"], taken["ref"]["snapshotId"]);
+fn last_snapshot_is_the_newest_one_when_container_had_ended() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    let snapshot = fixture.run(Operation::Snapshot, &json!({ "sandboxId": id })).unwrap();
+    fixture.world.end_container(&id);
+    assert_eq!(fixture.stop_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"], snapshot["ref"]["snapshotId"]);
 }
 
 #[test]
-fn one_whose_sandbox_woke_empty_is_stopped_without_a_snapshot() {
-    let stage = Stage::with_stopped_work();
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.world.is_replaced(&stage.sandbox_of(WORK));
-    stage.world.forget_calls();
-    let stopped = stage.stops(WORK).unwrap();
-    assert_eq!((stage.world.count(Method::CreateBackup), stage.is_up(WORK)), (0, false));
-    assert_eq!(stopped["wasAsleep"], true);
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+fn stop_of_empty_cold_started_container_takes_no_snapshot() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.world.reset_calls();
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!((fixture.world.call_count(Method::CreateBackup), fixture.has_container(WORKSPACE)), (0, false));
+    assert_eq!(stopped["hadEnded"], true);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn what_was_written_since_it_woke_is_saved_aside_and_never_started_from() {
-    let stage = Stage::with_diverged_work();
-    let stopped = stage.stops(WORK).unwrap();
-    let saved = stopped["saved"].clone();
-    assert!(saved.is_string() && stopped["lastSnapshot"]["id"] != saved, "{stopped}");
-    assert!(stopped["history"][0]["cause"].as_str().unwrap().contains(saved.as_str().unwrap()), "{stopped}");
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
-    stage.goes_back(WORK, &saved).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "second");
+fn stop_rescues_diverged_files_and_start_ignores_the_rescue_snapshot() {
+    let fixture = Fixture::with_diverged_workspace();
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    let rescue_snapshot_id = stopped["rescueSnapshotId"].clone();
+    assert!(rescue_snapshot_id.is_string() && stopped["lastSnapshot"]["id"] != rescue_snapshot_id, "{stopped}");
+    assert!(
+        stopped["history"][0]["cause"].as_str().unwrap().contains(rescue_snapshot_id.as_str().unwrap()),
+        "{stopped}"
+    );
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    fixture.revert_workspace(WORKSPACE, &rescue_snapshot_id).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
 }
 
 #[test]
-fn a_workspace_that_could_not_be_started_for_good_can_be_stopped() {
-    let stage = Stage::with_diverged_work();
-    stage.starts(WORK, &json!({})).fails_as(Code::WorkspaceDiverged);
-    assert_eq!(stage.state(WORK), "failed");
-    let stopped = stage.stops(WORK).unwrap();
-    assert_eq!((&stopped["state"], stopped["saved"].is_string()), (&json!("stopped"), true));
-    assert!(!stage.is_up(WORK));
+fn failed_workspace_can_be_stopped() {
+    let fixture = Fixture::with_diverged_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::WorkspaceDiverged);
+    assert_eq!(fixture.state(WORKSPACE), "failed");
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!((&stopped["state"], stopped["rescueSnapshotId"].is_string()), (&json!("stopped"), true));
+    assert!(!fixture.has_container(WORKSPACE));
 }
 
 #[test]
-fn files_that_go_on_changing_are_captured_three_times_and_called_unsettled() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    stage.world.after(Method::CreateBackup).happens(move |world| {
-        world.writes(&id, FILE, &format!("after {}", world.count(Method::CreateBackup)));
+fn stop_captures_changing_files_three_times_and_reports_the_change() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.after(Method::CreateBackup).run(move |world| {
+        world.write_file(&id, FILE, &format!("after {}", world.call_count(Method::CreateBackup)));
     });
-    let stopped = stage.stops(WORK).unwrap();
-    assert_eq!((&stopped["unsettled"], stage.world.count(Method::CreateBackup)), (&json!(true), 3));
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "after 2");
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!((&stopped["changedDuringCapture"], fixture.world.call_count(Method::CreateBackup)), (&json!(true), 3));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "after 2");
 }
 
 #[test]
-fn files_that_were_changed_while_they_were_captured_are_captured_again() {
-    let stage = Stage::with_work();
-    let id = stage.sandbox_of(WORK);
-    stage.world.after(Method::CreateBackup).nth(1).happens(move |world| world.writes(&id, FILE, "second"));
-    let stopped = stage.stops(WORK).unwrap();
-    assert_eq!((&stopped["unsettled"], stage.world.count(Method::CreateBackup)), (&json!(false), 2));
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "second");
+fn stop_captures_again_when_files_change_during_capture() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.after(Method::CreateBackup).nth(1).run(move |world| world.write_file(&id, FILE, "second"));
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!((&stopped["changedDuringCapture"], fixture.world.call_count(Method::CreateBackup)), (&json!(false), 2));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
 }
 
 #[test]
-fn a_workspace_is_stopped_and_started_as_often_as_one_likes() {
-    let stage = Stage::with_work_as(&for_ever());
+fn workspace_can_be_stopped_and_started_repeatedly() {
+    let fixture = Fixture::with_workspace_options(&no_expiry());
     for round in 0..5 {
         let content = format!("round {round}");
-        stage.saves(WORK, &content);
-        stage.passes(10 * MINUTE);
-        stage.starts(WORK, &json!({})).unwrap();
-        assert_eq!(stage.file(WORK).unwrap(), content);
+        fixture.stop_with_content(WORKSPACE, &content);
+        fixture.advance_with_alarms(10 * MINUTE);
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), content);
     }
-    stage.passes(10 * MINUTE);
-    stage.assert_settled();
+    fixture.advance_with_alarms(10 * MINUTE);
+    fixture.assert_nothing_pending();
 }

@@ -1,150 +1,157 @@
-//! Whatever call to a sandbox is answered after its time limit, or never, in whatever state a workspace is: `start`, `stop` and
-//! `delete` answer within a bounded time, and nothing is lost.
+//! Sandbox calls that are answered late or never, in every state of a workspace: `start`, `stop` and `delete` answer
+//! within a bounded time, and no files are lost.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
-use super::plays::{PLAYS, active, assert_all_well, diverged, is_somewhere};
-use crate::support::{Checked, HOUR, MINUTE, Method, Moment, Play, Stage, WORK, at_every_call_of, on};
+use super::scenarios::{SCENARIOS, assert_recovered, is_content_preserved, with_active, with_diverged};
+use crate::support::{
+    CallPhase, ExpectError, Fixture, HOUR, MINUTE, Method, Scenario, WORKSPACE, for_every_call_of, workspace_args,
+};
 
-/// The longest that a call may take with one sandbox that does not answer.
-const LONGEST: i64 = 2 * HOUR;
+/// The longest time, in milliseconds, that a call may take while one sandbox does not answer.
+const MAX_CALL_MILLIS: i64 = 2 * HOUR;
 
-/// The calls to a sandbox that operations on workspaces make.
+/// The sandbox methods that operations on workspaces call.
 const METHODS: [Method; 14] = [
-    Method::State,
-    Method::Name,
+    Method::Status,
+    Method::SetName,
     Method::Probe,
-    Method::RemoveNote,
+    Method::RemoveReplacedNote,
     Method::CreateBackup,
     Method::RestoreBackup,
     Method::Destroy,
-    Method::KeepAwake,
+    Method::SetIdleTimeout,
     Method::SetEnv,
-    Method::Stamp,
-    Method::Survey,
-    Method::Hashes,
-    Method::Stirred,
+    Method::UpdateMarker,
+    Method::ListDirectory,
+    Method::HashFiles,
+    Method::ChangedSinceWatch,
     Method::RunHook,
 ];
 
-/// A state of a workspace `work`, and what is in it that must not be lost.
-type State = (&'static str, &'static str, fn() -> Stage);
+/// A state of the workspace `work`: its name, the file content that must not be lost, and its fixture.
+type NamedState = (&'static str, &'static str, fn() -> Fixture);
 
-const STATES: [State; 8] = [
-    ("active", "second", active),
-    ("active and diverged", "second", diverged),
-    ("active and asleep", "first", || {
-        let stage = active();
-        stage.world.stops(&stage.sandbox_of(WORK));
-        stage
+const STATES: [NamedState; 8] = [
+    ("active", "second", with_active),
+    ("active and diverged", "second", with_diverged),
+    ("active, container ended", "first", || {
+        let fixture = with_active();
+        fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+        fixture
     }),
-    ("active and woken", "first", || {
-        let stage = active();
-        stage.world.is_replaced(&stage.sandbox_of(WORK));
-        stage
+    ("active, cold-started", "first", || {
+        let fixture = with_active();
+        fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
+        fixture
     }),
-    ("stopped", "first", Stage::with_stopped_work),
+    ("stopped", "first", Fixture::with_stopped_workspace),
     ("failed", "second", || {
-        let stage = diverged();
-        stage.starts(WORK, &json!({})).fails_as(Code::WorkspaceDiverged);
-        assert_eq!(stage.state(WORK), "failed");
-        stage
+        let fixture = with_diverged();
+        fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::WorkspaceDiverged);
+        assert_eq!(fixture.state(WORKSPACE), "failed");
+        fixture
     }),
-    ("restoring, and its Worker died", "first", || {
-        dies_at(Stage::with_stopped_work(), Operation::StartWorkspace, Method::RestoreBackup)
+    ("restoring, Worker crashed", "first", || {
+        crash_at(Fixture::with_stopped_workspace(), Operation::StartWorkspace, Method::RestoreBackup)
     }),
-    ("stopping, and its Worker died", "second", || dies_at(active(), Operation::StopWorkspace, Method::CreateBackup)),
+    ("stopping, Worker crashed", "second", || crash_at(with_active(), Operation::StopWorkspace, Method::CreateBackup)),
 ];
 
-/// The Worker dies in an operation on `work`, when that method is called.
-fn dies_at(stage: Stage, operation: Operation, method: Method) -> Stage {
-    let gate = stage.world.before(method).nth(1).held();
-    stage.world.forget_calls();
-    let work = stage.begins(operation, WORK, &json!({}));
+/// Crashes the Worker at the first call of `method` during an operation on `work`.
+fn crash_at(fixture: Fixture, operation: Operation, method: Method) -> Fixture {
+    let gate = fixture.world.before(method).nth(1).block();
+    fixture.world.reset_calls();
+    let work = fixture.begin_in_workspace(operation, WORKSPACE, &json!({}));
     assert!(gate.is_reached());
-    stage.dies_during(work);
-    stage.world.goes_well();
-    stage
+    fixture.crash_during(work);
+    fixture.world.clear_faults();
+    fixture
 }
 
-/// Makes a call, which has to be answered in a bounded time; and legibly, where it fails.
+/// Runs an operation. Verifies that it answers within [`MAX_CALL_MILLIS`], and that a failure has an actionable code.
 #[track_caller]
-fn answers(stage: &Stage, operation: Operation, further: &Value) -> Result<Value> {
-    let began = stage.world.moment();
-    let outcome = stage.run(operation, &on(WORK, further));
-    let millis = stage.world.moment().millis_since(began);
-    assert!(millis <= LONGEST, "{operation:?} took {} minutes", millis / MINUTE);
+fn assert_answered(fixture: &Fixture, operation: Operation, options: &Value) -> Result<Value> {
+    let started_at = fixture.world.current_time();
+    let outcome = fixture.run(operation, &workspace_args(WORKSPACE, options));
+    let millis = fixture.world.current_time().millis_since(started_at);
+    assert!(millis <= MAX_CALL_MILLIS, "{operation:?} took {} minutes", millis / MINUTE);
     if let Err(error) = &outcome {
         assert!(!matches!(error.code(), Code::Internal | Code::SandboxFailed), "{error}");
     }
     outcome
 }
 
-/// Makes sure that the workspace can be worked in, and that the files are there that were stopped or running before.
+/// Verifies that the workspace can be started, stopped and deleted, and that `content` is not lost.
 #[track_caller]
-fn assert_usable(stage: &Stage, content: &str) {
-    stage.passes(3 * HOUR);
-    stage.assert_settled();
-    stage.starts(WORK, &json!({ "onDiverged": "save" })).unwrap();
-    assert!(is_somewhere(stage, content), "{content:?} is lost, and {:?} is there", stage.file(WORK));
-    stage.stops(WORK).unwrap();
-    stage.deletes(WORK).unwrap();
-    stage.passes(3 * HOUR);
-    stage.assert_settled();
+fn assert_usable(fixture: &Fixture, content: &str) {
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_pending();
+    fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "rescue" })).unwrap();
+    assert!(
+        is_content_preserved(fixture, content),
+        "{content:?} is lost, got {:?}",
+        fixture.read_workspace_file(WORKSPACE)
+    );
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_pending();
 }
 
-/// Disturbs each call of each operation that is one to a sandbox.
-fn at_every_call_to_a_sandbox(disturb: impl Fn(&Play)) {
-    at_every_call_of(&PLAYS, |play| {
-        disturb(play);
-        let outcome = play.begin().answer();
-        play.stage.world.finish_background();
-        let calls = play.stage.world.calls();
-        play.stage.world.goes_well();
+/// Injects a fault at each sandbox call of every scenario, and verifies that the operation recovers.
+fn for_every_sandbox_call(inject: impl Fn(&Scenario)) {
+    for_every_call_of(&SCENARIOS, |scenario| {
+        inject(scenario);
+        let outcome = scenario.start().answer();
+        scenario.fixture.world.finish_background();
+        let calls = scenario.fixture.world.calls();
+        scenario.fixture.world.clear_faults();
         if let Err(error) = &outcome {
             assert!(!matches!(error.code(), Code::Internal | Code::SandboxFailed), "{error}");
         }
-        let is_of_a_sandbox = calls.get(play.number as usize - 1).is_some_and(|(method, _)| method.is_of_sandboxes());
-        if is_of_a_sandbox {
-            assert_all_well(play);
+        let is_sandbox_call =
+            calls.get(scenario.call_number as usize - 1).is_some_and(|(method, _)| method.is_sandbox_call());
+        if is_sandbox_call {
+            assert_recovered(scenario);
         }
-        calls.len() >= play.number as usize
+        calls.len() >= scenario.call_number as usize
     });
 }
 
 #[test]
-fn whichever_call_is_never_answered_everything_comes_to_a_good_end() {
-    at_every_call_to_a_sandbox(|play| {
-        play.stage.world.at_any_call(play.moment).nth(play.number).is_never_answered();
+fn operations_recover_when_a_sandbox_call_is_never_answered() {
+    for_every_sandbox_call(|scenario| {
+        scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).hang();
     });
 }
 
 #[test]
-fn whichever_call_has_its_effect_after_its_limit_everything_comes_to_a_good_end() {
-    at_every_call_to_a_sandbox(|play| {
-        if play.moment == Moment::Before {
-            play.stage.world.at_any_call(play.moment).nth(play.number).comes_late();
+fn operations_recover_when_a_sandbox_call_takes_effect_after_its_timeout() {
+    for_every_sandbox_call(|scenario| {
+        if scenario.phase == CallPhase::Before {
+            scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).take_effect_late();
         }
     });
 }
 
 #[test]
-fn start_stop_and_delete_answer_while_a_method_is_never_answered() {
+fn start_stop_and_delete_answer_while_one_method_is_never_answered() {
     for (name, content, prepare) in STATES {
         for method in METHODS {
             for operation in [Operation::StartWorkspace, Operation::StopWorkspace, Operation::DeleteWorkspace] {
-                let stage = prepare();
-                stage.world.before(method).is_never_answered();
-                println!("{operation:?} of one that is {name}, while {method:?} is never answered");
-                let answered = answers(&stage, operation, &json!({}));
+                let fixture = prepare();
+                fixture.world.before(method).hang();
+                println!("{operation:?} in state {name:?}, while {method:?} is never answered");
+                let outcome = assert_answered(&fixture, operation, &json!({}));
                 if operation == Operation::DeleteWorkspace {
-                    answered.unwrap();
+                    outcome.unwrap();
                 }
-                stage.world.goes_well();
+                fixture.world.clear_faults();
                 if operation != Operation::DeleteWorkspace {
-                    assert_usable(&stage, content);
+                    assert_usable(&fixture, content);
                 }
             }
         }
@@ -155,18 +162,18 @@ fn start_stop_and_delete_answer_while_a_method_is_never_answered() {
 fn start_stop_and_delete_answer_while_the_sandbox_answers_nothing() {
     for (name, _, prepare) in STATES {
         for order in [["start", "stop", "start"], ["stop", "start", "stop"]] {
-            let stage = prepare();
-            println!("{order:?} of one that is {name}");
-            stage.world.falls_silent(&stage.sandbox_of(WORK));
+            let fixture = prepare();
+            println!("{order:?} in state {name:?}");
+            fixture.world.hang_sandbox(&fixture.sandbox_of(WORKSPACE));
             for operation in order {
                 let operation = if operation == "start" { Operation::StartWorkspace } else { Operation::StopWorkspace };
-                drop(answers(&stage, operation, &json!({})));
-                stage.passes(10 * MINUTE);
+                drop(assert_answered(&fixture, operation, &json!({})));
+                fixture.advance_with_alarms(10 * MINUTE);
             }
-            answers(&stage, Operation::DeleteWorkspace, &json!({})).unwrap();
-            stage.world.goes_well();
-            stage.passes(3 * HOUR);
-            stage.assert_settled();
+            assert_answered(&fixture, Operation::DeleteWorkspace, &json!({})).unwrap();
+            fixture.world.clear_faults();
+            fixture.advance_with_alarms(3 * HOUR);
+            fixture.assert_nothing_pending();
         }
     }
 }

@@ -1,286 +1,291 @@
-//! A workspace is changed: how it is kept, or which snapshot it goes on from.
+//! `update` changes the settings of a workspace, or reverts it to a snapshot.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Failure};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{Checked, FILE, MINUTE, Method, Stage, WORK, for_ever};
+use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE, no_expiry};
 
 #[test]
-fn what_is_given_is_another_from_now_on_and_the_rest_stays() {
-    let stage = Stage::with_work_as(&json!({ "env": { "A": "1" }, "expiry": { "idleSeconds": 0 } }));
-    let changed = stage.updates(WORK, &json!({ "persistent": false, "env": { "B": "2" } })).unwrap();
+fn update_changes_only_the_given_settings() {
+    let fixture = Fixture::with_workspace_options(&json!({ "env": { "A": "1" }, "expiry": { "idleSeconds": 0 } }));
+    let changed = fixture.update_workspace(WORKSPACE, &json!({ "persistent": false, "env": { "B": "2" } })).unwrap();
     assert_eq!((&changed["persistent"], &changed["envNames"]), (&json!(false), &json!(["B"])));
     assert_eq!(changed["expiry"]["idleSeconds"], 0);
     assert_eq!(changed["state"], "active");
 }
 
 #[test]
-fn another_policy_is_that_of_all_its_sandboxes() {
-    let stage = Stage::with_work();
-    let back = stage.saves(WORK, "first");
-    stage.goes_back(WORK, &back).unwrap();
-    stage.updates(WORK, &json!({ "retention": { "keepLast": { "count": 1 } } })).unwrap();
-    for id in stage.record(WORK).sandboxes() {
-        let policy = stage.run(Operation::Retention, &json!({ "sandboxId": id })).unwrap()["policy"].clone();
+fn updated_policy_applies_to_all_sandboxes() {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    fixture.update_workspace(WORKSPACE, &json!({ "retention": { "keepLast": { "count": 1 } } })).unwrap();
+    for id in fixture.record(WORKSPACE).sandboxes() {
+        let policy = fixture.run(Operation::Retention, &json!({ "sandboxId": id })).unwrap()["policy"].clone();
         assert_eq!(policy["keepLast"]["count"], 1, "{id}");
     }
 }
 
 #[test]
-fn a_new_time_limit_counts_at_once() {
-    let stage = Stage::with_work();
-    stage.updates(WORK, &json!({ "expiry": { "idleSeconds": 60, "maxSeconds": 0 } })).unwrap();
-    stage.passes(5 * MINUTE);
-    assert_eq!(stage.state(WORK), "stopped");
+fn updated_time_limit_applies_immediately() {
+    let fixture = Fixture::with_workspace();
+    fixture.update_workspace(WORKSPACE, &json!({ "expiry": { "idleSeconds": 60, "maxSeconds": 0 } })).unwrap();
+    fixture.advance_with_alarms(5 * MINUTE);
+    assert_eq!(fixture.state(WORKSPACE), "stopped");
 }
 
 #[test]
-fn what_snapshots_depend_on_is_known_to_the_next_snapshot() {
-    let stage = Stage::with_work();
-    stage.world.writes(&stage.sandbox_of(WORK), "/etc/version", "1");
-    stage.updates(WORK, &json!({ "dependsOn": { "files": ["/etc/version"], "fingerprint": "v1" } })).unwrap();
-    stage.stops(WORK).unwrap();
-    let rows = stage.ledger(&stage.sandbox_of(WORK)).page(None, None, 1).unwrap();
+fn updated_dependencies_are_recorded_in_the_next_snapshot() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.write_file(&fixture.sandbox_of(WORKSPACE), "/etc/version", "1");
+    fixture
+        .update_workspace(WORKSPACE, &json!({ "dependsOn": { "files": ["/etc/version"], "fingerprint": "v1" } }))
+        .unwrap();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    let rows = fixture.ledger(&fixture.sandbox_of(WORKSPACE)).snapshot_page(None, None, 1).unwrap();
     let dependencies = rows[0].dependencies.clone().unwrap();
     assert_eq!(dependencies.fingerprint.as_deref(), Some("v1"));
     assert_eq!(dependencies.files["/etc/version"].len(), 64);
 }
 
 #[test]
-fn what_an_update_says_of_dependencies_starts_nothing() {
-    for prepare in [Stage::with_stopped_work, Stage::with_diverged_work] {
-        let stage = prepare();
-        let files = stage.world.files(&stage.sandbox_of(WORK));
-        stage.updates(WORK, &json!({ "dependsOn": { "fingerprint": "v1" } })).unwrap();
-        assert_eq!(stage.world.files(&stage.sandbox_of(WORK)), files);
+fn update_of_dependencies_starts_no_container() {
+    for prepare in [Fixture::with_stopped_workspace, Fixture::with_diverged_workspace] {
+        let fixture = prepare();
+        let files = fixture.world.files(&fixture.sandbox_of(WORKSPACE));
+        fixture.update_workspace(WORKSPACE, &json!({ "dependsOn": { "fingerprint": "v1" } })).unwrap();
+        assert_eq!(fixture.world.files(&fixture.sandbox_of(WORKSPACE)), files);
     }
 }
 
-/// `work` is active with `second`, and was stopped with `first` before, in the snapshot that is answered.
-fn with_two_states() -> (Stage, Value) {
-    let stage = Stage::with_work();
-    let first = stage.saves(WORK, "first");
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.world.pass(MINUTE);
-    stage.writes(WORK, "second");
-    stage.world.pass(MINUTE);
-    stage.world.forget_calls();
-    (stage, first)
+/// The active workspace `work` with the file content `second`, and the id of its snapshot with `first`.
+fn with_two_snapshots() -> (Fixture, Value) {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.advance_clock(MINUTE);
+    fixture.world.reset_calls();
+    (fixture, first)
 }
 
 #[test]
-fn going_back_gives_the_name_a_new_sandbox_with_the_old_files() {
-    let (stage, first) = with_two_states();
-    let old = stage.sandbox_of(WORK);
-    let changed = stage.goes_back(WORK, &first).unwrap();
+fn revert_creates_a_new_sandbox_with_the_old_files() {
+    let (fixture, first) = with_two_snapshots();
+    let old = fixture.sandbox_of(WORKSPACE);
+    let changed = fixture.revert_workspace(WORKSPACE, &first).unwrap();
     assert_eq!((&changed["state"], &changed["formerSandboxIds"]), (&json!("active"), &json!([old])));
     assert_ne!(changed["sandboxId"], json!(old));
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn the_old_sandbox_is_stopped_with_a_snapshot_and_one_can_go_forth_again() {
-    let (stage, first) = with_two_states();
-    let old = stage.sandbox_of(WORK);
-    stage.goes_back(WORK, &first).unwrap();
-    assert!(!stage.world.running().contains(&old));
-    let newest = stage.snapshots_of(&old)[0].clone();
-    stage.goes_back(WORK, &json!(newest)).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "second");
-    stage.passes(10 * MINUTE);
-    stage.assert_settled();
+fn revert_captures_the_old_sandbox_and_can_itself_be_reverted() {
+    let (fixture, first) = with_two_snapshots();
+    let old = fixture.sandbox_of(WORKSPACE);
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    assert!(!fixture.world.running_sandboxes().contains(&old));
+    let newest = fixture.snapshots_of(&old)[0].clone();
+    fixture.revert_workspace(WORKSPACE, &json!(newest)).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
+    fixture.advance_with_alarms(10 * MINUTE);
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn what_is_left_by_going_back_is_kept_whether_or_not_it_persists() {
-    let (stage, first) = with_two_states();
-    let old = stage.sandbox_of(WORK);
-    let before = stage.snapshots_of(&old).len();
-    stage.updates(WORK, &json!({ "currentSnapshotId": first, "persistent": false })).unwrap();
-    assert_eq!(stage.snapshots_of(&old).len(), before + 1);
+fn revert_captures_the_old_sandbox_even_when_not_persistent() {
+    let (fixture, first) = with_two_snapshots();
+    let old = fixture.sandbox_of(WORKSPACE);
+    let before = fixture.snapshots_of(&old).len();
+    fixture.update_workspace(WORKSPACE, &json!({ "currentSnapshotId": first, "persistent": false })).unwrap();
+    assert_eq!(fixture.snapshots_of(&old).len(), before + 1);
 }
 
 #[test]
-fn going_back_is_in_the_history_also_when_it_is_stopped() {
-    let (stage, first) = with_two_states();
-    stage.stops(WORK).unwrap();
-    stage.goes_back(WORK, &first).unwrap();
-    let described = stage.described(WORK).unwrap();
+fn revert_of_stopped_workspace_is_in_the_history() {
+    let (fixture, first) = with_two_snapshots();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    let described = fixture.get_workspace(WORKSPACE).unwrap();
     assert!(described["history"][0]["cause"].as_str().unwrap().contains(first.as_str().unwrap()), "{described}");
 }
 
 #[test]
-fn going_back_mutates_no_snapshot() {
-    let (stage, first) = with_two_states();
-    let old = stage.sandbox_of(WORK);
-    let before = stage.snapshots_of(&old);
-    stage.goes_back(WORK, &first).unwrap();
-    let after = stage.snapshots_of(&old);
+fn revert_changes_no_snapshot() {
+    let (fixture, first) = with_two_snapshots();
+    let old = fixture.sandbox_of(WORKSPACE);
+    let before = fixture.snapshots_of(&old);
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    let after = fixture.snapshots_of(&old);
     assert!(after.ends_with(&before), "{before:?} {after:?}");
 }
 
 #[test]
-fn one_that_is_stopped_stays_stopped_and_goes_on_from_there_when_it_is_started() {
-    let stage = Stage::with_work();
-    let first = stage.saves(WORK, "first");
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.saves(WORK, "second");
-    let changed = stage.goes_back(WORK, &first).unwrap();
+fn reverted_stopped_workspace_stays_stopped_and_starts_from_the_snapshot() {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.stop_with_content(WORKSPACE, "second");
+    let changed = fixture.revert_workspace(WORKSPACE, &first).unwrap();
     assert_eq!(changed["state"], "stopped");
-    assert!(stage.world.running().is_empty());
-    let started = stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!((&started["restoredFrom"], stage.file(WORK)), (&first, Some("first".into())));
+    assert!(fixture.world.running_sandboxes().is_empty());
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!((&started["restoredFrom"], fixture.read_workspace_file(WORKSPACE)), (&first, Some("first".into())));
 }
 
 #[test]
-fn going_back_is_told_to_the_directory_also_when_it_is_stopped() {
-    let stage = Stage::with_work();
-    let first = stage.saves(WORK, "first");
-    stage.goes_back(WORK, &first).unwrap();
-    let listed = stage.run(Operation::ListWorkspaces, &json!({})).unwrap();
-    assert_eq!(listed["workspaces"][0]["sandboxId"], json!(stage.sandbox_of(WORK)));
+fn revert_of_stopped_workspace_updates_the_directory() {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    let listed = fixture.run(Operation::ListWorkspaces, &json!({})).unwrap();
+    assert_eq!(listed["workspaces"][0]["sandboxId"], json!(fixture.sandbox_of(WORKSPACE)));
 }
 
 #[test]
-fn one_whose_sandbox_sleeps_goes_back_without_being_started() {
-    let (stage, first) = with_two_states();
-    stage.world.stops(&stage.sandbox_of(WORK));
-    assert_eq!(stage.goes_back(WORK, &first).unwrap()["state"], "stopped");
-    assert!(stage.world.running().is_empty());
+fn revert_of_workspace_with_ended_container_starts_no_container() {
+    let (fixture, first) = with_two_snapshots();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    assert_eq!(fixture.revert_workspace(WORKSPACE, &first).unwrap()["state"], "stopped");
+    assert!(fixture.world.running_sandboxes().is_empty());
 }
 
 #[test]
-fn a_workspace_that_failed_can_go_back() {
-    let stage = Stage::with_work();
-    let first = stage.saves(WORK, "first");
-    stage.starts(WORK, &json!({})).unwrap();
-    stage.saves(WORK, "second");
-    stage.world.spoil(|backup| {
+fn failed_workspace_can_be_reverted() {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.stop_with_content(WORKSPACE, "second");
+    fixture.world.edit_backups(|backup| {
         if backup.id().to_string().ends_with('2') {
             backup.archive = None;
         }
     });
-    stage.starts(WORK, &json!({})).fails_as(Code::BackupIncomplete);
-    assert_eq!(stage.goes_back(WORK, &first).unwrap()["state"], "stopped");
-    stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::BackupIncomplete);
+    assert_eq!(fixture.revert_workspace(WORKSPACE, &first).unwrap()["state"], "stopped");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 
 #[test]
-fn a_failed_way_back_leaves_everything_as_it_was() {
-    let (stage, first) = with_two_states();
-    let before = stage.record(WORK);
-    stage.world.before(Method::RestoreBackup).fails_with(Failure::new("BackupRestoreError", "no room"));
-    stage.goes_back(WORK, &first).fails_as(Code::RestoreFailed);
-    let after = stage.record(WORK);
-    assert_eq!((&after.sandbox_id, after.state, &after.former), (&before.sandbox_id, before.state, &before.former));
+fn failed_revert_changes_nothing() {
+    let (fixture, first) = with_two_snapshots();
+    let before = fixture.record(WORKSPACE);
+    fixture.world.before(Method::RestoreBackup).fail_with(Failure::new("BackupRestoreError", "no room"));
+    fixture.revert_workspace(WORKSPACE, &first).expect_code(Code::RestoreFailed);
+    let after = fixture.record(WORKSPACE);
+    assert_eq!(
+        (&after.sandbox_id, after.state, &after.former_sandbox_ids),
+        (&before.sandbox_id, before.state, &before.former_sandbox_ids)
+    );
     assert_eq!(after.history, before.history);
-    assert_eq!(stage.file(WORK).unwrap(), "second");
-    assert_eq!(stage.world.running().len(), 1);
-    stage.world.goes_well();
-    stage.passes(10 * MINUTE);
-    stage.assert_settled();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
+    assert_eq!(fixture.world.running_sandboxes().len(), 1);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(10 * MINUTE);
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_failed_way_back_changes_no_setting() {
-    let (stage, first) = with_two_states();
-    stage.world.before(Method::RestoreBackup).fails_with(Failure::new("BackupRestoreError", "no room"));
-    let asked = json!({ "currentSnapshotId": first, "persistent": false, "retention": { "keepDaily": 2 } });
-    stage.updates(WORK, &asked).fails_as(Code::RestoreFailed);
-    let described = stage.described(WORK).unwrap();
+fn failed_revert_changes_no_setting() {
+    let (fixture, first) = with_two_snapshots();
+    fixture.world.before(Method::RestoreBackup).fail_with(Failure::new("BackupRestoreError", "no room"));
+    let arguments = json!({ "currentSnapshotId": first, "persistent": false, "retention": { "keepDaily": 2 } });
+    fixture.update_workspace(WORKSPACE, &arguments).expect_code(Code::RestoreFailed);
+    let described = fixture.get_workspace(WORKSPACE).unwrap();
     assert_eq!((&described["persistent"], &described["retention"]["keepDaily"]), (&json!(true), &json!(0)));
 }
 
 #[test]
-fn a_way_back_with_other_settings_begins_with_them() {
-    let (stage, first) = with_two_states();
-    let asked = json!({ "currentSnapshotId": first, "env": { "A": "1" }, "retention": { "keepDaily": 2 } });
-    stage.updates(WORK, &asked).unwrap();
-    assert_eq!(stage.world.env_of(&stage.sandbox_of(WORK))["A"], "1");
-    for id in stage.record(WORK).sandboxes() {
-        let policy = stage.run(Operation::Retention, &json!({ "sandboxId": id })).unwrap()["policy"].clone();
+fn revert_applies_settings_of_the_same_call() {
+    let (fixture, first) = with_two_snapshots();
+    let arguments = json!({ "currentSnapshotId": first, "env": { "A": "1" }, "retention": { "keepDaily": 2 } });
+    fixture.update_workspace(WORKSPACE, &arguments).unwrap();
+    assert_eq!(fixture.world.env_of(&fixture.sandbox_of(WORKSPACE))["A"], "1");
+    for id in fixture.record(WORKSPACE).sandboxes() {
+        let policy = fixture.run(Operation::Retention, &json!({ "sandboxId": id })).unwrap()["policy"].clone();
         assert_eq!(policy["keepDaily"], 2, "{id}");
     }
 }
 
 #[test]
-fn a_failed_way_back_holds_no_snapshot() {
-    let (stage, first) = with_two_states();
-    stage.world.before(Method::RestoreBackup).fails_with(Failure::new("BackupRestoreError", "no room"));
-    stage.goes_back(WORK, &first).fails_as(Code::RestoreFailed);
-    stage.world.goes_well();
-    stage.world.finish_background();
-    let selection = json!({ "sandboxId": stage.sandbox_of(WORK), "snapshotId": first });
-    assert_eq!(stage.run(Operation::Get, &selection).unwrap()["holders"], json!([]));
+fn failed_revert_adds_no_dependent() {
+    let (fixture, first) = with_two_snapshots();
+    fixture.world.before(Method::RestoreBackup).fail_with(Failure::new("BackupRestoreError", "no room"));
+    fixture.revert_workspace(WORKSPACE, &first).expect_code(Code::RestoreFailed);
+    fixture.world.clear_faults();
+    fixture.world.finish_background();
+    let selection = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": first });
+    assert_eq!(fixture.run(Operation::Get, &selection).unwrap()["dependents"], json!([]));
 }
 
 #[test]
-fn one_goes_back_to_what_the_workspace_was_made_from() {
-    let stage = Stage::with_work();
-    let forked = stage.forks(WORK, &json!({ "newName": "other" })).unwrap();
-    stage.world.pass(MINUTE);
-    stage.saves("other", "second");
-    stage.starts("other", &json!({})).unwrap();
-    stage.goes_back("other", &forked["snapshotId"]).unwrap();
-    assert_eq!(stage.file("other").unwrap(), "first");
+fn workspace_can_be_reverted_to_its_source_snapshot() {
+    let fixture = Fixture::with_workspace();
+    let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_with_content("other", "second");
+    fixture.start_workspace("other", &json!({})).unwrap();
+    fixture.revert_workspace("other", &forked["snapshotId"]).unwrap();
+    assert_eq!(fixture.read_workspace_file("other").unwrap(), "first");
 }
 
 #[test]
-fn one_does_not_go_back_to_what_is_not_the_workspaces() {
-    let (stage, _) = with_two_states();
-    stage.creates("other", &for_ever()).unwrap();
-    let foreign = stage.saves("other", "x");
-    stage.goes_back(WORK, &foreign).fails_as(Code::SnapshotNotFound);
-    stage.goes_back(WORK, &json!("snap-abcdefghij012345")).fails_as(Code::SnapshotNotFound);
+fn revert_refuses_unknown_snapshots_and_those_of_other_workspaces() {
+    let (fixture, _) = with_two_snapshots();
+    fixture.create_workspace("other", &no_expiry()).unwrap();
+    let foreign = fixture.stop_with_content("other", "x");
+    fixture.revert_workspace(WORKSPACE, &foreign).expect_code(Code::SnapshotNotFound);
+    fixture.revert_workspace(WORKSPACE, &json!("snap-abcdefghij012345")).expect_code(Code::SnapshotNotFound);
 }
 
 #[test]
-fn one_does_not_go_back_to_another_directory() {
-    let (stage, _) = with_two_states();
-    let id = stage.sandbox_of(WORK);
-    stage.world.writes(&id, "/home/x", "y");
-    let other = stage.run(Operation::Snapshot, &json!({ "sandboxId": id, "dir": "/home" })).unwrap();
-    stage.goes_back(WORK, &other["ref"]["snapshotId"]).fails_as(Code::InvalidArgument);
+fn revert_refuses_a_snapshot_of_another_directory() {
+    let (fixture, _) = with_two_snapshots();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.write_file(&id, "/home/x", "y");
+    let other = fixture.run(Operation::Snapshot, &json!({ "sandboxId": id, "dir": "/home" })).unwrap();
+    fixture.revert_workspace(WORKSPACE, &other["ref"]["snapshotId"]).expect_code(Code::InvalidArgument);
 }
 
 #[test]
-fn an_id_that_is_the_workspaces_own_is_not_drawn_for_it_again() {
-    let (stage, first) = with_two_states();
-    stage.world.draws_next(Some([3; 32]));
-    stage.goes_back(WORK, &first).unwrap();
-    let second = stage.sandbox_of(WORK);
-    stage.world.draws_next(Some([3; 32]));
-    stage.goes_back(WORK, &first).unwrap();
-    assert_ne!(stage.sandbox_of(WORK), second);
-    assert_eq!(stage.ledger(&second).workspace().unwrap().unwrap().retired_at, None);
-    stage.passes(10 * MINUTE);
-    stage.assert_settled();
+fn revert_does_not_mint_the_current_sandbox_id_again() {
+    let (fixture, first) = with_two_snapshots();
+    fixture.world.queue_random(Some([3; 32]));
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    let second = fixture.sandbox_of(WORKSPACE);
+    fixture.world.queue_random(Some([3; 32]));
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    assert_ne!(fixture.sandbox_of(WORKSPACE), second);
+    assert_eq!(fixture.ledger(&second).workspace().unwrap().unwrap().decommissioned_at, None);
+    fixture.advance_with_alarms(10 * MINUTE);
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn an_old_sandbox_that_cannot_be_captured_runs_on_until_it_can() {
-    let (stage, first) = with_two_states();
-    let old = stage.sandbox_of(WORK);
-    stage.world.before(Method::CreateBackup).fails_with(Failure::new("BackupCreateError", "no room"));
-    stage.goes_back(WORK, &first).unwrap();
-    assert_eq!(stage.world.files(&old).unwrap()[FILE], "second");
-    stage.world.goes_well();
-    stage.passes(5 * MINUTE);
-    assert!(!stage.world.running().contains(&old));
-    let newest = stage.snapshots_of(&old)[0].clone();
-    stage.goes_back(WORK, &json!(newest)).unwrap();
-    assert_eq!(stage.file(WORK).unwrap(), "second");
+fn old_sandbox_keeps_running_until_it_can_be_captured() {
+    let (fixture, first) = with_two_snapshots();
+    let old = fixture.sandbox_of(WORKSPACE);
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no room"));
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    assert_eq!(fixture.world.files(&old).unwrap()[FILE], "second");
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(5 * MINUTE);
+    assert!(!fixture.world.running_sandboxes().contains(&old));
+    let newest = fixture.snapshots_of(&old)[0].clone();
+    fixture.revert_workspace(WORKSPACE, &json!(newest)).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
 }
 
 #[test]
-fn an_update_waits_for_its_turn() {
-    let stage = Stage::with_work();
-    let gate = stage.world.before(Method::CreateBackup).nth(1).held();
-    let stop = stage.begins(Operation::StopWorkspace, WORK, &json!({}));
-    let mut update = stage.begins(Operation::UpdateWorkspace, WORK, &json!({ "persistent": false }));
+fn update_waits_for_running_stop() {
+    let fixture = Fixture::with_workspace();
+    let gate = fixture.world.before(Method::CreateBackup).nth(1).block();
+    let stop = fixture.begin_in_workspace(Operation::StopWorkspace, WORKSPACE, &json!({}));
+    let mut update = fixture.begin_in_workspace(Operation::UpdateWorkspace, WORKSPACE, &json!({ "persistent": false }));
     assert!(!update.is_done());
     gate.open();
     stop.answer().unwrap();
@@ -288,48 +293,48 @@ fn an_update_waits_for_its_turn() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_looked_for_is_not_said_to_be_missing() {
-    let (stage, first) = with_two_states();
-    stage.world.before(Method::Find).fails_in_passing();
-    stage.goes_back(WORK, &first).fails_as(Code::WorkspaceUnavailable);
+fn revert_fails_as_unavailable_when_snapshot_lookup_fails() {
+    let (fixture, first) = with_two_snapshots();
+    fixture.world.before(Method::FindSnapshot).fail_transiently();
+    fixture.revert_workspace(WORKSPACE, &first).expect_code(Code::WorkspaceUnavailable);
 }
 
 #[test]
-fn what_the_former_sandbox_is_left_with_is_not_the_last_snapshot_of_the_new_one() {
-    let (stage, first) = with_two_states();
-    stage.goes_back(WORK, &first).unwrap();
-    stage.passes(5 * MINUTE);
-    assert_eq!(stage.snapshots_of(stage.record(WORK).former[0].as_str()).len(), 2);
-    assert_eq!(stage.record(WORK).last_snapshot, None);
+fn last_snapshot_excludes_the_capture_of_the_former_sandbox() {
+    let (fixture, first) = with_two_snapshots();
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    fixture.advance_with_alarms(5 * MINUTE);
+    assert_eq!(fixture.snapshots_of(fixture.record(WORKSPACE).former_sandbox_ids[0].as_str()).len(), 2);
+    assert_eq!(fixture.record(WORKSPACE).last_snapshot, None);
 }
 
 #[test]
-fn an_id_that_was_drawn_and_is_somebodys_is_left_to_him() {
-    let (stage, first) = with_two_states();
-    let taken = format!("{}-restored-aaaaaaaa", stage.sandbox_of(WORK));
-    stage.runs(&taken);
-    stage.captures(&taken, "an application's own");
-    stage.world.forget_calls();
-    stage.world.draws_next(Some([0; 32]));
-    stage.goes_back(WORK, &first).unwrap();
-    assert_ne!(stage.sandbox_of(WORK), taken);
-    assert!(stage.world.calls_about(&taken).contains(&Method::Claim));
-    assert!(!stage.world.calls_about(&taken).contains(&Method::Retire));
+fn revert_leaves_an_existing_sandbox_with_the_minted_id_untouched() {
+    let (fixture, first) = with_two_snapshots();
+    let taken = format!("{}-restored-aaaaaaaa", fixture.sandbox_of(WORKSPACE));
+    fixture.start_sandbox(&taken);
+    fixture.snapshot_labelled(&taken, "an application's own");
+    fixture.world.reset_calls();
+    fixture.world.queue_random(Some([0; 32]));
+    fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    assert_ne!(fixture.sandbox_of(WORKSPACE), taken);
+    assert!(fixture.world.calls_about(&taken).contains(&Method::Claim));
+    assert!(!fixture.world.calls_about(&taken).contains(&Method::Decommission));
 }
 
 #[test]
-fn one_that_goes_back_is_of_the_lineage_of_that_snapshot() {
-    let stage = Stage::with_work();
-    let first = stage.sandbox_of(WORK);
-    stage.updates(WORK, &json!({ "persistent": false })).unwrap();
-    stage.world.before(Method::Destroy).nth(1).is_never_answered();
-    stage.stops(WORK).unwrap();
-    stage.passes(2 * MINUTE);
-    assert_ne!(stage.sandbox_of(WORK), first);
-    let started = stage.starts(WORK, &json!({ "allowEmpty": true })).unwrap();
-    assert_eq!(started["workspace"]["ref"]["rootId"], json!(stage.sandbox_of(WORK)));
-    let [snapshot] = stage.snapshots_of(&first).try_into().unwrap();
-    stage.goes_back(WORK, &json!(snapshot)).unwrap();
-    let started = stage.starts(WORK, &json!({})).unwrap();
-    assert_eq!((&started["how"], &started["workspace"]["ref"]["rootId"]), (&json!("alive"), &json!(first)));
+fn reverted_workspace_has_the_root_id_of_the_snapshot() {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.sandbox_of(WORKSPACE);
+    fixture.update_workspace(WORKSPACE, &json!({ "persistent": false })).unwrap();
+    fixture.world.before(Method::Destroy).nth(1).hang();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.advance_with_alarms(2 * MINUTE);
+    assert_ne!(fixture.sandbox_of(WORKSPACE), first);
+    let started = fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap();
+    assert_eq!(started["workspace"]["ref"]["rootId"], json!(fixture.sandbox_of(WORKSPACE)));
+    let [snapshot] = fixture.snapshots_of(&first).try_into().unwrap();
+    fixture.revert_workspace(WORKSPACE, &json!(snapshot)).unwrap();
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!((&started["how"], &started["workspace"]["ref"]["rootId"]), (&json!("running"), &json!(first)));
 }

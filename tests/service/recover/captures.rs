@@ -1,301 +1,303 @@
-//! Snapshots that were being made when their worker died.
+//! Recovery of snapshots whose Worker crashed during the capture.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use super::{capture, dead_at, died_capturing, mark_of_the_unfinished};
-use crate::support::{Checked, DAY, HOUR, MINUTE, Method, Moment, Signal, Stage, by_label, by_ref};
+use super::{capture_args, crash_at, crash_during_capture, unfinished_mark};
+use crate::support::{
+    CallPhase, CancellationSource, DAY, ExpectError, Fixture, HOUR, MINUTE, Method, by_label, by_ref,
+};
 
-// A snapshot is made, and the sandbox answered.
+// Crashes after the sandbox answered `createBackup`.
 
 #[test]
-fn a_capture_that_the_sandbox_answered_is_adopted_by_the_next_call() {
-    let stage = died_capturing(Method::Metadata, Moment::Before);
-    let listed = stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+fn answered_capture_is_recovered_by_the_next_call() {
+    let fixture = crash_during_capture(Method::GetMetadata, CallPhase::Before);
+    let listed = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
     assert_eq!((&listed["snapshots"][0]["label"], &listed["snapshots"][0]["state"]), (&json!("lost"), &json!("ready")));
-    stage.run(Operation::Restore, &by_label("lost")).unwrap();
-    stage.world.finish_background();
-    stage.assert_settled();
+    fixture.run(Operation::Restore, &by_label("lost")).unwrap();
+    fixture.world.finish_background();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_capture_that_the_sandbox_answered_is_adopted_by_the_alarm() {
-    let stage = died_capturing(Method::Archive, Moment::After);
-    stage.passes(HOUR);
-    stage.assert_settled();
-    stage.run(Operation::Restore, &by_label("lost")).unwrap();
+fn answered_capture_is_recovered_by_the_alarm() {
+    let fixture = crash_during_capture(Method::HeadArchive, CallPhase::After);
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_pending();
+    fixture.run(Operation::Restore, &by_label("lost")).unwrap();
 }
 
 #[test]
-fn an_adopted_capture_takes_the_label_that_it_was_to_replace() {
-    let stage = Stage::with_sandbox();
-    let first = stage.captures("agent-42", "latest");
+fn recovered_capture_replaces_the_label() {
+    let fixture = Fixture::with_sandbox();
+    let first = fixture.snapshot_labelled("agent-42", "latest");
     let arguments = json!({ "sandboxId": "agent-42", "label": "latest", "replace": true });
-    stage.world.forget_calls();
-    dead_at(&stage, Operation::Snapshot, &arguments, Method::Metadata, Moment::Before);
-    let found = stage.run(Operation::Get, &by_label("latest")).unwrap();
+    fixture.world.reset_calls();
+    crash_at(&fixture, Operation::Snapshot, &arguments, Method::GetMetadata, CallPhase::Before);
+    let found = fixture.run(Operation::Get, &by_label("latest")).unwrap();
     assert_ne!(found["snapshotId"], json!(first.snapshot_id()));
-    stage.run(Operation::Restore, &by_ref(&first)).unwrap();
+    fixture.run(Operation::Restore, &by_ref(&first)).unwrap();
 }
 
 #[test]
-fn an_adopted_capture_releases_what_its_sandbox_was_made_from() {
-    let (stage, snapshot) = Stage::with_snapshot();
-    let restored = stage.restore(&snapshot).unwrap().sandbox_id().to_string();
-    stage.world.pass(MINUTE);
-    stage.world.forget_calls();
+fn recovered_capture_releases_the_source_snapshot() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let restored = fixture.restore(&snapshot).unwrap().sandbox_id().to_string();
+    fixture.world.advance_clock(MINUTE);
+    fixture.world.reset_calls();
     let arguments = json!({ "sandboxId": restored });
-    dead_at(&stage, Operation::Snapshot, &arguments, Method::Metadata, Moment::Before);
-    stage.passes(HOUR);
-    stage.assert_settled();
-    stage.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
+    crash_at(&fixture, Operation::Snapshot, &arguments, Method::GetMetadata, CallPhase::Before);
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_pending();
+    fixture.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
 }
 
 #[test]
-fn a_capture_whose_container_was_replaced_since_is_removed() {
-    let stage = died_capturing(Method::Metadata, Moment::Before);
-    stage.world.is_replaced("agent-42");
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+fn capture_is_removed_when_container_was_replaced_since() {
+    let fixture = crash_during_capture(Method::GetMetadata, CallPhase::Before);
+    fixture.world.replace_container("agent-42");
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_capture_whose_container_stopped_since_is_removed() {
-    let stage = died_capturing(Method::Metadata, Moment::Before);
-    stage.world.stops("agent-42");
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
-    assert!(stage.world.running().is_empty(), "and nothing is started");
+fn capture_is_removed_when_container_ended_since() {
+    let fixture = crash_during_capture(Method::GetMetadata, CallPhase::Before);
+    fixture.world.end_container("agent-42");
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
+    assert!(fixture.world.running_sandboxes().is_empty(), "no container is started");
 }
 
 #[test]
-fn a_capture_that_is_not_whole_is_removed() {
-    let stage = died_capturing(Method::Metadata, Moment::Before);
-    stage.world.spoil_archive(|archive| archive.truncate(archive.len() - 1));
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+fn truncated_capture_is_removed() {
+    let fixture = crash_during_capture(Method::GetMetadata, CallPhase::Before);
+    fixture.world.edit_archives(|archive| archive.truncate(archive.len() - 1));
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_container_that_a_late_look_has_started_is_not_captured_even_where_it_could_not_be_marked() {
-    let stage = died_capturing(Method::Metadata, Moment::Before);
-    stage.world.before(Method::Metadata).first(999).fails_in_passing();
-    stage.passes(10 * MINUTE);
-    stage.world.goes_well();
-    assert_eq!(stage.ledger("agent-42").workspace().unwrap().unwrap().doubt, None, "what was in doubt is settled");
-    stage.world.dies_unnoticed("agent-42");
-    stage.world.before(Method::LeaveNote).nth(1).fails_in_passing();
+fn container_started_by_late_call_is_not_captured_when_note_fails() {
+    let fixture = crash_during_capture(Method::GetMetadata, CallPhase::Before);
+    fixture.world.before(Method::GetMetadata).first(999).fail_transiently();
+    fixture.advance_with_alarms(10 * MINUTE);
+    fixture.world.clear_faults();
+    assert_eq!(fixture.ledger("agent-42").workspace().unwrap().unwrap().unverified, None, "the container is verified");
+    fixture.world.end_container_unnoticed("agent-42");
+    fixture.world.before(Method::AddReplacedNote).nth(1).fail_transiently();
     let listed = json!({ "sandboxId": "agent-42" });
-    stage.restart();
-    stage.run(Operation::List, &listed).unwrap();
-    stage.world.pass(1000);
-    stage.snapshot().fails_as(Code::SandboxReplaced);
+    fixture.crash_worker();
+    fixture.run(Operation::List, &listed).unwrap();
+    fixture.world.advance_clock(1000);
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
 }
 
 #[test]
-fn a_call_that_is_made_again_before_its_capture_is_followed_up_makes_one_snapshot() {
-    let stage = died_capturing(Method::Metadata, Moment::Before);
-    stage.world.before(Method::State).nth(1).fails_in_passing();
-    let taken = stage.run(Operation::Snapshot, &capture()).unwrap();
-    stage.passes(HOUR);
-    let listed = stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
-    let ids: Vec<_> = listed["snapshots"].as_array().unwrap().iter().map(|found| &found["snapshotId"]).collect();
-    assert_eq!(ids, [&taken["ref"]["snapshotId"]]);
-    assert_eq!(stage.world.stored().len(), 1);
-    stage.assert_settled();
+fn repeated_call_before_recovery_creates_one_snapshot() {
+    let fixture = crash_during_capture(Method::GetMetadata, CallPhase::Before);
+    fixture.world.before(Method::Status).nth(1).fail_transiently();
+    let snapshot = fixture.run(Operation::Snapshot, &capture_args()).unwrap();
+    fixture.advance_with_alarms(HOUR);
+    let listed = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    let ids: Vec<_> = listed["snapshots"].as_array().unwrap().iter().map(|entry| &entry["snapshotId"]).collect();
+    assert_eq!(ids, [&snapshot["ref"]["snapshotId"]]);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_capture_is_not_given_up_because_r2_fails_in_passing() {
-    let stage = died_capturing(Method::Metadata, Moment::Before);
-    stage.world.before(Method::Metadata).first(9).fails_in_passing();
-    stage.passes(2 * HOUR);
-    stage.run(Operation::Restore, &by_label("lost")).unwrap();
-    stage.assert_settled();
+fn capture_is_recovered_after_transient_r2_failures() {
+    let fixture = crash_during_capture(Method::GetMetadata, CallPhase::Before);
+    fixture.world.before(Method::GetMetadata).first(9).fail_transiently();
+    fixture.advance_with_alarms(2 * HOUR);
+    fixture.run(Operation::Restore, &by_label("lost")).unwrap();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_capture_that_was_being_taken_back_is_not_adopted() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
-    dead_at(&stage, Operation::Snapshot, &capture(), Method::Delete, Moment::Before);
-    stage.world.is_up("agent-42");
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+fn capture_in_rollback_is_not_recovered() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).run(|world| world.replace_container("agent-42"));
+    crash_at(&fixture, Operation::Snapshot, &capture_args(), Method::Delete, CallPhase::Before);
+    fixture.world.set_healthy("agent-42");
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_whole_capture_that_was_being_taken_back_is_not_adopted_either() {
-    let stage = Stage::with_sandbox();
-    let looked_up = stage.world.before(Method::Metadata).nth(1).held();
-    let (signal, abort) = Signal::new();
-    let mut work = stage.begin_until(Operation::Snapshot, &capture(), abort);
-    assert!(looked_up.is_reached());
-    signal.fire();
+fn complete_capture_in_rollback_is_not_recovered() {
+    let fixture = Fixture::with_sandbox();
+    let metadata_gate = fixture.world.before(Method::GetMetadata).nth(1).block();
+    let (signal, abort) = CancellationSource::new();
+    let mut work = fixture.begin_cancellable(Operation::Snapshot, &capture_args(), abort);
+    assert!(metadata_gate.is_reached());
+    signal.cancel();
     assert!(work.is_done());
-    let removed = stage.world.before(Method::Delete).nth(1).held();
-    looked_up.open();
-    stage.world.go_on_in_background();
-    assert!(removed.is_reached());
-    stage.dies_during(work);
-    stage.world.goes_well();
-    stage.passes(HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+    let delete_gate = fixture.world.before(Method::Delete).nth(1).block();
+    metadata_gate.open();
+    fixture.world.run_background();
+    assert!(delete_gate.is_reached());
+    fixture.crash_during(work);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_capture_that_was_taken_back_is_forgotten_at_once() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
-    dead_at(&stage, Operation::Snapshot, &capture(), Method::Delete, Moment::After);
-    stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
-    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
+fn row_of_rolled_back_capture_is_deleted_immediately() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).run(|world| world.replace_container("agent-42"));
+    crash_at(&fixture, Operation::Snapshot, &capture_args(), Method::Delete, CallPhase::After);
+    fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(fixture.ledger("agent-42").unfinished_snapshots().unwrap(), []);
 }
 
-// A snapshot is made, and the sandbox did not answer.
+// Crashes before the sandbox answered `createBackup`.
 
 #[test]
-fn a_capture_whose_backup_was_found_and_removed_is_forgotten_at_once() {
-    let stage = died_capturing(Method::CreateBackup, Moment::After);
-    stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
-    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
+fn row_is_deleted_immediately_when_backup_was_found_and_removed() {
+    let fixture = crash_during_capture(Method::CreateBackup, CallPhase::After);
+    fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(fixture.ledger("agent-42").unfinished_snapshots().unwrap(), []);
 }
 
 #[test]
-fn a_backup_is_looked_for_as_long_however_often_workers_die_meanwhile() {
-    let stage = died_capturing(Method::CreateBackup, Moment::Before);
-    let mark = mark_of_the_unfinished(&stage);
+fn search_for_lost_backup_is_not_shortened_by_worker_crashes() {
+    let fixture = crash_during_capture(Method::CreateBackup, CallPhase::Before);
+    let mark = unfinished_mark(&fixture);
     for _ in 0..5 {
-        stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
-        stage.restart();
+        fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+        fixture.crash_worker();
     }
-    stage.passes(50 * MINUTE);
-    stage.world.backs_up("agent-42", Some(&mark));
-    stage.passes(3 * HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+    fixture.advance_with_alarms(50 * MINUTE);
+    fixture.world.create_app_backup("agent-42", Some(&mark));
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_container_that_a_lost_capture_may_have_started_does_not_count_when_the_capture_is_forgotten() {
-    let stage = Stage::with_sandbox();
-    stage.world.before(Method::CreateBackup).happens(|world| world.is_replaced("agent-42"));
-    dead_at(&stage, Operation::Snapshot, &capture(), Method::CreateBackup, Moment::After);
-    stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
-    assert_eq!(stage.ledger("agent-42").unfinished().unwrap(), []);
-    stage.world.pass(1000);
-    stage.snapshot().fails_as(Code::SandboxReplaced);
+fn container_started_by_lost_capture_is_refused_after_its_row_is_deleted() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.before(Method::CreateBackup).run(|world| world.replace_container("agent-42"));
+    crash_at(&fixture, Operation::Snapshot, &capture_args(), Method::CreateBackup, CallPhase::After);
+    fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(fixture.ledger("agent-42").unfinished_snapshots().unwrap(), []);
+    fixture.world.advance_clock(1000);
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
 }
 
 #[test]
-fn a_capture_that_the_sandbox_did_not_answer_is_removed_by_its_mark() {
-    let stage = died_capturing(Method::CreateBackup, Moment::After);
-    stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
-    stage.assert_nothing_stored();
-    stage.passes(3 * HOUR);
-    stage.assert_settled();
+fn unanswered_capture_is_removed_by_its_mark() {
+    let fixture = crash_during_capture(Method::CreateBackup, CallPhase::After);
+    fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    fixture.assert_nothing_stored();
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_backup_that_arrives_only_later_is_looked_for_again() {
-    for late in [30_000, 5 * MINUTE, 50 * MINUTE] {
-        let stage = died_capturing(Method::CreateBackup, Moment::Before);
-        stage.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
-        let mark = mark_of_the_unfinished(&stage);
-        stage.passes(late);
-        stage.world.backs_up("agent-42", Some(&mark));
-        stage.passes(3 * HOUR);
-        stage.assert_nothing_stored();
-        stage.assert_settled();
+fn backup_that_arrives_late_is_found_and_removed() {
+    for delay_millis in [30_000, 5 * MINUTE, 50 * MINUTE] {
+        let fixture = crash_during_capture(Method::CreateBackup, CallPhase::Before);
+        fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+        let mark = unfinished_mark(&fixture);
+        fixture.advance_with_alarms(delay_millis);
+        fixture.world.create_app_backup("agent-42", Some(&mark));
+        fixture.advance_with_alarms(3 * HOUR);
+        fixture.assert_nothing_stored();
+        fixture.assert_nothing_pending();
     }
 }
 
 #[test]
-fn a_backup_that_arrives_later_still_is_left_to_the_sweep() {
-    let stage = died_capturing(Method::CreateBackup, Moment::Before);
-    let mark = mark_of_the_unfinished(&stage);
-    stage.passes(6 * HOUR);
-    stage.assert_settled();
-    stage.world.backs_up("agent-42", Some(&mark));
-    stage.passes(2 * DAY);
-    assert_eq!(stage.run(Operation::Sweep, &json!({})).unwrap()["swept"], 1);
+fn backup_that_arrives_after_recovery_is_left_to_the_sweep() {
+    let fixture = crash_during_capture(Method::CreateBackup, CallPhase::Before);
+    let mark = unfinished_mark(&fixture);
+    fixture.advance_with_alarms(6 * HOUR);
+    fixture.assert_nothing_pending();
+    fixture.world.create_app_backup("agent-42", Some(&mark));
+    fixture.advance_with_alarms(2 * DAY);
+    assert_eq!(fixture.run(Operation::Sweep, &json!({})).unwrap()["deleted"], 1);
 }
 
 #[test]
-fn only_the_lost_captures_own_backup_is_removed_in_a_bucket_of_many_pages() {
-    let stage = Stage::with_sandbox();
-    let kept = stage.captures("agent-42", "kept");
-    stage.world.backs_up("agent-42", Some("nightly"));
-    stage.world.backs_up("agent-42", None);
-    stage.world.lists_at_once(1);
-    stage.world.forget_calls();
-    dead_at(&stage, Operation::Snapshot, &capture(), Method::CreateBackup, Moment::After);
-    assert_eq!(stage.world.stored().len(), 4);
-    stage.passes(3 * HOUR);
-    assert_eq!(stage.world.stored().len(), 3);
-    stage.restore(&kept).unwrap();
+fn recovery_removes_only_its_own_backup_across_list_pages() {
+    let fixture = Fixture::with_sandbox();
+    let kept = fixture.snapshot_labelled("agent-42", "kept");
+    fixture.world.create_app_backup("agent-42", Some("nightly"));
+    fixture.world.create_app_backup("agent-42", None);
+    fixture.world.set_list_page_size(1);
+    fixture.world.reset_calls();
+    crash_at(&fixture, Operation::Snapshot, &capture_args(), Method::CreateBackup, CallPhase::After);
+    assert_eq!(fixture.world.backup_ids().len(), 4);
+    fixture.advance_with_alarms(3 * HOUR);
+    assert_eq!(fixture.world.backup_ids().len(), 3);
+    fixture.restore(&kept).unwrap();
 }
 
 #[test]
-fn while_r2_cannot_be_listed_a_lost_capture_is_not_forgotten() {
-    let stage = died_capturing(Method::CreateBackup, Moment::After);
-    stage.world.before(Method::List).fails_in_passing();
-    stage.passes(DAY);
-    assert_eq!(stage.world.stored().len(), 1);
-    stage.world.goes_well();
-    stage.passes(3 * HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+fn lost_capture_stays_recorded_while_r2_list_fails() {
+    let fixture = crash_during_capture(Method::CreateBackup, CallPhase::After);
+    fixture.world.before(Method::List).fail_transiently();
+    fixture.advance_with_alarms(DAY);
+    assert_eq!(fixture.world.backup_ids().len(), 1);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_backup_is_looked_for_as_long_however_often_r2_fails_meanwhile() {
-    let stage = died_capturing(Method::CreateBackup, Moment::Before);
-    let mark = mark_of_the_unfinished(&stage);
-    stage.world.before(Method::List).fails_in_passing();
-    stage.passes(10 * MINUTE);
-    stage.world.goes_well();
-    stage.passes(50 * MINUTE);
-    stage.world.backs_up("agent-42", Some(&mark));
-    stage.passes(3 * HOUR);
-    stage.assert_nothing_stored();
-    stage.assert_settled();
+fn search_for_lost_backup_is_not_shortened_by_r2_failures() {
+    let fixture = crash_during_capture(Method::CreateBackup, CallPhase::Before);
+    let mark = unfinished_mark(&fixture);
+    fixture.world.before(Method::List).fail_transiently();
+    fixture.advance_with_alarms(10 * MINUTE);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(50 * MINUTE);
+    fixture.world.create_app_backup("agent-42", Some(&mark));
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_stored();
+    fixture.assert_nothing_pending();
 }
 
 #[test]
-fn a_container_that_a_lost_capture_starts_late_does_not_count_although_r2_failed_before() {
-    let stage = died_capturing(Method::CreateBackup, Moment::Before);
-    stage.world.before(Method::List).fails_in_passing();
-    stage.passes(10 * MINUTE);
-    stage.world.goes_well();
-    stage.world.stops("agent-42");
-    stage.passes(50 * MINUTE);
-    stage.world.is_replaced("agent-42");
-    stage.passes(3 * HOUR);
-    stage.snapshot().fails_as(Code::SandboxReplaced);
+fn container_started_late_by_lost_capture_is_refused_after_r2_failures() {
+    let fixture = crash_during_capture(Method::CreateBackup, CallPhase::Before);
+    fixture.world.before(Method::List).fail_transiently();
+    fixture.advance_with_alarms(10 * MINUTE);
+    fixture.world.clear_faults();
+    fixture.world.end_container("agent-42");
+    fixture.advance_with_alarms(50 * MINUTE);
+    fixture.world.replace_container("agent-42");
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
 }
 
 #[test]
-fn the_label_of_a_lost_capture_is_free_for_the_next_one() {
-    let stage = died_capturing(Method::CreateBackup, Moment::Before);
-    stage.passes(3 * HOUR);
-    stage.captures("agent-42", "lost");
+fn label_of_lost_capture_is_free_for_the_next_one() {
+    let fixture = crash_during_capture(Method::CreateBackup, CallPhase::Before);
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.snapshot_labelled("agent-42", "lost");
 }
 
 #[test]
-fn a_capture_that_is_asked_for_again_after_a_crash_is_made() {
-    for moment in Moment::BOTH {
-        let stage = died_capturing(Method::CreateBackup, moment);
-        stage.run(Operation::Snapshot, &capture()).unwrap();
-        stage.passes(3 * HOUR);
-        stage.assert_settled();
-        assert_eq!(stage.world.stored().len(), 1, "{moment:?}");
+fn repeated_capture_after_a_crash_succeeds() {
+    for phase in CallPhase::BOTH {
+        let fixture = crash_during_capture(Method::CreateBackup, phase);
+        fixture.run(Operation::Snapshot, &capture_args()).unwrap();
+        fixture.advance_with_alarms(3 * HOUR);
+        fixture.assert_nothing_pending();
+        assert_eq!(fixture.world.backup_ids().len(), 1, "{phase:?}");
     }
 }

@@ -1,11 +1,11 @@
-//! A Worker may die at any point. The next call or the alarms follow up what it left, until nothing of it is left over.
+//! Recovery: a Worker may crash at any point. The next call or the alarms finish or roll back its work.
 //!
-//! - `captures`: snapshots that were being made
-//! - `sandboxes`: sandboxes that were being made or destroyed
-//! - `rest`: deletions, calls and word for others; and recovery itself
+//! - `captures`: snapshots that were being created
+//! - `sandboxes`: sandboxes that were being created or destroyed
+//! - `other`: deletions, releases and calls; and crashes of recovery itself
 
 mod captures;
-mod rest;
+mod other;
 mod sandboxes;
 
 use std::collections::BTreeSet;
@@ -15,47 +15,47 @@ use sandbox_snapshotter::model::SnapshotRef;
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{Method, Moment, Stage, by_ref};
+use crate::support::{CallPhase, Fixture, Method, by_ref};
 
-/// The Worker dies while an operation waits at the first call of a method.
-pub fn dead_at(stage: &Stage, operation: Operation, arguments: &Value, method: Method, moment: Moment) {
-    let gate = match moment {
-        Moment::Before => stage.world.before(method).nth(1).held(),
-        Moment::After => stage.world.after(method).nth(1).held(),
+/// Crashes the Worker while an operation waits at the first call of `method`.
+pub fn crash_at(fixture: &Fixture, operation: Operation, arguments: &Value, method: Method, phase: CallPhase) {
+    let gate = match phase {
+        CallPhase::Before => fixture.world.before(method).nth(1).block(),
+        CallPhase::After => fixture.world.after(method).nth(1).block(),
     };
-    let work = stage.begin(operation, arguments);
+    let work = fixture.begin(operation, arguments);
     assert!(gate.is_reached(), "{method:?} was not called");
-    stage.dies_during(work);
-    stage.world.goes_well();
+    fixture.crash_during(work);
+    fixture.world.clear_faults();
 }
 
-/// A Worker died during a snapshot of `agent-42` with the label `lost` and the key `k`; calls are counted from here.
-pub fn died_capturing(method: Method, moment: Moment) -> Stage {
-    let stage = Stage::with_sandbox();
-    dead_at(&stage, Operation::Snapshot, &capture(), method, moment);
-    stage.world.forget_calls();
-    stage
+/// A Worker crashed during a snapshot of `agent-42` with the label `lost` and the key `k`. Calls are counted from here.
+pub fn crash_during_capture(method: Method, phase: CallPhase) -> Fixture {
+    let fixture = Fixture::with_sandbox();
+    crash_at(&fixture, Operation::Snapshot, &capture_args(), method, phase);
+    fixture.world.reset_calls();
+    fixture
 }
 
-pub fn capture() -> Value {
+pub fn capture_args() -> Value {
     json!({ "sandboxId": "agent-42", "label": "lost", "idempotencyKey": "k" })
 }
 
-/// A Worker died during a restore with the key `k`; calls are counted from here.
-pub fn died_restoring(method: Method, moment: Moment) -> (Stage, SnapshotRef, Value) {
-    let (stage, snapshot) = Stage::with_snapshot();
+/// A Worker crashed during a restore with the key `k`. Returns its snapshot and its arguments.
+pub fn crash_during_restore(method: Method, phase: CallPhase) -> (Fixture, SnapshotRef, Value) {
+    let (fixture, snapshot) = Fixture::with_snapshot();
     let mut arguments = by_ref(&snapshot);
     arguments["idempotencyKey"] = json!("k");
-    dead_at(&stage, Operation::Restore, &arguments, method, moment);
-    (stage, snapshot, arguments)
+    crash_at(&fixture, Operation::Restore, &arguments, method, phase);
+    (fixture, snapshot, arguments)
 }
 
-/// The mark of the snapshot that is being made.
-pub fn mark_of_the_unfinished(stage: &Stage) -> String {
-    let [row] = stage.ledger("agent-42").unfinished().unwrap().try_into().unwrap();
+/// Returns the mark of the unfinished snapshot of `agent-42`.
+pub fn unfinished_mark(fixture: &Fixture) -> String {
+    let [row] = fixture.ledger("agent-42").unfinished_snapshots().unwrap().try_into().unwrap();
     format!("snapshotter/1 {} agent-42", row.snapshot_id)
 }
 
-pub fn minted(stage: &Stage) -> BTreeSet<String> {
-    stage.world.running().into_iter().filter(|id| id.starts_with("agent-42-")).collect()
+pub fn minted_running(fixture: &Fixture) -> BTreeSet<String> {
+    fixture.world.running_sandboxes().into_iter().filter(|id| id.starts_with("agent-42-")).collect()
 }

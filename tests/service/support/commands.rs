@@ -1,52 +1,52 @@
-//! What commands do that run in sandboxes.
+//! The effects of commands that run in sandboxes.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::World;
 
-/// What commands do, by their text.
-pub type Commands = BTreeMap<String, Rc<dyn Fn(&World, &HookCall) -> Ran>>;
+/// The planned effects of commands, by command text.
+pub type Commands = BTreeMap<String, Rc<dyn Fn(&World, &HookCall) -> CommandResult>>;
 
 /// A hook that was run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookCall {
     /// The sandbox.
     pub sandbox: String,
-    /// What it was called.
+    /// The name of the hook.
     pub name: String,
-    /// Where it ran.
+    /// The working directory.
     pub dir: String,
-    /// The variables that it saw.
+    /// The environment variables.
     pub env: BTreeMap<String, String>,
 }
 
-/// What a command comes to.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct CommandResult {
     pub(super) exit_code: Option<i32>,
     pub(super) output: String,
 }
 
-impl Ran {
-    /// It succeeds.
-    pub fn well() -> Self {
-        Self::exits(0, "")
+impl CommandResult {
+    /// Returns a result with exit code 0 and no output.
+    pub fn success() -> Self {
+        Self::exit(0, "")
     }
 
-    /// It ends with that exit code, and has printed something.
-    pub fn exits(code: i32, output: &str) -> Self {
+    /// Returns a result with an exit code and output.
+    pub fn exit(code: i32, output: &str) -> Self {
         Self { exit_code: Some(code), output: output.into() }
     }
 
-    /// It is killed when its time is over.
-    pub fn for_ever() -> Self {
+    /// Returns the result of a command that exceeds its timeout.
+    pub fn timeout() -> Self {
         Self { exit_code: None, output: String::new() }
     }
 }
 
-/// What a command comes to of which nothing is planned.
-pub(super) fn simple(command: &str) -> Ran {
+/// Returns the result of a command without a planned effect: the code of `exit <code>`, otherwise success.
+pub(super) fn run_default(command: &str) -> CommandResult {
     let code = command.strip_prefix("exit ").and_then(|code| code.parse().ok());
-    Ran::exits(code.unwrap_or_default(), "")
+    CommandResult::exit(code.unwrap_or_default(), "")
 }

@@ -1,4 +1,4 @@
-//! Time limits in memory: they pass when the world's time does, and never by themselves.
+//! Deadlines in memory. A deadline passes only when a test advances the clock of the world.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -7,43 +7,43 @@ use std::task::{Context, Poll, Waker};
 
 use super::World;
 
-/// The limits that somebody waits for, by the time at which they pass and the order of their beginnings.
+/// The wakers of the futures that wait for a deadline, by deadline and order of creation.
 #[derive(Default)]
 pub struct Deadlines {
     waiting: RefCell<BTreeMap<(i64, u64), Waker>>,
-    begun: Cell<u64>,
+    last_number: Cell<u64>,
 }
 
 impl Deadlines {
-    /// Wakes those who wait for a limit that has passed.
-    pub(super) fn wake(&self, now: i64) {
+    /// Wakes the futures whose deadline has passed.
+    pub(super) fn wake_expired(&self, now: i64) {
         let mut waiting = self.waiting.borrow_mut();
         let later = waiting.split_off(&(now + 1, 0));
-        let passed = std::mem::replace(&mut *waiting, later);
+        let expired = std::mem::replace(&mut *waiting, later);
         drop(waiting);
-        passed.into_values().for_each(Waker::wake);
+        expired.into_values().for_each(Waker::wake);
     }
 }
 
 impl World {
-    /// Lets the next time limit pass that somebody waits for; says whether there is one.
-    pub fn next_limit_passes(&self) -> bool {
+    /// Advances the clock to the next deadline that a future waits for. Returns whether there is one.
+    pub fn advance_to_deadline(&self) -> bool {
         let next = self.deadlines.waiting.borrow().keys().next().map(|(at, _)| *at);
-        let millis = next.map(|at| at - self.millis());
+        let millis = next.map(|at| at - self.now_millis());
         if let Some(millis) = millis {
-            self.pass(millis.max(0));
+            self.advance_clock(millis.max(0));
         }
         millis.is_some()
     }
 
     pub(super) fn deadline_after(&self, millis: i64) -> Deadline<'_> {
-        let number = self.deadlines.begun.get() + 1;
-        self.deadlines.begun.set(number);
-        Deadline { world: self, key: (self.millis() + millis, number) }
+        let number = self.deadlines.last_number.get() + 1;
+        self.deadlines.last_number.set(number);
+        Deadline { world: self, key: (self.now_millis() + millis, number) }
     }
 }
 
-/// The wait for a time limit.
+/// A future that completes at a deadline.
 pub struct Deadline<'a> {
     world: &'a World,
     key: (i64, u64),
@@ -53,7 +53,7 @@ impl Future for Deadline<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.key.0 <= self.world.millis() {
+        if self.key.0 <= self.world.now_millis() {
             return Poll::Ready(());
         }
         self.world.deadlines.waiting.borrow_mut().insert(self.key, context.waker().clone());

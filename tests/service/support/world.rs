@@ -1,4 +1,4 @@
-//! Everything outside of the service, and what a test reads of it.
+//! The world outside the service: its state, its clock and its call log.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::checkpoint_call::CheckpointRefusal;
-use sandbox_snapshotter::model::named::{Address, Stamp, Tenant};
+use sandbox_snapshotter::model::named::{Address, ContainerMarker, Tenant};
 use sandbox_snapshotter::model::{BackupOptions, Code, Error, Result, SandboxId, Timestamp};
 use sandbox_snapshotter::ports::{Background, Clock, Entropy};
 use serde_json::Value;
@@ -16,210 +16,213 @@ use super::bucket::Backup;
 use super::commands::{Commands, HookCall};
 use super::containers::{Image, Sandbox};
 use super::deadlines::Deadlines;
-use super::script::Script;
-use super::{MemoryHome, MemoryIndex, MemoryLedger, Method, Running};
+use super::faults::FaultPlan;
+use super::{MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Method, PendingOperation};
 
 /// 2026-11-20T05:00:00Z
-const START: i64 = 1_795_150_800_000;
+const START_MILLIS: i64 = 1_795_150_800_000;
 
-/// The world in memory. It does at once what it is asked for, unless the script says otherwise.
+/// The world in memory. Calls take effect immediately, unless the fault plan changes that.
 pub struct World {
-    pub(super) script: Script,
+    pub(super) faults: FaultPlan,
     pub(super) sandboxes: RefCell<BTreeMap<String, Sandbox>>,
     pub(super) bucket: RefCell<BTreeMap<String, Backup>>,
-    pub(super) asked: RefCell<Vec<BackupOptions>>,
-    pub(super) given: RefCell<Vec<Value>>,
+    pub(super) backup_requests: RefCell<Vec<BackupOptions>>,
+    pub(super) restore_requests: RefCell<Vec<Value>>,
     pub(super) handle_fields: RefCell<Value>,
-    pub(super) shipped: RefCell<Image>,
+    pub(super) image: RefCell<Image>,
     pub(super) commands: RefCell<Commands>,
-    pub(super) hooks: RefCell<Vec<HookCall>>,
-    pub(super) stamps: RefCell<Vec<(Option<Stamp>, Stamp)>>,
-    pub(super) refusal: RefCell<Option<CheckpointRefusal>>,
-    pub(super) listed_at_once: Cell<usize>,
+    pub(super) hook_calls: RefCell<Vec<HookCall>>,
+    pub(super) marker_calls: RefCell<Vec<(Option<ContainerMarker>, ContainerMarker)>>,
+    pub(super) checkpoint_refusal: RefCell<Option<CheckpointRefusal>>,
+    pub(super) list_page_size: Cell<usize>,
     ledgers: RefCell<BTreeMap<SandboxId, Rc<MemoryLedger>>>,
-    homes: RefCell<BTreeMap<Address, Rc<MemoryHome>>>,
-    directories: RefCell<BTreeMap<Tenant, Rc<MemoryIndex>>>,
+    workspace_stores: RefCell<BTreeMap<Address, Rc<MemoryWorkspaceStore>>>,
+    directories: RefCell<BTreeMap<Tenant, Rc<MemoryDirectoryStore>>>,
     calls: RefCell<Vec<(Method, String)>>,
     now: Cell<i64>,
     pub(super) deadlines: Deadlines,
-    waits: RefCell<Vec<u64>>,
+    sleeps: RefCell<Vec<u64>>,
     seed: Cell<u64>,
-    random: RefCell<VecDeque<Option<[u8; 32]>>>,
-    background: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
-    begun: RefCell<Vec<Running<()>>>,
-    ended: Cell<usize>,
-    lacking: RefCell<Vec<Code>>,
+    queued_random: RefCell<VecDeque<Option<[u8; 32]>>>,
+    queued_background: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
+    running_background: RefCell<Vec<PendingOperation<()>>>,
+    ended_background: Cell<usize>,
+    missing_ports: RefCell<Vec<Code>>,
 }
 
 impl Default for World {
     fn default() -> Self {
         Self {
-            script: Script::default(),
+            faults: FaultPlan::default(),
             sandboxes: RefCell::default(),
             bucket: RefCell::default(),
-            asked: RefCell::default(),
-            given: RefCell::default(),
+            backup_requests: RefCell::default(),
+            restore_requests: RefCell::default(),
             handle_fields: RefCell::default(),
-            shipped: RefCell::default(),
+            image: RefCell::default(),
             commands: RefCell::default(),
-            hooks: RefCell::default(),
-            stamps: RefCell::default(),
-            refusal: RefCell::default(),
-            listed_at_once: Cell::new(1000),
+            hook_calls: RefCell::default(),
+            marker_calls: RefCell::default(),
+            checkpoint_refusal: RefCell::default(),
+            list_page_size: Cell::new(1000),
             ledgers: RefCell::default(),
-            homes: RefCell::default(),
+            workspace_stores: RefCell::default(),
             directories: RefCell::default(),
             calls: RefCell::default(),
-            now: Cell::new(START),
+            now: Cell::new(START_MILLIS),
             deadlines: Deadlines::default(),
-            waits: RefCell::default(),
+            sleeps: RefCell::default(),
             seed: Cell::new(1),
-            random: RefCell::default(),
-            background: RefCell::default(),
-            begun: RefCell::default(),
-            ended: Cell::new(0),
-            lacking: RefCell::default(),
+            queued_random: RefCell::default(),
+            queued_background: RefCell::default(),
+            running_background: RefCell::default(),
+            ended_background: Cell::new(0),
+            missing_ports: RefCell::default(),
         }
     }
 }
 
 impl World {
-    /// From now on these ports are not there, by the codes that say so.
-    pub fn lacks(&self, ports: &[Code]) {
-        ports.clone_into(&mut self.lacking.borrow_mut());
+    /// Makes ports unavailable. Each port is given by its error code.
+    pub fn remove_ports(&self, ports: &[Code]) {
+        ports.clone_into(&mut self.missing_ports.borrow_mut());
     }
 
-    pub(super) fn lacking(&self) -> Vec<Code> {
-        self.lacking.borrow().clone()
+    pub(super) fn missing_ports(&self) -> Vec<Code> {
+        self.missing_ports.borrow().clone()
     }
 
-    /// The ledger of a sandbox's workspace, which outlives every Worker.
+    /// Returns the ledger of a sandbox's workspace, which survives Worker crashes.
     pub(super) fn ledger(&self, id: &SandboxId) -> Rc<MemoryLedger> {
         Rc::clone(self.ledgers.borrow_mut().entry(id.clone()).or_default())
     }
 
-    /// What is kept of a named workspace, which outlives every Worker.
-    pub(super) fn home(&self, address: &Address) -> Rc<MemoryHome> {
-        Rc::clone(self.homes.borrow_mut().entry(address.clone()).or_default())
+    /// Returns the store of a named workspace, which survives Worker crashes.
+    pub(super) fn workspace_store(&self, address: &Address) -> Rc<MemoryWorkspaceStore> {
+        Rc::clone(self.workspace_stores.borrow_mut().entry(address.clone()).or_default())
     }
 
-    /// The Directory of a tenant, which outlives every Worker.
-    pub(super) fn directory(&self, tenant: &Tenant) -> Rc<MemoryIndex> {
+    /// Returns the Directory store of a tenant, which survives Worker crashes.
+    pub(super) fn directory(&self, tenant: &Tenant) -> Rc<MemoryDirectoryStore> {
         Rc::clone(self.directories.borrow_mut().entry(tenant.clone()).or_default())
     }
 
-    /// The names of which anything may be kept.
-    pub fn names(&self) -> Vec<Address> {
-        self.homes.borrow().keys().cloned().collect()
+    /// Returns the addresses of the named workspaces that have a store.
+    pub fn workspace_addresses(&self) -> Vec<Address> {
+        self.workspace_stores.borrow().keys().cloned().collect()
     }
 
-    /// The sandboxes that have a workspace.
-    pub fn workspaces(&self) -> Vec<String> {
+    /// Returns the ids of the sandboxes that have a ledger.
+    pub fn sandbox_ids(&self) -> Vec<String> {
         self.ledgers.borrow().keys().map(SandboxId::to_string).collect()
     }
 
-    /// Now.
-    pub fn moment(&self) -> Timestamp {
+    /// Returns the current time.
+    pub fn current_time(&self) -> Timestamp {
         Timestamp::from_millis(self.now.get())
     }
 
-    /// Lets time pass.
-    pub fn pass(&self, millis: i64) {
+    /// Advances the clock, and wakes expired deadlines.
+    pub fn advance_clock(&self, millis: i64) {
         self.now.set(self.now.get() + millis);
-        self.deadlines.wake(self.now.get());
+        self.deadlines.wake_expired(self.now.get());
     }
 
-    /// The next random bytes; `None` is a failure of the platform to give any.
-    pub fn draws_next(&self, random: Option<[u8; 32]>) {
-        self.random.borrow_mut().push_back(random);
+    /// Queues the next random bytes; `None` makes the platform fail to provide them.
+    pub fn queue_random(&self, random: Option<[u8; 32]>) {
+        self.queued_random.borrow_mut().push_back(random);
     }
 
-    /// Every call of sandboxes and bucket so far, in order, with the id that it was about.
+    /// Returns all port calls with their targets, in order.
     pub fn calls(&self) -> Vec<(Method, String)> {
         self.calls.borrow().clone()
     }
 
-    /// The calls about one sandbox or backup.
+    /// Returns the calls to one sandbox or backup.
     pub fn calls_about(&self, id: &str) -> Vec<Method> {
         self.calls.borrow().iter().filter(|(_, target)| target == id).map(|(method, _)| *method).collect()
     }
 
-    /// How often a method was called.
-    pub fn count(&self, method: Method) -> usize {
+    /// Returns the number of calls of a method.
+    pub fn call_count(&self, method: Method) -> usize {
         self.calls.borrow().iter().filter(|(called, _)| *called == method).count()
     }
 
-    /// Forgets the calls so far, and begins to number them again.
-    pub fn forget_calls(&self) {
+    /// Clears the call log, and restarts the numbering of calls.
+    pub fn reset_calls(&self) {
         self.calls.borrow_mut().clear();
-        self.stamps.borrow_mut().clear();
+        self.marker_calls.borrow_mut().clear();
     }
 
-    /// The waits so far, in milliseconds.
-    pub fn waits(&self) -> Vec<u64> {
-        self.waits.borrow().clone()
+    /// Returns the durations of all sleeps, in milliseconds.
+    pub fn sleeps(&self) -> Vec<u64> {
+        self.sleeps.borrow().clone()
     }
 
-    /// Runs what was left to the background, and what comes of it, as far as it can. Says whether anything came of it.
-    pub fn go_on_in_background(&self) -> bool {
-        let mut is_news = false;
+    /// Runs the background work until it waits. Returns whether it made progress.
+    pub fn run_background(&self) -> bool {
+        let mut has_progress = false;
         loop {
             let before = self.progress();
-            for work in self.background.take() {
-                let begun = Running::start(work);
-                self.begun.borrow_mut().push(begun);
-                is_news = true;
+            for work in self.queued_background.take() {
+                let operation = PendingOperation::start(work);
+                self.running_background.borrow_mut().push(operation);
+                has_progress = true;
             }
-            let mut begun = self.begun.take();
-            let open = begun.len();
-            begun.retain_mut(|work| !work.is_done());
-            self.ended.set(self.ended.get() + open - begun.len());
-            self.begun.borrow_mut().extend(begun);
-            if self.progress() == before && self.background.borrow().is_empty() {
-                return is_news;
+            let mut running = self.running_background.take();
+            let count = running.len();
+            running.retain_mut(|operation| !operation.is_done());
+            self.ended_background.set(self.ended_background.get() + count - running.len());
+            self.running_background.borrow_mut().extend(running);
+            if self.progress() == before && self.queued_background.borrow().is_empty() {
+                return has_progress;
             }
-            is_news |= self.progress() != before;
+            has_progress |= self.progress() != before;
         }
     }
 
-    /// What changes whenever anything in the background goes on.
+    /// Returns a value that changes with every progress of the background work.
     fn progress(&self) -> (usize, usize) {
-        (self.ended.get(), self.calls.borrow().len())
+        (self.ended_background.get(), self.calls.borrow().len())
     }
 
-    /// Runs what was left to the background, and what comes of it, to its end. Time limits pass where it waits for nothing
+    /// Runs the background work to its end. Advances the clock to the next deadline when the work waits for nothing
     /// else.
     pub fn finish_background(&self) {
-        self.go_on_in_background();
-        while !self.begun.borrow().is_empty() && self.next_limit_passes() {
-            self.go_on_in_background();
+        self.run_background();
+        while !self.running_background.borrow().is_empty() && self.advance_to_deadline() {
+            self.run_background();
         }
-        assert!(self.begun.borrow().is_empty(), "the background waits for something that does not come");
+        assert!(
+            self.running_background.borrow().is_empty(),
+            "the background work waits for an event that does not occur"
+        );
     }
 
-    /// Forgets what was left to the background.
-    pub fn forget_background(&self) {
-        drop((self.background.take(), self.begun.take()));
+    /// Drops the background work.
+    pub fn drop_background(&self) {
+        drop((self.queued_background.take(), self.running_background.take()));
     }
 
-    /// Logs a call, and says the how manieth it is: of its method, and of all.
-    pub(super) fn log(&self, method: Method, target: &str) -> (u32, u32) {
+    /// Records a call. Returns its number among the calls of its method, and among all calls.
+    pub(super) fn record_call(&self, method: Method, target: &str) -> (u32, u32) {
         self.calls.borrow_mut().push((method, target.to_owned()));
         let all = self.calls.borrow().len();
-        (self.count(method).try_into().unwrap(), all.try_into().unwrap())
+        (self.call_count(method).try_into().unwrap(), all.try_into().unwrap())
     }
 }
 
 impl Clock for World {
     fn now(&self) -> Timestamp {
-        self.moment()
+        self.current_time()
     }
 
     async fn sleep(&self, duration: Duration) {
         let millis = u64::try_from(duration.as_millis()).unwrap();
-        self.waits.borrow_mut().push(millis);
-        self.pass(i64::try_from(millis).unwrap());
-        // A clock does not fail, whatever is planned for any call.
+        self.sleeps.borrow_mut().push(millis);
+        self.advance_clock(i64::try_from(millis).unwrap());
+        // A clock never fails, so planned failures are ignored.
         self.call(Method::Sleep, "", || Ok(())).await.ok();
     }
 
@@ -229,8 +232,8 @@ impl Clock for World {
 }
 
 impl Entropy for World {
-    fn bytes(&self) -> Result<[u8; 32]> {
-        if let Some(planned) = self.random.borrow_mut().pop_front() {
+    fn random_bytes(&self) -> Result<[u8; 32]> {
+        if let Some(planned) = self.queued_random.borrow_mut().pop_front() {
             return planned.ok_or_else(|| Error::new(Code::Internal, "No randomness.", "Report it."));
         }
         let mut bytes = [0; 32];
@@ -242,7 +245,7 @@ impl Entropy for World {
 }
 
 impl World {
-    /// splitmix64
+    /// Returns the next number of the generator splitmix64.
     fn next_random(&self) -> u64 {
         self.seed.set(self.seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
         let mixed = (self.seed.get() ^ (self.seed.get() >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -253,6 +256,6 @@ impl World {
 
 impl Background for World {
     fn run(&self, work: LocalBoxFuture<'static, ()>) {
-        self.background.borrow_mut().push(work);
+        self.queued_background.borrow_mut().push(work);
     }
 }

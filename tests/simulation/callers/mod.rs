@@ -10,136 +10,145 @@
 // Every operation has the same shape, whether it waits for anything or not.
 #![allow(clippy::unused_async)]
 
-mod abuse;
-mod keeping;
-mod names;
-mod nature;
-mod taking;
+mod environment;
+mod management;
+mod misuse;
+mod named_workspaces;
+mod snapshots;
 
 use std::rc::Rc;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use sandbox_snapshotter::model::{Code, Lineage, Result, Taken, WorkspaceRef};
-use sandbox_snapshotter::service::{Abort, Snapshotter as _};
+use sandbox_snapshotter::model::{Code, DerivationKind, Result, TakenSnapshot, WorkspaceRef};
+use sandbox_snapshotter::service::{CancellationToken, Snapshotter as _};
 use serde_json::Value;
 
-use crate::book::{Call, Keyed};
+use crate::history::{Call, KeyedCall};
 use crate::rules::answers;
-use crate::world::{Lost, Snapshotter, World};
+use crate::world::{AnswerLost, SandboxService, World};
 
 /// How long an answer is surely kept for its key, in milliseconds.
-const KEPT: i64 = 40 * 3600 * 1000;
+const KEY_RETENTION_MILLIS: i64 = 40 * 3600 * 1000;
 
 /// Something that a caller does.
-type Operation = fn(Rc<World>) -> LocalBoxFuture<'static, ()>;
+type CallerAction = fn(Rc<World>) -> LocalBoxFuture<'static, ()>;
 
-macro_rules! operations {
+macro_rules! caller_actions {
     ($($module:ident: $($name:ident)+;)+) => {
         /// Everything that callers do.
-        const OPERATIONS: &[Operation] = &[$($(|world| $module::$name(world).boxed_local(),)+)+];
+        const ACTIONS: &[CallerAction] = &[$($(|world| $module::$name(world).boxed_local(),)+)+];
     };
 }
 
-operations! {
-    taking: write snapshot snapshot write snapshot derive derive repeat burst;
-    keeping: look list label pin delete set_retention apply_retention rotate_key import sweep;
-    abuse: forge cross_sessions misuse_key;
-    nature: kill reconnect wait_a_little wait_long go_down spoil deploy;
-    names: create get_or_create get_or_create start start stop stop work work work fork update update delete describe
-        repeat_name crowd work_on;
+caller_actions! {
+    snapshots: write_file snapshot snapshot write_file snapshot derive derive repeat_call call_together;
+    management: inspect list label pin delete set_retention apply_retention rotate_key import sweep;
+    misuse: forge_ref cross_lineage reuse_key;
+    environment: end_container reconnect wait_short wait_long fail_service damage_backup deploy_image;
+    named_workspaces: create get_or_create get_or_create start start stop stop write_in_workspace write_in_workspace write_in_workspace fork update update delete describe
+        repeat_workspace_call start_and_stop_together write_during_stop;
 }
 
 /// How many operations there are.
-pub const COUNT: usize = OPERATIONS.len();
+pub const ACTION_COUNT: usize = ACTIONS.len();
 
 /// How many of them, at the end, are about named workspaces.
-pub const OF_NAMES: usize = 18;
+pub const WORKSPACE_ACTION_COUNT: usize = 18;
 
 /// One caller, to the end of its calls.
-pub async fn caller(world: Rc<World>) {
-    let total: usize = world.weather.weights.iter().sum();
-    for _ in 0..world.weather.calls {
-        let place = world.chance.below(total.max(1));
-        let ends = world.weather.weights.iter().scan(0, |end, weight| {
+pub async fn run_caller(world: Rc<World>) {
+    let total: usize = world.profile.weights.iter().sum();
+    for _ in 0..world.profile.calls_per_caller {
+        let place = world.rng.below(total.max(1));
+        let ends = world.profile.weights.iter().scan(0, |end, weight| {
             *end += weight;
             Some(*end)
         });
         let index = ends.enumerate().find(|(_, end)| place < *end).map_or(0, |(index, _)| index);
-        OPERATIONS[index](Rc::clone(&world)).await;
-        world.moment().await;
+        ACTIONS[index](Rc::clone(&world)).await;
+        world.pass_step().await;
     }
 }
 
 /// What a call with a key answers.
 pub enum Answer {
     /// A snapshot.
-    Taken(Taken),
+    Snapshot(TakenSnapshot),
     /// A sandbox.
-    Got(WorkspaceRef),
+    Sandbox(WorkspaceRef),
 }
 
 impl Answer {
     fn to_json(&self) -> Value {
         match self {
-            Self::Taken(taken) => serde_json::to_value(taken).unwrap(),
-            Self::Got(workspace) => serde_json::to_value(workspace).unwrap(),
+            Self::Snapshot(taken) => serde_json::to_value(taken).unwrap(),
+            Self::Sandbox(workspace) => serde_json::to_value(workspace).unwrap(),
         }
     }
 }
 
 /// Makes a call, and notes what was answered.
-pub async fn make(world: &Rc<World>, call: Call, abort: Abort) {
+pub async fn make_call(world: &Rc<World>, call: Call, abort: CancellationToken) {
     let now = world.now();
     let mut since = now;
     if let Some(key) = call.key() {
-        let mut book = world.book.borrow_mut();
-        let new = || Keyed { call: call.clone(), asked_at: now, lost_at: 0, answer: None, is_settled: false };
-        let keyed = book.keyed.entry(key.clone()).or_insert_with(new);
+        let mut book = world.history.borrow_mut();
+        let new = || KeyedCall { call: call.clone(), asked_at: now, lost_at: 0, answer: None, is_answered: false };
+        let keyed = book.keyed_calls.entry(key.clone()).or_insert_with(new);
         since = keyed.asked_at;
-        if now - since >= KEPT && !keyed.is_settled && matches!(call, Call::Derive(..)) {
+        if now - since >= KEY_RETENTION_MILLIS && !keyed.is_answered && matches!(call, Call::Derive(..)) {
             // The answer may be forgotten, and what was answered is nobody's.
-            keyed.is_settled = true;
-            *book.lost_restores.entry(call.workspace().clone()).or_default() += 1;
+            keyed.is_answered = true;
+            *book.lost_restore_answers.entry(call.workspace().clone()).or_default() += 1;
         }
     }
     if let Call::Snapshot(request) = &call
         && request.wake
     {
-        world.book.borrow_mut().woken.insert(request.sandbox_id.clone());
+        world.history.borrow_mut().cold_started.insert(request.sandbox_id.clone());
     }
-    let heard = perform(world, &call, abort).await;
-    hear(world, &call, (since, now), &heard);
+    let heard = send_call(world, &call, abort).await;
+    record_outcome(world, &call, (since, now), &heard);
 }
 
 /// Makes a call.
-pub async fn perform(world: &Rc<World>, call: &Call, abort: Abort) -> Result<Result<Answer>, Lost> {
+pub async fn send_call(world: &Rc<World>, call: &Call, abort: CancellationToken) -> Result<Result<Answer>, AnswerLost> {
     let asked = call.clone();
-    let work = |workspace: Snapshotter| async move {
+    let work = |workspace: SandboxService| async move {
         match asked {
-            Call::Snapshot(request) => workspace.snapshot(request, abort).await.map(Answer::Taken),
-            Call::Derive(request, Lineage::Restored) => workspace.restore(request, abort).await.map(Answer::Got),
-            Call::Derive(request, Lineage::Branch) => workspace.branch(request, abort).await.map(Answer::Got),
+            Call::Snapshot(request) => workspace.snapshot(request, abort).await.map(Answer::Snapshot),
+            Call::Derive(request, DerivationKind::Restored) => {
+                workspace.restore(request, abort).await.map(Answer::Sandbox)
+            }
+            Call::Derive(request, DerivationKind::Branch) => {
+                workspace.branch(request, abort).await.map(Answer::Sandbox)
+            }
         }
     };
-    world.ask(call.workspace(), work).await
+    world.call_sandbox(call.workspace(), work).await
 }
 
-fn hear(world: &Rc<World>, call: &Call, (since, asked_at): (i64, i64), heard: &Result<Result<Answer>, Lost>) {
+fn record_outcome(
+    world: &Rc<World>,
+    call: &Call,
+    (since, asked_at): (i64, i64),
+    heard: &Result<Result<Answer>, AnswerLost>,
+) {
     match heard {
-        Ok(Ok(answer)) => told(world, call, since, answer),
-        Ok(Err(error)) => taking::failed(world, call, error),
-        Err(Lost) => {
+        Ok(Ok(answer)) => record_answer(world, call, since, answer),
+        Ok(Err(error)) => snapshots::check_failure(world, call, error),
+        Err(AnswerLost) => {
             world.trace(&format_args!("the answer of {} is lost", call.workspace()));
             world.count("lost answers to callers");
             if matches!(call, Call::Derive(..)) && call.key().is_none() {
-                *world.book.borrow_mut().lost_restores.entry(call.workspace().clone()).or_default() += 1;
+                *world.history.borrow_mut().lost_restore_answers.entry(call.workspace().clone()).or_default() += 1;
             }
         }
     }
-    let mut book = world.book.borrow_mut();
-    let Some(keyed) = call.key().and_then(|key| book.keyed.get_mut(key)) else { return };
-    keyed.is_settled = match heard {
+    let mut book = world.history.borrow_mut();
+    let Some(keyed) = call.key().and_then(|key| book.keyed_calls.get_mut(key)) else { return };
+    keyed.is_answered = match heard {
         Ok(Ok(_)) => true,
         // What was lost meanwhile may have been the answer to another call, which came after this one.
         // Where another object cannot be asked about the lineage, the call ends before its key is looked up: that says nothing of an
@@ -148,7 +157,7 @@ fn hear(world: &Rc<World>, call: &Call, (since, asked_at): (i64, i64), heard: &R
             let is_before_key = error.code() == Code::LedgerUnavailable;
             asked_at >= keyed.lost_at && (keyed.lost_at == 0 || !is_before_key)
         }
-        Err(Lost) => {
+        Err(AnswerLost) => {
             keyed.lost_at = world.now();
             false
         }
@@ -156,18 +165,18 @@ fn hear(world: &Rc<World>, call: &Call, (since, asked_at): (i64, i64), heard: &R
 }
 
 /// An answer came: it must be the same for the same key.
-fn told(world: &Rc<World>, call: &Call, since: i64, answer: &Answer) {
+fn record_answer(world: &Rc<World>, call: &Call, since: i64, answer: &Answer) {
     match answer {
-        Answer::Taken(taken) => answers::made(world, call, since, taken),
-        Answer::Got(workspace) => answers::got(world, call, workspace),
+        Answer::Snapshot(taken) => answers::check_snapshot(world, call, since, taken),
+        Answer::Sandbox(workspace) => answers::check_sandbox(world, call, workspace),
     }
-    let mut book = world.book.borrow_mut();
-    let Some(keyed) = call.key().and_then(|key| book.keyed.get_mut(key)) else { return };
-    let is_kept = world.now() - keyed.asked_at < KEPT;
+    let mut book = world.history.borrow_mut();
+    let Some(keyed) = call.key().and_then(|key| book.keyed_calls.get_mut(key)) else { return };
+    let check_named_record = world.now() - keyed.asked_at < KEY_RETENTION_MILLIS;
     let answer = answer.to_json();
     match &keyed.answer {
-        Some(first) if *first != answer && is_kept => {
-            world.violated("rule 3, the same answer for the same key", &format_args!("{first} and {answer}"));
+        Some(first) if *first != answer && check_named_record => {
+            world.report_violation("rule 3, the same answer for the same key", &format_args!("{first} and {answer}"));
         }
         Some(_) => world.count("answers repeated"),
         None => keyed.answer = Some(answer),
@@ -175,13 +184,13 @@ fn told(world: &Rc<World>, call: &Call, since: i64, answer: &Answer) {
 }
 
 /// Asks again for every answer that was lost, now that nothing fails any more.
-pub async fn ask_again(world: Rc<World>) {
-    names::ask_again(&world).await;
-    let keyed = world.book.borrow().keyed.clone();
-    for (key, keyed) in keyed.into_iter().filter(|(_, keyed)| !keyed.is_settled) {
-        make(&world, keyed.call, Abort::never()).await;
-        if world.book.borrow().keyed.get(&key).is_some_and(|keyed| !keyed.is_settled) {
-            world.violated("rule 3, a lost answer can be asked for again", &format_args!("{key}"));
+pub async fn repeat_lost_calls(world: Rc<World>) {
+    named_workspaces::repeat_lost_calls(&world).await;
+    let keyed = world.history.borrow().keyed_calls.clone();
+    for (key, keyed) in keyed.into_iter().filter(|(_, keyed)| !keyed.is_answered) {
+        make_call(&world, keyed.call, CancellationToken::never()).await;
+        if world.history.borrow().keyed_calls.get(&key).is_some_and(|keyed| !keyed.is_answered) {
+            world.report_violation("rule 3, a lost answer can be asked for again", &format_args!("{key}"));
         }
     }
 }

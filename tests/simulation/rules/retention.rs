@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::record::{SnapshotRecord, Stage};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Ledger;
 
-use super::lifecycle::is_whole;
+use super::lifecycle::can_restore;
 use crate::world::World;
 
 const DAY: i64 = 24 * 3600 * 1000;
@@ -17,65 +17,65 @@ const DAY: i64 = 24 * 3600 * 1000;
 const MONDAY: i64 = -3 * DAY;
 
 /// A snapshot that a policy decides about.
-pub struct Row {
+pub struct Candidate {
     /// Which it is.
     pub id: SnapshotId,
     created_at: i64,
     used_at: i64,
-    own_seconds: Option<u64>,
+    expiration_seconds: Option<u64>,
     /// Whether it can be restored.
-    pub is_good: bool,
-    stays: bool,
+    pub is_restorable: bool,
+    is_retained: bool,
 }
 
 /// The snapshots that are there, or are let go at this moment; the newest first.
-pub fn rows(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Row> {
+pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate> {
     let ledger = world.ledger(id);
-    let standing = ledger.workspace().unwrap().and_then(|workspace| workspace.standing);
-    let rows = ledger.all();
-    let is_there = |row: &&SnapshotRecord| match &row.stage {
+    let standing = ledger.workspace().unwrap().and_then(|workspace| workspace.binding);
+    let rows = ledger.live_snapshots();
+    let snapshot_exists = |row: &&SnapshotRecord| match &row.stage {
         Stage::Ready { .. } => true,
-        Stage::Deleting { end, .. } => end.at.as_millis() == now,
+        Stage::Deleting { removal: end, .. } => end.at.as_millis() == now,
         _ => false,
     };
-    let row = |row: &SnapshotRecord| Row {
+    let row = |row: &SnapshotRecord| Candidate {
         id: row.snapshot_id.clone(),
         created_at: row.created_at().as_millis(),
         used_at: row.last_used_at.as_millis(),
-        own_seconds: row.expiration_seconds,
-        is_good: !row.rescue
-            && standing.as_ref().is_none_or(|standing| is_whole(row, &standing.dir))
+        expiration_seconds: row.expiration_seconds,
+        is_restorable: !row.rescue
+            && standing.as_ref().is_none_or(|standing| can_restore(row, &standing.dir))
             && row
                 .stored()
                 .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),
-        stays: row.pinned || super::is_held(world, &ledger, &row.snapshot_id),
+        is_retained: row.pinned || super::has_dependents(world, &ledger, &row.snapshot_id),
     };
-    rows.iter().filter(is_there).map(row).collect()
+    rows.iter().filter(snapshot_exists).map(row).collect()
 }
 
 /// Why a snapshot stays; `None` when it goes.
-pub fn stays(rows: &[Row], id: &SnapshotId, policy: &Policy, now: i64) -> Option<&'static str> {
+pub fn retention_reason(rows: &[Candidate], id: &SnapshotId, policy: &Policy, now: i64) -> Option<&'static str> {
     let at = rows.iter().position(|row| row.id == *id)?;
     let (newer, row) = (&rows[..at], &rows[at]);
-    let good_before = newer.iter().filter(|row| row.is_good).count();
-    if row.stays {
+    let good_before = newer.iter().filter(|row| row.is_restorable).count();
+    if row.is_retained {
         return Some("it is held or pinned");
     }
-    if row.is_good && good_before == 0 {
+    if row.is_restorable && good_before == 0 {
         return Some("it is the newest good one");
     }
     let rule = policy.keep_last;
     let is_counted = rule.is_none_or(|rule| good_before < rule.count.get() as usize);
     let counted_seconds = rule.and_then(|rule| rule.expiration_seconds).filter(|_| is_counted);
-    let seconds = row.own_seconds.or(counted_seconds).unwrap_or(policy.expiration_seconds);
+    let seconds = row.expiration_seconds.or(counted_seconds).unwrap_or(policy.expiration_seconds);
     let is_over = seconds > 0 && row.used_at + i64::try_from(seconds * 1000).unwrap() <= now;
-    if row.own_seconds.is_some() && is_over {
+    if row.expiration_seconds.is_some() && is_over {
         return None;
     }
     let first_of = |length: i64, count: u32| {
-        let bucket = |row: &Row| (row.created_at - MONDAY).div_euclid(length);
-        let newer: BTreeSet<i64> = newer.iter().filter(|row| row.is_good).map(bucket).collect();
-        row.is_good && newer.len() < count as usize && !newer.contains(&bucket(row))
+        let bucket = |row: &Candidate| (row.created_at - MONDAY).div_euclid(length);
+        let newer: BTreeSet<i64> = newer.iter().filter(|row| row.is_restorable).map(bucket).collect();
+        row.is_restorable && newer.len() < count as usize && !newer.contains(&bucket(row))
     };
     if first_of(DAY, policy.keep_daily) || first_of(7 * DAY, policy.keep_weekly) {
         return Some("it is the newest of its day or week");

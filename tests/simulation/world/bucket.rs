@@ -2,15 +2,16 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::named::Stamp;
+use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::{
-    Archive, BackupHandle, BackupId, BackupMetadata, Failure, Listed, Listing, Mark, Part, SandboxId, Timestamp,
+    ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupObject, BackupObjectKind, BackupObjectPage, BackupOwner,
+    Failure, SandboxId, Timestamp,
 };
 use sandbox_snapshotter::ports::{BackupStore, Ledger};
 use serde_json::json;
 
-use super::desk::Outside;
+use super::ports::SharedPorts;
 use super::sandboxes::Files;
 use super::{Service, World};
 
@@ -20,24 +21,24 @@ pub struct Backup {
     /// `meta.json`
     pub metadata: Option<BackupMetadata>,
     /// `data.sqsh`
-    pub archive: Option<Archive>,
+    pub archive: Option<ArchiveInfo>,
 }
 
 impl Backup {
     /// Whose it is.
-    pub fn mark(&self) -> Option<Mark> {
-        Mark::parse(self.metadata.as_ref()?.name.as_deref()?)
+    pub fn parse_mark(&self) -> Option<BackupOwner> {
+        BackupOwner::parse(self.metadata.as_ref()?.name.as_deref()?)
     }
 
     /// Whether both objects are there.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.metadata.is_some() && self.archive.is_some()
     }
 }
 
 /// What a backup was made of.
 #[derive(Clone)]
-pub struct Truth {
+pub struct GroundTruth {
     /// The sandbox.
     pub sandbox: SandboxId,
     /// The files that its container had.
@@ -45,9 +46,9 @@ pub struct Truth {
     /// When the container was started.
     pub started_at: i64,
     /// Whether nobody but the service had anything to do with the container.
-    pub is_accident: bool,
+    pub is_untouched: bool,
     /// The stamp on the container.
-    pub stamp: Option<Stamp>,
+    pub marker: Option<ContainerMarker>,
     /// When it was captured.
     pub captured_at: i64,
 }
@@ -55,12 +56,12 @@ pub struct Truth {
 impl World {
     /// Stores a backup, and answers its handle.
     #[allow(clippy::cast_precision_loss)] // A time to live of the SDK is a number of JavaScript.
-    pub fn store(&self, truth: Truth, name: Option<&str>, dir: &str, ttl: u64) -> BackupHandle {
-        let id = format!("{:016x}-{:04}", self.chance.next(), self.truths.borrow().len());
+    pub fn store_backup(&self, truth: GroundTruth, name: Option<&str>, dir: &str, ttl: u64) -> BackupHandle {
+        let id = format!("{:016x}-{:04}", self.rng.next_u64(), self.ground_truths.borrow().len());
         let id = BackupId::parse(&id).unwrap();
         // What it is rounded up to.
         let size_bytes = 4096 * (1 + truth.files.len() as u64 / 4);
-        let checksum = (!self.chance.one_in(4)).then(|| format!("md5:{:?}", truth.files));
+        let checksum = (!self.rng.one_in(4)).then(|| format!("md5:{:?}", truth.files));
         let metadata = BackupMetadata {
             id: id.clone(),
             dir: dir.to_owned(),
@@ -69,15 +70,15 @@ impl World {
             ttl: ttl as f64,
             created_at: Timestamp::from_millis(self.now()),
         };
-        let backup = Backup { metadata: Some(metadata), archive: Some(Archive { size_bytes, checksum }) };
+        let backup = Backup { metadata: Some(metadata), archive: Some(ArchiveInfo { size_bytes, checksum }) };
         self.trace(&format_args!("stored {id} {name:?} {:?}", truth.files));
         self.bucket.borrow_mut().insert(id.clone(), backup);
-        self.truths.borrow_mut().insert(id.clone(), truth);
+        self.ground_truths.borrow_mut().insert(id.clone(), truth);
         serde_json::from_value(json!({ "id": id, "dir": dir })).unwrap()
     }
 
     /// What the SDK restores of a backup, or its reason not to.
-    pub(super) fn fetch(&self, id: &BackupId) -> Result<Files, Failure> {
+    pub(super) fn read_backup(&self, id: &BackupId) -> Result<Files, Failure> {
         let missing = || Failure::new("BackupNotFoundError", "Backup not found").with_code("BACKUP_NOT_FOUND");
         let bucket = self.bucket.borrow();
         let metadata = bucket.get(id).and_then(|backup| backup.metadata.as_ref()).ok_or_else(missing)?;
@@ -85,19 +86,20 @@ impl World {
             return Err(Failure::new("BackupExpiredError", "Backup has expired").with_code("BACKUP_EXPIRED"));
         }
         bucket.get(id).and_then(|backup| backup.archive.as_ref()).ok_or_else(missing)?;
-        Ok(self.truths.borrow()[id].files.clone())
+        Ok(self.ground_truths.borrow()[id].files.clone())
     }
 
     /// Deletes a backup, unless that is never right.
-    fn remove(&self, id: &BackupId) {
+    fn delete_backup(&self, id: &BackupId) {
         let Some(backup) = self.bucket.borrow_mut().remove(id) else { return };
         self.trace(&format_args!("deleted {id}"));
         self.count("backups deleted");
         if backup.metadata.is_none() {
             return;
         }
-        let Some(mark) = backup.mark() else {
-            return self.violated("rule 9, what has no mark is the application's", &format_args!("{id} was deleted"));
+        let Some(mark) = backup.parse_mark() else {
+            return self
+                .report_violation("rule 9, what has no mark is the application's", &format_args!("{id} was deleted"));
         };
         let ledger = self.ledgers.borrow().get(&mark.origin_id).cloned();
         let row = ledger.and_then(|ledger| ledger.snapshot(&mark.snapshot_id).unwrap());
@@ -105,30 +107,30 @@ impl World {
             row.state() == SnapshotState::Ready && row.stored().is_some_and(|stored| stored.backup.id() == id)
         }) {
             let what = format_args!("the backup of {} was deleted", mark.snapshot_id);
-            self.violated("rule 1, what was made can be restored", &what);
+            self.report_violation("rule 1, what was made can be restored", &what);
         }
     }
 }
 
-impl BackupStore for Outside {
-    async fn metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
+impl BackupStore for SharedPorts {
+    async fn get_metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
         let get = || Ok(self.bucket.borrow().get(id).and_then(|backup| backup.metadata.clone()));
-        self.look(Service::Bucket, get).await
+        self.read(Service::Bucket, get).await
     }
 
-    async fn archive(&self, id: &BackupId) -> Result<Option<Archive>, Failure> {
+    async fn head_archive(&self, id: &BackupId) -> Result<Option<ArchiveInfo>, Failure> {
         let get = || Ok(self.bucket.borrow().get(id).and_then(|backup| backup.archive.clone()));
-        self.look(Service::Bucket, get).await
+        self.read(Service::Bucket, get).await
     }
 
-    async fn archive_head(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
+    async fn read_archive_prefix(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
         let get = || {
             let bucket = self.bucket.borrow();
             let archive = bucket.get(id).and_then(|backup| backup.archive.as_ref());
             Ok(archive.map(|archive| {
                 let mut head = vec![0; length as usize];
                 head[..4].copy_from_slice(b"hsqs");
-                let inodes = 1 + u32::try_from(self.truths.borrow()[id].files.len()).unwrap();
+                let inodes = 1 + u32::try_from(self.ground_truths.borrow()[id].files.len()).unwrap();
                 head[4..8].copy_from_slice(&inodes.to_le_bytes());
                 if let Some(length) = head.get_mut(40..48) {
                     length.copy_from_slice(&archive.size_bytes.to_le_bytes());
@@ -136,36 +138,36 @@ impl BackupStore for Outside {
                 head
             }))
         };
-        self.look(Service::Bucket, get).await
+        self.read(Service::Bucket, get).await
     }
 
-    fn objects(&self, id: &BackupId) -> Vec<String> {
+    fn object_keys(&self, id: &BackupId) -> Vec<String> {
         vec![format!("{id}/archive"), format!("{id}/metadata")]
     }
 
-    async fn list(&self, cursor: Option<&str>) -> Result<Listing, Failure> {
+    async fn list(&self, cursor: Option<&str>) -> Result<BackupObjectPage, Failure> {
         let get = || {
             let bucket = self.bucket.borrow();
             let listed = bucket.iter().filter_map(|(id, backup)| {
                 let metadata = backup.metadata.as_ref()?;
                 let (size_bytes, uploaded_at) = (metadata.size_bytes, metadata.created_at);
-                Some(Listed { id: id.clone(), part: Part::Metadata, size_bytes, uploaded_at })
+                Some(BackupObject { id: id.clone(), kind: BackupObjectKind::Metadata, size_bytes, uploaded_at })
             });
             let mut behind = listed.filter(|listed| cursor.is_none_or(|cursor| listed.id.as_str() > cursor));
-            let objects: Vec<_> = behind.by_ref().take(self.weather.page).collect();
+            let objects: Vec<_> = behind.by_ref().take(self.profile.page_size).collect();
             let cursor = behind.next().and(objects.last()).map(|last| last.id.to_string());
-            Ok(Listing { objects, cursor })
+            Ok(BackupObjectPage { objects, cursor })
         };
-        self.look(Service::Bucket, get).await
+        self.read(Service::Bucket, get).await
     }
 
     async fn delete(&self, id: &BackupId) -> Result<(), Failure> {
         let id = id.clone();
         let delete = async move |world: Rc<World>| {
-            world.moment().await;
-            world.remove(&id);
+            world.pass_step().await;
+            world.delete_backup(&id);
             Ok(())
         };
-        self.change(Service::Bucket, delete).await
+        self.write(Service::Bucket, delete).await
     }
 }

@@ -3,71 +3,73 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointDone, CheckpointRefusal, Meant};
-use sandbox_snapshotter::model::named::Stamp;
-use sandbox_snapshotter::model::named::answer::HookRun;
-use sandbox_snapshotter::model::named::settings::Hook;
-use sandbox_snapshotter::model::named::standing::{Begun, Survey};
-use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, Directory, Failure, Mark, Place, Probe, SandboxId, SandboxState,
-    StampOutcome, Stamping, Status,
+use sandbox_snapshotter::model::checkpoint_call::{
+    CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
-use sandbox_snapshotter::ports::{Sandboxes, Visit};
+use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::named::answer::HookRun;
+use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
+use sandbox_snapshotter::model::named::settings::Hook;
+use sandbox_snapshotter::model::{
+    Arrival, BackupHandle, BackupOptions, BackupOwner, Directory, DirectoryContent, Failure, MarkerOutcome,
+    MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,
+};
+use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
-use super::desk::Outside;
-use super::sandboxes::OF_IMAGE;
-use super::{Service, Truth, World};
+use super::ports::SharedPorts;
+use super::sandboxes::IMAGE_FILE;
+use super::{GroundTruth, Service, World};
 use crate::rules::lifecycle;
 
 /// How long the download of an archive takes at most, in milliseconds.
-const DOWNLOAD: u32 = 6000;
+const MAX_DOWNLOAD_MILLIS: u32 = 6000;
 
-impl Outside {
+impl SharedPorts {
     /// Something that happens in the container, which is started.
-    async fn within<T: 'static>(
+    async fn run_in_container<T: 'static>(
         &self,
         id: &SandboxId,
         act: impl FnOnce(&Rc<World>, &SandboxId) -> Result<T, Failure> + 'static,
     ) -> Result<T, Failure> {
-        let stands = self.stands(id);
+        let stands = self.has_binding(id);
         let id = id.clone();
         let act = async move |world: Rc<World>| {
-            let number = world.started(&id).await;
-            world.moment().await;
-            world.goes_on(&id, number)?;
+            let number = world.start_container(&id).await;
+            world.pass_step().await;
+            world.check_same_container(&id, number)?;
             act(&world, &id)
         };
         if stands {
-            return self.change(Service::Sandboxes, act).await;
+            return self.write(Service::Sandboxes, act).await;
         }
         // One that comes late may wake a sandbox without a name when nothing is in doubt any more: only a marker in each of its
         // containers would tell.
-        self.change_in_time(Service::Sandboxes, act).await
+        self.write_in_time(Service::Sandboxes, act).await
     }
 }
 
 /// The container carries another stamp from now on.
-fn stamps(world: &Rc<World>, id: &SandboxId, to: &Stamp) {
-    lifecycle::is_stamped(world, id, to);
+fn set_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
+    lifecycle::check_marker(world, id, to);
     world.trace(&format_args!("{id} is {to}"));
     let since = world.busy_since(id);
-    world.inside(id, |container, now| {
-        if container.stamp.replace(to.clone()).is_none() {
-            (container.stamped_at, container.begun_at) = (now, since);
+    world.with_container(id, |container, now| {
+        if container.marker.replace(to.clone()).is_none() {
+            (container.marker_set_at, container.marker_call_at) = (now, since);
         }
-        (container.is_stirred, container.looked_at) = (false, now);
+        (container.is_changed, container.watched_at) = (false, now);
     });
 }
 
-fn surveyed(world: &Rc<World>, id: &SandboxId) -> Survey {
-    world.inside(id, |container, _| Survey {
+fn list_directory(world: &Rc<World>, id: &SandboxId) -> DirectoryListing {
+    world.with_container(id, |container, _| DirectoryListing {
         image: format!("image {}", container.image),
-        listing: (!container.files.is_empty()).then(|| format!("{:?}", container.files)),
+        content_hash: (!container.files.is_empty()).then(|| format!("{:?}", container.files)),
     })
 }
 
-fn hashed(world: &Rc<World>, id: &SandboxId, files: &[String]) -> BTreeMap<String, String> {
-    world.inside(id, |container, _| {
+fn hash_files(world: &Rc<World>, id: &SandboxId, files: &[String]) -> BTreeMap<String, String> {
+    world.with_container(id, |container, _| {
         let content = |path: &String| match path.parse::<u8>() {
             Ok(file) => container.files.get(&file).map(u64::to_string).unwrap_or_default(),
             Err(_) => container.image.to_string(),
@@ -77,301 +79,309 @@ fn hashed(world: &Rc<World>, id: &SandboxId, files: &[String]) -> BTreeMap<Strin
 }
 
 /// Somebody who is at a sandbox.
-pub struct Visiting<'a> {
-    outside: &'a Outside,
+pub struct SimulatedSession<'a> {
+    ports: &'a SharedPorts,
     id: &'a SandboxId,
 }
 
-impl Visit for Visiting<'_> {
-    async fn name(&self) -> Result<(), Failure> {
-        self.outside.look(Service::Sandboxes, || Ok(())).await
+impl SandboxSession for SimulatedSession<'_> {
+    async fn set_name(&self) -> Result<(), Failure> {
+        self.ports.read(Service::Sandboxes, || Ok(())).await
     }
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
-        self.outside.probe(self.id, dir).await
+        self.ports.probe(self.id, dir).await
     }
 
-    async fn stamp(&self, from: Option<&Stamp>, to: &Stamp) -> Result<Stamping, Failure> {
-        Sandboxes::stamp(self.outside, self.id, from, to, None).await
+    async fn update_marker(
+        &self,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+    ) -> Result<MarkerUpdate, Failure> {
+        Sandboxes::update_marker(self.ports, self.id, from, to, None).await
     }
 
-    async fn arrive(
+    async fn complete_restore(
         &self,
         backup: &BackupHandle,
-        from: &Stamp,
-        to: &Stamp,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
-        self.outside.arrive(self.id, backup, from, to, may_be_empty).await
+        self.ports.complete_restore(self.id, backup, from, to, may_be_empty).await
     }
 
     async fn make_directory(&self, _: &Directory) -> Result<(), Failure> {
-        self.outside.within(self.id, |_, _| Ok(())).await
+        self.ports.run_in_container(self.id, |_, _| Ok(())).await
     }
 
     async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
         let (id, options) = (self.id.clone(), options.clone());
         let store = |world: Rc<World>| {
-            let (before, done) = world.stand_in_line(&id);
+            let (before, done) = world.enqueue(&id);
             async move {
                 if let Some(before) = before {
                     before.await.ok();
                 }
-                world.moment().await;
-                let number = world.started(&id).await;
-                world.moment().await;
-                world.goes_on(&id, number)?;
-                let truth = world.inside(&id, |container, now| {
-                    container.captures.push(now);
-                    Truth {
+                world.pass_step().await;
+                let number = world.start_container(&id).await;
+                world.pass_step().await;
+                world.check_same_container(&id, number)?;
+                let truth = world.with_container(&id, |container, now| {
+                    container.captured_at.push(now);
+                    GroundTruth {
                         sandbox: id.clone(),
                         files: container.files.clone(),
                         started_at: container.started_at,
-                        is_accident: container.is_accident,
-                        stamp: container.stamp.clone(),
+                        is_untouched: container.is_untouched,
+                        marker: container.marker.clone(),
                         captured_at: now,
                     }
                 });
-                world.moment().await;
+                world.pass_step().await;
                 // No two are made in the same millisecond.
                 world.sleep(1).await;
-                if world.strikes(world.weather.fails / 4) {
+                if world.inject_fault(world.profile.failure_rate / 4) {
                     return Err(Failure::new("BackupCreateError", "mksquashfs").with_code("BACKUP_CREATE_FAILED"));
                 }
-                if Mark::parse(&options.name).is_none_or(|mark| mark.origin_id != id) {
-                    world.violated("rule 4, what is stored can be traced", &format_args!("{:?}", options.name));
+                if BackupOwner::parse(&options.name).is_none_or(|mark| mark.origin_id != id) {
+                    world.report_violation("rule 4, what is stored can be traced", &format_args!("{:?}", options.name));
                 }
-                let handle = world.store(truth, Some(&options.name), options.dir.as_str(), options.ttl);
+                let handle = world.store_backup(truth, Some(&options.name), options.dir.as_str(), options.ttl);
                 drop(done);
                 Ok(handle)
             }
         };
-        self.outside.change(Service::Sandboxes, store).await
+        self.ports.write(Service::Sandboxes, store).await
     }
 
     async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
-        let (id, backup, asked_at) = (self.id.clone(), backup.id().clone(), self.outside.now());
+        let (id, backup, asked_at) = (self.id.clone(), backup.id().clone(), self.ports.now());
         let apply = |world: Rc<World>| {
-            let (before, done) = world.stand_in_line(&id);
+            let (before, done) = world.enqueue(&id);
             async move {
                 if let Some(before) = before {
                     before.await.ok();
                 }
-                let files = world.fetch(&backup)?;
-                if world.chance.one_in(3) {
+                let files = world.read_backup(&backup)?;
+                if world.rng.one_in(3) {
                     // A large archive takes its time, before anything is started.
-                    world.sleep(world.chance.millis(DOWNLOAD)).await;
+                    world.sleep(world.rng.millis(MAX_DOWNLOAD_MILLIS)).await;
                 }
-                world.moment().await;
-                let number = world.started(&id).await;
-                world.moment().await;
-                world.goes_on(&id, number)?;
-                lifecycle::is_restored_into(&world, &id, &backup, asked_at);
-                world.inside(&id, |container, _| {
+                world.pass_step().await;
+                let number = world.start_container(&id).await;
+                world.pass_step().await;
+                world.check_same_container(&id, number)?;
+                lifecycle::check_restore(&world, &id, &backup, asked_at);
+                world.with_container(&id, |container, _| {
                     // What is mounted over the directory hides what the image has there.
-                    container.files.remove(&OF_IMAGE);
+                    container.files.remove(&IMAGE_FILE);
                     container.files.extend(files);
-                    container.is_accident = false;
-                    container.is_stirred = true;
+                    container.is_untouched = false;
+                    container.is_changed = true;
                 });
                 world.trace(&format_args!("restored {backup} into {id}"));
                 drop(done);
                 Ok(())
             }
         };
-        self.outside.change(Service::Sandboxes, apply).await
+        self.ports.write(Service::Sandboxes, apply).await
     }
 }
 
-impl Sandboxes for Outside {
-    type Visit<'a> = Visiting<'a>;
+impl Sandboxes for SharedPorts {
+    type SandboxSession<'a> = SimulatedSession<'a>;
 
-    fn visit<'a>(&'a self, id: &'a SandboxId) -> Visiting<'a> {
-        Visiting { outside: self, id }
+    fn open_session<'a>(&'a self, id: &'a SandboxId) -> SimulatedSession<'a> {
+        SimulatedSession { ports: self, id }
     }
 
-    async fn state(&self, id: &SandboxId) -> Result<SandboxState, Failure> {
+    async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
         let look = || {
             #[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
-            let seen = self.with(id, |sandbox, _| SandboxState {
-                status: sandbox.believed.unwrap_or(Status::Down),
+            let seen = self.with_sandbox(id, |sandbox, _| SandboxStatus {
+                status: sandbox.status.unwrap_or(Status::Down),
                 last_change: sandbox.last_change as f64,
             });
             Ok(seen)
         };
-        self.look(Service::Sandboxes, look).await
+        self.read(Service::Sandboxes, look).await
     }
 
     async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
-        self.keep_awake(id, idle_seconds).await
+        self.set_idle_timeout(id, idle_seconds).await
     }
 
     async fn probe(&self, id: &SandboxId, _: &Directory) -> Result<Probe, Failure> {
         let look = |world: &Rc<World>, id: &SandboxId| {
-            let probe = world.inside(id, |container, now| Probe {
+            let probe = world.with_container(id, |container, now| Probe {
                 age_millis: (now - container.started_at) / 10 * 10,
-                took_millis: 0,
-                place: if container.files.is_empty() { Place::Empty } else { Place::Full },
-                took_place: container.took_place,
-                stamp: container.stamp.clone(),
+                elapsed_millis: 0,
+                directory_content: if container.files.is_empty() {
+                    DirectoryContent::Empty
+                } else {
+                    DirectoryContent::NonEmpty
+                },
+                is_replacement: container.is_replacement,
+                marker: container.marker.clone(),
             });
             world.trace(&format_args!("a look into {id}: {probe:?}"));
             Ok(probe)
         };
-        self.within(id, look).await
+        self.run_in_container(id, look).await
     }
 
-    async fn note_took_place(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
+    async fn set_replaced_note(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
         let leave = move |world: &Rc<World>, id: &SandboxId| {
-            world.inside(id, |container, _| container.took_place = note);
+            world.with_container(id, |container, _| container.is_replacement = note);
             Ok(())
         };
-        self.within(id, leave).await
+        self.run_in_container(id, leave).await
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
         let (id, asked_at) = (id.clone(), self.now());
         let end = async move |world: Rc<World>| {
-            world.moment().await;
-            lifecycle::is_ended(&world, &id, asked_at);
+            world.pass_step().await;
+            lifecycle::check_end(&world, &id, asked_at);
             world.trace(&format_args!("destroys {id}"));
-            world.with(&id, |sandbox, now| {
+            world.with_sandbox(&id, |sandbox, now| {
                 sandbox.container = None;
-                sandbox.believe(Status::Down, now);
+                sandbox.set_status(Status::Down, now);
             });
             Ok(())
         };
-        self.change(Service::Sandboxes, end).await
+        self.write(Service::Sandboxes, end).await
     }
 
-    async fn keep_awake(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
+    async fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
         let id = id.clone();
         let say = async move |world: Rc<World>| {
-            world.with(&id, |sandbox, _| sandbox.awake = Some(seconds));
+            world.with_sandbox(&id, |sandbox, _| sandbox.idle_timeout = Some(seconds));
             Ok(())
         };
-        self.change(Service::Sandboxes, say).await
+        self.write(Service::Sandboxes, say).await
     }
 
     async fn set_env(&self, _: &SandboxId, _: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
-        self.look(Service::Sandboxes, || Ok(())).await
+        self.read(Service::Sandboxes, || Ok(())).await
     }
 
-    async fn stamp(
+    async fn update_marker(
         &self,
         id: &SandboxId,
-        from: Option<&Stamp>,
-        to: &Stamp,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
         older_than_millis: Option<i64>,
-    ) -> Result<Stamping, Failure> {
+    ) -> Result<MarkerUpdate, Failure> {
         let (from, to) = (from.cloned(), to.clone());
         let stamp = move |world: &Rc<World>, id: &SandboxId| {
-            let (stamp, took_place, age_millis) = world.inside(id, |container, now| {
-                (container.stamp.clone(), container.took_place, (now - container.started_at) / 10 * 10)
+            let (stamp, is_replacement, age_millis) = world.with_container(id, |container, now| {
+                (container.marker.clone(), container.is_replacement, (now - container.started_at) / 10 * 10)
             });
-            let outcome = if older_than_millis.is_some() && took_place {
-                StampOutcome::TooYoung
+            let outcome = if older_than_millis.is_some() && is_replacement {
+                MarkerOutcome::TooYoung
             } else if stamp != from {
-                StampOutcome::Other(stamp)
+                MarkerOutcome::OtherMarker(stamp)
             } else if older_than_millis.is_some_and(|millis| age_millis < millis) {
-                StampOutcome::TooYoung
+                MarkerOutcome::TooYoung
             } else {
-                stamps(world, id, &to);
-                StampOutcome::Done
+                set_marker(world, id, &to);
+                MarkerOutcome::Updated
             };
             world.trace(&format_args!("{id} of {age_millis} ms, older than {older_than_millis:?}: {outcome:?}"));
-            Ok(Stamping { age_millis, took_millis: 0, outcome })
+            Ok(MarkerUpdate { age_millis, elapsed_millis: 0, outcome })
         };
-        self.within(id, stamp).await
+        self.run_in_container(id, stamp).await
     }
 
-    async fn begin(
+    async fn begin_restore(
         &self,
         id: &SandboxId,
-        from: Option<&Stamp>,
-        to: &Stamp,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
         _: &Directory,
         files: &[String],
-    ) -> Result<Option<Begun>, Failure> {
+    ) -> Result<Option<RestoreBegun>, Failure> {
         let (from, to, files) = (from.cloned(), to.clone(), files.to_vec());
         let begin = move |world: &Rc<World>, id: &SandboxId| {
-            if world.inside(id, |container, _| container.stamp != from) {
+            if world.with_container(id, |container, _| container.marker != from) {
                 return Ok(None);
             }
-            stamps(world, id, &to);
-            Ok(Some(Begun { survey: surveyed(world, id), hashes: hashed(world, id, &files) }))
+            set_marker(world, id, &to);
+            Ok(Some(RestoreBegun { listing: list_directory(world, id), hashes: hash_files(world, id, &files) }))
         };
-        self.within(id, begin).await
+        self.run_in_container(id, begin).await
     }
 
-    async fn arrive(
+    async fn complete_restore(
         &self,
         id: &SandboxId,
         backup: &BackupHandle,
-        from: &Stamp,
-        to: &Stamp,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
         let (from, to, backup) = (from.clone(), to.clone(), backup.id().clone());
         let arrive = move |world: &Rc<World>, id: &SandboxId| {
             let (stamp, is_empty) =
-                world.inside(id, |container, _| (container.stamp.clone(), container.files.is_empty()));
+                world.with_container(id, |container, _| (container.marker.clone(), container.files.is_empty()));
             if stamp.as_ref() == Some(&to) {
-                return Ok(Arrival::Done);
+                return Ok(Arrival::Complete);
             }
             if stamp.as_ref() != Some(&from) {
                 return Ok(Arrival::OtherContainer);
             }
             if is_empty && !may_be_empty {
-                return Ok(Arrival::NotThere(Place::Empty));
+                return Ok(Arrival::FilesMissing(DirectoryContent::Empty));
             }
-            if world.strikes(250) {
+            if world.inject_fault(250) {
                 // An application opened a session in it before the files came.
-                return Ok(Arrival::Below("9 bash".to_owned()));
+                return Ok(Arrival::ProcessBelowMount("9 bash".to_owned()));
             }
-            lifecycle::has_arrived(world, id, &backup);
-            stamps(world, id, &to);
-            Ok(Arrival::Done)
+            lifecycle::check_arrival(world, id, &backup);
+            set_marker(world, id, &to);
+            Ok(Arrival::Complete)
         };
-        self.within(id, arrive).await
+        self.run_in_container(id, arrive).await
     }
 
-    async fn survey(&self, id: &SandboxId, _: &Directory) -> Result<Survey, Failure> {
-        self.within(id, |world: &Rc<World>, id: &SandboxId| Ok(surveyed(world, id))).await
+    async fn list_directory(&self, id: &SandboxId, _: &Directory) -> Result<DirectoryListing, Failure> {
+        self.run_in_container(id, |world: &Rc<World>, id: &SandboxId| Ok(list_directory(world, id))).await
     }
 
-    async fn hashes(
+    async fn hash_files(
         &self,
         id: &SandboxId,
         _: &Directory,
         files: &[String],
     ) -> Result<BTreeMap<String, String>, Failure> {
         let files = files.to_vec();
-        self.within(id, move |world: &Rc<World>, id: &SandboxId| Ok(hashed(world, id, &files))).await
+        self.run_in_container(id, move |world: &Rc<World>, id: &SandboxId| Ok(hash_files(world, id, &files))).await
     }
 
-    async fn watch(&self, id: &SandboxId) -> Result<(), Failure> {
-        self.stirred(id, &Directory::parse("/workspace").unwrap()).await.map(drop)
+    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
+        self.changed_since_watch(id, &Directory::parse("/workspace").unwrap()).await.map(drop)
     }
 
-    async fn ignored_below(&self, id: &SandboxId, _: &Directory) -> Result<Vec<String>, Failure> {
-        self.within(id, |_, _| Ok(Vec::new())).await
+    async fn ignored_paths(&self, id: &SandboxId, _: &Directory) -> Result<Vec<String>, Failure> {
+        self.run_in_container(id, |_, _| Ok(Vec::new())).await
     }
 
-    async fn stirred(&self, id: &SandboxId, _: &Directory) -> Result<bool, Failure> {
+    async fn changed_since_watch(&self, id: &SandboxId, _: &Directory) -> Result<bool, Failure> {
         let look = |world: &Rc<World>, id: &SandboxId| {
-            Ok(world.inside(id, |container, now| {
-                container.looked_at = now;
-                std::mem::replace(&mut container.is_stirred, false)
+            Ok(world.with_container(id, |container, now| {
+                container.watched_at = now;
+                std::mem::replace(&mut container.is_changed, false)
             }))
         };
-        self.within(id, look).await
+        self.run_in_container(id, look).await
     }
 
     async fn run_hook(
         &self,
         id: &SandboxId,
-        stamp: &Stamp,
+        stamp: &ContainerMarker,
         _: &Directory,
         name: &str,
         hook: &Hook,
@@ -379,43 +389,43 @@ impl Sandboxes for Outside {
     ) -> Result<Option<HookRun>, Failure> {
         let (id, stamp, name, hook) = (id.clone(), stamp.clone(), name.to_owned(), hook.clone());
         let run = async move |world: Rc<World>| {
-            let number = world.started(&id).await;
-            world.moment().await;
-            world.goes_on(&id, number)?;
-            if world.inside(&id, |container, _| container.stamp.as_ref() != Some(&stamp)) {
+            let number = world.start_container(&id).await;
+            world.pass_step().await;
+            world.check_same_container(&id, number)?;
+            if world.with_container(&id, |container, _| container.marker.as_ref() != Some(&stamp)) {
                 return Ok(None);
             }
             world.count("hooks");
             let does = |what: &str| hook.command.contains(what);
-            let content = world.serial();
+            let content = world.next_serial();
             if does("write") {
-                world.inside(&id, |container, now| {
+                world.with_container(&id, |container, now| {
                     container.write(5, content, now);
                     // What a hook writes before anybody works there is written again by the next one.
                     if !stamp.is_ready() {
-                        container.writes.remove(&5);
+                        container.write_times.remove(&5);
                     }
                 });
             }
-            let fails = does("fail") && world.strikes(5000);
-            let hangs = does("hang") && world.strikes(5000);
+            let fails = does("fail") && world.inject_fault(5000);
+            let hangs = does("hang") && world.inject_fault(5000);
             if hangs {
                 world.sleep(i64::from(hook.timeout_seconds) * 1000).await;
-                world.goes_on(&id, number)?;
+                world.check_same_container(&id, number)?;
             }
             let (ok, exit_code) = (!fails && !hangs, (!hangs).then_some(i32::from(fails)));
             Ok(Some(HookRun { hook: name, ok, exit_code, timed_out: hangs, output: String::new() }))
         };
-        self.change(Service::Sandboxes, run).await
+        self.write(Service::Sandboxes, run).await
     }
 
-    async fn checkpoint(
+    async fn run_checkpoint(
         &self,
         _: &SandboxId,
         _: &Directory,
-        _: Meant,
+        _: RequiredContainer,
         _: &CheckpointCall,
-    ) -> Result<Result<CheckpointDone, CheckpointRefusal>, Failure> {
-        Err(Failure::unexpected("the simulation", "nobody there uses checkpoints"))
+    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+        Err(Failure::protocol("the simulation", "nobody there uses checkpoints"))
     }
 }

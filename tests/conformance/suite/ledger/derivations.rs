@@ -1,10 +1,10 @@
 //! Sandboxes made from snapshots, and word for the workspaces of those snapshots.
 
-use sandbox_snapshotter::model::record::{Derivation, DerivationState};
+use sandbox_snapshotter::model::record::{Derivation, DerivedState};
 use sandbox_snapshotter::ports::Ledger;
 
-use super::rows::{LOOSE, derivation, release, sandbox, snapshot_id};
-use super::{ODD, sorted};
+use super::rows::{PENDING_TASK, derivation, release, sandbox, snapshot_id};
+use super::{CONFUSABLE_TEXTS, sorted};
 use crate::suite::Case;
 
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
@@ -18,66 +18,66 @@ pub fn cases<L: Ledger>() -> Vec<Case<L>> {
     ]
 }
 
-const STATES: [DerivationState; 4] = [
-    DerivationState::Pending(LOOSE),
-    DerivationState::Ready { holds: true },
-    DerivationState::Ready { holds: false },
-    DerivationState::Ending(LOOSE),
+const STATES: [DerivedState; 4] = [
+    DerivedState::Pending(PENDING_TASK),
+    DerivedState::Ready { needs_snapshot: true },
+    DerivedState::Ready { needs_snapshot: false },
+    DerivedState::Ending(PENDING_TASK),
 ];
 
 fn derivations_of_every_state_are_kept_whole_and_replaced_whole(ledger: &impl Ledger) {
     for state in STATES {
         let derivation = derivation("agent-42-branch-k3f9x2ab", 1, state);
-        ledger.put_derivation(&derivation).unwrap();
-        assert_eq!(ledger.derivation(&derivation.sandbox_id).unwrap(), Some(derivation.clone()));
-        assert_eq!(ledger.derivations().unwrap(), [derivation]);
+        ledger.put_derived_sandbox(&derivation).unwrap();
+        assert_eq!(ledger.derived_sandbox(&derivation.sandbox_id).unwrap(), Some(derivation.clone()));
+        assert_eq!(ledger.derived_sandboxes().unwrap(), [derivation]);
     }
-    ledger.forget_derivation(&sandbox("agent-42-branch-k3f9x2ab")).unwrap();
-    assert_eq!(ledger.derivations().unwrap(), []);
+    ledger.delete_derived_sandbox(&sandbox("agent-42-branch-k3f9x2ab")).unwrap();
+    assert_eq!(ledger.derived_sandboxes().unwrap(), []);
 }
 
 fn derivations_are_in_the_order_of_their_ids(ledger: &impl Ledger) {
     let ids = ["🗂", "b", "a", "it's", "Z", "ä", "a%", "\u{ffff}"];
     for id in ids {
-        ledger.put_derivation(&derivation(id, 1, STATES[1])).unwrap();
+        ledger.put_derived_sandbox(&derivation(id, 1, STATES[1])).unwrap();
     }
-    ledger.put_derivation(&derivation("c", 2, STATES[1])).unwrap();
+    ledger.put_derived_sandbox(&derivation("c", 2, STATES[1])).unwrap();
     assert_eq!(
         names(&ledger.derived_from(&[snapshot_id(1)]).unwrap()),
         ["Z", "a", "a%", "b", "it's", "ä", "\u{ffff}", "🗂"]
     );
     assert_eq!(names(&ledger.derived_from(&[snapshot_id(2)]).unwrap()), ["c"]);
-    assert_eq!(names(&ledger.derivations().unwrap()), ["Z", "a", "a%", "b", "c", "it's", "ä", "\u{ffff}", "🗂"]);
+    assert_eq!(names(&ledger.derived_sandboxes().unwrap()), ["Z", "a", "a%", "b", "c", "it's", "ä", "\u{ffff}", "🗂"]);
 }
 
 fn sandboxes_are_told_apart_by_every_character(ledger: &impl Ledger) {
-    for (id, from) in ODD.iter().zip(1..) {
-        ledger.put_derivation(&derivation(id, from, STATES[1])).unwrap();
+    for (id, from) in CONFUSABLE_TEXTS.iter().zip(1..) {
+        ledger.put_derived_sandbox(&derivation(id, from, STATES[1])).unwrap();
     }
-    for (id, from) in ODD.iter().zip(1..) {
-        assert_eq!(ledger.derivation(&sandbox(id)).unwrap(), Some(derivation(id, from, STATES[1])));
-        ledger.forget_derivation(&sandbox(id)).unwrap();
-        assert_eq!(ledger.derivation(&sandbox(id)).unwrap(), None);
+    for (id, from) in CONFUSABLE_TEXTS.iter().zip(1..) {
+        assert_eq!(ledger.derived_sandbox(&sandbox(id)).unwrap(), Some(derivation(id, from, STATES[1])));
+        ledger.delete_derived_sandbox(&sandbox(id)).unwrap();
+        assert_eq!(ledger.derived_sandbox(&sandbox(id)).unwrap(), None);
     }
 }
 
 fn a_derivation_that_moves_to_another_snapshot_leaves_the_first(ledger: &impl Ledger) {
-    ledger.put_derivation(&derivation("a", 1, STATES[0])).unwrap();
-    ledger.put_derivation(&derivation("a", 2, STATES[0])).unwrap();
+    ledger.put_derived_sandbox(&derivation("a", 1, STATES[0])).unwrap();
+    ledger.put_derived_sandbox(&derivation("a", 2, STATES[0])).unwrap();
     assert_eq!(ledger.derived_from(&[snapshot_id(1)]).unwrap(), []);
     assert_eq!(ledger.derived_from(&[snapshot_id(2)]).unwrap(), [derivation("a", 2, STATES[0])]);
 }
 
 fn unsettled_are_those_neither_made_nor_gone(ledger: &impl Ledger) {
     for (id, state) in ["a", "b", "c", "d"].into_iter().zip(STATES) {
-        ledger.put_derivation(&derivation(id, 1, state)).unwrap();
+        ledger.put_derived_sandbox(&derivation(id, 1, state)).unwrap();
     }
-    let unsettled = || sorted(names(&ledger.unsettled().unwrap()));
+    let unsettled = || sorted(names(&ledger.unfinished_sandboxes().unwrap()));
     assert_eq!(unsettled(), ["a", "d"]);
-    ledger.put_derivation(&derivation("a", 1, STATES[1])).unwrap();
-    ledger.put_derivation(&derivation("b", 1, STATES[3])).unwrap();
+    ledger.put_derived_sandbox(&derivation("a", 1, STATES[1])).unwrap();
+    ledger.put_derived_sandbox(&derivation("b", 1, STATES[3])).unwrap();
     assert_eq!(unsettled(), ["b", "d"]);
-    ledger.forget_derivation(&sandbox("d")).unwrap();
+    ledger.delete_derived_sandbox(&sandbox("d")).unwrap();
     assert_eq!(unsettled(), ["b"]);
 }
 
@@ -88,7 +88,7 @@ fn word_takes_the_place_of_that_about_the_same_snapshot(ledger: &impl Ledger) {
     let mut releases = ledger.releases().unwrap();
     releases.sort_by_key(|word| word.snapshot_id.clone());
     assert_eq!(releases, [release(1, "b"), release(2, "a")]);
-    ledger.forget_release(&snapshot_id(1)).unwrap();
+    ledger.delete_release(&snapshot_id(1)).unwrap();
     assert_eq!(ledger.releases().unwrap(), [release(2, "a")]);
 }
 

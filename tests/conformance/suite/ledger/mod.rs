@@ -28,7 +28,7 @@ pub fn cases<L: Ledger>() -> Vec<Case<L>> {
 }
 
 /// Texts that are easily taken for each other, or for something else than text.
-const ODD: [&str; 17] = [
+const CONFUSABLE_TEXTS: [&str; 17] = [
     "a",
     "A",
     "aa",

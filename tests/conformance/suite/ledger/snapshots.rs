@@ -4,8 +4,11 @@ use sandbox_snapshotter::model::record::SnapshotRecord;
 use sandbox_snapshotter::model::{Code, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
-use super::rows::{deleted, deleting, in_full, label, making, making_in_full, minute, ready, snapshot_id, with_label};
-use super::{ODD, ids, put, sorted};
+use super::rows::{
+    creating, creating_with_all_fields, deleted, deleting, label, minute_after_start, ready, snapshot_id,
+    with_all_fields, with_label,
+};
+use super::{CONFUSABLE_TEXTS, ids, put, sorted};
 use crate::suite::Case;
 
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
@@ -26,8 +29,8 @@ pub fn cases<L: Ledger>() -> Vec<Case<L>> {
 }
 
 fn snapshots_of_every_stage_are_kept_whole(ledger: &impl Ledger) {
-    for snapshot in [making(1), ready(1), deleting(1), deleted(1, minute(9))] {
-        for snapshot in [in_full(snapshot.clone()), making_in_full(1), snapshot] {
+    for snapshot in [creating(1), ready(1), deleting(1), deleted(1, minute_after_start(9))] {
+        for snapshot in [with_all_fields(snapshot.clone()), creating_with_all_fields(1), snapshot] {
             ledger.put_snapshot(&snapshot).unwrap();
             assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), Some(snapshot));
         }
@@ -38,118 +41,129 @@ fn a_large_snapshot_is_kept_whole(ledger: &impl Ledger) {
     let large = SnapshotRecord { excludes: vec!["ä".repeat(1000); 400], ..ready(1) };
     ledger.put_snapshot(&large).unwrap();
     assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), Some(large.clone()));
-    assert_eq!(ledger.page(None, Some("label"), 1).unwrap(), [large]);
+    assert_eq!(ledger.snapshot_page(None, Some("label"), 1).unwrap(), [large]);
 }
 
 fn a_snapshot_takes_the_place_of_the_one_of_its_id(ledger: &impl Ledger) {
     put(ledger, [ready(1), ready(2)]);
-    let used = SnapshotRecord { last_used_at: minute(60), pinned: true, ..ready(1) };
+    let used = SnapshotRecord { last_used_at: minute_after_start(60), pinned: true, ..ready(1) };
     ledger.put_snapshot(&used).unwrap();
     assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), Some(used.clone()));
-    assert_eq!(ledger.page(None, None, 10).unwrap(), [ready(2), used]);
+    assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), [ready(2), used]);
 }
 
 fn a_forgotten_snapshot_is_gone_with_its_label(ledger: &impl Ledger) {
     put(ledger, [ready(1), ready(2)]);
-    ledger.forget_snapshot(&snapshot_id(1)).unwrap();
+    ledger.delete_snapshot(&snapshot_id(1)).unwrap();
     assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), None);
-    assert_eq!(ledger.labelled(&ready(1).label).unwrap(), None);
-    assert_eq!(ledger.page(None, None, 10).unwrap(), [ready(2)]);
+    assert_eq!(ledger.snapshot_by_label(&ready(1).label).unwrap(), None);
+    assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), [ready(2)]);
     ledger.put_snapshot(&SnapshotRecord { label: ready(1).label, ..ready(3) }).unwrap();
 }
 
 fn labels_are_told_apart_by_every_character(ledger: &impl Ledger) {
-    put(ledger, ODD.iter().zip(1..).map(|(text, number)| with_label(number, text)));
-    for (text, number) in ODD.iter().zip(1..) {
-        assert_eq!(id_of(ledger.labelled(&label(text)).unwrap()), Some(snapshot_id(number)), "{text:?}");
+    put(ledger, CONFUSABLE_TEXTS.iter().zip(1..).map(|(text, number)| with_label(number, text)));
+    for (text, number) in CONFUSABLE_TEXTS.iter().zip(1..) {
+        assert_eq!(id_of(ledger.snapshot_by_label(&label(text)).unwrap()), Some(snapshot_id(number)), "{text:?}");
     }
-    assert_eq!(ledger.labelled(&label("b")).unwrap(), None);
+    assert_eq!(ledger.snapshot_by_label(&label("b")).unwrap(), None);
 }
 
 fn a_label_moves_with_the_snapshot_that_has_it(ledger: &impl Ledger) {
     ledger.put_snapshot(&with_label(1, "old")).unwrap();
     ledger.put_snapshot(&with_label(1, "new")).unwrap();
-    assert_eq!(ledger.labelled(&label("old")).unwrap(), None);
-    assert_eq!(id_of(ledger.labelled(&label("new")).unwrap()), Some(snapshot_id(1)));
+    assert_eq!(ledger.snapshot_by_label(&label("old")).unwrap(), None);
+    assert_eq!(id_of(ledger.snapshot_by_label(&label("new")).unwrap()), Some(snapshot_id(1)));
     ledger.put_snapshot(&with_label(2, "old")).unwrap();
-    assert_eq!(id_of(ledger.labelled(&label("old")).unwrap()), Some(snapshot_id(2)));
+    assert_eq!(id_of(ledger.snapshot_by_label(&label("old")).unwrap()), Some(snapshot_id(2)));
 }
 
 fn a_label_that_another_snapshot_has_is_refused_and_nothing_changes(ledger: &impl Ledger) {
     put(ledger, [ready(1), ready(2)]);
-    for taker in [making(3), ready(3), deleting(3), ready(2)] {
+    for taker in [creating(3), ready(3), deleting(3), ready(2)] {
         let before = ledger.snapshot(&taker.snapshot_id).unwrap();
         let taker = SnapshotRecord { label: ready(1).label, ..taker };
         assert_eq!(ledger.put_snapshot(&taker).unwrap_err().code(), Code::LedgerUnavailable);
         assert_eq!(ledger.snapshot(&taker.snapshot_id).unwrap(), before);
     }
-    assert_eq!(ledger.labelled(&ready(1).label).unwrap(), Some(ready(1)));
-    assert_eq!(ledger.page(None, None, 10).unwrap(), [ready(2), ready(1)]);
+    assert_eq!(ledger.snapshot_by_label(&ready(1).label).unwrap(), Some(ready(1)));
+    assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), [ready(2), ready(1)]);
 }
 
 fn a_label_is_free_again_once_its_snapshot_is_deleted(ledger: &impl Ledger) {
     let named = |snapshot: SnapshotRecord| SnapshotRecord { label: label("a"), ..snapshot };
     for number in 1..4 {
-        ledger.put_snapshot(&named(making(number))).unwrap();
+        ledger.put_snapshot(&named(creating(number))).unwrap();
         ledger.put_snapshot(&named(ready(number))).unwrap();
         ledger.put_snapshot(&named(deleting(number))).unwrap();
         assert!(ledger.put_snapshot(&named(ready(9))).is_err(), "it is not deleted yet");
-        ledger.put_snapshot(&named(deleted(number, minute(60)))).unwrap();
-        assert_eq!(ledger.labelled(&label("a")).unwrap(), None);
+        ledger.put_snapshot(&named(deleted(number, minute_after_start(60)))).unwrap();
+        assert_eq!(ledger.snapshot_by_label(&label("a")).unwrap(), None);
     }
     ledger.put_snapshot(&named(ready(4))).unwrap();
-    ledger.put_snapshot(&named(deleted(5, minute(60)))).unwrap();
-    assert_eq!(id_of(ledger.labelled(&label("a")).unwrap()), Some(snapshot_id(4)));
+    ledger.put_snapshot(&named(deleted(5, minute_after_start(60)))).unwrap();
+    assert_eq!(id_of(ledger.snapshot_by_label(&label("a")).unwrap()), Some(snapshot_id(4)));
     assert!(ledger.put_snapshot(&named(ready(1))).is_err(), "it has another owner now");
 }
 
 fn unfinished_are_those_in_passing_states(ledger: &impl Ledger) {
-    put(ledger, [making(1), ready(2), deleting(3), deleted(4, minute(9))]);
-    let unfinished = || sorted(ids(&ledger.unfinished().unwrap()));
+    put(ledger, [creating(1), ready(2), deleting(3), deleted(4, minute_after_start(9))]);
+    let unfinished = || sorted(ids(&ledger.unfinished_snapshots().unwrap()));
     assert_eq!(unfinished(), [1, 3].map(snapshot_id));
     ledger.put_snapshot(&ready(1)).unwrap();
     assert_eq!(unfinished(), [3].map(snapshot_id));
-    put(ledger, [deleting(2), deleted(3, minute(9)), making(5)]);
+    put(ledger, [deleting(2), deleted(3, minute_after_start(9)), creating(5)]);
     assert_eq!(unfinished(), [2, 5].map(snapshot_id));
-    ledger.forget_snapshot(&snapshot_id(5)).unwrap();
-    assert_eq!(ledger.unfinished().unwrap(), [deleting(2)]);
+    ledger.delete_snapshot(&snapshot_id(5)).unwrap();
+    assert_eq!(ledger.unfinished_snapshots().unwrap(), [deleting(2)]);
 }
 
 fn expiring_are_those_ready_and_due_the_first_to_expire_first(ledger: &impl Ledger) {
     let until = |snapshot, expires_at| SnapshotRecord { expires_at: Some(expires_at), ..snapshot };
-    let (late, early, other) = (until(ready(1), minute(30)), until(ready(2), minute(10)), until(ready(3), minute(20)));
+    let (late, early, other) = (
+        until(ready(1), minute_after_start(30)),
+        until(ready(2), minute_after_start(10)),
+        until(ready(3), minute_after_start(20)),
+    );
     put(ledger, [late.clone(), early.clone(), other.clone(), ready(4)]);
-    put(ledger, [making(5), deleting(6), deleted(7, minute(9))].map(|snapshot| until(snapshot, minute(0))));
-    assert_eq!(ledger.expiring(minute(30), 10).unwrap(), [early.clone(), other.clone(), late]);
-    assert_eq!(ledger.expiring(minute(20), 10).unwrap(), [early.clone(), other]);
-    assert_eq!(ledger.expiring(minute(20), 1).unwrap(), [early]);
-    assert_eq!(ledger.expiring(minute(10).plus_millis(-1), 10).unwrap(), []);
+    put(
+        ledger,
+        [creating(5), deleting(6), deleted(7, minute_after_start(9))]
+            .map(|snapshot| until(snapshot, minute_after_start(0))),
+    );
+    assert_eq!(ledger.expiring_snapshots(minute_after_start(30), 10).unwrap(), [early.clone(), other.clone(), late]);
+    assert_eq!(ledger.expiring_snapshots(minute_after_start(20), 10).unwrap(), [early.clone(), other]);
+    assert_eq!(ledger.expiring_snapshots(minute_after_start(20), 1).unwrap(), [early]);
+    assert_eq!(ledger.expiring_snapshots(minute_after_start(10).plus_millis(-1), 10).unwrap(), []);
 }
 
 fn a_snapshot_expires_as_it_was_last_kept(ledger: &impl Ledger) {
     let until = |expires_at| SnapshotRecord { expires_at, ..ready(1) };
-    let due = |at| ledger.expiring(at, 10).unwrap().len();
-    ledger.put_snapshot(&until(Some(minute(10)))).unwrap();
-    ledger.put_snapshot(&until(Some(minute(20)))).unwrap();
-    assert_eq!((due(minute(19)), due(minute(20))), (0, 1));
+    let due = |at| ledger.expiring_snapshots(at, 10).unwrap().len();
+    ledger.put_snapshot(&until(Some(minute_after_start(10)))).unwrap();
+    ledger.put_snapshot(&until(Some(minute_after_start(20)))).unwrap();
+    assert_eq!((due(minute_after_start(19)), due(minute_after_start(20))), (0, 1));
     ledger.put_snapshot(&until(None)).unwrap();
-    assert_eq!(due(Timestamp::LAST), 0);
-    ledger.put_snapshot(&until(Some(minute(10)))).unwrap();
-    assert_eq!(due(minute(10)), 1);
+    assert_eq!(due(Timestamp::MAX), 0);
+    ledger.put_snapshot(&until(Some(minute_after_start(10)))).unwrap();
+    assert_eq!(due(minute_after_start(10)), 1);
     ledger.put_snapshot(&deleting(1)).unwrap();
-    assert_eq!(due(Timestamp::LAST), 0);
+    assert_eq!(due(Timestamp::MAX), 0);
 }
 
 fn deleted_snapshots_are_forgotten_when_they_are_old(ledger: &impl Ledger) {
-    put(ledger, [making(1), ready(2), deleting(3), deleted(4, minute(10)), deleted(5, minute(20))]);
-    assert!(ledger.forget_deleted(minute(10)).unwrap());
-    assert_eq!(ledger.snapshot(&snapshot_id(4)).unwrap(), Some(deleted(4, minute(10))), "not before then");
-    assert!(ledger.forget_deleted(minute(10).plus_millis(1)).unwrap(), "one is left");
+    put(
+        ledger,
+        [creating(1), ready(2), deleting(3), deleted(4, minute_after_start(10)), deleted(5, minute_after_start(20))],
+    );
+    assert!(ledger.delete_tombstones(minute_after_start(10)).unwrap());
+    assert_eq!(ledger.snapshot(&snapshot_id(4)).unwrap(), Some(deleted(4, minute_after_start(10))), "not before then");
+    assert!(ledger.delete_tombstones(minute_after_start(10).plus_millis(1)).unwrap(), "one is left");
     assert_eq!(ledger.snapshot(&snapshot_id(4)).unwrap(), None);
-    ledger.put_snapshot(&deleted(5, minute(30))).unwrap();
-    assert!(ledger.forget_deleted(minute(30)).unwrap(), "its time has changed");
-    assert!(!ledger.forget_deleted(Timestamp::LAST).unwrap());
-    assert_eq!(ledger.page(None, None, 10).unwrap(), [deleting(3), ready(2), making(1)]);
+    ledger.put_snapshot(&deleted(5, minute_after_start(30))).unwrap();
+    assert!(ledger.delete_tombstones(minute_after_start(30)).unwrap(), "its time has changed");
+    assert!(!ledger.delete_tombstones(Timestamp::MAX).unwrap());
+    assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), [deleting(3), ready(2), creating(1)]);
 }
 
 fn id_of(snapshot: Option<SnapshotRecord>) -> Option<SnapshotId> {

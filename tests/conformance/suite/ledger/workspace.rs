@@ -4,7 +4,7 @@ use sandbox_snapshotter::model::Timestamp;
 use sandbox_snapshotter::model::record::WorkspaceRecord;
 use sandbox_snapshotter::ports::Ledger;
 
-use super::rows::{label, minute, sandbox, snapshot_id, workspace};
+use super::rows::{label, minute_after_start, sandbox, snapshot_id, workspace};
 use crate::suite::Case;
 
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
@@ -19,44 +19,51 @@ pub fn cases<L: Ledger>() -> Vec<Case<L>> {
 fn a_new_one_holds_nothing(ledger: &impl Ledger) {
     assert_eq!(ledger.workspace().unwrap(), None);
     assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), None);
-    assert_eq!(ledger.labelled(&label("a")).unwrap(), None);
-    assert_eq!(ledger.page(None, None, 10).unwrap(), []);
-    assert_eq!(ledger.page(None, Some("a"), 10).unwrap(), []);
-    assert_eq!(ledger.unfinished().unwrap(), []);
-    assert_eq!(ledger.expiring(Timestamp::LAST, 10).unwrap(), []);
-    assert_eq!(ledger.derivation(&sandbox("a")).unwrap(), None);
+    assert_eq!(ledger.snapshot_by_label(&label("a")).unwrap(), None);
+    assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), []);
+    assert_eq!(ledger.snapshot_page(None, Some("a"), 10).unwrap(), []);
+    assert_eq!(ledger.unfinished_snapshots().unwrap(), []);
+    assert_eq!(ledger.expiring_snapshots(Timestamp::MAX, 10).unwrap(), []);
+    assert_eq!(ledger.derived_sandbox(&sandbox("a")).unwrap(), None);
     assert_eq!(ledger.derived_from(&[snapshot_id(1)]).unwrap(), []);
-    assert_eq!(ledger.derivations().unwrap(), []);
-    assert_eq!(ledger.unsettled().unwrap(), []);
-    assert_eq!(ledger.request("a").unwrap(), None);
-    assert_eq!(ledger.unanswered().unwrap(), []);
+    assert_eq!(ledger.derived_sandboxes().unwrap(), []);
+    assert_eq!(ledger.unfinished_sandboxes().unwrap(), []);
+    assert_eq!(ledger.idempotency_record("a").unwrap(), None);
+    assert_eq!(ledger.unanswered_calls().unwrap(), []);
     assert_eq!(ledger.releases().unwrap(), []);
     assert_eq!(ledger.alarm().unwrap(), None);
 }
 
 fn removing_what_is_not_there_is_fine(ledger: &impl Ledger) {
-    ledger.forget_snapshot(&snapshot_id(1)).unwrap();
-    ledger.forget_derivation(&sandbox("a")).unwrap();
-    ledger.forget_request("a").unwrap();
-    ledger.forget_release(&snapshot_id(1)).unwrap();
-    assert!(!ledger.forget_deleted(Timestamp::LAST).unwrap());
-    assert!(!ledger.forget_answered(Timestamp::LAST).unwrap());
+    ledger.delete_snapshot(&snapshot_id(1)).unwrap();
+    ledger.delete_derived_sandbox(&sandbox("a")).unwrap();
+    ledger.delete_idempotency_record("a").unwrap();
+    ledger.delete_release(&snapshot_id(1)).unwrap();
+    assert!(!ledger.delete_tombstones(Timestamp::MAX).unwrap());
+    assert!(!ledger.delete_answered_calls(Timestamp::MAX).unwrap());
     ledger.set_alarm(None).unwrap();
 }
 
 fn the_workspace_is_kept_whole_and_replaced_whole(ledger: &impl Ledger) {
-    ledger.set_alarm(Some(minute(1))).unwrap();
+    ledger.set_alarm(Some(minute_after_start(1))).unwrap();
     assert_eq!(ledger.workspace().unwrap(), None, "an alarm is no workspace");
     ledger.put_workspace(&workspace()).unwrap();
     assert_eq!(ledger.workspace().unwrap(), Some(workspace()));
     let other = WorkspaceRecord { parent: None, keys: Vec::new(), ..workspace() };
     ledger.put_workspace(&other).unwrap();
     assert_eq!(ledger.workspace().unwrap(), Some(other));
-    assert_eq!(ledger.alarm().unwrap(), Some(minute(1)), "a workspace leaves the alarm as it is");
+    assert_eq!(ledger.alarm().unwrap(), Some(minute_after_start(1)), "a workspace leaves the alarm as it is");
 }
 
 fn the_alarm_is_set_moved_and_taken_away(ledger: &impl Ledger) {
-    for at in [Some(minute(60)), Some(minute(30)), None, None, Some(Timestamp::LAST), Some(minute(90))] {
+    for at in [
+        Some(minute_after_start(60)),
+        Some(minute_after_start(30)),
+        None,
+        None,
+        Some(Timestamp::MAX),
+        Some(minute_after_start(90)),
+    ] {
         ledger.set_alarm(at).unwrap();
         assert_eq!(ledger.alarm().unwrap(), at);
     }

@@ -1,0 +1,195 @@
+//! Sizes, ages and durations as people read them, and the server's advice in terms of this program.
+
+use sandbox_snapshotter::model::Timestamp;
+
+/// A size: `4.1 MB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let (mut tenths, mut unit) = ((u128::from(bytes) + 50) / 100, 0);
+    // 999.95 kB and more are 1.0 MB.
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths = (tenths + 500) / 1000;
+        unit += 1;
+    }
+    let unit = UNITS.get(unit).copied().unwrap_or_default();
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
+}
+
+/// When something was, or will be: `3 min ago`, `in 2 days`.
+pub fn relative_time(time: Timestamp, now: Timestamp) -> String {
+    let millis = now.millis_since(time);
+    match millis / 1000 {
+        0 => "now".to_owned(),
+        passed @ 1.. => format!("{} ago", rounded_duration(passed.unsigned_abs())),
+        // What ends in 30 days does so in a little less when that is read.
+        _ => format!("in {}", approximately(millis.unsigned_abs().div_ceil(1000), u64::div_ceil)),
+    }
+}
+
+/// When exactly something was, and how long ago.
+pub fn exact_time(time: Timestamp, now: Timestamp) -> String {
+    format!("{time} ({})", relative_time(time, now))
+}
+
+/// A duration by its largest unit: `3 min`, `2 days`.
+pub fn rounded_duration(seconds: u64) -> String {
+    approximately(seconds, |seconds, length| seconds / length)
+}
+
+fn approximately(seconds: u64, divide: impl Fn(u64, u64) -> u64) -> String {
+    let fits = UNITS.iter().find(|(length, ..)| seconds >= *length);
+    let (length, one, many) = fits.copied().unwrap_or((1, "s", "s"));
+    in_units(divide(seconds, length), one, many)
+}
+
+/// A duration, exactly: `1 h 30 min`.
+pub fn duration(seconds: u64) -> String {
+    let (mut left, mut parts) = (seconds, Vec::new());
+    // A year is as long as a policy has it: 365 days.
+    for (length, one, many) in UNITS {
+        if left >= length {
+            parts.push(in_units(left / length, one, many));
+            left %= length;
+        }
+    }
+    if parts.is_empty() { "0 s".to_owned() } else { parts.join(" ") }
+}
+
+/// A time limit, of which 0 is none.
+pub fn time_limit(seconds: u64) -> String {
+    if seconds == 0 { "never".to_owned() } else { duration(seconds) }
+}
+
+const UNITS: [(u64, &str, &str); 5] =
+    [(365 * 86_400, "year", "years"), (86_400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s")];
+
+fn in_units(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// What the server says in terms of its API, in terms of this program: `force: true` is `--force`.
+pub fn with_flags(text: &str) -> String {
+    let word = |(index, part): (usize, &str)| {
+        // Every second part is between backticks.
+        let name = part.split_once(": ").map_or(part, |(name, _)| name);
+        match flag_of(name).filter(|_| index % 2 == 1) {
+            Some(flag) => match part.split_once(": ") {
+                Some((_, value)) if value != "true" => format!("{flag} {}", value.trim_matches('"')),
+                _ => flag.to_owned(),
+            },
+            None => part.to_owned(),
+        }
+    };
+    text.split('`').enumerate().map(word).collect::<Vec<_>>().join("`")
+}
+
+/// The option by which an argument of the API is given here.
+fn flag_of(argument: &str) -> Option<&'static str> {
+    Some(match argument {
+        "acceptStale" => "--accept-stale",
+        "adopt" => "--adopt",
+        "allowCrossLineage" => "--allow-cross-lineage",
+        "allowEmpty" => "--allow-empty",
+        "count" => "--count",
+        "currentSnapshotId" => "--back-to",
+        "cursor" => "--cursor",
+        "expirationSeconds" => "--expires",
+        "force" => "--force",
+        "fresh" => "--fresh",
+        "idempotencyKey" => "--idempotency-key",
+        "labelPrefix" => "--tag-prefix",
+        "limit" => "--limit",
+        "maxBytes" => "--max-bytes",
+        "onDiverged" => "--on-diverged",
+        "onFailure" => "--hook-failure",
+        "replace" => "--replace",
+        "sourceSnapshot" => "--from-snapshot",
+        "sourceWorkspace" => "--from-workspace",
+        "timeoutSeconds" => "--hook-timeout",
+        "wake" => "--wake",
+        _ => return None,
+    })
+}
+
+/// Lines that end.
+pub fn lines(lines: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    lines.into_iter().fold(String::new(), |text, line| text + line.as_ref() + "\n")
+}
+
+/// How many of something.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_one_digit_behind_the_point() {
+        let cases = [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (4_096, "4.1 kB"),
+            (4_123_456, "4.1 MB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
+            (1_500_000_000, "1.5 GB"),
+            (u64::MAX, "18.4 EB"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(size(bytes), text, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn ages_have_one_unit() {
+        let now = Timestamp::from_millis(100_000_000_000);
+        let cases = [
+            (0, "now"),
+            (-999, "now"),
+            (999, "now"),
+            (-1_000, "1 s ago"),
+            (-180_000, "3 min ago"),
+            (-3_599_000, "59 min ago"),
+            (-7_200_000, "2 h ago"),
+            (-86_400_000, "1 day ago"),
+            (2 * 86_400_000, "in 2 days"),
+            (2 * 86_400_000 - 1, "in 2 days"),
+            (30_500, "in 31 s"),
+            (-400 * 86_400_000, "1 year ago"),
+        ];
+        for (millis, text) in cases {
+            assert_eq!(relative_time(now.plus_millis(millis), now), text, "{millis}");
+        }
+    }
+
+    #[test]
+    fn a_duration_is_told_exactly() {
+        let cases =
+            [(0, "0 s"), (90, "1 min 30 s"), (5400, "1 h 30 min"), (30 * 86_400, "30 days"), (86_401, "1 day 1 s")];
+        for (seconds, text) in cases {
+            assert_eq!(duration(seconds), text);
+        }
+        assert_eq!((time_limit(0), time_limit(600)), ("never".into(), "10 min".into()));
+    }
+
+    #[test]
+    fn advice_names_the_flags_of_this_program() {
+        assert_eq!(
+            with_flags("Pass `force: true`, or `allowCrossLineage: true`."),
+            "Pass `--force`, or `--allow-cross-lineage`."
+        );
+        assert_eq!(
+            with_flags("`count` is not one; `onFailure: \"warn\"`."),
+            "`--count` is not one; `--hook-failure warn`."
+        );
+        for text in ["Send force: true.", "`wrangler deploy`: true", "Ask `list`.", ""] {
+            assert_eq!(with_flags(text), text);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The execution of one call, from its arrival to its log line.
+
+use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+
+use futures_util::FutureExt;
+use serde::Serialize;
+use serde_json::Value;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::Env;
+
+use super::access_log::{CallLog, correlation_id, log_call};
+use super::operations::{Operation, Target, decode_target, list, sweep, to_json};
+use super::tools;
+use super::tools::call::OperationExecutor;
+use crate::cloudflare::deployment::{Deployment, WorkerPorts, api_token};
+use crate::cloudflare::health::check_configuration;
+use crate::cloudflare::runtime::{WaitUntil, WorkerClock, cancellation_token};
+use crate::model::answer::SandboxParent;
+use crate::model::json::RawJson;
+use crate::model::tool::Tools;
+use crate::model::{Code, Error, Result, SandboxId};
+use crate::ports::{Clock, Ports};
+use crate::service::call_context::CallContext;
+use crate::service::named::aborted;
+use crate::service::{CancellationToken, health};
+
+/// The input of a call.
+pub(super) struct Call {
+    /// The operation's options.
+    pub arguments: Value,
+    /// An `AbortSignal`, or undefined.
+    pub signal: JsValue,
+}
+
+/// The outcome of a call.
+pub(super) struct Answer {
+    /// The correlation id, which is also in the log line of the call.
+    pub correlation_id: String,
+    /// The answer or the error.
+    pub outcome: Result<RawJson>,
+}
+
+/// Runs `operation` in the object of its target, and writes one log line. Validates the arguments first, so that an
+/// invalid call reaches no object.
+pub(super) async fn execute(
+    operation: Operation,
+    call: impl Future<Output = Result<Call>>,
+    env: &Env,
+    ctx: JsValue,
+) -> Answer {
+    console_error_panic_hook::set_once();
+    let context = CallContext::new(correlation_id());
+    let started = WorkerClock.now();
+    let call_log = Rc::new(RefCell::new(CallLog::default()));
+    let work = context.scope(execute_operation(operation, call, env, ctx, &call_log));
+    let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::internal()));
+    let call_log = call_log.take();
+    log_call(operation, &call_log, &context, WorkerClock.now().millis_since(started), &outcome, env);
+    let correlation_id = context.correlation_id.clone();
+    let outcome = match outcome {
+        // A tool error is a result, so that the model reads it. An aborted call has no reader, and fails.
+        Err(error) if call_log.tool.is_some() && error.code() != Code::Aborted => {
+            to_json(&tools::call::error_result(&error, &correlation_id)).map(|result| RawJson::from_value(&result))
+        }
+        outcome => outcome,
+    };
+    Answer { correlation_id, outcome }
+}
+
+async fn execute_operation(
+    operation: Operation,
+    call: impl Future<Output = Result<Call>>,
+    env: &Env,
+    ctx: JsValue,
+    call_log: &Rc<RefCell<CallLog>>,
+) -> Result<RawJson> {
+    if operation == Operation::Health {
+        decode_target(operation, &call.await?.arguments)?;
+        let checks = check_configuration(env);
+        return match WorkerPorts::open(env, ctx) {
+            Ok(ports) => to_raw_json(&health(&ports, checks).await),
+            Err(_) => to_raw_json(&crate::model::health::Health::new(WorkerClock.now(), checks)),
+        };
+    }
+    let deployment = Deployment::open(env, ctx.clone())?;
+    deployment.ensure_configured(operation.needs_bucket())?;
+    let Call { arguments, signal } = call.await?;
+    let target = decode_target(operation, &arguments)?;
+    call_log.borrow_mut().target = Some(target.clone());
+    let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
+    abort.check()?;
+    let ports = Rc::clone(deployment.ports());
+    if let Target::Tool(request) = &target {
+        call_log.borrow_mut().tool = Some(tools::find_tool(&request.toolset, &request.name)?.0.op());
+    }
+    if let Some(toolset) = target.toolset() {
+        deployment.ensure_configured(toolset.needs_bucket())?;
+    }
+    let api_token = api_token(env)?;
+    let (call_log, continues_in_object) = (Rc::clone(call_log), matches!(target, Target::Named(_)));
+    let work = async move {
+        match target {
+            Target::Tools(toolset) => to_raw_json(&Tools { tools: tools::definitions(&toolset)? }),
+            Target::Tool(request) => {
+                to_raw_json(&tools::call(&PlatformExecutor { ports, signal, call_log }, &request).await?)
+            }
+            Target::Grant(request) => {
+                to_raw_json(&tools::grant::issue_token(api_token.as_deref(), &request, WorkerClock.now())?)
+            }
+            target => dispatch(&ports, target, operation, &arguments, &signal).await,
+        }
+    };
+    // When the caller disconnects, the platform ends this event unless work remains in the background. The work stays
+    // there until the abort has reached the object.
+    let outcome = abort.run_until_cancelled(work, &WaitUntil::of(ctx)).await;
+    outcome.map_err(|error| if continues_in_object && error.code() == Code::Aborted { aborted() } else { error })
+}
+
+/// Runs an operation in the object or the service of its target.
+async fn dispatch(
+    ports: &WorkerPorts,
+    target: Target,
+    operation: Operation,
+    arguments: &Value,
+    signal: &JsValue,
+) -> Result<RawJson> {
+    match target {
+        Target::Sandbox(id) => ports.sandbox_ledgers()?.call(&id, operation.name(), arguments, signal).await,
+        Target::Named(address) => ports.named_workspaces()?.call(&address, operation.name(), arguments, signal).await,
+        Target::Directory(request) => list(ports, &request).await.map(|list| RawJson::from_value(&list)),
+        Target::Bucket(request) => sweep(ports, request).await.map(|counts| RawJson::from_value(&counts)),
+        Target::Tools(_) | Target::Tool(_) | Target::Grant(_) | Target::Deployment(_) => Err(Error::internal()),
+    }
+}
+
+fn to_raw_json(answer: &impl Serialize) -> Result<RawJson> {
+    to_json(answer).map(|answer| RawJson::from_value(&answer))
+}
+
+/// The executor of the operations of a tool, for one caller.
+struct PlatformExecutor {
+    ports: Rc<WorkerPorts>,
+    signal: JsValue,
+    call_log: Rc<RefCell<CallLog>>,
+}
+
+impl OperationExecutor for PlatformExecutor {
+    async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
+        let target = decode_target(operation, &arguments)?;
+        let outcome = dispatch(&self.ports, target.clone(), operation, &arguments, &self.signal).await;
+        let outcome = outcome.and_then(|answer| answer.parse().map_err(|_| Error::internal()));
+        let answer = outcome.as_ref().map_or(Value::Null, Clone::clone);
+        self.call_log.borrow_mut().tool_calls.push((operation, target, answer));
+        outcome
+    }
+
+    async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent> {
+        self.ports.sandbox_ledgers()?.descent(id).await
+    }
+}

@@ -1,0 +1,88 @@
+//! The tools that a token permits.
+
+use serde_json::{Map, Value, json};
+
+use crate::api::auth;
+use crate::api::tools::grant::verify_token;
+use crate::model::ids::quoted;
+use crate::model::request::{ToolWorkspace, Toolset};
+use crate::model::{Code, Error, Result, Timestamp, json as text};
+
+/// Returns the arguments that select the caller's tools, or the error why there are none. A granted token contains its
+/// tools. A caller with the API token may use all tools, and selects them in the URL: `sandbox=<id>` and
+/// `workspace=<name>`, each any number of times, and `tenant=<name>`, `dir=<path>`, `style=flat`, `readOnly=true`.
+///
+/// # Errors
+/// [`Code::Unauthorized`] and [`Code::ApiTokenMissing`].
+pub fn authorized_toolset(
+    api_token: Option<&str>,
+    authorization: Option<&str>,
+    query: &[(String, String)],
+    now: Timestamp,
+) -> Result<Result<Value>> {
+    let bearer = auth::bearer_token(authorization);
+    if let Some(toolset) = bearer.map(|token| verify_token(api_token, token, now)).transpose()?.flatten() {
+        if query.is_empty() {
+            return Ok(text::to_value(&toolset).map_err(|_| Error::internal()));
+        }
+        return Ok(Err(Error::new(
+            Code::InvalidArgument,
+            "The URL says which tools there are, and so does the token",
+            "Leave the query of the URL out.",
+        )));
+    }
+    auth::check_token(api_token, authorization)?;
+    Ok(toolset_of_query(query))
+}
+
+/// Returns the toolset that the query of a URL selects.
+fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
+    let mut toolset = Map::new();
+    let mut workspaces = Vec::new();
+    let style = single_parameter(query, "style")?.unwrap_or("namespaced");
+    let (dir, tenant) = (single_parameter(query, "dir")?, single_parameter(query, "tenant")?);
+    for (name, value) in query {
+        let tool_name = ToolWorkspace::to_tool_name(value, style == "flat");
+        match name.as_str() {
+            "sandbox" => {
+                workspaces.push(json!({ "name": tool_name, "snapshot": true, "sandboxId": value, "dir": dir }));
+            }
+            "workspace" => {
+                workspaces.push(json!({ "name": tool_name, "snapshot": true, "workspace": value, "tenant": tenant }));
+            }
+            "style" | "readOnly" | "dir" | "tenant" => (),
+            _ => return Err(refuse(format!("The URL has a parameter {}, which there is not", quoted(name)))),
+        }
+    }
+    if workspaces.is_empty() {
+        return Err(refuse("The URL names no workspace".to_owned()));
+    }
+    if let Some(value) = single_parameter(query, "readOnly")? {
+        let read_only: bool =
+            value.parse().map_err(|_| refuse(format!("`readOnly` is {}, neither true nor false", quoted(value))))?;
+        toolset.insert("readOnly".to_owned(), json!(read_only));
+    }
+    toolset.insert("style".to_owned(), json!(style));
+    toolset.insert("workspaces".to_owned(), Value::Array(workspaces));
+    let toolset = Value::Object(toolset);
+    Toolset::decode(&toolset)?;
+    Ok(toolset)
+}
+
+/// Returns the value of a parameter that may occur only once.
+fn single_parameter<'a>(query: &'a [(String, String)], wanted: &str) -> Result<Option<&'a str>> {
+    let mut values = query.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value),
+        _ => Err(refuse(format!("The URL has the parameter {wanted:?} twice"))),
+    }
+}
+
+fn refuse(message: String) -> Error {
+    Error::new(
+        Code::InvalidArgument,
+        message,
+        "Say in the URL which workspaces there are tools for, such as /mcp?sandbox=agent-42 or /mcp?workspace=project, or use a \
+         token that tools.grant() has answered.",
+    )
+}

@@ -1,0 +1,188 @@
+//! The error codes of each operation.
+//!
+//! The lists may contain a code that an operation never returns, which is harmless, but must not omit one that it can
+//! return.
+
+use crate::api::operations::Operation;
+use crate::model::Code;
+
+/// The codes of every call: those of the request and of the deployment.
+const COMMON: &[Code] = &[
+    Code::InvalidArgument,
+    Code::Unauthorized,
+    Code::MethodNotAllowed,
+    Code::Aborted,
+    Code::PayloadTooLarge,
+    Code::UnsupportedMediaType,
+    Code::ConfigInvalid,
+    Code::Internal,
+    Code::ApiTokenMissing,
+    Code::SandboxBindingMissing,
+];
+
+/// The codes of calls to the Durable Objects of this Worker.
+const DURABLE_OBJECT: &[Code] = &[
+    Code::WorkspaceBindingMissing,
+    Code::WorkspaceUnavailable,
+    Code::LedgerUnavailable,
+    Code::LedgerCorrupt,
+    Code::LedgerTooNew,
+    Code::OperationInterrupted,
+    Code::SandboxBusy,
+];
+
+/// The codes of operations on one sandbox.
+const SANDBOX: &[Code] = &[Code::InvalidSandboxId, Code::CrossLineage];
+
+/// The codes of the selection of a snapshot.
+const SELECTION: &[Code] = &[
+    Code::InvalidSandboxId,
+    Code::InvalidDirectory,
+    Code::InvalidLabel,
+    Code::InvalidRef,
+    Code::ForeignRef,
+    Code::UnsupportedRefVersion,
+    Code::RefMismatch,
+    Code::CrossLineage,
+    Code::SnapshotNotFound,
+    Code::SnapshotBusy,
+];
+
+/// The codes of setting a label.
+const LABEL: &[Code] = &[Code::InvalidLabel, Code::LabelTaken];
+
+/// The codes of an idempotency key.
+const IDEMPOTENCY: &[Code] = &[Code::IdempotencyConflict];
+
+/// The codes of reading R2.
+const STORAGE: &[Code] = &[Code::StorageUnavailable];
+
+/// The codes of operations that require a complete backup.
+const BACKUP: &[Code] = &[Code::BackupNotFound, Code::BackupExpired, Code::BackupIncomplete, Code::StorageUnavailable];
+
+/// The codes of calls to a sandbox.
+const SANDBOX_CALL: &[Code] = &[
+    Code::SandboxStarting,
+    Code::SandboxUnavailable,
+    Code::SandboxTimeout,
+    Code::SandboxUnsupported,
+    Code::SandboxFailed,
+    Code::OperationInterrupted,
+    Code::BackupConfigInvalid,
+    Code::StorageUnavailable,
+];
+
+/// The codes of operations on the files of a running sandbox, which may belong or have belonged to a named workspace.
+const RUNNING_SANDBOX: &[Code] = &[
+    Code::SandboxNotRunning,
+    Code::SandboxReplaced,
+    Code::InvalidDirectory,
+    Code::Unsupported,
+    Code::WorkspaceNotFound,
+];
+
+/// The codes of creating a backup.
+const CAPTURE: &[Code] = &[
+    Code::SandboxEmpty,
+    Code::BackupFailed,
+    Code::BackupInterrupted,
+    Code::BackupIncomplete,
+    Code::BackupNotFound,
+    Code::BackupExpired,
+];
+
+/// The codes of creating a sandbox from a backup.
+const RESTORE: &[Code] = &[Code::RestoreFailed];
+
+/// The codes of operations on a named workspace.
+const NAMED: &[Code] = &[Code::InvalidWorkspaceName, Code::WorkspaceNotFound];
+
+/// The codes of starting a named workspace.
+const START: &[Code] = &[
+    Code::InvalidDirectory,
+    Code::InvalidLabel,
+    Code::CrossLineage,
+    Code::SnapshotNotFound,
+    Code::SnapshotBusy,
+    Code::SnapshotStale,
+    Code::WorkspaceDiverged,
+    Code::NothingRestorable,
+    Code::SandboxUnresponsive,
+    Code::HookFailed,
+];
+
+/// The codes of operations on checkpoints.
+const CHECKPOINT: &[Code] =
+    &[Code::InvalidCheckpointName, Code::CheckpointNotFound, Code::CheckpointFailed, Code::GitMissing];
+
+/// The codes of the selection of the workspaces for tools.
+const TOOLS: &[Code] = &[
+    Code::R2BindingMissing,
+    Code::InvalidSandboxId,
+    Code::InvalidDirectory,
+    Code::InvalidWorkspaceName,
+    Code::ToolNotFound,
+];
+
+/// Returns the codes that an operation can return, in the order of [`Code::ALL`].
+pub fn error_codes(operation: Operation) -> Vec<Code> {
+    let parts: &[&[Code]] = match operation {
+        Operation::Snapshot => &[
+            DURABLE_OBJECT,
+            SANDBOX,
+            LABEL,
+            IDEMPOTENCY,
+            SANDBOX_CALL,
+            RUNNING_SANDBOX,
+            CAPTURE,
+            &[Code::ExcludeUnsupported],
+        ],
+        Operation::Restore | Operation::Branch => {
+            &[DURABLE_OBJECT, SELECTION, IDEMPOTENCY, BACKUP, SANDBOX_CALL, RESTORE]
+        }
+        Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
+            &[DURABLE_OBJECT, SELECTION, STORAGE]
+        }
+        Operation::Label => &[DURABLE_OBJECT, SELECTION, STORAGE, LABEL],
+        // To find out whether a named workspace has stopped, `delete` calls its sandbox.
+        Operation::Delete => &[DURABLE_OBJECT, SELECTION, STORAGE, SANDBOX_CALL, &[Code::SnapshotHasDependents]],
+        Operation::List => &[DURABLE_OBJECT, SANDBOX, STORAGE, &[Code::InvalidLabel]],
+        Operation::Import => {
+            &[DURABLE_OBJECT, SANDBOX, LABEL, BACKUP, &[Code::InvalidDirectory, Code::InvalidRef, Code::RefMismatch]]
+        }
+        Operation::Lineage
+        | Operation::Retention
+        | Operation::SetRetention
+        | Operation::ApplyRetention
+        | Operation::RotateKey => &[DURABLE_OBJECT, SANDBOX, STORAGE],
+        Operation::Sweep => &[DURABLE_OBJECT, STORAGE],
+        Operation::CreateWorkspace | Operation::GetOrCreateWorkspace | Operation::ForkWorkspace => &[
+            DURABLE_OBJECT,
+            NAMED,
+            SELECTION,
+            START,
+            IDEMPOTENCY,
+            BACKUP,
+            SANDBOX_CALL,
+            RUNNING_SANDBOX,
+            CAPTURE,
+            RESTORE,
+            &[Code::NameTaken, Code::LabelTaken],
+        ],
+        Operation::StartWorkspace | Operation::StopWorkspace | Operation::UpdateWorkspace => {
+            &[DURABLE_OBJECT, NAMED, SELECTION, START, BACKUP, SANDBOX_CALL, RUNNING_SANDBOX, CAPTURE, RESTORE, LABEL]
+        }
+        Operation::DeleteWorkspace => &[DURABLE_OBJECT, NAMED, STORAGE, SANDBOX_CALL],
+        Operation::GetWorkspaceByName => &[DURABLE_OBJECT, NAMED],
+        Operation::ListWorkspaces => &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName, Code::DirectoryUnavailable]],
+        Operation::CreateCheckpoint
+        | Operation::ListCheckpoints
+        | Operation::RestoreCheckpoint
+        | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
+        Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[TOOLS],
+        Operation::Health => &[],
+    };
+    let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };
+    let matches = |code: &Code| [COMMON, bucket].iter().chain(parts).any(|part| part.contains(code));
+    Code::ALL.iter().copied().filter(matches).collect()
+}

@@ -1,0 +1,126 @@
+//! The result of a tool, as text.
+//!
+//! Not every program shows the structured content to the model, so the text contains everything that the model needs to
+//! continue. The texts of checkpoints have the form that other sandbox products use.
+
+use serde_json::Value;
+
+use super::call::MAX_LIMIT;
+use super::catalog::Tool;
+
+/// The length of a commit id in a list, in characters.
+const COMMIT_CHARS: usize = 12;
+
+/// The maximum length of a description in a list, in characters.
+const DESCRIPTION_CHARS: usize = 1_000;
+
+/// The length of a time without fractions of a second, in characters.
+const TIME_CHARS: usize = 19;
+
+/// Returns the text for the answer of a tool.
+pub(super) fn render(tool: Tool, answer: &Value) -> String {
+    match tool {
+        Tool::Snapshot => format!("Took a snapshot. This is its ref:\n{}", member(answer, "ref")),
+        Tool::Restore | Tool::Branch => render_created(member(answer, "ref")),
+        Tool::List => snapshots(answer),
+        Tool::Delete => deleted(answer),
+        Tool::CheckpointCreate => format!("snapshot {} created: {}", text(answer, "name"), text(answer, "commit")),
+        Tool::CheckpointList => checkpoints(answer),
+        Tool::CheckpointRestore => restored(answer),
+        Tool::CheckpointDiff => diff(answer),
+    }
+}
+
+fn render_created(r#ref: &Value) -> String {
+    let sandbox = r#ref.pointer("/ref/sandboxId").and_then(Value::as_str).unwrap_or_default();
+    format!(
+        "Made a new workspace, {sandbox:?}. The one before is unchanged: to go on with these files, work in the new one. This \
+         is its ref:\n{ref}"
+    )
+}
+
+fn snapshots(answer: &Value) -> String {
+    let snapshots = list(answer, "snapshots");
+    if snapshots.is_empty() {
+        return "There are no snapshots.".to_owned();
+    }
+    let mut lines = vec![format!("{} snapshot(s), the newest first:", snapshots.len())];
+    lines.extend(snapshots.iter().map(Value::to_string));
+    if flag(answer, "more") {
+        lines.push(older_note());
+    }
+    lines.join("\n")
+}
+
+fn older_note() -> String {
+    format!("There are older ones; a list has {MAX_LIMIT} at most.")
+}
+
+fn deleted(answer: &Value) -> String {
+    let id = text(answer, "snapshotId");
+    if flag(answer, "removed") {
+        format!("Deleted the snapshot {id}.")
+    } else {
+        format!("The snapshot {id} was gone already.")
+    }
+}
+
+/// Returns a row for each checkpoint: name, short commit id, time and truncated description, separated by tabs.
+fn checkpoints(answer: &Value) -> String {
+    let row = |checkpoint: &Value| {
+        let commit: String = text(checkpoint, "commit").chars().take(COMMIT_CHARS).collect();
+        let time: String = text(checkpoint, "createdAt").chars().take(TIME_CHARS).collect();
+        // A row is one line, also where the description contains line breaks.
+        let description = text(checkpoint, "description").split_whitespace().collect::<Vec<_>>().join(" ");
+        let truncated = description.char_indices().nth(DESCRIPTION_CHARS).and_then(|(end, _)| description.get(..end));
+        let description = truncated.map_or(description.clone(), |truncated| format!("{truncated}…"));
+        format!("{}\t{commit}\t{time}+00:00\t{description}", text(checkpoint, "name"))
+    };
+    let mut rows: Vec<String> = list(answer, "checkpoints").iter().map(row).collect();
+    if flag(answer, "more") {
+        rows.push(older_note());
+    }
+    if rows.is_empty() { "no snapshots".to_owned() } else { rows.join("\n") }
+}
+
+fn restored(answer: &Value) -> String {
+    let (name, count) = (text(answer, "name"), number(answer, "changedCount"));
+    if count == 0 {
+        return format!("restored snapshot {name} (no files changed)");
+    }
+    let mut lines = vec![format!("restored snapshot {name} ({count} file(s) changed):")];
+    lines.extend(list(answer, "changed").iter().filter_map(Value::as_str).map(str::to_owned));
+    let listed = lines.len() as u64 - 1;
+    if listed < count {
+        lines.push(format!("… and {} more", count - listed));
+    }
+    lines.join("\n")
+}
+
+fn diff(answer: &Value) -> String {
+    let diff = text(answer, "diff");
+    if flag(answer, "truncated") {
+        return format!("{diff}\n… cut off here: the whole diff has {} bytes", number(answer, "sizeBytes"));
+    }
+    if diff.is_empty() { "no differences".to_owned() } else { diff.to_owned() }
+}
+
+fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
+    value.get(name).unwrap_or(&Value::Null)
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    member(value, name).as_str().unwrap_or_default()
+}
+
+fn number(value: &Value, name: &str) -> u64 {
+    member(value, name).as_u64().unwrap_or_default()
+}
+
+fn flag(value: &Value, name: &str) -> bool {
+    member(value, name).as_bool().unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    member(value, name).as_array().map(Vec::as_slice).unwrap_or_default()
+}

@@ -1,0 +1,99 @@
+//! The scope of the tools of a workspace: its own sandboxes and snapshots, and those that were made from them.
+//!
+//! The scope is narrower than the lineage. Two workspaces that were made from the same snapshot have one lineage, but
+//! may belong to different people: a model that works for one of them must not access the other, nor the common origin.
+
+use serde_json::Value;
+
+use super::call::OperationExecutor;
+use crate::model::{Code, Error, Result, SandboxId, SnapshotRef, WorkspaceRef};
+
+/// The maximum number of parents that the Worker follows from a sandbox.
+const MAX_DEPTH: usize = 64;
+
+/// The sandboxes of the workspace that a tool is called for.
+pub(super) struct ToolScope {
+    /// The current sandbox, and then the former ones.
+    pub sandbox_ids: Vec<SandboxId>,
+    /// Whether the tool may use every workspace and snapshot.
+    pub is_unrestricted: bool,
+}
+
+impl ToolScope {
+    /// Verifies that a workspace is one of these sandboxes or was made from one of them, and returns its sandbox.
+    ///
+    /// # Errors
+    /// [`Code::CrossLineage`] when it is not.
+    pub async fn check_workspace(
+        &self,
+        operations: &impl OperationExecutor,
+        workspace: &WorkspaceRef,
+    ) -> Result<SandboxId> {
+        let id = workspace.sandbox_id();
+        if self.is_unrestricted || self.is_descendant(operations, id).await? {
+            Ok(id.clone())
+        } else {
+            Err(out_of_scope("workspace"))
+        }
+    }
+
+    /// Verifies that a snapshot is of one of these sandboxes or of a sandbox that was made from one of them. With
+    /// `only_reads`, also permits a snapshot of a sandbox that they were made from.
+    ///
+    /// # Errors
+    /// [`Code::CrossLineage`] when it is not, and those of [`SnapshotRef::decode`].
+    pub async fn check_snapshot(
+        &self,
+        operations: &impl OperationExecutor,
+        snapshot: &Value,
+        only_reads: bool,
+    ) -> Result<()> {
+        let snapshot = SnapshotRef::decode(snapshot)?;
+        let origin = snapshot.origin_id();
+        if self.is_unrestricted
+            || self.is_descendant(operations, origin).await?
+            || (only_reads && self.is_ancestor(operations, origin).await?)
+        {
+            return Ok(());
+        }
+        Err(out_of_scope("snapshot"))
+    }
+
+    /// Returns whether a sandbox is one of these, or was made from one of them. A sandbox that belongs to a named
+    /// workspace belongs to that workspace only, whatever it was made from.
+    async fn is_descendant(&self, operations: &impl OperationExecutor, id: &SandboxId) -> Result<bool> {
+        let mut id = id.clone();
+        for _ in 0..MAX_DEPTH {
+            if self.sandbox_ids.contains(&id) {
+                return Ok(true);
+            }
+            let lineage = operations.parent_of(&id).await?;
+            match lineage.parent.filter(|_| !lineage.has_binding) {
+                Some(parent) => id = parent,
+                None => break,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns whether these sandboxes were made from the sandbox `id`.
+    async fn is_ancestor(&self, operations: &impl OperationExecutor, id: &SandboxId) -> Result<bool> {
+        let mut next = self.sandbox_ids.first().cloned();
+        for _ in 0..MAX_DEPTH {
+            let Some(own) = next else { break };
+            if own == *id {
+                return Ok(true);
+            }
+            next = operations.parent_of(&own).await?.parent;
+        }
+        Ok(false)
+    }
+}
+
+fn out_of_scope(what: &str) -> Error {
+    Error::new(
+        Code::CrossLineage,
+        format!("That {what} belongs to another workspace than the one that the tool is for"),
+        "Use what belongs to this workspace, or was made from it.",
+    )
+}

@@ -1,0 +1,181 @@
+//! The binding of a sandbox to a named workspace, and the observations of its container.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Address;
+use crate::model::record::PendingTask;
+use crate::model::{Directory, Timestamp};
+
+/// The binding of a sandbox that belongs to a named workspace. The ledger of the sandbox stores it.
+#[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceBinding {
+    /// The workspace that the sandbox belongs to.
+    pub address: Address,
+    /// The directory that persists.
+    pub dir: Directory,
+    /// Set while a start or stop works on the container, and after one was interrupted. The task reconciles the
+    /// container. Until then only rescue snapshots are captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "filling")]
+    pub restore_task: Option<PendingTask>,
+    /// A restore into the sandbox began, and its completion was not observed. The restore may continue in another
+    /// container.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(alias = "restoring")]
+    pub restore_unconfirmed: bool,
+    /// The sandbox did not answer the request to destroy its container in time. The request may take effect at any
+    /// later time, also on a container that is started after it. Therefore no start returns this sandbox any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(alias = "endUnanswered")]
+    pub destroy_unconfirmed: bool,
+    /// The sandbox did not answer a call in time, or the calling Worker was terminated. The call may arrive late and
+    /// start a container that no start or stop knows of.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(alias = "late")]
+    pub call_unconfirmed: bool,
+    /// The nonce of the last container marker that a start wrote, with confirmation, before its restore. No restore has
+    /// begun in a container whose marker has another nonce.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "begun")]
+    pub restore_nonce: Option<String>,
+    /// The workspace continues in another sandbox. Whatever runs in this one is captured and destroyed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(alias = "former")]
+    pub superseded: bool,
+    /// When a start first returned the sandbox. From then on the sandbox starts empty only on explicit request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "openedAt")]
+    pub first_started_at: Option<Timestamp>,
+    /// When a start last adopted files that were written into a cold-started container. A capture that began before
+    /// this time shows the container before it became the workspace's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "keptAt")]
+    pub adopted_at: Option<Timestamp>,
+    /// The image of the container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// A hash of what the image contains in the directory; absent if that is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// The files that are hashed with each snapshot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The fingerprint that is recorded with each snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// The version of the workspace's record at the last start or stop. Requests of earlier versions are refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub version: u64,
+    /// The names of the environment variables that may be set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(alias = "variables")]
+    pub env_names: Vec<String>,
+}
+
+/// What a snapshot depends on, as observed when it was taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dependencies {
+    /// SHA-256 of each file in hexadecimal, by the path as the settings spell it; empty if there was no such file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// The fingerprint of the environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// The image of the sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}
+
+/// The content of a container before anything is restored into it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirectoryListing {
+    /// The image of the container: the version of the SDK's server, and a hash of what is installed.
+    pub image: String,
+    /// A hash of the directory's content; `None` if the directory has none.
+    pub content_hash: Option<String>,
+}
+
+/// The content hash of a directory that could not be listed in time. It matches no baseline, not even itself.
+pub const UNKNOWN_CONTENT: &str = "unknown";
+
+impl DirectoryListing {
+    /// Returns whether the directory has exactly the content that the image provides (`baseline`).
+    pub fn matches(&self, baseline: Option<&String>) -> bool {
+        self.content_hash.as_ref() == baseline && self.content_hash.as_deref() != Some(UNKNOWN_CONTENT)
+    }
+}
+
+/// The observation of a container at the beginning of a restore.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestoreBegun {
+    /// The content of the container.
+    pub listing: DirectoryListing,
+    /// SHA-256 of the requested files, by path.
+    pub hashes: BTreeMap<String, String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference.
+pub(super) const fn is_zero(version: &u64) -> bool {
+    *version == 0
+}
+
+impl WorkspaceBinding {
+    /// Returns the binding of a sandbox that has not been created yet.
+    pub fn new(address: Address, dir: Directory) -> Self {
+        Self {
+            address,
+            dir,
+            restore_task: None,
+            restore_unconfirmed: false,
+            destroy_unconfirmed: false,
+            call_unconfirmed: false,
+            restore_nonce: None,
+            superseded: false,
+            first_started_at: None,
+            adopted_at: None,
+            image: None,
+            baseline: None,
+            files: Vec::new(),
+            fingerprint: None,
+            version: 0,
+            env_names: Vec::new(),
+        }
+    }
+}
+
+impl Dependencies {
+    /// Compares the dependencies at the snapshot (`self`) with the present ones (`now`), and with the file hashes that
+    /// the caller expects at the snapshot (`expect`). Returns the differences: first those of files and fingerprint,
+    /// then those of the image.
+    pub fn compare(&self, now: &Self, expect: &BTreeMap<String, String>) -> (Vec<String>, Vec<String>) {
+        let mut stale = Vec::new();
+        for (path, expected) in expect {
+            let then = self.files.get(path).map_or("", String::as_str);
+            if !then.eq_ignore_ascii_case(expected) {
+                stale.push(format!("{path:?} is not what was expected at the snapshot"));
+            }
+        }
+        for (path, hash) in &now.files {
+            if self.files.get(path).is_some_and(|then| then != hash) {
+                stale.push(format!("{path:?} has changed since the snapshot"));
+            }
+        }
+        if let (Some(then), Some(now)) = (&self.fingerprint, &now.fingerprint)
+            && then != now
+        {
+            stale.push(format!("the fingerprint is {now:?}, and was {then:?} at the snapshot"));
+        }
+        let image = match (&self.image, &now.image) {
+            (Some(then), Some(now)) if then != now => {
+                vec![format!("the sandbox's image is {now:?}, and was {then:?} at the snapshot")]
+            }
+            _ => Vec::new(),
+        };
+        (stale, image)
+    }
+}

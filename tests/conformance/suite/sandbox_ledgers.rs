@@ -1,0 +1,147 @@
+//! The workspaces of other sandboxes.
+
+use std::slice;
+
+use sandbox_snapshotter::model::record::ParentLink;
+use sandbox_snapshotter::model::{BackupId, BackupOwner, DerivationKind, SandboxId, SnapshotId};
+use sandbox_snapshotter::ports::{BackupStore, SandboxLedgerClient, SandboxSession, Sandboxes};
+
+use super::Case;
+use super::ledger::rows::snapshot_id;
+use super::world::{World, backup_options};
+
+pub fn cases<W: World>() -> Vec<Case<W>> {
+    vec![
+        case!(async an_id_is_claimed_once),
+        case!(async a_claimed_workspace_knows_where_it_comes_from),
+        case!(async a_refused_claim_changes_nothing),
+        case!(async one_that_nobody_claimed_is_the_root_of_its_lineage),
+        case!(async asking_a_workspace_does_not_claim_it),
+        case!(async ids_arrive_as_they_are_spelled),
+        case!(async word_about_what_is_not_known_is_fine),
+        case!(async what_a_workspace_has_minted_and_nobody_owns_is_swept),
+        case!(async what_a_workspace_has_not_minted_is_not_swept),
+        case!(async a_backup_with_another_mark_is_not_swept),
+    ]
+}
+
+async fn an_id_is_claimed_once(world: &impl World) {
+    let (id, origin) = (world.sandbox("copy"), world.sandbox("agent"));
+    assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(true));
+    assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(false));
+}
+
+async fn a_claimed_workspace_knows_where_it_comes_from(world: &impl World) {
+    let (id, origin, root) = (world.sandbox("copy"), world.sandbox("agent"), world.sandbox("first"));
+    world.sandbox_ledgers().claim(&id, &root, Some(&parent(&origin)), None, None).await.unwrap();
+    assert_eq!(world.sandbox_ledgers().root_id(&id).await, Ok(root.clone()));
+    let description = world.sandbox_ledgers().describe(&id).await.unwrap();
+    assert_eq!(description.root_id, root);
+    let ancestor = description.parent.unwrap();
+    assert_eq!((ancestor.origin_id, ancestor.snapshot_id), (origin, snapshot_id(1)));
+}
+
+async fn a_refused_claim_changes_nothing(world: &impl World) {
+    let (id, origin, other) = (world.sandbox("copy"), world.sandbox("agent"), world.sandbox("other"));
+    world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await.unwrap();
+    let before = world.sandbox_ledgers().describe(&id).await.unwrap();
+    assert_eq!(world.sandbox_ledgers().claim(&id, &other, Some(&parent(&other)), None, None).await, Ok(false));
+    assert_eq!(world.sandbox_ledgers().describe(&id).await, Ok(before));
+}
+
+async fn one_that_nobody_claimed_is_the_root_of_its_lineage(world: &impl World) {
+    let id = world.sandbox("agent");
+    assert_eq!(world.sandbox_ledgers().root_id(&id).await, Ok(id.clone()));
+    let description = world.sandbox_ledgers().describe(&id).await.unwrap();
+    assert_eq!((description.root_id, description.parent), (id, None));
+    assert!(description.snapshots.is_empty() && description.derived.is_empty() && !description.truncated);
+}
+
+async fn asking_a_workspace_does_not_claim_it(world: &impl World) {
+    let (id, origin) = (world.sandbox("copy"), world.sandbox("agent"));
+    world.sandbox_ledgers().root_id(&id).await.unwrap();
+    world.sandbox_ledgers().describe(&id).await.unwrap();
+    world.sandbox_ledgers().release(&id, &snapshot_id(1), &origin).await.unwrap();
+    assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(true));
+}
+
+async fn ids_arrive_as_they_are_spelled(world: &impl World) {
+    for name in ["Agent 42", "it's \"quoted\"", "a/b?c=d&e#f", "a\\b", "%41", "ä 文件 🗂"] {
+        let (id, origin) = (world.sandbox(name), world.sandbox(&format!("{name}!")));
+        assert_eq!(
+            world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await,
+            Ok(true),
+            "{name}"
+        );
+        let description = world.sandbox_ledgers().describe(&id).await.unwrap();
+        assert_eq!((&description.root_id, &description.parent.unwrap().origin_id), (&origin, &origin));
+        assert_eq!(world.sandbox_ledgers().root_id(&origin).await, Ok(origin));
+    }
+}
+
+async fn word_about_what_is_not_known_is_fine(world: &impl World) {
+    let (id, holder) = (world.sandbox("agent"), world.sandbox("copy"));
+    for _ in 0..2 {
+        assert_eq!(world.sandbox_ledgers().release(&id, &snapshot_id(1), &holder).await, Ok(()));
+    }
+}
+
+async fn what_a_workspace_has_minted_and_nobody_owns_is_swept(world: &impl World) {
+    let id = world.sandbox("agent");
+    let backup = marked(world, &id, &world.mint_snapshot_id(&id).await).await;
+    assert_eq!(world.sandbox_ledgers().sweep(&id, slice::from_ref(&backup), true).await, Ok(1));
+    assert!(world.backups().get_metadata(&backup.0).await.unwrap().is_some(), "it was only counted");
+    assert_eq!(world.sandbox_ledgers().sweep(&id, slice::from_ref(&backup), false).await, Ok(1));
+    assert_eq!(world.backups().get_metadata(&backup.0).await, Ok(None));
+    assert_eq!(world.backups().head_archive(&backup.0).await, Ok(None));
+    assert_eq!(world.sandbox_ledgers().sweep(&id, &[backup], false).await, Ok(0));
+}
+
+async fn what_a_workspace_has_not_minted_is_not_swept(world: &impl World) {
+    let [id, other, unknown] = ["agent", "other", "unknown"].map(|name| world.sandbox(name));
+    world.mint_snapshot_id(&id).await;
+    for (owner, minted) in [
+        (&id, snapshot_id(1)),
+        (&id, world.mint_snapshot_id(&other).await),
+        (&unknown, world.mint_snapshot_id(&id).await),
+    ] {
+        let backup = marked(world, owner, &minted).await;
+        for dry_run in [true, false] {
+            assert_eq!(
+                world.sandbox_ledgers().sweep(owner, slice::from_ref(&backup), dry_run).await,
+                Ok(0),
+                "{backup:?}"
+            );
+        }
+        assert!(world.backups().head_archive(&backup.0).await.unwrap().is_some(), "{backup:?}");
+    }
+}
+
+async fn a_backup_with_another_mark_is_not_swept(world: &impl World) {
+    let (id, other) = (world.sandbox("agent"), world.sandbox("other"));
+    let minted = world.mint_snapshot_id(&id).await;
+    let mark = BackupOwner { snapshot_id: minted.clone(), origin_id: other };
+    for name in [mark.to_string().as_str(), "the application's own"] {
+        let handle = world.sandboxes().open_session(&id).create_backup(&backup_options(name), None).await.unwrap();
+        let backups = [(handle.id().clone(), minted.clone())];
+        assert_eq!(world.sandbox_ledgers().sweep(&id, &backups, false).await, Ok(0), "{name}");
+        assert!(world.backups().head_archive(handle.id()).await.unwrap().is_some(), "{name}");
+    }
+}
+
+/// A backup of a sandbox with the mark of a snapshot of it.
+async fn marked(world: &impl World, id: &SandboxId, snapshot_id: &SnapshotId) -> (BackupId, SnapshotId) {
+    let mark = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: id.clone() };
+    let handle =
+        world.sandboxes().open_session(id).create_backup(&backup_options(&mark.to_string()), None).await.unwrap();
+    (handle.id().clone(), snapshot_id.clone())
+}
+
+fn parent(origin_id: &SandboxId) -> ParentLink {
+    ParentLink {
+        origin_id: origin_id.clone(),
+        snapshot_id: snapshot_id(1),
+        kind: DerivationKind::Branch,
+        needs_snapshot: true,
+    }
+}

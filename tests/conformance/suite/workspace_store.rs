@@ -1,0 +1,166 @@
+//! What is kept of a named workspace.
+
+use std::collections::BTreeMap;
+
+use sandbox_snapshotter::model::named::answer::WorkspaceProblem;
+use sandbox_snapshotter::model::named::messages::LastSnapshot;
+use sandbox_snapshotter::model::named::record::{KeyedCall, SnapshotKey, Task};
+use sandbox_snapshotter::model::named::settings::{
+    DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
+};
+use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
+use sandbox_snapshotter::model::{Code, Directory, Timestamp};
+use sandbox_snapshotter::ports::WorkspaceStore;
+
+use super::Case;
+use super::ledger::rows::{minute_after_start, sandbox, snapshot_id, workspace};
+
+pub fn cases<H: WorkspaceStore>() -> Vec<Case<H>> {
+    vec![
+        case!(a_new_one_holds_nothing),
+        case!(the_record_is_kept_whole_and_replaced_whole),
+        case!(every_state_is_kept),
+        case!(the_alarm_is_set_moved_and_taken_away),
+        case!(a_line_of_the_log_changes_nothing),
+    ]
+}
+
+fn a_new_one_holds_nothing(home: &impl WorkspaceStore) {
+    assert_eq!(home.record().unwrap(), None);
+    assert_eq!(home.alarm().unwrap(), None);
+    home.set_alarm(None).unwrap();
+    assert_eq!(home.alarm().unwrap(), None);
+}
+
+fn the_record_is_kept_whole_and_replaced_whole(home: &impl WorkspaceStore) {
+    home.set_alarm(Some(minute_after_start(1))).unwrap();
+    assert_eq!(home.record().unwrap(), None, "an alarm is no workspace");
+    for record in [full_record(), minimal_record(), full_record()] {
+        home.put_record(&record).unwrap();
+        assert_eq!(home.record().unwrap(), Some(record));
+        assert_eq!(home.alarm().unwrap(), Some(minute_after_start(1)), "a record leaves the alarm as it is");
+    }
+}
+
+fn every_state_is_kept(home: &impl WorkspaceStore) {
+    for state in State::ALL {
+        let record = NamedRecord { state, ..minimal_record() };
+        home.put_record(&record).unwrap();
+        assert_eq!(home.record().unwrap(), Some(record));
+    }
+}
+
+fn the_alarm_is_set_moved_and_taken_away(home: &impl WorkspaceStore) {
+    home.put_record(&minimal_record()).unwrap();
+    for at in [
+        Some(minute_after_start(60)),
+        Some(minute_after_start(30)),
+        None,
+        None,
+        Some(Timestamp::MAX),
+        Some(minute_after_start(90)),
+    ] {
+        home.set_alarm(at).unwrap();
+        assert_eq!(home.alarm().unwrap(), at);
+        assert_eq!(home.record().unwrap(), Some(minimal_record()));
+    }
+}
+
+fn a_line_of_the_log_changes_nothing(home: &impl WorkspaceStore) {
+    home.log_transition(&address(), &transition());
+    assert_eq!(home.record().unwrap(), None);
+    home.put_record(&full_record()).unwrap();
+    home.log_transition(&address(), &Transition { from: None, ..transition() });
+    assert_eq!(home.record().unwrap(), Some(full_record()));
+}
+
+pub fn address() -> Address {
+    Address::parse("Tenant-1/it_s.a-name").unwrap()
+}
+
+pub fn transition() -> Transition {
+    Transition {
+        from: Some(State::Active),
+        to: State::Stopping,
+        at: minute_after_start(3),
+        cause: "It's \"idle\";\n-- 文件 🗂 %_\\".into(),
+    }
+}
+
+/// A record of which little is known.
+pub fn minimal_record() -> NamedRecord {
+    NamedRecord {
+        address: address(),
+        version: 1,
+        directory_version: 0,
+        state: State::Provisioning,
+        history: Vec::new(),
+        settings: Settings::new(Directory::parse("/workspace").unwrap()),
+        created_at: minute_after_start(0),
+        sandbox_id: sandbox("it_s-a-name-k3f9x2abcd"),
+        root_id: None,
+        claimed: false,
+        former_sandbox_ids: Vec::new(),
+        source: None,
+        started_at: None,
+        active_at: minute_after_start(0),
+        last_snapshot: None,
+        problem: None,
+        creation: None,
+        fork_calls: Vec::new(),
+        tasks: Vec::new(),
+        next_check_at: None,
+    }
+}
+
+/// A record with everything that any can have.
+pub fn full_record() -> NamedRecord {
+    let hook = |command: &str, on_failure| Some(Hook { command: command.into(), timeout_seconds: 600, on_failure });
+    NamedRecord {
+        version: u64::MAX,
+        directory_version: 7,
+        state: State::Active,
+        history: vec![transition(), Transition { from: None, ..transition() }],
+        settings: Settings {
+            dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
+            persistent: false,
+            retention: workspace().policy,
+            hooks: Hooks {
+                before_stop: hook("echo 'it'\n\"$x\" 🗂", OnFailure::Warn),
+                after_start: hook("npm ci", OnFailure::Fail),
+                on_timeout: hook("true", OnFailure::Warn),
+            },
+            expiry: Expiry { idle_seconds: 0, max_seconds: u64::MAX },
+            depends_on: DependsOn {
+                files: vec!["package-lock.json".into(), "/etc/it's".into()],
+                fingerprint: Some("commit \"5feceb\"".into()),
+                on_mismatch: OnMismatch::Report,
+                on_image_change: OnImageChange::Fail,
+            },
+            env: BTreeMap::from([("TOKEN".into(), "it's \"secret\"\n🗂".into()), ("EMPTY".into(), String::new())]),
+        },
+        claimed: true,
+        former_sandbox_ids: vec![sandbox("b-2"), sandbox("a-1")],
+        root_id: Some(sandbox("a-1")),
+        source: Some(SnapshotKey { origin_id: sandbox("a-1"), snapshot_id: snapshot_id(3) }),
+        started_at: Some(minute_after_start(2)),
+        active_at: minute_after_start(-5),
+        last_snapshot: Some(LastSnapshot {
+            id: snapshot_id(4),
+            origin_id: sandbox("b-2"),
+            dir: Directory::parse("/workspace").unwrap(),
+            size_bytes: u64::MAX,
+            created_at: minute_after_start(4),
+        }),
+        problem: Some(WorkspaceProblem {
+            code: Code::Internal,
+            message: "It's \"broken\".".into(),
+            remediation: "Mend it.".into(),
+            at: minute_after_start(5),
+        }),
+        creation: Some(KeyedCall { key: "it's a key".into(), payload_hash: "5feceb66ffc86f38".into() }),
+        tasks: vec![Task::Decommission(sandbox("a-1")), Task::StopUnused(sandbox("b-2"))],
+        next_check_at: Some(Timestamp::MAX),
+        ..minimal_record()
+    }
+}

@@ -1,0 +1,195 @@
+//! What an agent does with the operations, one after the other, in the world in memory: the examples of the API document.
+
+use futures_util::FutureExt;
+use sandbox_snapshotter::api::openapi::Example;
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::api::tools::call::OperationExecutor;
+use sandbox_snapshotter::api::tools::grant::issue_token;
+use sandbox_snapshotter::api::tools::{call, definitions};
+use sandbox_snapshotter::model::answer::SandboxParent;
+use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
+use sandbox_snapshotter::model::request::{CallToolRequest, GrantRequest, Toolset};
+use sandbox_snapshotter::model::tool::Tools;
+use sandbox_snapshotter::model::{Result, SandboxId};
+use sandbox_snapshotter::ports::Clock;
+use serde_json::{Value, json};
+
+use super::support::{FILE, Fixture, HOUR};
+
+const AGENT: &str = "agent-42";
+
+/// The whole story.
+pub fn example_session() -> Vec<Example> {
+    let mut told = ExampleRecorder { fixture: Fixture::with_sandbox(), examples: Vec::new() };
+    told.snapshots();
+    told.retention();
+    told.checkpoints();
+    told.workspaces();
+    told.tools();
+    told.deployment();
+    told.examples
+}
+
+/// What happened until now.
+struct ExampleRecorder {
+    fixture: Fixture,
+    examples: Vec<Example>,
+}
+
+impl ExampleRecorder {
+    /// Carries an operation out, and tells of it.
+    fn run(&mut self, operation: Operation, options: Value) -> Value {
+        let answer = self.fixture.run(operation, &options).unwrap();
+        self.record(operation, options, answer)
+    }
+
+    fn record(&mut self, operation: Operation, options: Value, answer: Value) -> Value {
+        self.examples.push(Example { operation, options, answer: answer.clone() });
+        answer
+    }
+
+    /// Snapshots are taken and used.
+    fn snapshots(&mut self) {
+        let label = json!({ "sandboxId": AGENT, "label": "before the refactoring" });
+        let taken = self.run(
+            Operation::Snapshot,
+            json!({
+                "sandboxId": AGENT, "label": "before the refactoring", "excludes": ["node_modules"],
+                "idempotencyKey": "5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11",
+            }),
+        );
+        let snapshot = json!({ "providerId": taken["providerId"], "ref": taken["ref"] });
+        self.run(
+            Operation::Restore,
+            json!({ "ref": snapshot, "idempotencyKey": "0b9ad0b8-2c5e-4c53-8b0e-6a3b1f6d9c20" }),
+        );
+        self.run(Operation::Branch, label.clone());
+        self.run(Operation::List, json!({ "sandboxId": AGENT, "limit": 20 }));
+        for operation in [Operation::Get, Operation::Manifest, Operation::Verify, Operation::Pin, Operation::Unpin] {
+            self.run(operation, label.clone());
+        }
+        self.run(
+            Operation::Label,
+            json!({ "sandboxId": AGENT, "label": "before the refactoring", "newLabel": "version 1" }),
+        );
+    }
+
+    /// Snapshots are kept and let go.
+    fn retention(&mut self) {
+        let sandbox = json!({ "sandboxId": AGENT });
+        let backup = self.fixture.world.create_app_backup(AGENT, None);
+        self.fixture.world.advance_clock(HOUR);
+        let imported = self.run(Operation::Import, json!({ "sandboxId": AGENT, "backup": backup, "label": "nightly" }));
+        self.run(Operation::Lineage, json!({ "sandboxId": AGENT, "check": true }));
+        self.run(
+            Operation::SetRetention,
+            json!({
+                "sandboxId": AGENT,
+                "policy": { "keepLast": { "count": 10 }, "expirationSeconds": 2_592_000, "keepDaily": 7 },
+            }),
+        );
+        self.run(Operation::Retention, sandbox.clone());
+        self.run(Operation::ApplyRetention, json!({ "sandboxId": AGENT, "dryRun": true }));
+        self.run(Operation::RotateKey, sandbox);
+        let imported = json!({ "sandboxId": AGENT, "snapshotId": imported["ref"]["snapshotId"] });
+        self.run(Operation::Delete, imported);
+        self.run(Operation::Sweep, json!({ "dryRun": true }));
+    }
+
+    /// Points to return to are kept in the sandbox.
+    fn checkpoints(&mut self) {
+        let checkpoint = json!({ "sandboxId": AGENT, "name": "tests-pass" });
+        self.run(
+            Operation::CreateCheckpoint,
+            json!({ "sandboxId": AGENT, "name": "tests-pass", "description": "All tests pass" }),
+        );
+        self.fixture.world.write_file(AGENT, FILE, "second");
+        self.run(Operation::ListCheckpoints, json!({ "sandboxId": AGENT }));
+        self.run(Operation::DiffCheckpoint, checkpoint.clone());
+        self.run(Operation::RestoreCheckpoint, checkpoint);
+    }
+
+    /// A workspace lives by its name.
+    fn workspaces(&mut self) {
+        let project = json!({ "tenant": "acme", "name": "project" });
+        self.run(
+            Operation::CreateWorkspace,
+            json!({
+                "tenant": "acme", "name": "project", "env": { "NODE_ENV": "development" },
+                "hooks": { "afterStart": { "command": "[ ! -f package.json ] || npm ci" } }, "expiry": { "idleSeconds": 900 },
+            }),
+        );
+        let described = self.run(Operation::GetWorkspaceByName, project.clone());
+        let sandbox = described["sandboxId"].as_str().unwrap().to_owned();
+        self.fixture.world.write_file(&sandbox, FILE, "first");
+        let stopped = self.run(Operation::StopWorkspace, project.clone());
+        self.run(Operation::ListWorkspaces, json!({ "tenant": "acme", "limit": 20 }));
+        self.run(Operation::StartWorkspace, project.clone());
+        self.run(Operation::GetOrCreateWorkspace, project.clone());
+        self.run(Operation::ForkWorkspace, json!({ "tenant": "acme", "name": "project", "newName": "experiment" }));
+        let first = &stopped["lastSnapshot"]["id"];
+        self.run(
+            Operation::UpdateWorkspace,
+            json!({ "tenant": "acme", "name": "project", "currentSnapshotId": first }),
+        );
+        self.run(Operation::DeleteWorkspace, project);
+    }
+
+    /// A language model saves its work.
+    fn tools(&mut self) {
+        let workspaces = json!([{ "name": "code", "snapshot": true, "checkpoint": false, "sandboxId": AGENT }]);
+        let options = json!({ "workspaces": workspaces, "readOnly": true });
+        let toolset = Toolset::decode(&options).unwrap();
+        let tools = Tools { tools: definitions(&toolset).unwrap() };
+        self.record(Operation::ListTools, options, json!(tools));
+        let options = json!({
+            "workspaces": workspaces, "name": "workspace__code__snapshot", "arguments": { "label": "before the upgrade" },
+        });
+        let request = CallToolRequest::decode(&options).unwrap();
+        let result = call(&FixtureOperations(&self.fixture), &request).now_or_never().unwrap().unwrap();
+        self.record(Operation::CallTool, options, json!(result));
+        let options = json!({ "workspaces": workspaces, "expirationSeconds": 3600 });
+        let request = GrantRequest::decode(&options).unwrap();
+        let granted = issue_token(Some("an API token for examples"), &request, self.fixture.world.now()).unwrap();
+        self.record(Operation::GrantTools, options, json!(granted));
+    }
+
+    /// Somebody looks after the deployment.
+    fn deployment(&mut self) {
+        let configured = vec![
+            HealthCheck::healthy(HealthComponent::Config, "Every var that is set has a value that can be used."),
+            HealthCheck::healthy(HealthComponent::Bucket, "The R2 bucket is bound."),
+            HealthCheck::healthy(HealthComponent::Sandboxes, "The Durable Object namespace of the sandboxes is bound."),
+            HealthCheck::healthy(HealthComponent::Workspaces, "The Durable Object namespace Workspace is bound."),
+            HealthCheck::healthy(
+                HealthComponent::Directory,
+                "The Durable Object namespaces NamedWorkspace and Directory are bound.",
+            ),
+            HealthCheck::healthy(HealthComponent::ApiToken, "It is set."),
+            HealthCheck::healthy(
+                HealthComponent::BackupCredentials,
+                "All of them are set. Whether R2 accepts them shows with the first snapshot.",
+            ),
+            HealthCheck::undetermined(
+                HealthComponent::Metrics,
+                "No Analytics Engine dataset is bound as METRICS: operations are logged, and not counted.",
+                "To count them, add [[analytics_engine_datasets]] to wrangler.toml.",
+            ),
+        ];
+        let found = Health::new(self.fixture.world.now(), configured);
+        self.record(Operation::Health, json!({}), json!(found));
+    }
+}
+
+/// The operations that the tools of a model consist of.
+struct FixtureOperations<'a>(&'a Fixture);
+
+impl OperationExecutor for FixtureOperations<'_> {
+    async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
+        self.0.run(operation, &arguments)
+    }
+
+    async fn parent_of(&self, _: &SandboxId) -> Result<SandboxParent> {
+        Ok(SandboxParent { parent: None, has_binding: false })
+    }
+}

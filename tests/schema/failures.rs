@@ -1,0 +1,144 @@
+//! Operations in a world in which something fails: what they fail with is documented.
+
+use sandbox_snapshotter::api::openapi::error_codes;
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::{Code, Failure};
+use serde_json::{Value, json};
+
+use super::support::{FILE, Fixture, Method};
+
+const AGENT: &str = "agent-42";
+
+/// What a method may fail with.
+fn injected_failures(method: Method) -> Vec<Failure> {
+    let of_sdk = |code: &&str| Failure::new("Error", "It failed.").with_code(*code);
+    let mut failures = vec![
+        Failure::new("Error", "Network connection lost."),
+        Failure::new("Error", "Something else."),
+        Failure::new("TypeError", "The RPC receiver does not implement the method."),
+    ];
+    failures.extend(["OPERATION_INTERRUPTED", "INVALID_BACKUP_CONFIG", "COMMAND_EXECUTION_ERROR"].iter().map(of_sdk));
+    if let Method::CreateBackup | Method::RestoreBackup = method {
+        failures
+            .extend(["BACKUP_NOT_FOUND", "BACKUP_EXPIRED", "BACKUP_INTEGRITY", "BACKUP_TRANSFER"].iter().map(of_sdk));
+    }
+    // What R2 says of its objects is always understood.
+    if !matches!(method, Method::List | Method::ReadArchivePrefix) {
+        failures.push(Failure::protocol("it", "nothing of the kind"));
+    }
+    failures
+}
+
+/// A caller of every operation, of which each is tried first while something fails.
+struct FaultyCaller {
+    fixture: Fixture,
+    fault: Option<(Method, Failure)>,
+    failures: Vec<(Operation, Code)>,
+}
+
+impl FaultyCaller {
+    /// Calls every operation, and answers what they failed with; and which methods they called.
+    fn call_all(fails: Option<(Method, Failure)>) -> (Vec<(Operation, Code)>, Vec<Method>) {
+        let mut agent = Self { fixture: Fixture::with_sandbox(), fault: fails, failures: Vec::new() };
+        agent.call_snapshots();
+        agent.call_workspaces();
+        let called = agent.fixture.world.calls().into_iter().map(|(method, _)| method).collect();
+        (agent.failures, called)
+    }
+
+    /// What an operation answers when all goes well again; nothing where it can't be done any more.
+    fn call(&mut self, operation: Operation, options: &Value) -> Value {
+        if let Some((method, failure)) = &self.fault {
+            self.fixture.world.before(*method).fail_with(failure.clone());
+        }
+        let outcome = self.fixture.run(operation, options);
+        self.fixture.world.clear_faults();
+        outcome.unwrap_or_else(|error| {
+            self.failures.push((operation, error.code()));
+            self.fixture.run(operation, options).unwrap_or_default()
+        })
+    }
+
+    fn call_snapshots(&mut self) {
+        let sandbox = json!({ "sandboxId": AGENT });
+        let snapshot = json!({ "sandboxId": AGENT, "label": "before" });
+        let checkpoint = json!({ "sandboxId": AGENT, "name": "s1" });
+        let backup = self.fixture.world.create_app_backup(AGENT, None);
+        for (operation, options) in [
+            (Operation::Snapshot, &snapshot),
+            (Operation::Restore, &snapshot),
+            (Operation::Branch, &snapshot),
+            (Operation::List, &json!({ "sandboxId": AGENT, "check": true })),
+            (Operation::Get, &snapshot),
+            (Operation::Manifest, &snapshot),
+            (Operation::Verify, &snapshot),
+            (Operation::Pin, &snapshot),
+            (Operation::Unpin, &snapshot),
+            (Operation::Import, &json!({ "sandboxId": AGENT, "backup": backup, "label": "nightly" })),
+            (Operation::Lineage, &json!({ "sandboxId": AGENT, "check": true })),
+            (Operation::Retention, &sandbox),
+            (Operation::SetRetention, &json!({ "sandboxId": AGENT, "policy": { "keepDaily": 7 } })),
+            (Operation::ApplyRetention, &sandbox),
+            (Operation::RotateKey, &sandbox),
+            (Operation::CreateCheckpoint, &checkpoint),
+            (Operation::ListCheckpoints, &sandbox),
+            (Operation::DiffCheckpoint, &checkpoint),
+            (Operation::RestoreCheckpoint, &checkpoint),
+            (Operation::Label, &json!({ "sandboxId": AGENT, "label": "nightly", "newLabel": "daily" })),
+            (Operation::Delete, &json!({ "sandboxId": AGENT, "label": "daily" })),
+            (Operation::Sweep, &json!({})),
+        ] {
+            self.call(operation, options);
+        }
+    }
+
+    fn call_workspaces(&mut self) {
+        let address = json!({ "name": "project" });
+        let hook = json!({ "command": "true" });
+        self.call(
+            Operation::CreateWorkspace,
+            &json!({
+                "name": "project", "env": { "LEVEL": "debug" }, "dependsOn": { "files": ["notes.txt"] },
+                "hooks": { "afterStart": hook, "beforeStop": hook },
+            }),
+        );
+        let workspace = self.call(Operation::GetWorkspaceByName, &address);
+        if let Some(sandbox) = workspace["sandboxId"].as_str() {
+            self.fixture.world.write_file(sandbox, FILE, "first");
+        }
+        let stopped = self.call(Operation::StopWorkspace, &address);
+        let (sandbox, newest) = (&stopped["sandboxId"], &stopped["lastSnapshot"]["id"]);
+        self.call(Operation::Delete, &json!({ "sandboxId": sandbox, "snapshotId": newest }));
+        self.call(Operation::ListWorkspaces, &json!({}));
+        self.call(Operation::StartWorkspace, &address);
+        self.call(Operation::GetOrCreateWorkspace, &address);
+        self.call(Operation::ForkWorkspace, &json!({ "name": "project", "newName": "experiment" }));
+        self.call(Operation::UpdateWorkspace, &json!({ "name": "project", "currentSnapshotId": newest }));
+        self.call(Operation::DeleteWorkspace, &address);
+    }
+}
+
+#[test]
+fn what_an_operation_fails_with_is_documented() {
+    let (refused, called) = FaultyCaller::call_all(None);
+    // Its newest snapshot is all that a workspace has that was stopped.
+    assert_eq!(refused, [(Operation::Delete, Code::SnapshotHasDependents)]);
+    let mut methods: Vec<Method> = Vec::new();
+    for method in called {
+        if !methods.contains(&method) {
+            methods.push(method);
+        }
+    }
+    assert!(methods.len() >= 20, "{methods:?}");
+    let mut undocumented = Vec::new();
+    for method in methods {
+        for failure in injected_failures(method) {
+            let (failed, _) = FaultyCaller::call_all(Some((method, failure.clone())));
+            let unknown = failed.into_iter().filter(|(operation, code)| !error_codes(*operation).contains(code));
+            undocumented.extend(
+                unknown.map(|(operation, code)| format!("{}: {code} ({method:?}: {failure})", operation.name())),
+            );
+        }
+    }
+    assert!(undocumented.is_empty(), "{undocumented:#?}");
+}

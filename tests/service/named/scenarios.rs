@@ -1,0 +1,247 @@
+//! Operations on named workspaces, each with a prepared fixture, and the conditions that hold after any fault.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::ports::{Ledger, WorkspaceStore};
+use serde_json::{Value, json};
+
+use crate::support::{FILE, Fixture, Gate, HOUR, MINUTE, Scenario, Setup, WORKSPACE, by_ref, workspace_args};
+
+/// Returns the settings of the workspaces in scenarios.
+fn settings() -> Value {
+    json!({
+        "expiry": { "idleSeconds": 0 },
+        "hooks": { "afterStart": { "command": "exit 0" }, "beforeStop": { "command": "exit 0" } },
+        "dependsOn": { "files": ["/etc/version"], "fingerprint": "v1" },
+        "env": { "A": "1" },
+    })
+}
+
+fn create_args(options: &Value) -> Value {
+    let mut arguments = workspace_args(WORKSPACE, &settings());
+    arguments.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    arguments
+}
+
+/// The active workspace `work` with the file content `second`, and a snapshot with `first`.
+pub fn with_active() -> Fixture {
+    let fixture = Fixture::with_stopped_workspace_options(&settings());
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.advance_clock(MINUTE);
+    fixture
+}
+
+/// The active workspace `work`, whose container ended and cold-started. The application wrote `second` after that.
+pub fn with_diverged() -> Fixture {
+    let fixture = with_active();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.end_container(&id);
+    fixture.world.write_file(&id, FILE, "second");
+    fixture.world.advance_clock(MINUTE);
+    fixture
+}
+
+fn first_snapshot(fixture: &Fixture) -> Value {
+    let rows = fixture.ledger(&fixture.sandbox_of(WORKSPACE)).snapshot_page(None, None, u32::MAX).unwrap();
+    json!(rows.last().unwrap().snapshot_id)
+}
+
+pub const SCENARIOS: [(&str, Setup); 20] = [
+    ("create", || (Fixture::empty(), Operation::CreateWorkspace, create_args(&json!({ "idempotencyKey": "k" })))),
+    ("create with a policy", || {
+        let policy = json!({ "retention": { "keepDaily": 1 }, "idempotencyKey": "k" });
+        (Fixture::empty(), Operation::CreateWorkspace, create_args(&policy))
+    }),
+    ("create from a snapshot", || {
+        let (fixture, snapshot) = Fixture::with_snapshot();
+        let source = json!({ "sourceSnapshot": by_ref(&snapshot), "idempotencyKey": "k" });
+        (fixture, Operation::CreateWorkspace, create_args(&source))
+    }),
+    ("create from a workspace", || {
+        let source = json!({ "sourceWorkspace": WORKSPACE, "idempotencyKey": "k" });
+        (with_active(), Operation::CreateWorkspace, workspace_args("copy", &source))
+    }),
+    ("get or create", || (Fixture::empty(), Operation::GetOrCreateWorkspace, create_args(&json!({})))),
+    ("start", || {
+        (
+            Fixture::with_stopped_workspace_options(&settings()),
+            Operation::StartWorkspace,
+            workspace_args(WORKSPACE, &json!({})),
+        )
+    }),
+    ("start while running", || {
+        (with_active(), Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({ "fingerprint": "v1" })))
+    }),
+    ("start after container ended", || {
+        let fixture = with_active();
+        fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+        (fixture, Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({})))
+    }),
+    ("start after cold start", || {
+        let fixture = with_active();
+        fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
+        (fixture, Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({})))
+    }),
+    ("start with rescue", || {
+        (with_diverged(), Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({ "onDiverged": "rescue" })))
+    }),
+    ("start with adopt", || {
+        (with_diverged(), Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({ "onDiverged": "adopt" })))
+    }),
+    ("start with discard", || {
+        (with_diverged(), Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({ "onDiverged": "discard" })))
+    }),
+    ("stop", || (with_active(), Operation::StopWorkspace, workspace_args(WORKSPACE, &json!({})))),
+    ("stop after cold start", || (with_diverged(), Operation::StopWorkspace, workspace_args(WORKSPACE, &json!({})))),
+    ("fork", || {
+        let arguments = json!({ "newName": "copy", "count": 2, "idempotencyKey": "k" });
+        (with_active(), Operation::ForkWorkspace, workspace_args(WORKSPACE, &arguments))
+    }),
+    ("fork while stopped", || {
+        let arguments = json!({ "newName": "copy", "idempotencyKey": "k" });
+        (
+            Fixture::with_stopped_workspace_options(&settings()),
+            Operation::ForkWorkspace,
+            workspace_args(WORKSPACE, &arguments),
+        )
+    }),
+    ("update", || {
+        let changes = json!({ "retention": { "keepDaily": 2 }, "env": { "B": "2" } });
+        (with_active(), Operation::UpdateWorkspace, workspace_args(WORKSPACE, &changes))
+    }),
+    ("revert", || {
+        let fixture = with_active();
+        let arguments = json!({ "currentSnapshotId": first_snapshot(&fixture), "retention": { "keepDaily": 2 } });
+        (fixture, Operation::UpdateWorkspace, workspace_args(WORKSPACE, &arguments))
+    }),
+    ("revert while stopped", || {
+        let fixture = with_active();
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        let arguments = json!({ "currentSnapshotId": first_snapshot(&fixture) });
+        (fixture, Operation::UpdateWorkspace, workspace_args(WORKSPACE, &arguments))
+    }),
+    ("delete", || {
+        let fixture = with_active();
+        fixture.fork_workspace(WORKSPACE, &json!({ "newName": "copy" })).unwrap();
+        let snapshot_id = first_snapshot(&fixture);
+        fixture.revert_workspace(WORKSPACE, &snapshot_id).unwrap();
+        fixture.world.advance_clock(MINUTE);
+        (fixture, Operation::DeleteWorkspace, workspace_args(WORKSPACE, &json!({})))
+    }),
+];
+
+/// Plans a gate that blocks the scenario at its call.
+pub fn block_call(scenario: &Scenario) -> Rc<Gate> {
+    scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).block()
+}
+
+/// Crashes the Worker at the call of the scenario. Returns whether the operation made that call.
+pub fn crash_at_call(scenario: &Scenario) -> bool {
+    let gate = block_call(scenario);
+    let work = scenario.start();
+    if gate.is_reached() {
+        scenario.fixture.crash_during(work);
+    }
+    scenario.fixture.world.clear_faults();
+    gate.is_reached()
+}
+
+/// Returns whether a container or a backup contains `content`.
+pub fn is_content_preserved(fixture: &Fixture, content: &str) -> bool {
+    let found = Cell::new(false);
+    fixture.world.edit_backups(|backup| {
+        let archive = String::from_utf8_lossy(backup.archive.as_ref().unwrap()).into_owned();
+        found.set(found.get() || archive.contains(content));
+    });
+    let running = fixture.world.running_sandboxes();
+    found.get() || running.iter().any(|id| fixture.world.files(id).unwrap().values().any(|file| file == content))
+}
+
+/// Verifies that after 3 hours of alarms no work is pending, no files are lost, and the workspaces can be started and
+/// deleted.
+#[track_caller]
+pub fn assert_recovered(scenario: &Scenario) {
+    let fixture = &scenario.fixture;
+    fixture.world.run_background();
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_pending();
+    let discarding = ["start after container ended", "start after cold start", "start with discard"];
+    let has_second =
+        !scenario.name.starts_with("create") && !scenario.name.starts_with("get") && scenario.name != "start";
+    let is_expected = has_second && !discarding.contains(&scenario.name) && scenario.name != "fork while stopped";
+    if is_expected && scenario.name != "delete" {
+        assert!(is_content_preserved(fixture, "second"), "the content `second` is lost");
+    }
+    assert_startable(scenario);
+    assert_all_deleted(fixture);
+}
+
+/// Returns the contents that the file of `work` may have after a start, and the codes with which a start may fail.
+fn allowed_outcomes(scenario: &Scenario) -> (Vec<Option<&'static str>>, Vec<Code>) {
+    let is_reverted = scenario
+        .fixture
+        .workspace_store(WORKSPACE)
+        .record()
+        .unwrap()
+        .is_some_and(|record| !record.former_sandbox_ids.is_empty());
+    match scenario.name {
+        "create from a snapshot" => (vec![Some("first")], vec![Code::WorkspaceNotFound]),
+        "create from a workspace" | "update" | "stop" | "fork" | "start while running" => {
+            (vec![Some("second")], vec![])
+        }
+        name if name.starts_with("create") || name.starts_with("get") => (vec![None], vec![Code::WorkspaceNotFound]),
+        "start" | "start after container ended" | "start after cold start" | "fork while stopped" => {
+            (vec![Some("first")], vec![])
+        }
+        "start with adopt" => (vec![Some("second"), Some("first")], vec![Code::WorkspaceDiverged]),
+        "start with rescue" | "start with discard" | "stop after cold start" => {
+            (vec![Some("first")], vec![Code::WorkspaceDiverged])
+        }
+        name if name.starts_with("revert") => (vec![Some(if is_reverted { "first" } else { "second" })], vec![]),
+        "delete" => (vec![Some("first")], vec![Code::WorkspaceNotFound]),
+        name => panic!("no expected outcome for {name:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_startable(scenario: &Scenario) {
+    let fixture = &scenario.fixture;
+    let (files, refusals) = allowed_outcomes(scenario);
+    match fixture.start_workspace(WORKSPACE, &json!({})) {
+        Ok(_) => {
+            let file = fixture.read_workspace_file(WORKSPACE);
+            assert!(files.contains(&file.as_deref()), "got {file:?}, expected one of {files:?}");
+        }
+        Err(error) => assert!(refusals.contains(&error.code()), "{error}"),
+    }
+    for name in ["copy", "copy-1", "copy-2"] {
+        match fixture.start_workspace(name, &json!({})) {
+            Ok(_) => assert!(fixture.read_workspace_file(name).is_some(), "{name} has its files"),
+            Err(error) => assert_eq!(error.code(), Code::WorkspaceNotFound, "{name}: {error}"),
+        }
+    }
+}
+
+/// Verifies that nothing is left over when all workspaces are deleted.
+#[track_caller]
+fn assert_all_deleted(fixture: &Fixture) {
+    for address in fixture.world.workspace_addresses() {
+        fixture.delete_workspace(address.name.as_str()).unwrap();
+    }
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_pending();
+    for id in fixture.world.sandbox_ids() {
+        for derivation in fixture.ledger(&id).derived_sandboxes().unwrap() {
+            assert!(!derivation.needs_snapshot(), "{} still needs a snapshot of {id}", derivation.sandbox_id);
+        }
+        let is_bound = fixture.ledger(&id).workspace().unwrap().is_some_and(|workspace| workspace.binding.is_some());
+        assert!(!is_bound || fixture.snapshots_of(&id).is_empty(), "snapshots of {id} are left");
+    }
+    let leftover = fixture.world.running_sandboxes().into_iter().filter(|id| id != "agent-42" && id != "agent-7");
+    assert_eq!(leftover.collect::<Vec<_>>(), [""; 0], "still running");
+}

@@ -1,0 +1,114 @@
+//! Scenarios: operations with a prepared fixture, which tests run with a fault at each of their calls.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::Result;
+use serde_json::{Value, json};
+
+use super::{CallPhase, Fixture, MINUTE, Method, PendingOperation, by_ref};
+
+/// Prepares a fixture, an operation and its arguments.
+pub type Setup = fn() -> (Fixture, Operation, Value);
+
+pub const SCENARIOS: [(&str, Setup); 9] = [
+    ("snapshot", || (Fixture::with_sandbox(), Operation::Snapshot, labelled_snapshot())),
+    ("snapshot that replaces a label", || {
+        let fixture = Fixture::with_sandbox();
+        fixture.snapshot_labelled("agent-42", "latest");
+        let arguments = json!({ "sandboxId": "agent-42", "label": "latest", "replace": true, "idempotencyKey": "k" });
+        (fixture, Operation::Snapshot, arguments)
+    }),
+    ("snapshot that starts the container", || {
+        let arguments = json!({ "sandboxId": "agent-42", "wake": true, "idempotencyKey": "k" });
+        (Fixture::empty(), Operation::Snapshot, arguments)
+    }),
+    ("snapshot of a restored sandbox", || {
+        let (fixture, snapshot) = Fixture::with_snapshot();
+        fixture.world.queue_random(Some([0; 32]));
+        let restored = fixture.restore(&snapshot).unwrap().sandbox_id().clone();
+        fixture.world.advance_clock(MINUTE);
+        (fixture, Operation::Snapshot, json!({ "sandboxId": restored, "idempotencyKey": "k" }))
+    }),
+    ("snapshot of a container that is replaced meanwhile", || {
+        let fixture = Fixture::with_sandbox();
+        fixture.world.before(Method::CreateBackup).nth(1).run(|world| world.replace_container("agent-42"));
+        (fixture, Operation::Snapshot, labelled_snapshot())
+    }),
+    ("restore", || {
+        let (fixture, snapshot) = Fixture::with_snapshot();
+        (fixture, Operation::Restore, json!({ "ref": snapshot, "idempotencyKey": "k" }))
+    }),
+    ("branch of which the first attempt fails", || {
+        let (fixture, snapshot) = Fixture::with_snapshot();
+        fixture.world.after(Method::RestoreBackup).nth(1).fail_transiently();
+        (fixture, Operation::Branch, json!({ "ref": snapshot, "idempotencyKey": "k" }))
+    }),
+    ("delete", || {
+        let (fixture, snapshot) = Fixture::with_snapshot();
+        (fixture, Operation::Delete, by_ref(&snapshot))
+    }),
+    ("retention", || {
+        let fixture = Fixture::with_sandbox();
+        for label in ["one", "two", "three"] {
+            fixture.snapshot_labelled("agent-42", label);
+        }
+        let policy = json!({ "sandboxId": "agent-42", "policy": { "keepLast": { "count": 1 } } });
+        (fixture, Operation::SetRetention, policy)
+    }),
+];
+
+fn labelled_snapshot() -> Value {
+    json!({ "sandboxId": "agent-42", "label": "before", "idempotencyKey": "k" })
+}
+
+/// An operation that a test disturbs at one port call.
+pub struct Scenario {
+    pub fixture: Fixture,
+    pub operation: Operation,
+    pub arguments: Value,
+    /// The number of the port call, counted over all methods, from 1.
+    pub call_number: u32,
+    pub phase: CallPhase,
+    /// The name of the scenario.
+    pub name: &'static str,
+}
+
+impl Scenario {
+    /// Returns the title that a failed test prints.
+    fn title(&self) -> String {
+        let Self { name, phase, call_number, .. } = self;
+        format!("{name}, {phase:?} call {call_number} of {:?}", self.fixture.world.calls())
+    }
+
+    /// Begins the operation and its background work.
+    pub fn start(&self) -> PendingOperation<Result<Value>> {
+        let running = self.fixture.begin(self.operation, &self.arguments);
+        self.fixture.world.run_background();
+        running
+    }
+}
+
+/// Runs `disturb` for every scenario at each of its calls, before and after the effect, until `disturb` returns that
+/// the operation made no such call.
+pub fn for_every_call(disturb: impl Fn(&Scenario) -> bool) {
+    for_every_call_of(&SCENARIOS, disturb);
+}
+
+/// As [`for_every_call`], for the given scenarios.
+pub fn for_every_call_of(scenarios: &[(&'static str, Setup)], disturb: impl Fn(&Scenario) -> bool) {
+    for (name, prepare) in scenarios {
+        for phase in CallPhase::BOTH {
+            let disturbed = (1..).take_while(|call_number| {
+                let (fixture, operation, arguments) = prepare();
+                fixture.world.reset_calls();
+                let scenario = Scenario { fixture, operation, arguments, call_number: *call_number, phase, name };
+                catch_unwind(AssertUnwindSafe(|| disturb(&scenario))).unwrap_or_else(|panic| {
+                    println!("{}", scenario.title());
+                    resume_unwind(panic)
+                })
+            });
+            assert!(disturbed.count() > 1, "{name} makes calls");
+        }
+    }
+}

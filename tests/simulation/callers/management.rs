@@ -1,0 +1,215 @@
+//! What can be done with snapshots that are there.
+
+use std::future::Future;
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::policy::{KeepLast, Policy};
+use sandbox_snapshotter::model::record::SnapshotState;
+use sandbox_snapshotter::model::request::{
+    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, SandboxRequest,
+    SetRetentionRequest, SweepRequest,
+};
+use sandbox_snapshotter::model::{Result, SandboxId, Selection, Selector};
+use sandbox_snapshotter::ports::Ledger;
+use sandbox_snapshotter::service::{Snapshotter as _, sweep as sweep_bucket};
+
+use super::snapshots::{pick_label as some_label, pick_lineage_scope, pick_sandbox, pick_selector, pick_snapshot};
+use crate::history::KnownSnapshot;
+use crate::rules::answers;
+use crate::world::{AnswerLost, SandboxService, SimulatedPorts, World};
+
+/// A snapshot, and a way to name it.
+fn pick_selection(world: &World) -> Option<(KnownSnapshot, Selection)> {
+    let known = pick_snapshot(world)?;
+    let selection =
+        Selection { selector: pick_selector(world, &known), lineage_scope: pick_lineage_scope(world, &known.origin) };
+    Some((known, selection))
+}
+
+/// Asks a workspace for something about a snapshot; the answer, if one came.
+async fn call_about_snapshot<T: 'static, F: Future<Output = Result<T>> + 'static>(
+    world: &Rc<World>,
+    what: &str,
+    (known, selector): (&KnownSnapshot, Selector),
+    work: impl FnOnce(SandboxService) -> F,
+) -> Option<T> {
+    world.trace(&format_args!("asks for {what} of {}", known.id));
+    match world.call_sandbox(&known.origin, work).await {
+        Ok(Ok(answer)) => Some(answer),
+        Ok(Err(error)) => {
+            answers::check_refusal(world, what, &selector, known, &error);
+            None
+        }
+        Err(AnswerLost) => None,
+    }
+}
+
+/// Looks at a snapshot in one way or another.
+pub async fn inspect(world: Rc<World>) {
+    let Some((known, selection)) = pick_selection(&world) else { return };
+    let selector = selection.selector.clone();
+    let way = world.rng.below(3);
+    let look = async move |workspace: SandboxService| match way {
+        0 => workspace.get(selection).await.map(drop),
+        1 => workspace.verify(selection).await.map(drop),
+        _ => workspace.manifest(selection).await.map(drop),
+    };
+    call_about_snapshot(&world, "a look", (&known, selector), look).await;
+}
+
+/// Lists what there is, or shows the tree.
+pub async fn list(world: Rc<World>) {
+    let id = pick_sandbox(&world);
+    let session = pick_lineage_scope(&world, &id);
+    let asked = id.clone();
+    if world.rng.one_in(3) {
+        let request = LineageRequest { sandbox_id: asked, check: false, lineage_scope: session };
+        let tree = async move |workspace: SandboxService| workspace.lineage(request).await.map(drop);
+        return call_workspace(&world, "the lineage", &id, tree).await;
+    }
+    let check = world.rng.one_in(2);
+    let request =
+        ListRequest { sandbox_id: asked, cursor: None, limit: 5, label_prefix: None, check, lineage_scope: session };
+    let list = async move |workspace: SandboxService| {
+        let page = workspace.list(request).await?;
+        assert!(page.snapshots.windows(2).all(|pair| pair[0].created_at >= pair[1].created_at), "the newest first");
+        Ok(())
+    };
+    call_workspace(&world, "a list", &id, list).await;
+}
+
+/// Asks a workspace for something that is not about one snapshot.
+async fn call_workspace<F: Future<Output = Result<()>> + 'static>(
+    world: &Rc<World>,
+    what: &str,
+    id: &SandboxId,
+    work: impl FnOnce(SandboxService) -> F,
+) {
+    world.trace(&format_args!("asks for {what} of {id}"));
+    if let Ok(Err(error)) = world.call_sandbox(id, work).await {
+        answers::check_failure(world, what, &error);
+    }
+}
+
+/// Gives a snapshot another label.
+pub async fn label(world: Rc<World>) {
+    let Some((known, selection)) = pick_selection(&world) else { return };
+    let selector = selection.selector.clone();
+    let request = LabelRequest { selection, new_label: some_label(&world), replace: !world.rng.one_in(3) };
+    let label = async move |workspace: SandboxService| workspace.label(request).await.map(drop);
+    call_about_snapshot(&world, "a label", (&known, selector), label).await;
+}
+
+/// Pins a snapshot, or unpins it.
+pub async fn pin(world: Rc<World>) {
+    let Some((known, selection)) = pick_selection(&world) else { return };
+    let is_label = matches!(selection.selector, Selector::Label { .. });
+    let pinned = is_label || !world.rng.one_in(3);
+    let selector = selection.selector.clone();
+    if !pinned {
+        world.history.borrow_mut().pin_requests.entry(known.id.clone()).or_default().unpin_requested = true;
+    }
+    let pin = async move |workspace: SandboxService| workspace.pin(selection, pinned).await;
+    if let Some(summary) = call_about_snapshot(&world, "a pin", (&known, selector), pin).await {
+        let mut book = world.history.borrow_mut();
+        book.pin_requests.entry(summary.snapshot_id).or_default().pinned |= pinned;
+    }
+}
+
+/// Deletes a snapshot.
+pub async fn delete(world: Rc<World>) {
+    let Some((known, mut selection)) = pick_selection(&world) else { return };
+    if matches!(selection.selector, Selector::Label { .. }) {
+        selection.selector = Selector::Ref { r#ref: known.r#ref.clone() };
+    }
+    let force = world.rng.one_in(4);
+    *world.history.borrow_mut().delete_requests.entry(known.id.clone()).or_default() |= force;
+    let selector = selection.selector.clone();
+    let request = DeleteRequest { selection, force };
+    let delete = async move |workspace: SandboxService| workspace.delete(request).await;
+    if call_about_snapshot(&world, "a deletion", (&known, selector), delete).await.is_some() {
+        let row = world.ledger(&known.origin).snapshot(&known.id).unwrap();
+        let reimported = world.history.borrow().reimported.contains(&known.id);
+        if !reimported && row.is_some_and(|row| row.state() == SnapshotState::Ready) {
+            world.report_violation("rule 1, what was deleted is gone", &format_args!("{} is still there", known.id));
+        }
+    }
+}
+
+/// Some policy.
+pub fn pick_policy(world: &World) -> Policy {
+    let chance = &world.rng;
+    let seconds = [0, 60, 3600, 86_400, 7 * 86_400];
+    let keep_last = chance.one_in(2).then(|| KeepLast {
+        count: NonZeroU32::new(1 + u32::try_from(chance.below(3)).unwrap()).unwrap(),
+        expiration_seconds: if chance.one_in(3) { chance.pick(&seconds) } else { None },
+        delete_evicted: !chance.one_in(4),
+    });
+    Policy {
+        keep_last,
+        expiration_seconds: chance.pick(&seconds).unwrap(),
+        keep_daily: if chance.one_in(4) { 2 } else { 0 },
+        keep_weekly: u32::from(chance.one_in(4)),
+    }
+}
+
+/// Sets another policy.
+pub async fn set_retention(world: Rc<World>) {
+    let (policy, id) = (pick_policy(&world), pick_sandbox(&world));
+    world.trace(&format_args!("{policy:?}"));
+    let request = SetRetentionRequest { sandbox_id: id.clone(), policy, dry_run: world.rng.one_in(5) };
+    let set = async move |workspace: SandboxService| workspace.set_retention(request).await.map(drop);
+    call_workspace(&world, "another policy", &id, set).await;
+}
+
+/// Applies the policy.
+pub async fn apply_retention(world: Rc<World>) {
+    let id = pick_sandbox(&world);
+    let request = ApplyRetentionRequest { sandbox_id: id.clone(), dry_run: world.rng.one_in(4) };
+    let apply = async move |workspace: SandboxService| workspace.apply_retention(request).await.map(drop);
+    call_workspace(&world, "its policy", &id, apply).await;
+}
+
+/// Signs with another key.
+pub async fn rotate_key(world: Rc<World>) {
+    let id = pick_sandbox(&world);
+    let request = SandboxRequest::of(id.clone());
+    let rotate = async move |workspace: SandboxService| workspace.rotate_key(request).await.map(drop);
+    call_workspace(&world, "another key", &id, rotate).await;
+}
+
+/// Takes in a backup that the application made itself, or one of the product's own.
+pub async fn import(world: Rc<World>) {
+    let own = world.rng.pick(&world.history.borrow().app_backups);
+    let made = pick_snapshot(&world).filter(|_| world.rng.one_in(3));
+    let Some((id, backup)) = made.map(|known| (known.origin, known.r#ref.backup().clone())).or(own) else { return };
+    let label = world.rng.one_in(3).then(|| some_label(&world));
+    let replace = label.is_some() && world.rng.one_in(2);
+    let request = ImportRequest { sandbox_id: id.clone(), backup, label, replace, expiration_seconds: None };
+    world.trace(&format_args!("imports {} into {id}", request.backup.id()));
+    let import = async move |workspace: SandboxService| workspace.import(request).await;
+    match world.call_sandbox(&id, import).await {
+        Ok(Ok(taken)) => {
+            world.count("imports");
+            let (name, label) = (taken.snapshot.snapshot_id().clone(), taken.capture.label.clone());
+            let mut book = world.history.borrow_mut();
+            if book.find_snapshot(&name).is_none() {
+                book.known_snapshots.push(KnownSnapshot { id: name, origin: id, r#ref: taken.snapshot, label });
+            }
+        }
+        Ok(Err(error)) => answers::check_failure(&world, "an import", &error),
+        Err(AnswerLost) => {}
+    }
+}
+
+/// Sweeps the bucket.
+pub async fn sweep(world: Rc<World>) {
+    let grace_seconds = world.rng.pick(&[0, 60, 3600, SweepRequest::DEFAULT_GRACE_SECONDS]).unwrap();
+    let request = SweepRequest { dry_run: world.rng.one_in(4), grace_seconds };
+    world.trace(&format_args!("sweeps what is older than {grace_seconds} s"));
+    world.count("sweeps");
+    if let Err(error) = sweep_bucket(&SimulatedPorts::new(&world, None, None, 0), request).await {
+        answers::check_failure(&world, "a sweep", &error);
+    }
+}

@@ -1,0 +1,111 @@
+//! What has to be refused.
+
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::request::{DeleteRequest, LineageScope};
+use sandbox_snapshotter::model::{Code, DerivationKind, RestoreRequest, SandboxId, Selection, SnapshotRef, root_of};
+use sandbox_snapshotter::service::{CancellationToken, Snapshotter as _};
+use serde_json::Value;
+
+use super::snapshots::{pick_selector, pick_snapshot};
+use crate::history::{Call, KnownSnapshot};
+use crate::rules::answers;
+use crate::world::{AnswerLost, SandboxService, World};
+
+/// Gives back a ref in which one field was altered.
+pub async fn forge_ref(world: Rc<World>) {
+    let (Some(known), Some(other)) = (pick_snapshot(&world), pick_snapshot(&world)) else { return };
+    let Some(forged) = alter_ref(&world, &known, &other) else { return };
+    let selection = Selection::of(forged);
+    if is_accepted(&world, selection).await {
+        world
+            .report_violation("rule 8, a forged ref is refused", &format_args!("one of {} and {}", known.id, other.id));
+    }
+    world.count("forged refs");
+}
+
+/// A ref with a field of another one, or with a changed signature.
+fn alter_ref(world: &World, known: &KnownSnapshot, other: &KnownSnapshot) -> Option<SnapshotRef> {
+    let [mut forged, other] = [known, other].map(|known| serde_json::to_value(&known.r#ref).unwrap());
+    let fields = ["snapshotId", "originId", "backup", "createdAt", "signature", "rootId"];
+    let field = fields[world.rng.below(fields.len())];
+    let before = forged["ref"][field].clone();
+    forged["ref"][field] = if field == "signature" && world.rng.one_in(2) {
+        let text = before.as_str()?;
+        let (start, last) = text.split_at(text.len() - 10);
+        Value::from(start.to_owned() + &last.chars().rev().collect::<String>())
+    } else {
+        other["ref"][field].clone()
+    };
+    (forged["ref"][field] != before).then(|| SnapshotRef::decode(&forged).ok())?
+}
+
+/// Whether the service does something with a snapshot that it should refuse.
+async fn is_accepted(world: &Rc<World>, selection: Selection) -> bool {
+    let way = world.rng.below(5);
+    let origin = selection.selector.origin_id().clone();
+    let restore = RestoreRequest { selection: selection.clone(), idempotency_key: None };
+    let work = |workspace: SandboxService| async move {
+        match way {
+            0 => workspace.get(selection).await.map(drop),
+            1 => workspace.delete(DeleteRequest { selection, force: false }).await.map(drop),
+            2 => workspace.branch(restore, CancellationToken::never()).await.map(drop),
+            3 => workspace.manifest(selection).await.map(drop),
+            _ => workspace.restore(restore, CancellationToken::never()).await.map(drop),
+        }
+    };
+    match world.call_sandbox(&origin, work).await {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => {
+            answers::check_failure(world, "something forbidden", &error);
+            false
+        }
+        Err(AnswerLost) => false,
+    }
+}
+
+/// A sandbox of another lineage. Of one that nobody was told of, only its id says where it comes from.
+fn pick_foreign_sandbox(world: &World, id: &SandboxId) -> Option<SandboxId> {
+    let book = world.history.borrow();
+    let root = book.root(id);
+    let foreign: Vec<SandboxId> =
+        book.sandboxes().into_iter().filter(|other| book.root(other) != root && root_of(other) != root).collect();
+    world.rng.pick(&foreign)
+}
+
+/// Asks in the session of another lineage.
+pub async fn cross_lineage(world: Rc<World>) {
+    let Some(known) = pick_snapshot(&world) else { return };
+    let Some(other) = pick_foreign_sandbox(&world, &known.origin) else { return };
+    let session = LineageScope { sandbox_id: Some(other.clone()), allow_cross_lineage: false };
+    world.count("foreign sessions");
+    if is_accepted(&world, Selection { selector: pick_selector(&world, &known), lineage_scope: session }).await {
+        world.report_violation("rule 8, another lineage is refused", &format_args!("{} in {other}", known.id));
+    }
+}
+
+/// Uses a key for another call than before.
+pub async fn reuse_key(world: Rc<World>) {
+    let keys: Vec<String> = world.history.borrow().keyed_calls.keys().cloned().collect();
+    let Some(key) = world.rng.pick(&keys) else { return };
+    let mut keyed = world.history.borrow().keyed_calls[&key].clone();
+    match &mut keyed.call {
+        Call::Snapshot(request) => request.excludes.push("*.tmp".to_owned()),
+        Call::Derive(_, lineage @ DerivationKind::Restored) => *lineage = DerivationKind::Branch,
+        Call::Derive(_, lineage @ DerivationKind::Branch) => *lineage = DerivationKind::Restored,
+    }
+    let is_known = keyed.answer.is_some() && world.now() - keyed.asked_at < super::KEY_RETENTION_MILLIS;
+    if !is_known {
+        return;
+    }
+    world.count("keys misused");
+    match super::send_call(&world, &keyed.call, CancellationToken::never()).await {
+        Ok(Ok(_)) => {
+            world.report_violation("rule 3, a key stands for one call", &format_args!("{key} answered another one"));
+        }
+        Ok(Err(error)) if error.code() != Code::IdempotencyConflict => {
+            answers::check_failure(&world, "another call with a key", &error);
+        }
+        Ok(Err(_)) | Err(AnswerLost) => {}
+    }
+}
