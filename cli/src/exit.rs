@@ -34,7 +34,7 @@ pub enum Exit {
     CheckFailed = 10,
     /// It was interrupted.
     Interrupted = 130,
-    /// Nobody reads what it prints any more.
+    /// The reader closed the output.
     OutputClosed = 141,
 }
 
@@ -53,7 +53,7 @@ impl Exit {
         (Self::NoAnswer, "the server was not reached, did not answer, or is something else"),
         (Self::CheckFailed, "`snapshot verify` or `doctor` found something wrong"),
         (Self::Interrupted, "interrupted"),
-        (Self::OutputClosed, "nobody reads the output any more"),
+        (Self::OutputClosed, "the reader closed the output"),
     ];
 
     /// The status for a failed call.

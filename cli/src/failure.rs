@@ -14,7 +14,7 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 pub enum Failure {
     /// Something to be told.
     Reported(Box<FailureReport>),
-    /// Nobody reads what is printed: there is nobody to tell.
+    /// The reader closed the output, so nothing can be reported.
     OutputClosed,
 }
 

@@ -21,6 +21,7 @@ use crate::model::named::messages::{
 };
 use crate::model::named::{Address, Tenant};
 use crate::model::record::ParentLink;
+use crate::model::request::LineageScope;
 use crate::model::{
     BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
     json,
@@ -265,10 +266,9 @@ pub enum Message {
 
 /// Reads a selection whose options may have the names of an earlier release: its objects may still run during a rollout.
 fn with_present_names<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Value, D::Error> {
-    const FORMER: [(&str, &str); 2] = [("session", "lineageScope"), ("allowCrossSession", "allowCrossLineage")];
     let mut selection = Value::deserialize(deserializer)?;
     if let Some(options) = selection.as_object_mut() {
-        for (former, name) in FORMER {
+        for (name, former) in LineageScope::FORMER_NAMES {
             if let Some(value) = options.remove(former) {
                 options.insert(name.to_owned(), value);
             }

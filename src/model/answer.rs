@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::named::Address;
 use super::policy::{Decision, Policy};
 use super::record::SnapshotState;
 use super::{Compression, DerivationKind, Directory, Label, SandboxId, SizeDrop, SnapshotId, SnapshotRef, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
+
+pub use super::lineage::{SandboxParent, SnapshotNode, Tree, TreeSandbox, TreeSnapshot, WorkspaceLineage};
 
 /// A snapshot, as lists show it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -217,118 +218,6 @@ pub struct Check {
     pub ok: Option<bool>,
     /// What was found.
     pub detail: String,
-}
-
-/// The tree of sandboxes and snapshots with one sandbox as its root.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tree {
-    /// The first sandbox of the lineage.
-    pub root: TreeSandbox,
-    /// The number of sandboxes in the tree.
-    pub sandboxes: usize,
-    /// Whether the tree is incomplete because a limit was reached.
-    pub truncated: bool,
-}
-
-/// A sandbox in the tree, with its snapshots.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TreeSandbox"))]
-pub struct TreeSandbox {
-    /// The id of the sandbox.
-    pub sandbox_id: SandboxId,
-    /// Whether it was restored or branched; absent for the first sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lineage: Option<DerivationKind>,
-    /// The named workspace that the sandbox belongs to, or belonged to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<Address>,
-    /// Whether its container is running; absent if that was not requested or is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub running: Option<bool>,
-    /// Its snapshots, newest first; removed ones only if sandboxes were made from them.
-    pub snapshots: Vec<TreeSnapshot>,
-    /// What is missing here because the sandbox's workspace could not be reached.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-/// A snapshot in the tree, and the sandboxes that were made from it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TreeSnapshot"))]
-pub struct TreeSnapshot {
-    /// The snapshot; only its id if it was removed.
-    #[serde(flatten)]
-    pub snapshot: SnapshotNode,
-    /// The sandboxes that were made from it.
-    pub derived: Vec<TreeSandbox>,
-}
-
-/// The fields of a snapshot that a tree shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SnapshotNode {
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
-    /// Its label.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<Label>,
-    /// Its state.
-    pub state: SnapshotState,
-    /// When it was taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<Timestamp>,
-    /// The size of its archive, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size_bytes: Option<u64>,
-    /// Whether it is pinned: the retention policy never removes it.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(!default))]
-    pub pinned: bool,
-    /// When it expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-    /// The workspaces that depend on it.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(!default))]
-    #[serde(alias = "holders")]
-    pub dependents: Vec<SandboxId>,
-}
-
-/// The part of a tree that the ledger of one workspace contains.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkspaceLineage {
-    /// The first sandbox of the lineage.
-    pub root_id: SandboxId,
-    /// The snapshot that the sandbox was made from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<ParentSnapshot>,
-    /// The named workspace that the sandbox belongs to, or belonged to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<Address>,
-    /// Its snapshots, newest first.
-    pub snapshots: Vec<SnapshotNode>,
-    /// The sandboxes that were made from them, each with the id of its snapshot.
-    pub derived: Vec<(SnapshotId, DerivedSandbox)>,
-    /// Whether there are more snapshots than these.
-    pub truncated: bool,
-}
-
-/// The parent of a sandbox, as sent between objects of this Worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SandboxParent {
-    /// The sandbox that it was made from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<SandboxId>,
-    /// Whether the sandbox belongs to a named workspace.
-    #[serde(alias = "hasName")]
-    pub has_binding: bool,
 }
 
 /// A workspace's retention policy, and its effect on each snapshot.

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use super::planted::{Bug, planted};
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::record::IdempotencyRecord;
+use crate::model::request::LineageScope;
 use crate::model::{Code, Error, Result, Timestamp, json};
 use crate::ports::{Clock, Ledger, Ports};
 
@@ -109,10 +110,9 @@ fn fingerprint(operation: &str, request: &impl Serialize) -> Result<String> {
 
 /// The fingerprint of the releases in which the options of a lineage scope had other names.
 fn former_fingerprint(operation: &str, request: &impl Serialize) -> Result<String> {
-    const FORMER: [(&str, &str); 2] = [("lineageScope", "session"), ("allowCrossLineage", "allowCrossSession")];
     let mut request = json::to_value(request).map_err(unreadable)?;
     if let Some(options) = request.as_object_mut() {
-        for (name, former) in FORMER {
+        for (name, former) in LineageScope::FORMER_NAMES {
             if let Some(value) = options.remove(name) {
                 options.insert(former.to_owned(), value);
             }

@@ -53,7 +53,7 @@ impl Check {
 
     /// Something failed.
     pub fn from_failure(name: &str, failure: &Failure) -> Self {
-        let Failure::Reported(told) = failure else { return Self::wrong(name, "Nobody reads what is printed.", "") };
+        let Failure::Reported(told) = failure else { return Self::wrong(name, "The reader closed the output.", "") };
         Self { code: Some(told.code.clone()), ..Self::wrong(name, told.message.as_str(), &told.remediation) }
     }
 }

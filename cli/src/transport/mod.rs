@@ -180,10 +180,10 @@ fn error_text(error: &Error) -> String {
         Error::HostNotFound => "there is no host of that name".to_owned(),
         Error::Timeout(Timeout::Resolve) => "looking up the host takes too long".to_owned(),
         Error::Timeout(Timeout::Connect) => {
-            format!("nobody took the connection within {} s", CONNECT_TIMEOUT.as_secs())
+            format!("no server took the connection within {} s", CONNECT_TIMEOUT.as_secs())
         }
         Error::Timeout(_) => "the time limit is over".to_owned(),
-        Error::ConnectionFailed => "nobody took the connection".to_owned(),
+        Error::ConnectionFailed => "no server took the connection".to_owned(),
         Error::ConnectProxyFailed(why) => format!("the proxy did not let it pass: {why}"),
         Error::Io(error) => error.to_string(),
         error => error.to_string(),

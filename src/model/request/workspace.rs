@@ -29,6 +29,10 @@ impl LineageScope {
     /// The scope of a call that is not restricted to a lineage.
     pub const UNRESTRICTED: Self = Self { sandbox_id: None, allow_cross_lineage: false };
 
+    /// The names of its options, each with the name that an earlier release gave it.
+    pub const FORMER_NAMES: [(&str, &str); 2] =
+        [("lineageScope", "session"), ("allowCrossLineage", "allowCrossSession")];
+
     pub(super) fn parse(sandbox_id: Option<&str>, allow_cross_lineage: bool) -> Result<Self> {
         Ok(Self { sandbox_id: sandbox_id.map(SandboxId::parse).transpose()?, allow_cross_lineage })
     }
