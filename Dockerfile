@@ -1,2 +1,2 @@
-# The tag and the npm package @cloudflare/sandbox must be of the same version.
+# The tag and the npm package @cloudflare/sandbox must have the same version.
 FROM docker.io/cloudflare/sandbox:0.12.10

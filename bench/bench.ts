@@ -1,4 +1,4 @@
-// The measures, and what they are run on.
+// The list of measures, and the run of a selection of them.
 
 import { readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
@@ -18,7 +18,7 @@ import { trees } from './measures/trees.ts';
 import type { Outcome, Row } from './results.ts';
 import { World, type Kind } from './world.ts';
 
-/** What can be measured, by the names that `--only` takes. */
+/** All measures, by the names that `--only` accepts. */
 export const MEASURES: Record<string, Measure> = {
   billing,
   snapshot: archives,
@@ -31,26 +31,26 @@ export const MEASURES: Record<string, Measure> = {
   trees,
 };
 
-/** What is written to results.json. */
+/** The content of results.json. */
 export interface Results {
   machine: { cpu: string; cpus: number; memoryGB: number; system: string };
-  /** How archives travelled. */
+  /** The mode of the snapshotter: how archives were transferred. */
   mode?: Mode;
   versions: Record<string, string>;
-  /** When the measures were begun. With `--only`, those that were not chosen are of an earlier time. */
+  /** The start of the run. With `--only`, the rows of the other measures are older. */
   date: string;
-  /** Small sizes and few runs: such figures mean nothing. */
+  /** Whether sizes are small and runs are few, so that the figures are meaningless. */
   quick: boolean;
   rows: Row[];
-  /** Figures of a measure in another form, by its name. */
+  /** Figures of a measure that are not rows, by the name of the measure. */
   details: Record<string, unknown>;
 }
 
-/** Measures, and tells of each measure as soon as it is done: of its rows, and of all results until then. */
+/** Runs measures. Passes the rows of each measure to `report` when they are complete, with all results so far. */
 export async function bench(
   names: string[],
   extent: Extent,
-  told: (rows: Row[], results: Results) => Promise<void> | void,
+  report: (rows: Row[], results: Results) => Promise<void> | void,
 ): Promise<Results> {
   const results: Results = {
     machine: machine(),
@@ -63,26 +63,26 @@ export async function bench(
   };
   await using shared = new Worlds();
   for (const name of names) {
-    const tell = async (rows: Row[]) => {
+    const addRows = async (rows: Row[]) => {
       results.rows.push(...rows);
-      await told(rows, results);
+      await report(rows, results);
     };
-    const { rows, details } = await done(MEASURES[name]!, { ...extent, tell }, shared);
+    const { rows, details } = await runMeasure(MEASURES[name]!, { ...extent, report: addRows }, shared);
     if (details !== undefined) results.details[name] = details;
-    if (rows.length > 0) await tell(rows);
+    if (rows.length > 0) await addRows(rows);
   }
   return results;
 }
 
-/** Does a measure, in Workers of its own; quickly in those of the others, since to start them is most of the time then. */
-async function done(measure: Measure, extent: Omit<Task, 'world'>, shared: Worlds): Promise<Outcome> {
+/** Runs a measure in its own Workers. A quick run shares the Workers of all measures, because most of its time is their start. */
+async function runMeasure(measure: Measure, extent: Omit<Task, 'world'>, shared: Worlds): Promise<Outcome> {
   if (extent.quick)
     return measure({ ...extent, world: (kind) => shared.of(kind === 'plain' ? 'filled' : kind) });
   await using worlds = new Worlds();
   return await measure({ ...extent, world: (kind) => worlds.of(kind) });
 }
 
-/** Those that were started, one of each kind. */
+/** The started worlds, one of each kind. */
 class Worlds implements AsyncDisposable {
   #started = new Map<Kind, World>();
 
@@ -98,11 +98,11 @@ class Worlds implements AsyncDisposable {
 }
 
 function machine(): Results['machine'] {
-  const known = cpus();
+  const cores = cpus();
   const system = `${process.platform} ${process.arch}`;
   return {
-    cpu: known[0]?.model.trim() ?? 'unknown',
-    cpus: known.length,
+    cpu: cores[0]?.model.trim() ?? 'unknown',
+    cpus: cores.length,
     memoryGB: Math.round(totalmem() / 1e9),
     system,
   };

@@ -1,11 +1,12 @@
-// `npm run bench`: measures the snapshotter, prints what came of it, and writes it to bench/results.json and docs/images.
+// `npm run bench`: runs the benchmarks, prints the results, and writes them to bench/results.json, docs/benchmarks.md and
+// docs/images.
 //
-//   npm run bench -- --only snapshot,list   some of the measures
-//   npm run bench -- --runs 30              how often each side is run, 15 times where nothing is said
-//   npm run bench -- --quick                small and few, to see that everything works; nothing is written
-//   npm run bench -- --out file.json        writes there alone
-//   npm run bench -- --plot                 draws what was written before
-//   npm run bench -- --mode production      in production mode; writes bench/results-production.json
+//   npm run bench -- --only snapshot,list   runs some of the measures
+//   npm run bench -- --runs 30              sets the number of runs of each side; the default is 15
+//   npm run bench -- --quick                runs small sizes few times, as a smoke test; writes nothing
+//   npm run bench -- --out file.json        writes the results to this file only
+//   npm run bench -- --plot                 updates the documentation from the stored results, without a run
+//   npm run bench -- --mode production      runs in production mode; writes bench/results-production.json
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -34,42 +35,44 @@ const names = values.only.split(',');
 const unknown = names.find((name) => !(name in MEASURES));
 const runs = Number(values.runs ?? (values.quick ? 2 : 15));
 if (unknown !== undefined || !(Number.isInteger(runs) && runs > 0)) {
-  console.error(`--only takes ${Object.keys(MEASURES).join()}; --runs a number.`);
+  console.error(
+    `\`--only\` must list some of ${Object.keys(MEASURES).join()}; \`--runs\` must be a positive integer.`,
+  );
   process.exit(2);
 }
 
 process.env['SANDBOX_MODE'] = values.mode;
 const isLocal = modeOfRun() === 'local';
-const kept = at('results.json');
-const inProduction = at('results-production.json');
-const written = isLocal ? kept : inProduction;
-const out = values.out ?? (values.quick ? undefined : written);
-const before = read(out);
+const localResults = at('results.json');
+const productionResults = at('results-production.json');
+const stored = isLocal ? localResults : productionResults;
+const out = values.out ?? (values.quick ? undefined : stored);
+const previous = read(out);
 
 if (!values.plot)
   await bench(names, { runs, quick: values.quick }, async (rows, results) => {
     console.log(`\n${rows[0]?.measure}\n${table(rows)}`);
     if (out !== undefined) writeFileSync(out, await file(merged(results), out));
   });
-if (out === written) await tell(read(kept), read(inProduction));
+if (out === stored) await updateDocs(read(localResults), read(productionResults));
 
-/** What was written before. */
+/** Reads stored results, if there are any. */
 function read(path: string | undefined): Results | undefined {
   return path !== undefined && existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
 }
 
-/** The results, with those that were written before of what was not measured now. */
+/** Adds the previous results of the measures that this run does not include. */
 function merged(results: Results): Results {
-  const stays = before?.rows.filter(({ measure }) => !names.includes(measure)) ?? [];
+  const others = previous?.rows.filter(({ measure }) => !names.includes(measure)) ?? [];
   const order = Object.keys(MEASURES);
-  const rows = [...stays, ...results.rows].sort(
-    (one, other) => order.indexOf(one.measure) - order.indexOf(other.measure),
+  const rows = [...others, ...results.rows].sort(
+    (a, b) => order.indexOf(a.measure) - order.indexOf(b.measure),
   );
-  return { ...results, rows, details: { ...before?.details, ...results.details } };
+  return { ...results, rows, details: { ...previous?.details, ...results.details } };
 }
 
-/** Writes the plots, and the figures of the documentation. */
-async function tell(local: Results | undefined, production: Results | undefined) {
+/** Writes the plots and the tables of the documentation. */
+async function updateDocs(local: Results | undefined, production: Results | undefined) {
   for (const [name, svg] of Object.entries(local ? plots(local) : {}))
     writeFileSync(at(`../docs/images/bench-${name}.svg`), svg);
   const path = at('../docs/benchmarks.md');

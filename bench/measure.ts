@@ -1,29 +1,29 @@
-// What all measures have in common.
+// The parts that all measures share.
 
 import type { Outcome, Row, Samples } from './results.ts';
 import type { Kind, World } from './world.ts';
 import type { SideName } from './workers/steps.ts';
 
-/** How much is measured. */
+/** The extent of a run. */
 export interface Extent {
-  /** How often each side is run. */
+  /** The number of runs of each side. */
   runs: number;
-  /** Whether sizes are small: to see that everything works, and not how fast. */
+  /** Whether sizes are small, as a smoke test. */
   quick: boolean;
 }
 
-/** What a measure is given. */
+/** The input of a measure. */
 export interface Task extends Extent {
-  /** Where it is done. Whoever asks does not end it, and may find what other measures left in it. */
+  /** Returns the world to measure in. The measure must not close it, and it may contain data of other measures. */
   world: (kind: Kind) => Promise<World>;
-  /** Tells of rows before the measure is done: for measures that take long. These are not part of its outcome. */
-  tell: (rows: Row[]) => Promise<void>;
+  /** Reports rows before the measure is complete, for measures that take long. They are not part of its outcome. */
+  report: (rows: Row[]) => Promise<void>;
 }
 
-/** Measures something. */
+/** Runs one measure. */
 export type Measure = (task: Task) => Promise<Outcome>;
 
-/** Runs sides in turns, each as often as the first one in a round, after a round that does not count. */
+/** Runs the sides alternately. Each round starts with another side. The first round is a warm-up and is not recorded. */
 export async function alternate<S extends string>(
   sides: readonly S[],
   runs: number,
@@ -37,10 +37,10 @@ export async function alternate<S extends string>(
       const figures = await run(side, round);
       if (round === 0) continue;
       for (const [what, figure] of Object.entries(figures)) {
-        const known = (samples[what] ??= Object.fromEntries(
-          sides.map((one) => [one, [] as number[]]),
+        const bySide = (samples[what] ??= Object.fromEntries(
+          sides.map((name) => [name, [] as number[]]),
         ) as Record<S, number[]>);
-        known[side].push(figure);
+        bySide[side].push(figure);
       }
     }
   }
@@ -48,7 +48,7 @@ export async function alternate<S extends string>(
   return samples;
 }
 
-/** The samples of the snapshotter, and those of another side. */
+/** Returns the samples of the snapshotter and of its baseline. */
 export function against<S extends string>(samples: Record<S, number[]>, ours: S, baseline: S): Samples {
   return { ours: samples[ours], baseline: samples[baseline] };
 }
@@ -57,19 +57,19 @@ export function against<S extends string>(samples: Record<S, number[]>, ours: S,
 export interface Files {
   name: string;
   count: number;
-  /** How long each is on average. */
+  /** The mean size in bytes. */
   bytes: number;
-  /** How many are in a directory: 100, where nothing is said, or 10 000. */
+  /** The number of files in a directory. The default is 100. */
   each?: 100 | 10_000;
 }
 
-/** The mean length of a line of random bytes. */
+/** The mean length of a line of random bytes, in bytes. */
 const LINE = 256;
 
-/** Has a sandbox hold files, and answers their digest. */
+/** Writes files into a sandbox, and returns their digest. */
 export async function fill(world: World, id: string, { count, bytes, each = 100 }: Files): Promise<string> {
-  // Random lines are dealt out in each directory, since a process for each file would take minutes. They differ in length:
-  // mksquashfs compares every file with all others of its length.
+  // `split` distributes random lines over the files of a directory, because a process for each file would take minutes. The
+  // lengths differ, because mksquashfs compares every file with all others of the same length.
   const [directories, lines] = [Math.ceil(count / each), Math.max(1, Math.round(bytes / LINE))];
   await world.exec(
     id,
@@ -80,11 +80,11 @@ export async function fill(world: World, id: string, { count, bytes, each = 100 
   return world.digest(id);
 }
 
-/** Who takes snapshots. */
+/** The implementations that take snapshots. */
 export const SIDES = ['ours', 'direct', 'typescript'] as const satisfies SideName[];
 
-/** What the others are called in the results. */
+/** The names of the baselines in the results. */
 export const NAMES = {
-  direct: 'the SDK called directly',
-  typescript: 'a snapshotter in TypeScript',
+  direct: 'direct SDK calls',
+  typescript: 'TypeScript snapshotter',
 } as const;

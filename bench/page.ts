@@ -1,22 +1,22 @@
-// The figures in docs/benchmarks.md: what stands between its marks is written from the results.
+// The tables of docs/benchmarks.md. The text between its markers is generated from the results.
 
 import { format, resolveConfig } from 'prettier';
 
 import type { Mode } from '../scripts/local.ts';
 import type { Results } from './bench.ts';
 import type { Billed } from './measures/billing.ts';
-import { holds, type Row } from './results.ts';
+import { meetsTarget, type Row } from './results.ts';
 import { figure } from './table.ts';
 
-/** The results of each mode, as far as it was measured. */
+/** The results of each measured mode. */
 export type Measured = Partial<Record<Mode, Results>>;
 
 /**
- * The page with the figures of these results: of a mark `figures: list` those of local mode, of `figures: list in production`
- * those of production mode. A part of which nothing was measured stays as it is.
+ * Returns the page with the tables of these results. The marker `figures: list` takes the results of local mode, and
+ * `figures: list in production` those of production mode. A part without results stays unchanged.
  */
-export async function page(before: string, measured: Measured, path: string): Promise<string> {
-  const filled = before.replace(
+export async function page(previous: string, measured: Measured, path: string): Promise<string> {
+  const filled = previous.replace(
     /(<!-- figures: ([a-z]+)( in production)? -->\n)([\s\S]*?)(<!-- end -->)/g,
     (all, begin: string, name: string, production: string | undefined, _: string, end: string) => {
       const results = measured[production === undefined ? 'local' : 'production'];
@@ -27,7 +27,7 @@ export async function page(before: string, measured: Measured, path: string): Pr
   return format(filled, { ...(await resolveConfig(path)), parser: 'markdown' });
 }
 
-/** The results as the file that is kept of them. */
+/** Returns the results in the format of their file. */
 export async function file(results: Results, path: string): Promise<string> {
   return format(JSON.stringify(results), { ...(await resolveConfig(path)), parser: 'json' });
 }
@@ -42,23 +42,25 @@ function part(name: string, results: Results): string | undefined {
 }
 
 function machine({ machine, versions, date }: Results): string {
-  const known = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return `${date.slice(0, 10)}, ${machine.cpu}, ${machine.cpus} cores, ${machine.memoryGB} GB, ${machine.system}; ${known.join(', ')}.`;
+  const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return `${date.slice(0, 10)}, ${machine.cpu}, ${machine.cpus} cores, ${machine.memoryGB} GB, ${machine.system}; ${packages.join(', ')}.`;
 }
 
 function figures(rows: Row[]): string {
   const head =
-    '| what | ours | against | that | ratio | wanted | holds | runs |\n| - | -: | - | -: | -: | -: | - | -: |';
-  const varying = (number: number, spread: number, row: Row) =>
+    '| measurement | snapshotter | compared with | baseline | ratio | target | met | runs |\n| - | -: | - | -: | -: | -: | - | -: |';
+  const withSpread = (number: number, spread: number, row: Row) =>
     `${figure(number)} ${row.unit}${row.runs > 1 ? ` ± ${(spread * 100).toFixed(0)} %` : ''}`;
   const lines = rows.map((row) => {
     const { target, ratio } = row;
-    const word = { true: 'yes', false: '**no**', null: '' }[String(holds(row)) as 'true' | 'false' | 'null'];
+    const met = { true: 'yes', false: '**no**', null: '' }[
+      String(meetsTarget(row)) as 'true' | 'false' | 'null'
+    ];
     const cells = [
       row.name,
-      varying(row.ours, row.spread, row),
+      withSpread(row.ours, row.spread, row),
       row.against,
-      row.baseline === null ? '' : varying(row.baseline, row.baselineSpread, row),
+      row.baseline === null ? '' : withSpread(row.baseline, row.baselineSpread, row),
       ratio === null ? '' : row.of === 'extra' ? `${ratio < 0 ? '' : '+'}${ratio}` : `${ratio.toFixed(2)}×`,
       target === null
         ? ''
@@ -67,7 +69,7 @@ function figures(rows: Row[]): string {
           : row.of === 'ours'
             ? `≤ ${target}`
             : `≤ ${target}×`,
-      word,
+      met,
       row.runs,
     ];
     return `| ${cells.join(' | ')} |`;
@@ -75,9 +77,9 @@ function figures(rows: Row[]): string {
   return [head, ...lines].join('\n');
 }
 
-/** Where the time of a snapshot and of a restore goes. */
+/** The calls within a snapshot and a restore, with their times. */
 function calls(billed: Billed[]): string {
-  const head = '| operation | call | began after | took |\n| - | - | -: | -: |';
+  const head = '| operation | call | start | duration |\n| - | - | -: | -: |';
   const lines = billed
     .filter(({ operation, side }) => side === 'ours' && ['snapshot', 'restore'].includes(operation))
     .flatMap(({ operation, calls }) =>
@@ -88,17 +90,15 @@ function calls(billed: Billed[]): string {
 
 function cost(billed: Billed[]): string {
   const names = {
-    ours: 'the snapshotter',
-    typescript: 'the one in TypeScript',
-    direct: "the SDK's calls alone",
+    ours: 'snapshotter',
+    typescript: 'TypeScript snapshotter',
+    direct: 'direct SDK calls',
   };
   const head =
-    '| operation | by | requests | rows read | rows written | class A | class B | subrequests | a million cost |\n' +
+    '| operation | implementation | requests | rows read | rows written | class A | class B | subrequests | cost per million |\n' +
     '| - | - | -: | -: | -: | -: | -: | -: | -: |';
   const order = [...new Set(billed.map(({ operation }) => operation))];
-  const sorted = [...billed].sort(
-    (one, other) => order.indexOf(one.operation) - order.indexOf(other.operation),
-  );
+  const sorted = [...billed].sort((a, b) => order.indexOf(a.operation) - order.indexOf(b.operation));
   const lines = sorted.map(({ operation, side, bill, dollars }) => {
     const { requests, rowsRead, rowsWritten, classA, classB, subrequests } = bill;
     const cells = [operation, names[side], requests, rowsRead, rowsWritten, classA, classB, subrequests];

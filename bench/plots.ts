@@ -1,10 +1,10 @@
-// Plots of the results, as SVG that is readable on light and on dark ground.
+// Plots of the results, as SVG for light and dark backgrounds.
 
 import type { Results } from './bench.ts';
 import type { Billed } from './measures/billing.ts';
 import type { Row } from './results.ts';
 
-/** The plots that can be drawn of these results, by their names. */
+/** Draws the plots of these results, by name. Omits plots without data. */
 export function plots({ rows, details }: Results): Record<string, string> {
   const drawn: Record<string, string> = {};
   const of = (...measures: string[]) =>
@@ -21,7 +21,7 @@ export function plots({ rows, details }: Results): Record<string, string> {
 const WIDTH = 760;
 const LINE = 20;
 
-/** Two colours that are told apart by everybody, on either ground. */
+/** Colors that color-blind readers can distinguish, for light and dark backgrounds. */
 const STYLE = `
   text { font: 12px system-ui, sans-serif; fill: #24292f; }
   .title { font-size: 14px; font-weight: 600; }
@@ -44,17 +44,14 @@ const STYLE = `
     .target { stroke: #ff7b72; }
   }`;
 
-/** Each ratio as a dot, with its quartiles, and a mark where it should end. */
+/** Draws each ratio as a dot, with its quartiles as a bar and its target as a line. */
 function ratios(rows: Row[]): string {
   const [left, right, top] = [330, WIDTH - 60, 56];
-  const most = Math.max(
-    1.5,
-    ...rows.map(({ ratio, ratioQuartiles }) => Math.max(ratio!, ratioQuartiles![1])),
-  );
-  const least = Math.min(0.5, ...rows.map(({ ratioQuartiles }) => ratioQuartiles![0]));
-  const x = (ratio: number) => left + ((right - left) * Math.log(ratio / least)) / Math.log(most / least);
+  const max = Math.max(1.5, ...rows.map(({ ratio, ratioQuartiles }) => Math.max(ratio!, ratioQuartiles![1])));
+  const min = Math.min(0.5, ...rows.map(({ ratioQuartiles }) => ratioQuartiles![0]));
+  const x = (ratio: number) => left + ((right - left) * Math.log(ratio / min)) / Math.log(max / min);
   const bottom = top + rows.length * LINE;
-  const ticks = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8].filter((tick) => tick >= least && tick <= most);
+  const ticks = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8].filter((tick) => tick >= min && tick <= max);
   const lines = rows.flatMap((row, index) => {
     const y = top + index * LINE + LINE / 2;
     const [from, to] = row.ratioQuartiles!;
@@ -64,15 +61,15 @@ function ratios(rows: Row[]): string {
         ? 'third'
         : 'ours';
     return [
-      text(left - 12, y + 4, `${row.name}, against ${short(row.against)}`, 'end'),
+      text(left - 12, y + 4, `${row.name} / ${short(row.against)}`, 'end'),
       `<line class="${style} range" x1="${at(x(from))}" x2="${at(x(to))}" y1="${y}" y2="${y}"/>`,
       `<line class="target" x1="${at(x(row.target!))}" x2="${at(x(row.target!))}" y1="${y - 6}" y2="${y + 6}"/>`,
       `<circle class="${style}" cx="${at(x(row.ratio!))}" cy="${y}" r="4"/>`,
       text(right + 10, y + 4, `${row.ratio!.toFixed(2)}×`, 'start'),
     ];
   });
-  return svg(bottom + 40, 'The time of each call, divided by that of what it is compared with', [
-    text(left - 12, 44, 'red: the most that is wanted; bar: half of the runs', 'end', 'quiet'),
+  return svg(bottom + 40, 'Time of each call, divided by the time of its baseline', [
+    text(left - 12, 44, 'red: target; bar: middle half of the runs', 'end', 'quiet'),
     ...ticks.flatMap((tick) => [
       `<line class="${tick === 1 ? 'axis' : 'grid'}" x1="${at(x(tick))}" x2="${at(x(tick))}" y1="${top}" y2="${bottom}"/>`,
       text(x(tick), bottom + 18, `${tick}×`, 'middle', 'quiet'),
@@ -81,11 +78,11 @@ function ratios(rows: Row[]): string {
   ]);
 }
 
-/** The time of a page and of a snapshot, by how many snapshots there are. */
+/** Draws the time of a list page and of a snapshot, by the number of snapshots in the ledger. */
 function growth(rows: Row[]): string {
   const [left, right, top, bottom] = [70, WIDTH - 170, 60, 260];
-  const lines = ['a page of 10', 'a snapshot'].map((name, index) => {
-    const own = rows.filter((row) => row.name.startsWith(`${name} at`));
+  const lines = ['list page of 10', 'snapshot'].map((name, index) => {
+    const own = rows.filter((row) => row.name.startsWith(`${name}, ledger of`));
     const points = own.map((row) => ({ size: Number(row.name.split(' ').at(-1)), millis: row.ours }));
     const first = own[0]
       ? [{ size: Number(own[0].against.split(' ').at(-1)), millis: own[0].baseline! }]
@@ -95,11 +92,11 @@ function growth(rows: Row[]): string {
   const all = lines.flatMap(({ points }) => points);
   const [small, large] = [Math.min(...all.map(({ size }) => size)), Math.max(...all.map(({ size }) => size))];
   const times = all.map(({ millis }) => Math.log10(millis));
-  const [least, most] = [Math.floor(Math.min(...times)), Math.ceil(Math.max(...times))];
+  const [min, max] = [Math.floor(Math.min(...times)), Math.ceil(Math.max(...times))];
   const x = (size: number) => left + ((right - left) * Math.log(size / small)) / Math.log(large / small);
-  const y = (millis: number) => bottom - ((bottom - top) * (Math.log10(millis) - least)) / (most - least);
-  const ticks = Array.from({ length: most - least + 1 }, (_, index) => 10 ** (least + index));
-  return svg(bottom + 50, 'The time of a call, by the snapshots that the workspace has', [
+  const y = (millis: number) => bottom - ((bottom - top) * (Math.log10(millis) - min)) / (max - min);
+  const ticks = Array.from({ length: max - min + 1 }, (_, index) => 10 ** (min + index));
+  return svg(bottom + 50, 'Time of a call, by the number of snapshots in the ledger', [
     ...ticks.flatMap((tick) => [
       `<line class="grid" x1="${left}" x2="${right}" y1="${at(y(tick))}" y2="${at(y(tick))}"/>`,
       text(left - 8, y(tick) + 4, `${tick} ms`, 'end', 'quiet'),
@@ -107,7 +104,7 @@ function growth(rows: Row[]): string {
     ...[...new Set(all.map(({ size }) => size))].map((size) =>
       text(x(size), bottom + 20, grouped(size), 'middle', 'quiet'),
     ),
-    text((left + right) / 2, bottom + 40, 'snapshots in the workspace', 'middle', 'quiet'),
+    text((left + right) / 2, bottom + 40, 'snapshots in the ledger', 'middle', 'quiet'),
     ...lines.flatMap(({ name, style, points }) => [
       `<polyline class="${style} line" style="fill:none" points="${points.map(({ size, millis }) => `${at(x(size))},${at(y(millis))}`).join(' ')}"/>`,
       ...points.map(
@@ -124,20 +121,20 @@ function growth(rows: Row[]): string {
 }
 
 const SIDES = [
-  ['ours', 'ours', 'the snapshotter'],
-  ['typescript', 'other', 'the one in TypeScript'],
-  ['direct', 'third', "the SDK's calls alone"],
+  ['ours', 'ours', 'snapshotter'],
+  ['typescript', 'other', 'TypeScript snapshotter'],
+  ['direct', 'third', 'direct SDK calls'],
 ] as const;
 
-/** Dollars for a million calls. */
+/** Draws the dollars for a million calls. */
 function cost(billed: Billed[]): string {
   const operations = ['snapshot', 'restore', 'list', 'delete'];
   const [left, right, top, bar] = [90, WIDTH - 90, 60, 16];
-  const most = Math.max(...billed.map(({ dollars }) => dollars));
-  const width = (dollars: number) => ((right - left) * dollars) / most;
+  const max = Math.max(...billed.map(({ dollars }) => dollars));
+  const width = (dollars: number) => ((right - left) * dollars) / max;
   const group = SIDES.length * bar + 18;
   const bottom = top + operations.length * group;
-  return svg(bottom + 24, 'Dollars for a million calls', [
+  return svg(bottom + 24, 'US dollars per million calls', [
     ...SIDES.flatMap(([, style, name], index) => [
       `<rect class="${style}" x="${left + index * 200}" y="36" width="10" height="10"/>`,
       text(left + 16 + index * 200, 45, name, 'start', 'quiet'),
@@ -153,7 +150,13 @@ function cost(billed: Billed[]): string {
         ];
       }),
     ]),
-    text(left, bottom + 8, 'beyond what a plan includes, without duration and storage', 'start', 'quiet'),
+    text(
+      left,
+      bottom + 8,
+      'beyond the included usage of a plan; without duration and storage',
+      'start',
+      'quiet',
+    ),
   ]);
 }
 
@@ -178,11 +181,11 @@ function escaped(content: string): string {
 
 function short(against: string): string {
   if (against.includes('TypeScript')) return 'TypeScript';
-  return against.includes('SDK') ? 'the SDK' : against;
+  return against.includes('SDK') ? 'SDK' : against;
 }
 
-function at(place: number): string {
-  return String(Math.round(place * 10) / 10);
+function at(position: number): string {
+  return String(Math.round(position * 10) / 10);
 }
 
 function grouped(number: number): string {

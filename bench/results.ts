@@ -1,60 +1,60 @@
-// Figures, and what they come to.
+// The rows of the results, and their statistics.
 
 /** One line of the results. */
 export interface Row {
-  /** Which measure it belongs to. */
+  /** The name of its measure. */
   measure: string;
-  /** What was measured. */
+  /** The name of the row. */
   name: string;
   /** The unit of `ours` and `baseline`. */
   unit: string;
-  /** The snapshotter's figure: where there were several runs, their median. */
+  /** The figure of the snapshotter: the median of several runs, or the only figure. */
   ours: number;
-  /** What it is compared with. */
+  /** The name of the baseline. */
   against: string;
-  /** The figure of that, in the same way; null where there is nothing to compare with. */
+  /** The figure of the baseline, computed in the same way, or null without a baseline. */
   baseline: number | null;
-  /** `ours` divided by `baseline`, or what `ours` has more where the target is such a number; null without a baseline. */
+  /** `ours` divided by `baseline`. With `of: 'extra'`, `ours` minus `baseline`. Null without a baseline. */
   ratio: number | null;
-  /** The most that the ratio should be, or `ours` where there is none; null where the figure is only reported. */
+  /** The maximum of `ratio`, or of `ours` with `of: 'ours'`. Null without a target. */
   target: number | null;
-  /** How often each side was run. */
+  /** The number of runs of each side. */
   runs: number;
   /** The interquartile range of `ours`, divided by the median. */
   spread: number;
-  /** The same of the baseline. */
+  /** The interquartile range of `baseline`, divided by the median. */
   baselineSpread: number;
-  /** The quartiles of the ratios of runs that came one after the other; absent where there is no such ratio. */
+  /** The quartiles of the ratios of consecutive runs. Absent without such ratios. */
   ratioQuartiles?: [number, number];
-  /** What the target is about, where that is not the ratio. */
+  /** The value that the target limits, if that is not a quotient. */
   of?: 'extra' | 'ours';
 }
 
-/** Rows, and what else is to be told of a measure. */
+/** The results of a measure. */
 export interface Outcome {
   rows: Row[];
-  /** Figures in another form than rows, for the documentation. */
+  /** Figures that are not rows, for the documentation. */
   details?: unknown;
 }
 
-/** The runs of two sides, in the order in which they were made. */
+/** The figures of two sides, in the order of their runs. */
 export interface Samples {
   ours: number[];
   baseline: number[];
 }
 
-/** A row of samples: the median of each side, and the ratio of the two. */
+/** Makes a row of samples: the median of each side, and the ratio of the medians. */
 export function compare(
   about: Pick<Row, 'measure' | 'name' | 'unit' | 'against' | 'target'>,
   { ours, baseline }: Samples,
 ): Row {
-  const [own, other] = [median(ours), median(baseline)];
-  const ratios = ours.map((one, index) => one / baseline[index]!);
+  const [ourMedian, baselineMedian] = [median(ours), median(baseline)];
+  const ratios = ours.map((figure, index) => figure / baseline[index]!);
   return {
     ...about,
-    ours: round(own),
-    baseline: round(other),
-    ratio: round(own / other),
+    ours: round(ourMedian),
+    baseline: round(baselineMedian),
+    ratio: round(ourMedian / baselineMedian),
     runs: ours.length,
     spread: spread(ours),
     baselineSpread: spread(baseline),
@@ -62,14 +62,14 @@ export function compare(
   };
 }
 
-/** A row of samples that there is nothing to compare with. */
+/** Makes a row of samples without a baseline. */
 export function alone(about: Pick<Row, 'measure' | 'name' | 'unit' | 'against'>, samples: number[]): Row {
   const ours = round(median(samples));
-  const nothing = { baseline: null, ratio: null, target: null, baselineSpread: 0 };
-  return { ...about, ...nothing, ours, runs: samples.length, spread: spread(samples) };
+  const noBaseline = { baseline: null, ratio: null, target: null, baselineSpread: 0 };
+  return { ...about, ...noBaseline, ours, runs: samples.length, spread: spread(samples) };
 }
 
-/** A row of a number that does not vary. */
+/** Makes a row of a number that does not vary. */
 export function exact(
   about: Pick<Row, 'measure' | 'name' | 'unit' | 'against' | 'target' | 'ours' | 'baseline' | 'of'>,
 ): Row {
@@ -85,22 +85,22 @@ export function exact(
   return { ...about, ratio, runs: 1, spread: 0, baselineSpread: 0 };
 }
 
-/** Whether a row is as it is wanted; null where nothing is wanted of it. */
-export function holds({ target, ratio, ours, of }: Row): boolean | null {
+/** Whether a row meets its target, or null without a target. */
+export function meetsTarget({ target, ratio, ours, of }: Row): boolean | null {
   if (target === null) return null;
   return (of === 'ours' ? ours : (ratio ?? 0)) <= target;
 }
 
-/** The middle one of numbers. */
+/** The median of numbers. */
 export function median(numbers: number[]): number {
   return quantile(numbers, 0.5);
 }
 
 function quantile(numbers: number[], share: number): number {
-  const sorted = [...numbers].sort((one, other) => one - other);
-  const place = (sorted.length - 1) * share;
-  const [below, above] = [sorted[Math.floor(place)] ?? NaN, sorted[Math.ceil(place)] ?? NaN];
-  return below + (above - below) * (place - Math.floor(place));
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const position = (sorted.length - 1) * share;
+  const [below, above] = [sorted[Math.floor(position)] ?? NaN, sorted[Math.ceil(position)] ?? NaN];
+  return below + (above - below) * (position - Math.floor(position));
 }
 
 function spread(numbers: number[]): number {

@@ -1,10 +1,10 @@
-// Results as a table for people.
+// Results as a text table.
 
-import { holds, type Row } from './results.ts';
+import { meetsTarget, type Row } from './results.ts';
 
-const HEAD = ['', 'ours', '±', 'baseline', '±', 'ratio', 'wanted', '', 'against'];
+const HEAD = ['', 'snapshotter', '±', 'baseline', '±', 'ratio', 'target', 'met', 'compared with'];
 
-/** The rows of a measure, in columns. */
+/** Formats the rows of a measure in columns. */
 export function table(rows: Row[]): string {
   const lines = [HEAD, ...rows.map(line)];
   const widths = HEAD.map((_, column) => Math.max(...lines.map((cells) => cells[column]!.length)));
@@ -17,7 +17,7 @@ export function table(rows: Row[]): string {
 
 function line(row: Row): string[] {
   const varies = row.runs > 1;
-  const wanted = row.target === null ? '' : `≤ ${row.of === 'extra' ? '+' : ''}${row.target}`;
+  const target = row.target === null ? '' : `≤ ${row.of === 'extra' ? '+' : ''}${row.target}`;
   return [
     row.name,
     `${figure(row.ours)} ${row.unit}`,
@@ -25,13 +25,13 @@ function line(row: Row): string[] {
     row.baseline === null ? '' : figure(row.baseline),
     varies ? percent(row.baselineSpread) : '',
     row.ratio === null ? '' : row.of === 'extra' ? signed(row.ratio) : `${row.ratio.toFixed(3)}×`,
-    wanted,
-    { true: 'yes', false: 'NO', null: '' }[String(holds(row)) as 'true' | 'false' | 'null'],
+    target,
+    { true: 'yes', false: 'NO', null: '' }[String(meetsTarget(row)) as 'true' | 'false' | 'null'],
     row.baseline === null ? '' : row.against,
   ];
 }
 
-/** A number with as many digits as mean something. */
+/** Formats a number with its significant digits. */
 export function figure(number: number): string {
   if (Number.isInteger(number)) return String(number);
   return number >= 100 ? number.toFixed(0) : number.toPrecision(3);

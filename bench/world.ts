@@ -1,4 +1,4 @@
-// Where everything is measured: workerd with an application, the sandboxes, the snapshotter and the one in TypeScript.
+// The environment of the measures: workerd with an application, the sandboxes, the snapshotter and the TypeScript snapshotter.
 
 import { fileURLToPath } from 'node:url';
 
@@ -7,7 +7,7 @@ import type { Bill, Counts, Span, Step, Timed } from './workers/steps.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Which main modules the Workers have: their own, some that count what is billed, or some whose ledgers can be filled. */
+/** The main modules of the Workers: their own, metered ones, or ones whose ledgers can be filled. */
 export type Kind = 'plain' | 'metered' | 'filled';
 
 /** Workers, sandboxes and a bucket. */
@@ -42,51 +42,51 @@ export class World implements AsyncDisposable {
     await this.#local.close();
   }
 
-  /** Has the application's Durable Object do something. */
-  async perform(step: Step): Promise<Timed> {
+  /** Runs a step in the application's Durable Object. */
+  async run(step: Step): Promise<Timed> {
     const init = { method: 'POST', body: JSON.stringify(step) };
     const response = await this.#local.miniflare.dispatchFetch('http://caller/', init);
     if (response.status !== 200) throw new Error(`${step.do}: ${await response.text()}`);
     return (await response.json()) as Timed;
   }
 
-  /** Runs a command in a sandbox, and answers what it printed; it must succeed. */
+  /** Runs a command in a sandbox, and returns its output. Throws if the command fails. */
   async exec(id: string, command: string): Promise<string> {
-    const { value } = await this.perform({ do: 'run', id, command });
+    const { value } = await this.run({ do: 'exec', id, command });
     if (value.exitCode !== 0) throw new Error(`${id}: ${value.stderr}`);
     return value.stdout;
   }
 
-  /** What the files of a sandbox are, in a few letters. */
+  /** Returns a digest of the files of a sandbox. */
   async digest(id: string): Promise<string> {
     const list = `find . -type f -print0 | LC_ALL=C sort -z | xargs -0 cksum`;
     return (await this.exec(id, `cd /workspace && ${list} | sha256sum | cut -c 1-16`)).trim();
   }
 
-  /** Ends sandboxes. */
-  async end(...ids: string[]) {
-    await Promise.all(ids.map((id) => this.perform({ do: 'sandbox', id, method: 'destroy', args: [] })));
+  /** Destroys sandboxes. */
+  async destroy(...ids: string[]) {
+    await Promise.all(ids.map((id) => this.run({ do: 'sandbox', id, method: 'destroy', args: [] })));
   }
 
   /** Calls an operation of the snapshotter. */
   async call(method: string, options: object): Promise<any> {
-    return (await this.perform({ do: 'call', method, options })).value;
+    return (await this.run({ do: 'call', method, options })).value;
   }
 
-  /** What a step costs, in all Workers together, with what goes on behind its answer; and what it was answered. */
+  /** Returns the billed usage of a step in all Workers, including work after its answer, and the answer. */
   async bill(step: Step): Promise<{ bill: Bill; spans: Span[]; value: any }> {
-    await this.perform({ do: 'wait' });
-    await this.perform({ do: 'take' });
-    const { value } = await this.perform(step);
-    await this.perform({ do: 'wait' });
-    const counts: Counts[] = (await this.perform({ do: 'take' })).value;
-    const sum = (what: keyof Bill) => counts.reduce((all, one) => all + one[what], 0);
+    await this.run({ do: 'drain' });
+    await this.run({ do: 'takeCounts' });
+    const { value } = await this.run(step);
+    await this.run({ do: 'drain' });
+    const counts: Counts[] = (await this.run({ do: 'takeCounts' })).value;
+    const sum = (kind: keyof Bill) => counts.reduce((total, count) => total + count[kind], 0);
     const [requests, rowsRead, rowsWritten] = [sum('requests'), sum('rowsRead'), sum('rowsWritten')];
-    const [classA, classB, called] = [sum('classA'), sum('classB'), sum('subrequests')];
-    // A call over a service binding is a subrequest too.
+    const [classA, classB, counted] = [sum('classA'), sum('classB'), sum('subrequests')];
+    // The call over the service binding is a subrequest too.
     const isService = step.do === 'call' || ('side' in step && step.side !== 'direct');
-    const subrequests = called + (isService ? 1 : 0);
-    const spans = counts.flatMap((one) => one.spans).sort((one, other) => one.began - other.began);
+    const subrequests = counted + (isService ? 1 : 0);
+    const spans = counts.flatMap((count) => count.spans).sort((a, b) => a.began - b.began);
     return { bill: { requests, rowsRead, rowsWritten, classA, classB, subrequests }, spans, value };
   }
 }

@@ -1,4 +1,4 @@
-// Builds the console: one page, its script, its style and its icon.
+// Builds the console: one page, its script, its style sheet and its icon.
 
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 const at = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
- * The console's pages.
+ * Returns the files of the console.
  *
  * @returns {Promise<import('../scripts/pages.mjs').Page[]>}
  */
@@ -22,7 +22,7 @@ export async function consolePages() {
   ];
 }
 
-/** A module or a style sheet with everything that it imports. */
+/** Bundles a module or a style sheet with its imports. */
 async function bundled(/** @type {string} */ entry) {
   const { outputFiles } = await build({
     entryPoints: [at(entry)],
@@ -34,18 +34,18 @@ async function bundled(/** @type {string} */ entry) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',
-    plugins: [sparing],
+    plugins: [pureMemo],
   });
   return outputFiles[0]?.text ?? '';
 }
 
 /**
- * Leaves out the library's search box, which nothing uses: esbuild keeps it for a call that it can't know to do nothing.
+ * Marks the library's calls of `memo` as pure, so that esbuild removes the unused search box.
  *
  * @type {import('esbuild').Plugin}
  */
-const sparing = {
-  name: 'sparing',
+const pureMemo = {
+  name: 'pure-memo',
   setup({ onLoad }) {
     onLoad({ filter: /@headless-tree.core.dist.index\.mjs$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');

@@ -1,81 +1,74 @@
-// Chooses the inputs that are kept: few and small ones that together reach all code that any of them reaches.
+// Minimizes the corpus of a target: selects few and small inputs that together reach most of the code that all inputs reach.
 
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-/** The largest input that is kept, in bytes. */
-const LARGEST = 2048;
+import { namedInputs, writeGenerated } from './corpus.mjs';
 
-/** What a file costs beside its bytes. */
-const FILE = 200;
+/** The maximum size of a selected input, in bytes. */
+const MAX_BYTES = 2048;
 
-/** How much code an input has to reach that no other one does, in branches. */
-const LEAST = 5;
+/** The cost of a file in addition to its size, in bytes. */
+const FILE_COST = 200;
 
-/** The names of inputs that nobody gave one. */
-const UNNAMED = /^[0-9a-f]{40}$/;
+/** The minimum number of branches that only this input reaches, among those not selected yet. */
+const MIN_BRANCHES = 5;
 
-/** An input, and the branches that it reaches. */
+/** An input with the branches that it reaches. */
 /** @typedef {{ path: string, size: number, reached: Set<number> }} Input */
 
 /**
- * Makes the folder `corpus` hold what is worth keeping of it and of the folder `found`, as the target's program sees it. What
- * has a name there stays. Answers how many inputs there are.
+ * Selects the generated inputs of a target's corpus again, from those that the folder `found` contains. The folder contains the
+ * previous ones too. Inputs with a descriptive name always stay. Returns the number of inputs in the corpus.
  */
 export function keep(
   /** @type {string} */ program,
-  /** @type {string} */ corpus,
+  /** @type {string} */ target,
   /** @type {string} */ found,
 ) {
-  const inputs = reached(program, corpus, found);
-  const isNamed = (/** @type {Input} */ { path }) =>
-    dirname(path) === corpus && !UNNAMED.test(basename(path));
-  const kept = choose(
-    inputs.filter(isNamed),
-    inputs.filter((input) => !isNamed(input) && input.size <= LARGEST),
-  );
-  const contents = kept.map(({ path }) => readFileSync(path));
-  for (const name of readdirSync(corpus)) if (UNNAMED.test(name)) rmSync(join(corpus, name));
-  for (const content of contents) {
-    writeFileSync(join(corpus, createHash('sha1').update(content).digest('hex')), content);
-  }
-  return readdirSync(corpus).length;
+  const named = namedInputs(target);
+  const inputs = measure(program, named, found);
+  const isNamed = (/** @type {Input} */ { path }) => dirname(path) === named;
+  const stay = inputs.filter(isNamed);
+  const others = inputs.filter((input) => !isNamed(input) && input.size <= MAX_BYTES);
+  const selected = select(stay, others).map(({ path }) => readFileSync(path));
+  writeGenerated(target, selected);
+  return stay.length + selected.length;
 }
 
-/** Chooses, beside those that stay, one after the other that reaches the most for what it costs. */
-function choose(/** @type {Input[]} */ staying, /** @type {Input[]} */ others) {
-  // From then on, what an input reaches is what only it and others that are not chosen reach.
-  const settle = (/** @type {Input} */ { reached }) => {
+/** Selects, in addition to those that stay, the input with the most new branches for its cost, one after the other. */
+function select(/** @type {Input[]} */ staying, /** @type {Input[]} */ others) {
+  // Removes the branches of a selected input from all others, so that only new branches count.
+  const cover = (/** @type {Input} */ { reached }) => {
     const branches = [...reached];
     for (const other of others) for (const branch of branches) other.reached.delete(branch);
   };
-  const worth = (/** @type {Input} */ { reached, size }) => reached.size / (size + FILE);
-  staying.forEach(settle);
-  const chosen = [];
+  const score = (/** @type {Input} */ { reached, size }) => reached.size / (size + FILE_COST);
+  staying.forEach(cover);
+  const selected = [];
   for (;;) {
-    const [first, ...rest] = others.filter(({ reached }) => reached.size >= LEAST);
-    if (first === undefined) return chosen;
-    const best = rest.reduce((best, input) => (worth(input) > worth(best) ? input : best), first);
-    chosen.push(best);
-    settle(best);
+    const [first, ...rest] = others.filter(({ reached }) => reached.size >= MIN_BRANCHES);
+    if (first === undefined) return selected;
+    const best = rest.reduce((best, input) => (score(input) > score(best) ? input : best), first);
+    selected.push(best);
+    cover(best);
   }
 }
 
-/** What each input reaches, from the notes that libFuzzer takes while it merges folders. */
-function reached(/** @type {string} */ program, /** @type {string[]} */ ...folders) {
-  const nowhere = mkdtempSync(join(tmpdir(), 'corpus-'));
-  const notes = `${nowhere}.notes`;
-  spawnSync(program, ['-set_cover_merge=1', `-merge_control_file=${notes}`, nowhere, ...folders]);
-  const [count = '0', , ...lines] = readFileSync(notes, 'utf8').split('\n');
-  for (const made of [nowhere, notes]) rmSync(made, { recursive: true });
+/** Measures the branches that each input reaches, from the control file that libFuzzer writes while it merges folders. */
+function measure(/** @type {string} */ program, /** @type {string[]} */ ...folders) {
+  const target = mkdtempSync(join(tmpdir(), 'corpus-'));
+  const control = `${target}.control`;
+  spawnSync(program, ['-set_cover_merge=1', `-merge_control_file=${control}`, target, ...folders]);
+  const [count = '0', , ...lines] = readFileSync(control, 'utf8').split('\n');
+  for (const created of [target, control]) rmSync(created, { recursive: true });
   const paths = lines.slice(0, Number(count));
   const features = lines
     .filter((line) => line.startsWith('FT '))
     .map((line) => line.split(' ').slice(1).map(Number));
-  // A feature is a branch and how often it was taken, in eight steps.
+  // A feature combines a branch with one of eight classes of how often it was taken.
   return features.map(([index = 0, ...taken]) => {
     const path = paths[index] ?? '';
     return { path, size: statSync(path).size, reached: new Set(taken.map((feature) => feature >> 3)) };

@@ -1,22 +1,22 @@
-// `npm run fuzz`: gives every target inputs for a while, and closes with one line: targets, inputs, findings.
-// See docs/fuzzing.md.
+// `npm run fuzz`: runs every fuzz target for a limited time, and prints a summary line at the end. See docs/fuzzing.md.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 import { at, environment, output, run } from '../scripts/setup.mjs';
+import { extractGenerated, namedInputs, targetNames } from './corpus.mjs';
 import { keep } from './keep.mjs';
 
 const CARGO_FUZZ = '0.13.1';
 
-/** Where everything is that is not kept. */
+/** The folder of builds, generated inputs and findings. */
 const WORK = 'target/fuzz';
 
-/** How many targets run at the same time. */
-const AT_ONCE = 2;
+/** The number of targets that run at the same time. */
+const CONCURRENCY = 2;
 
-/** What an input may take: more of it is a finding. */
+/** The limits of an input. An input that exceeds one is a finding. */
 const LIMITS = ['-timeout=5', '-rss_limit_mb=256', '-max_len=65536'];
 
 const { values: options } = parseArgs({
@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
   },
 });
 
-const known = readdirSync(at('fuzz/corpus')).sort();
+const known = targetNames();
 const targets = options.target ?? known;
 const unknown = targets.find((target) => !known.includes(target));
 if (unknown !== undefined || !/^[1-9]\d*$/.test(options.seconds)) {
@@ -38,10 +38,10 @@ if (unknown !== undefined || !/^[1-9]\d*$/.test(options.seconds)) {
 
 build();
 const waiting = [...targets];
-const results = (await Promise.all(Array.from({ length: AT_ONCE }, work))).flat();
+const results = (await Promise.all(Array.from({ length: CONCURRENCY }, work))).flat();
 for (const target of options.keep ? targets : []) {
-  const kept = keep(at(program(target)), at('fuzz/corpus', target), at(WORK, 'corpus', target));
-  console.log(`${target}: ${kept} inputs are kept`);
+  const kept = keep(at(program(target)), target, at(WORK, 'corpus', target));
+  console.log(`${target}: ${kept} inputs in the corpus`);
 }
 
 const inputs = results.reduce((sum, result) => sum + result.inputs, 0);
@@ -49,7 +49,7 @@ const findings = results.filter((result) => !result.ok).length;
 console.log(`${results.length} targets, ${grouped(inputs)} inputs, ${findings} findings`);
 process.exitCode = findings === 0 ? 0 : 1;
 
-/** Builds every target, with the toolchain of the project: no sanitizer, which only a nightly one has. */
+/** Builds every target with the toolchain of the project, without a sanitizer: sanitizers need a nightly toolchain. */
 function build() {
   if (!output(at('.tools/bin/cargo-fuzz'), ['--version'])?.includes(CARGO_FUZZ)) {
     run('cargo', ['install', 'cargo-fuzz', '--version', CARGO_FUZZ, '--locked', '--root', at('.tools')]);
@@ -57,7 +57,7 @@ function build() {
   run(at('.tools/bin/cargo-fuzz'), ['build', '--sanitizer', 'none', '--target-dir', at(WORK)]);
 }
 
-/** Runs targets, one after the other, as long as there are any. */
+/** Runs waiting targets, one after the other. */
 async function work() {
   const done = [];
   for (let target = waiting.shift(); target !== undefined; target = waiting.shift()) {
@@ -66,9 +66,9 @@ async function work() {
   return done;
 }
 
-/** Runs a target, and tells what came of it: how many inputs, and whether it went well to the end. */
+/** Runs a target. Returns the number of inputs, and whether it ended without a finding. */
 async function fuzz(/** @type {string} */ target) {
-  mkdirSync(at(WORK, 'corpus', target), { recursive: true });
+  extractGenerated(target, at(WORK, 'corpus', target));
   mkdirSync(at(WORK, 'findings', target), { recursive: true });
   const { status, printed } = await libfuzzer(target, [
     `-max_total_time=${options.seconds}`,
@@ -77,7 +77,7 @@ async function fuzz(/** @type {string} */ target) {
     '-print_final_stats=1',
     ...LIMITS,
     at(WORK, 'corpus', target),
-    at('fuzz/corpus', target),
+    namedInputs(target),
   ]);
   const stat = (/** @type {string} */ name) =>
     Number(new RegExp(`stat::${name}:\\s+(\\d+)`).exec(printed)?.[1] ?? 0);
@@ -86,11 +86,11 @@ async function fuzz(/** @type {string} */ target) {
   console.log(
     `${target}: ${grouped(inputs)} inputs, ${stat('peak_rss_mb')} MB${ok ? '' : `, a finding:\n${printed.slice(-8000)}`}`,
   );
-  if (!ok) console.log(`Again: ${program(target)} <the file in ${WORK}/findings/${target}>`);
+  if (!ok) console.log(`To reproduce: ${program(target)} <the file in ${WORK}/findings/${target}>`);
   return { inputs, ok };
 }
 
-/** Runs a target's program to its end. */
+/** Runs the program of a target to its end. */
 function libfuzzer(/** @type {string} */ target, /** @type {string[]} */ args) {
   const child = spawn(at(program(target)), args, {
     cwd: at(),
@@ -110,13 +110,13 @@ function libfuzzer(/** @type {string} */ target, /** @type {string[]} */ args) {
   );
 }
 
-/** Where the program of a target is. */
+/** The path of a target's program. */
 function program(/** @type {string} */ target) {
   const host = /^host: (.+)$/m.exec(output('rustc', ['-vV']) ?? '')?.[1];
   return `${WORK}/${host}/release/${target}`;
 }
 
-/** A number with its thousands apart. */
+/** Formats a number with spaces between its thousands. */
 function grouped(/** @type {number} */ number) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ' ');
 }

@@ -1,15 +1,15 @@
-/** Backups in local mode: what goes into one comes out of it, in another sandbox. */
+/** Backups in local mode: another sandbox restores the same files. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startWorld, type TestSandbox, type TestWorld } from './testing.ts';
+import { startFixture, type TestSandbox, type TestFixture } from './testing.ts';
 
-let world: TestWorld;
+let fixture: TestFixture;
 let from: TestSandbox;
 let count = 0;
 let fault: { method: RegExp; act: (sandboxId: string) => Promise<void> } | undefined;
 
 before(async () => {
-  world = await startWorld({
+  fixture = await startFixture({
     async onCall({ method, command, sandboxId }) {
       if (!fault?.method.test(`${method} ${command ?? ''}`)) return;
       const { act } = fault;
@@ -17,20 +17,20 @@ before(async () => {
       await act(sandboxId);
     },
   });
-  from = world.sandbox('from');
+  from = fixture.sandbox('from');
 });
-after(() => world[Symbol.asyncDispose]());
+after(() => fixture[Symbol.asyncDispose]());
 
 const backUp = (dir: string, options: object = {}) =>
   from.call('createBackup', { dir, localBucket: true, ...options });
 
 async function restore(backup: object): Promise<TestSandbox> {
-  const to = world.sandbox(`to-${++count}`);
+  const to = fixture.sandbox(`to-${++count}`);
   await to.call('restoreBackup', backup);
   return to;
 }
 
-/** Everything about a tree that a backup must keep, as one hash; with the names for the eye. */
+/** Prints hashes of all properties of a tree that a backup must preserve, and the names of its files. */
 const describe = async (sandbox: TestSandbox, dir: string): Promise<string> =>
   (
     await sandbox.call(
@@ -40,7 +40,7 @@ const describe = async (sandbox: TestSandbox, dir: string): Promise<string> =>
     )
   ).stdout;
 
-test('odd names, modes, links, times and empty directories', async () => {
+test('a backup preserves unusual names, modes, links, times and empty directories', async () => {
   await from.call(
     'exec',
     String.raw`mkdir -p /workspace/odd/{empty,-dir,.hidden} && (cd /workspace/odd
@@ -55,21 +55,21 @@ test('odd names, modes, links, times and empty directories', async () => {
   assert.equal(await describe(to, '/workspace/odd'), await describe(from, '/workspace/odd'));
 });
 
-test('ten thousand files', async () => {
+test('a backup preserves ten thousand files', async () => {
   await from.call('exec', 'mkdir /workspace/many; for i in {1..10000}; do echo $i >/workspace/many/$i; done');
   await from.call('exec', 'touch -d @1700000123 /workspace/many/* /workspace/many');
   const to = await restore(await backUp('/workspace/many'));
   assert.equal(await describe(to, '/workspace/many'), await describe(from, '/workspace/many'));
 });
 
-test('an archive of 100 MB', async () => {
+test('a backup preserves a file of 100 MB', async () => {
   await from.call('exec', 'mkdir /workspace/large; head -c 100M /dev/urandom >/workspace/large/blob');
   await from.call('exec', 'touch -d @1700000123 /workspace/large/blob /workspace/large');
   const to = await restore(await backUp('/workspace/large'));
   assert.equal(await describe(to, '/workspace/large'), await describe(from, '/workspace/large'));
 });
 
-test('what git ignores and what is excluded stays behind', async () => {
+test('a backup omits excluded files and, with gitignore, the files that git ignores', async () => {
   await from.call(
     'exec',
     String.raw`mkdir -p /workspace/repo/sub/build && (cd /workspace/repo && git init -q && printf '*.o\nbuild/\n[[]x]\n' >.gitignore
@@ -80,18 +80,18 @@ test('what git ignores and what is excluded stays behind', async () => {
     return (await to.call('exec', 'cd /workspace/repo && find . -type f -not -path "./.git/*" | sort; cd /'))
       .stdout;
   };
-  // The SDK loses the whole of `sub` where a path in it is ignored, or excluded.
+  // The SDK omits the whole of `sub` if a path in it is ignored or excluded.
   assert.equal(await names({ gitignore: true }), './.gitignore\n./a.c\n./untracked\n./x');
   assert.equal(
     await names({ excludes: ['sub/build', '.git'] }),
     './.gitignore\n./[x]\n./a.c\n./a.o\n./untracked\n./x',
   );
-  // A pattern without a slash holds at every depth, as one with two asterisks does.
+  // A pattern without a slash applies at every depth, and so does one that begins with two asterisks.
   const excludes = ['*.o', '**/*.log', '.git', '[[]x]', 'build/**'];
   assert.equal(await names({ excludes }), './.gitignore\n./a.c\n./untracked\n./x');
 });
 
-test('compression', async () => {
+test('a backup can be compressed with gzip, lz4 and zstd', async () => {
   await from.call(
     'exec',
     'mkdir /workspace/c; seq 1 50000 >/workspace/c/f; touch -d @1700000123 /workspace/c/f /workspace/c',
@@ -103,19 +103,19 @@ test('compression', async () => {
   }
 });
 
-test('a missing directory is an error that names it', async () => {
+test('createBackup of a missing directory fails with an error that names it', async () => {
   await assert.rejects(backUp('/workspace/none'), {
     code: 'BACKUP_CREATE_FAILED',
     message: /\/workspace\/none: .*no such/,
   });
 });
 
-test('a container killed in the middle is an error of the SDK, and the sandbox can go on', async () => {
-  let survivors: string[] = [];
+test('a call whose container is killed fails with OPERATION_INTERRUPTED, and the next call succeeds', async () => {
+  let running: string[] = [];
   const kill = async (id: string) => {
-    await world.engine.kill(id);
-    survivors = world.engine.running();
-    assert.ok(!survivors.includes(id));
+    await fixture.engine.kill(id);
+    running = fixture.engine.running();
+    assert.ok(!running.includes(id));
   };
   await from.call('exec', 'mkdir -p /workspace/k; echo 1 >/workspace/k/f');
   const backup = await backUp('/workspace/k');
@@ -125,7 +125,7 @@ test('a container killed in the middle is an error of the SDK, and the sandbox c
     await assert.rejects(backUp('/workspace/k'), { code: 'OPERATION_INTERRUPTED' });
     assert.equal(fault, undefined);
   }
-  const to = world.sandbox('killed');
+  const to = fixture.sandbox('killed');
   for (const method of [/^files.writeFileStream/, /^commands.execute .*unsquashfs/]) {
     fault = { method, act: kill };
     await assert.rejects(to.call('restoreBackup', backup), { code: 'OPERATION_INTERRUPTED' });
@@ -136,7 +136,7 @@ test('a container killed in the middle is an error of the SDK, and the sandbox c
 });
 
 test('an error in onCall fails the call', async () => {
-  const act = () => Promise.reject(new Error('not today'));
+  const act = () => Promise.reject(new Error('a planned fault'));
   fault = { method: /^backup.createArchive/, act };
-  await assert.rejects(backUp('/workspace'), /not today/);
+  await assert.rejects(backUp('/workspace'), /a planned fault/);
 });

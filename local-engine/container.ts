@@ -1,16 +1,16 @@
-/** The container of one sandbox: its process tree, from the start to the end. */
+/** The container of one sandbox: starts and ends its process tree. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { BaseContainer, type Spec } from './base-container.ts';
 import { PATH } from './host.ts';
-import { Listed, type Spec } from './listed.ts';
 
-/** A call that the Sandbox class made into a container, before the container carries it out. */
+/** A call of the Sandbox class to a container, before the container executes it. */
 export interface Call {
   containerId: string;
-  /** The Durable Object's id, in hex. */
+  /** The id of the Durable Object, in hex. */
   sandboxId: string;
   /** For example `backup.createArchive`, `files.writeFileStream` or `commands.execute`. */
   method: string;
@@ -18,28 +18,28 @@ export interface Call {
   command?: string;
 }
 
-/** What all containers of an engine share. */
+/** The configuration that all containers of an engine share. */
 export interface Host {
-  /** The engine's folder; holds the bundled container server. */
+  /** The folder of the engine, with the bundled container server. */
   readonly folder: string;
-  /** The options with which `unshare` works on this machine. */
+  /** The options of `unshare` that work on this machine. */
   readonly unshare: string[];
-  /** Whether the folder holds `ca.pem`, the certificates that sandboxes trust. */
-  readonly trusts: boolean;
+  /** Whether the folder contains `ca.pem`, the certificates that sandboxes trust. */
+  readonly hasCertificates: boolean;
   readonly onCall?: ((call: Call) => void | Promise<void>) | undefined;
 }
 
-type Question = { call: number; method: string; command?: string };
+type CallQuery = { call: number; method: string; command?: string };
 
 /** A sandbox's container. */
-export class Container extends Listed {
-  /** The Durable Object's id, in hex, which workerd puts into the container's name. */
+export class Container extends BaseContainer {
+  /** The id of the Durable Object, in hex. workerd puts it into the name of the container. */
   readonly sandboxId: string;
   readonly #host: Host;
   readonly #folder: string;
   #process: ChildProcess | undefined;
   #pid: Promise<number | undefined> = Promise.resolve(undefined);
-  #killed: string | undefined;
+  #killSignal: string | undefined;
 
   constructor(spec: Spec, host: Host) {
     super(spec);
@@ -48,7 +48,7 @@ export class Container extends Listed {
     this.#folder = join(host.folder, this.id.slice(0, 8));
   }
 
-  /** The socket on which the server inside answers. */
+  /** The socket of the server inside. */
   get socket(): string {
     return join(this.#folder, 'io', 's');
   }
@@ -56,11 +56,11 @@ export class Container extends Listed {
   async start(): Promise<void> {
     mkdirSync(join(this.#folder, 'io'), { recursive: true });
     const script = join(import.meta.dirname, 'enter.sh');
-    const certificates = this.#host.trusts ? '/opt/local-engine/ca.pem' : undefined;
+    const certificates = this.#host.hasCertificates ? '/opt/local-engine/ca.pem' : undefined;
     const added = [`CLOUDFLARE_PLACEMENT_ID=local-${this.id}`];
     if (certificates !== undefined) added.push(`CURL_CA_BUNDLE=${certificates}`);
     const enter = ['unshare', ...this.#host.unshare, 'bash', script, this.#folder, process.execPath];
-    // The parent-death signal and --kill-child end the sandbox with the engine, however the engine ends.
+    // The parent-death signal and --kill-child end the sandbox with the engine, even if the engine is killed.
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...enter], {
       env: {
         PATH,
@@ -71,7 +71,7 @@ export class Container extends Listed {
         ...(this.#host.onCall && { LOCAL_ENGINE_ASK: '1' }),
       },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      detached: true, // a Ctrl-C is for the engine to act on
+      detached: true, // Ctrl-C must reach the engine only
     });
     this.#process = child;
     this.state = 'running';
@@ -86,41 +86,41 @@ export class Container extends Listed {
     child.on('error', (error) => (output ||= error.message));
     child.once('close', (code) => this.#finish(code ?? 137, output.trim()));
     const ready = new Promise<void>((resolve) => {
-      child.on('message', (message: Question | 'ready') =>
+      child.on('message', (message: CallQuery | 'ready') =>
         message === 'ready' ? resolve() : void this.#answer(message),
       );
     });
-    const early = this.ended.then(() => {
-      if (!this.#killed) throw new Error(`The sandbox ended at its start: ${output.trim()}`);
+    const failed = this.ended.then(() => {
+      if (!this.#killSignal) throw new Error(`The sandbox ended during its start: ${output.trim()}`);
     });
-    await Promise.race([ready, early]);
+    await Promise.race([ready, failed]);
   }
 
-  /** SIGKILL ends the container at once; anything else asks its server to end. */
+  /** Ends the container: at once by SIGKILL, otherwise by a message to its server. */
   async kill(signal = 'SIGKILL'): Promise<void> {
     if (this.state !== 'running') return;
-    this.#killed = signal;
+    this.#killSignal = signal;
     if (signal !== 'SIGKILL' && this.#process?.connected) {
       this.#process.send('stop');
     } else {
       const pid = await this.#pid;
-      if (this.state === 'running' && pid !== undefined) killIfThere(pid);
+      if (this.state === 'running' && pid !== undefined) killIfRunning(pid);
     }
     await this.ended;
   }
 
   #finish(code: number, output: string): void {
-    if (code !== 0 && !this.#killed) console.error(`local-engine: ${this.spec.name}: ${output}`);
+    if (code !== 0 && !this.#killSignal) console.error(`local-engine: ${this.spec.name}: ${output}`);
     this.state = 'exited';
-    // unshare has a status of its own when what it waits for is killed.
-    this.exitCode = this.#killed === 'SIGKILL' ? 137 : code;
+    // If its child is killed, unshare exits with another status.
+    this.exitCode = this.#killSignal === 'SIGKILL' ? 137 : code;
     void rm(this.#folder, { recursive: true, force: true }).finally(this.end);
   }
 
-  async #answer({ call, ...what }: Question): Promise<void> {
+  async #answer({ call, ...details }: CallQuery): Promise<void> {
     let error: string | undefined;
     try {
-      await this.#host.onCall?.({ containerId: this.id, sandboxId: this.sandboxId, ...what });
+      await this.#host.onCall?.({ containerId: this.id, sandboxId: this.sandboxId, ...details });
     } catch (thrown) {
       error = thrown instanceof Error ? thrown.message : String(thrown);
     }
@@ -128,11 +128,11 @@ export class Container extends Listed {
   }
 }
 
-function killIfThere(pid: number): void {
+function killIfRunning(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // It may have ended by itself, and not be known here to have.
+    // The process may have ended already, before its `close` event.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -1,15 +1,15 @@
 /** The part of Docker's HTTP API that workerd uses to run containers. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { BaseContainer } from './base-container.ts';
 import { Container, type Host } from './container.ts';
-import type { Listed } from './listed.ts';
 import { Tunnel } from './tunnel.ts';
 
-/** How workerd names the container through which it reaches another, and the port that it expects that one to have. */
+/** The suffix of the container through which workerd reaches another one, and the port that workerd expects it to have. */
 const PROXY = '-proxy';
 const PROXY_PORT = '39001/tcp';
 
-/** What `POST /containers/create` carries, as far as it matters here. */
+/** The fields of `POST /containers/create` that the engine uses. */
 interface CreateBody {
   Image?: string;
   Labels?: Record<string, string>;
@@ -27,7 +27,7 @@ class ApiError extends Error {
 /** All containers of an engine, and the HTTP server that lets workerd manage them. */
 export class DockerApi {
   readonly server: Server;
-  readonly #containers = new Map<string, Listed>();
+  readonly #containers = new Map<string, BaseContainer>();
   readonly #host: Host;
 
   constructor(host: Host) {
@@ -43,16 +43,16 @@ export class DockerApi {
     });
   }
 
-  /** The sandboxes that run. */
+  /** Returns the running sandboxes. */
   running(): Container[] {
     return [...this.#containers.values()].filter(
-      (one) => one instanceof Container && one.state === 'running',
+      (container) => container instanceof Container && container.state === 'running',
     ) as Container[];
   }
 
-  /** Kills all containers and stops answering. */
+  /** Kills all containers, and closes the server. */
   async close(): Promise<void> {
-    await Promise.all([...this.#containers.values()].map((one) => one.kill()));
+    await Promise.all([...this.#containers.values()].map((container) => container.kill()));
     this.server.close();
     this.server.closeAllConnections();
   }
@@ -61,33 +61,34 @@ export class DockerApi {
     const url = new URL(request.url ?? '/', 'http://docker');
     const path = url.pathname.replace(/^\/v\d[\d.]*(?=\/)/, '');
     const [, name, action = ''] = /^\/containers\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
-    if (name === undefined) return [200, about(path)];
+    if (name === undefined) return [200, engineInfo(path)];
     if (name === 'json') return [200, this.#list(url)];
     if (name === 'create') {
       const body = (await readJson(request)) as CreateBody;
       return [201, { Id: this.#create(url.searchParams.get('name') ?? randomUUID(), body).id, Warnings: [] }];
     }
     request.resume();
-    const one = this.#find(decodeURIComponent(name));
+    const container = this.#find(decodeURIComponent(name));
     switch (`${request.method} ${action}`) {
       case 'GET json':
-        return [200, describe(one)];
+        return [200, describe(container)];
       case 'POST start':
-        await one.start();
+        await container.start();
         return [204];
       case 'POST wait':
-        await one.ended;
-        return [200, { StatusCode: one.exitCode }];
+        await container.ended;
+        return [200, { StatusCode: container.exitCode }];
       case 'POST stop':
       case 'POST kill': {
-        if (one.state !== 'running') throw new ApiError(409, `Container ${one.spec.name} is not running`);
+        if (container.state !== 'running')
+          throw new ApiError(409, `Container ${container.spec.name} is not running`);
         const signal = url.searchParams.get('signal') ?? (action === 'stop' ? 'TERM' : 'KILL');
-        await one.kill(/^(9|(SIG)?KILL)$/.test(signal) ? 'SIGKILL' : 'SIGTERM');
+        await container.kill(/^(9|(SIG)?KILL)$/.test(signal) ? 'SIGKILL' : 'SIGTERM');
         return [204];
       }
       case 'DELETE ':
-        await one.kill();
-        this.#containers.delete(one.spec.name);
+        await container.kill();
+        this.#containers.delete(container.spec.name);
         return [204];
       case 'PUT archive':
         return [200, {}];
@@ -96,23 +97,23 @@ export class DockerApi {
     }
   }
 
-  #create(name: string, { Image = '', Labels = {}, Env = [] }: CreateBody): Listed {
+  #create(name: string, { Image = '', Labels = {}, Env = [] }: CreateBody): BaseContainer {
     if (this.#containers.has(name)) throw new ApiError(409, `The container name ${name} is already in use`);
     const spec = { name, image: Image, labels: Labels, env: Env };
     const socket = () => {
       const target = this.#containers.get(name.slice(0, -PROXY.length));
       return target instanceof Container && target.state === 'running' ? target.socket : undefined;
     };
-    const one = name.endsWith(PROXY) ? new Tunnel(spec, socket) : new Container(spec, this.#host);
-    this.#containers.set(name, one);
-    return one;
+    const container = name.endsWith(PROXY) ? new Tunnel(spec, socket) : new Container(spec, this.#host);
+    this.#containers.set(name, container);
+    return container;
   }
 
-  #find(nameOrId: string): Listed {
-    const one =
+  #find(nameOrId: string): BaseContainer {
+    const container =
       this.#containers.get(nameOrId) ?? [...this.#containers.values()].find(({ id }) => id === nameOrId);
-    if (!one) throw new ApiError(404, `No such container: ${nameOrId}`);
-    return one;
+    if (!container) throw new ApiError(404, `No such container: ${nameOrId}`);
+    return container;
   }
 
   #list(url: URL): unknown[] {
@@ -120,7 +121,7 @@ export class DockerApi {
     return [...this.#containers.values()]
       .filter(({ spec: { labels } }) =>
         label.every(
-          (wanted) => wanted in labels || Object.entries(labels).some((pair) => pair.join('=') === wanted),
+          (filter) => filter in labels || Object.entries(labels).some((pair) => pair.join('=') === filter),
         ),
       )
       .map(({ id, state, spec }) => ({
@@ -133,21 +134,21 @@ export class DockerApi {
   }
 }
 
-function describe(one: Listed): unknown {
-  const port = one instanceof Tunnel ? one.port : undefined;
+function describe(container: BaseContainer): unknown {
+  const port = container instanceof Tunnel ? container.port : undefined;
   return {
-    Id: one.id,
-    Name: `/${one.spec.name}`,
-    Config: { Image: one.spec.image, Labels: one.spec.labels },
-    State: { Status: one.state, Running: one.state === 'running', ExitCode: one.exitCode },
+    Id: container.id,
+    Name: `/${container.spec.name}`,
+    Config: { Image: container.spec.image, Labels: container.spec.labels },
+    State: { Status: container.state, Running: container.state === 'running', ExitCode: container.exitCode },
     NetworkSettings: {
       Ports: port ? { [PROXY_PORT]: [{ HostIp: '127.0.0.1', HostPort: String(port) }] } : {},
     },
   };
 }
 
-/** Answers about the engine itself. Every image exists: a sandbox shows the programs of the machine. */
-function about(path: string): unknown {
+/** Returns the answer to a request about the engine itself. Every image exists: sandboxes use the programs of the machine. */
+function engineInfo(path: string): unknown {
   if (path.startsWith('/images/')) return { Id: `sha256:${'0'.repeat(64)}`, RepoTags: [], Config: {} };
   const answers: Record<string, unknown> = {
     '/_ping': 'OK',

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs as process 1 of one sandbox, in its own mount and pid namespace: builds the private root, moves into it, and
-# keeps the server running. When process 1 ends, for whatever reason, the kernel ends all others and the files are gone.
+# runs the server. When process 1 ends, the kernel ends all other processes, and the files are gone.
 #
 #   enter.sh STATE NODE     STATE: the container's folder on the host; NODE: the node binary to run the server with
 set -euo pipefail
@@ -8,19 +8,19 @@ umask 022
 state=$1 node=$2
 root=$state/root tools=/opt/local-engine
 
-# /proc is still the host's: this is the pid that the engine can send a signal to.
+# /proc is still that of the host, so this is the pid to which the engine can send a signal.
 read -r pid _ </proc/self/stat
 echo "$pid"
 
-# read_only TARGET: a mount, without its right to be written. In a user namespace its other flags must be repeated.
+# read_only TARGET: makes a mount read-only. In a user namespace its other flags must be repeated.
 read_only() {
   mount -o remount,bind,ro "$1" 2>/dev/null ||
     mount -o remount,bind,ro,nosuid,nodev "$1" 2>/dev/null ||
     mount -o remount,bind,ro,nosuid,nodev,noatime "$1"
 }
 
-# share SOURCE [TARGET]: shows a file or a directory of the host, with all that is mounted below it, in the private
-# root, read-only.
+# share SOURCE [TARGET]: mounts a file or a directory of the host, with all mounts below it, read-only into the private
+# root.
 share() {
   local target=$root${2:-$1} mounted
   if [ -d "$1" ]; then mkdir -p "$target"; else mkdir -p "${target%/*}" && : >"$target"; fi
@@ -55,11 +55,12 @@ for device in null zero full random urandom tty fuse; do
   mount --bind "/dev/$device" "$root/dev/$device"
 done
 if [ -f "$state/../ca.pem" ]; then
-  # Production mode. Archives and what changes after a restore are on the host's disk, as they are on a container's.
+  # Production mode. Archives and the files that change after a restore are on the host's disk, as they are on a
+  # container's disk.
   share "$state/../ca.pem" $tools/ca.pem
   mkdir "$state/backups"
   mount --bind "$state/backups" "$root/var/backups"
-  # As in the image: users other than root may look into mounts.
+  # As in the image: users other than root may read mounts.
   echo user_allow_other >"$state/fuse.conf"
   if [ -f /etc/fuse.conf ]; then mount --bind "$state/fuse.conf" "$root/etc/fuse.conf"; fi
 fi
@@ -67,7 +68,7 @@ mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" 2>/dev/null 
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
 for stream in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${stream%:*}" "$root/dev/${stream#*:}"; done
-# Some hosts, such as most Docker containers, refuse a new /proc: the sandbox then sees the host's processes.
+# Some hosts, such as most Docker containers, refuse a new /proc. The sandbox then has the host's /proc.
 mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
 
 cd "$root"
@@ -77,5 +78,5 @@ umount --lazy /.host
 rmdir /.host
 
 cd /workspace
-# The server is not process 1 itself: bash is, which also reaps the processes that lose their parents.
+# Process 1 is bash and not the server, because bash also reaps orphaned processes.
 exec bash -c "$tools/node $tools/server.cjs; exit \$?"

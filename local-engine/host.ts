@@ -1,15 +1,15 @@
-/** What the engine needs of the machine, and which namespaces the kernel lets it make. */
+/** The requirements of the engine, and the namespaces that the kernel permits. */
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { accessSync, constants, existsSync } from 'node:fs';
 
-/** Where programs are looked for, on the host and in a sandbox. */
+/** The search path for programs, on the host and in a sandbox. */
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child'];
 const AS_USER = ['--user', '--map-root-user', ...NAMESPACES];
 
-/** The options with which `unshare` works here: root needs no user namespace, others do. */
+/** Returns the options of `unshare` that work here: root needs no user namespace, other users do. */
 export function unshareOptions(): string[] | undefined {
   const works = (options: string[]) =>
     spawnSync('unshare', [...options, 'true'], { env: { PATH }, stdio: 'ignore' }).status === 0;
@@ -27,7 +27,7 @@ const PROGRAMS: [program: string, debianPackage: string][] = [
   ['xargs', 'findutils'],
 ];
 
-/** What production mode needs beside them. The Sandbox class and its server call the first three by these paths. */
+/** The additional programs of production mode. The Sandbox class and its server call the first three by these paths. */
 const FOR_PRODUCTION: typeof PROGRAMS = [
   ['/usr/bin/squashfuse', 'squashfuse'],
   ['/usr/bin/fuse-overlayfs', 'fuse-overlayfs'],
@@ -46,7 +46,7 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * What this machine lacks for {@link startEngine} in a mode, as sentences that say what to do. Empty when all is there.
+ * Returns what this machine lacks for {@link startEngine} in a mode, with an instruction for each. Empty if it lacks nothing.
  */
 export function checkHost(mode: 'local' | 'production' = 'local'): string[] {
   if (process.platform !== 'linux') {
@@ -61,7 +61,7 @@ export function checkHost(mode: 'local' | 'production' = 'local'): string[] {
       ([program, name]) =>
         `${program} is not installed: install ${name} (Debian, Ubuntu: apt install ${name}).`,
     );
-  // The Sandbox class itself calls unsquashfs by this path.
+  // The Sandbox class calls unsquashfs by this path.
   if (!isExecutable('/usr/bin/unsquashfs')) {
     missing.push('/usr/bin/unsquashfs is missing: install squashfs-tools (apt install squashfs-tools).');
   }
@@ -75,7 +75,7 @@ export function checkHost(mode: 'local' | 'production' = 'local'): string[] {
   }
   if (missing.length === 0 && !unshareOptions()) {
     missing.push(
-      'The kernel allows no namespaces to this user: run as root, or allow user namespaces ' +
+      'The kernel permits no namespaces for this user: run as root, or permit user namespaces ' +
         '(sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; ' +
         'in Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined).',
     );

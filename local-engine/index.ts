@@ -6,7 +6,7 @@
  *        └── CONNECT, TCP ──▶ tunnel.ts ── Unix socket ──▶ server/main.ts (in the sandbox) ◀─┘
  *                                                            └─ commands, files, backup, …: capnweb over WebSocket
  *
- * A development tool: it keeps sandboxes apart so that tests mean something, and is no defence against hostile code.
+ * A development tool: it separates sandboxes so that tests are meaningful. It does not protect against hostile code.
  */
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,16 +22,16 @@ import { startS3, type S3 } from './s3.ts';
 export { checkHost, startS3 };
 export type { Call, S3 };
 
-/** How an engine is set up. */
+/** The options of an engine. */
 export interface EngineOptions {
-  /** Where the engine makes a folder for itself, which it removes at the end. Default: the system's temporary folder. */
+  /** The folder in which the engine makes its own folder, and removes it at its end. Default: the system's temporary folder. */
   stateDir?: string;
   /**
-   * Awaited before a container carries out a call of the Sandbox class. May call {@link Engine.kill}; when it throws,
-   * the call fails with that message.
+   * Runs before a container executes a call of the Sandbox class, which waits for it. May call {@link Engine.kill}. If it
+   * throws, the call fails with that message.
    */
   onCall?: (call: Call) => void | Promise<void>;
-  /** A certificate (PEM) that curl in the sandboxes trusts beside the public ones: that of the {@link startS3} endpoint. */
+  /** A certificate (PEM) that curl in the sandboxes trusts in addition to the public ones: that of {@link startS3}. */
   certificate?: string;
 }
 
@@ -39,18 +39,18 @@ export interface EngineOptions {
 export interface Engine extends AsyncDisposable {
   /** For Miniflare's `containerEngine`: `unix:///…`. */
   readonly address: string;
-  /** The ids (hex) of the Durable Objects whose container runs. */
+  /** Returns the ids (hex) of the Durable Objects whose container runs. */
   running(): string[];
-  /** Ends the container of a Durable Object (its id, in hex) as a crash would; resolves when it is gone. */
+  /** Kills the container of a Durable Object (its id, in hex), as a crash does. Resolves when the container has ended. */
   kill(sandboxId: string): Promise<void>;
-  /** Ends all containers and removes what the engine stored. */
+  /** Ends all containers, and removes the files of the engine. */
   close(): Promise<void>;
 }
 
-/** The longest path that fits into the address of a Unix socket, less what a container appends to the folder. */
-const LONGEST_FOLDER = 107 - '/12345678/io/s'.length;
+/** The longest path of the folder: a Unix socket address, minus the part that a container appends to the folder. */
+const MAX_FOLDER_LENGTH = 107 - '/12345678/io/s'.length;
 
-/** Starts an engine. It ends, with all its containers, when this process does. */
+/** Starts an engine. It ends with this process, and so do its containers. */
 export async function startEngine(options: EngineOptions = {}): Promise<Engine> {
   const missing = checkHost(options.certificate === undefined ? 'local' : 'production');
   const unshare = unshareOptions();
@@ -62,7 +62,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, 'engine-'));
   const cleanUp = () => rmSync(folder, { recursive: true, force: true });
-  if (Buffer.byteLength(folder) > LONGEST_FOLDER) {
+  if (Buffer.byteLength(folder) > MAX_FOLDER_LENGTH) {
     cleanUp();
     throw new Error(`The path ${folder} is too long for Unix sockets: choose a shorter stateDir.`);
   }
@@ -76,9 +76,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   });
 
   const { certificate, onCall } = options;
-  const trusts = certificate !== undefined;
-  if (trusts) writeFileSync(join(folder, 'ca.pem'), [certificate, ...rootCertificates].join('\n'));
-  const api = new DockerApi({ folder, unshare, trusts, onCall });
+  const hasCertificates = certificate !== undefined;
+  if (hasCertificates) writeFileSync(join(folder, 'ca.pem'), [certificate, ...rootCertificates].join('\n'));
+  const api = new DockerApi({ folder, unshare, hasCertificates, onCall });
   const socket = join(folder, 'docker.sock');
   api.server.listen(socket);
   await once(api.server, 'listening');
@@ -93,7 +93,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     address: `unix://${socket}`,
     running: () => api.running().map(({ sandboxId }) => sandboxId),
     kill: async (sandboxId) => {
-      await Promise.all(api.running().map((one) => (one.sandboxId === sandboxId ? one.kill() : undefined)));
+      await Promise.all(
+        api.running().map((container) => (container.sandboxId === sandboxId ? container.kill() : undefined)),
+      );
     },
     close,
     [Symbol.asyncDispose]: close,

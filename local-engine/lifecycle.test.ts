@@ -1,4 +1,4 @@
-/** How containers begin and end, and what they cannot see. */
+/** The start and the end of containers, and their isolation. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,20 +8,20 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkHost, startEngine } from './index.ts';
-import { startWorld, type TestWorld } from './testing.ts';
+import { startFixture, type TestFixture } from './testing.ts';
 
-let world: TestWorld;
+let fixture: TestFixture;
 const stateDir = mkdtempSync(join(tmpdir(), 'state-'));
 before(async () => {
-  world = await startWorld({ stateDir });
+  fixture = await startFixture({ stateDir });
 });
 after(async () => {
-  await world[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
   assert.deepEqual(readdirSync(stateDir), []);
   rmSync(stateDir, { recursive: true });
 });
 
-/** Whether a process of this machine has the text in its command line. */
+/** Returns whether the command line of a process of this machine contains the text. */
 const runs = (text: string): boolean =>
   readdirSync('/proc').some((pid) => {
     if (!/^\d+$/.test(pid)) return false;
@@ -36,18 +36,18 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   while (!(await condition())) await pause(5);
 }
 
-test('this machine has all that is needed', () => assert.deepEqual(checkHost(), []));
+test('checkHost finds all requirements on this machine', () => assert.deepEqual(checkHost(), []));
 
-test('a sandbox sees neither other sandboxes nor the host', async () => {
+test('a sandbox has no access to other sandboxes or to the files of the host', async () => {
   const secret = join(tmpdir(), `secret-${process.pid}`);
   writeFileSync(secret, '');
-  const [one, two] = [world.sandbox('one'), world.sandbox('two')];
+  const [one, two] = [fixture.sandbox('one'), fixture.sandbox('two')];
   await Promise.all([one.call('exec', 'echo 1 >/workspace/f; echo 1 >/tmp/f'), two.call('exec', 'true')]);
   const hidden = [
     secret,
     stateDir,
     import.meta.dirname,
-    world.engine.address.slice('unix://'.length),
+    fixture.engine.address.slice('unix://'.length),
     '/tmp/f',
   ];
   for (const path of [...hidden, process.env['HOME'] ?? '/root']) {
@@ -68,28 +68,28 @@ test('a sandbox sees neither other sandboxes nor the host', async () => {
 });
 
 for (const end of ['destroy', 'stop', 'kill'] as const) {
-  test(`${end} ends the whole process tree, and nothing is left of the files`, async () => {
-    const box = world.sandbox(`ends-by-${end}`);
+  test(`${end} ends the whole process tree and removes the files`, async () => {
+    const box = fixture.sandbox(`ends-by-${end}`);
     const id = await box.id();
-    const mark = `sleep 98${Math.trunc(performance.now())}`;
-    await box.call('exec', `touch /workspace/f; setsid ${mark} </dev/null >/dev/null 2>&1 & true`);
+    const commandLine = `sleep 98${Math.trunc(performance.now())}`;
+    await box.call('exec', `touch /workspace/f; setsid ${commandLine} </dev/null >/dev/null 2>&1 & true`);
     const placement = await box.call('getContainerPlacementId');
-    await until(() => runs(mark.replace(' ', '\0')));
-    assert.ok(world.engine.running().includes(id));
+    await until(() => runs(commandLine.replace(' ', '\0')));
+    assert.ok(fixture.engine.running().includes(id));
 
-    if (end === 'kill') await world.engine.kill(id);
+    if (end === 'kill') await fixture.engine.kill(id);
     else await box.call(end);
-    if (end !== 'kill') await until(() => !world.engine.running().includes(id));
-    assert.ok(!runs(mark.replace(' ', '\0')));
+    if (end !== 'kill') await until(() => !fixture.engine.running().includes(id));
+    assert.ok(!runs(commandLine.replace(' ', '\0')));
 
-    // Until the class has noticed the end, which may take it a second, its next call fails.
+    // The class may need a second to notice the end. Calls before that fail.
     await until(async () => (await box.call('getState')).status === 'stopped');
     assert.equal((await box.call('exec', 'ls -A /workspace')).stdout, '');
     assert.notEqual(await box.call('getContainerPlacementId'), placement);
   });
 }
 
-test('sandboxes end with the process of the engine', async () => {
+test('sandboxes end when the process of the engine is killed', async () => {
   const script = `
     import { request } from 'node:http';
     import { startEngine } from ${JSON.stringify(join(import.meta.dirname, 'index.ts'))};
@@ -113,7 +113,7 @@ test('sandboxes end with the process of the engine', async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('an engine removes its folder, and a path that is too long is refused', async () => {
+test('an engine removes its folder at its end, and refuses a path that is too long', async () => {
   const engine = await startEngine({ stateDir });
   const socket = engine.address.slice('unix://'.length);
   assert.ok(existsSync(socket));

@@ -1,36 +1,36 @@
-/** Backups in production mode: by signed URLs to the endpoint, and mounted. */
+/** Backups in production mode: uploaded by signed URLs, and mounted. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { startWorld, type TestSandbox, type TestWorld } from './testing.ts';
+import { startFixture, type TestSandbox, type TestFixture } from './testing.ts';
 
-let world: TestWorld;
+let fixture: TestFixture;
 let from: TestSandbox;
 let count = 0;
 
 before(async () => {
-  world = await startWorld({}, 'production');
-  from = world.sandbox('from');
+  fixture = await startFixture({}, 'production');
+  from = fixture.sandbox('from');
 });
-after(() => world[Symbol.asyncDispose]());
+after(() => fixture[Symbol.asyncDispose]());
 
 const print = async (sandbox: TestSandbox, command: string): Promise<string> =>
   (await sandbox.call('exec', command)).stdout;
 
 async function restore(backup: object): Promise<TestSandbox> {
-  const to = world.sandbox(`to-${++count}`);
+  const to = fixture.sandbox(`to-${++count}`);
   await to.call('restoreBackup', backup);
   return to;
 }
 
-/** The commands of the FUSE daemons on this machine. */
+/** Returns the arguments of the FUSE daemons on this machine. */
 const daemons = (): string[] =>
   readdirSync('/proc').flatMap((pid) => {
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
       return /^\/usr\/bin\/(squashfuse|fuse-overlayfs)\0/.test(command) ? command.split('\0').slice(1) : [];
     } catch {
-      return []; // It has just ended.
+      return []; // The process has just ended.
     }
   });
 
@@ -57,8 +57,8 @@ test('a large archive is uploaded in parts and downloaded in ranges', async () =
   assert.equal(await print(to, hash), await print(from, hash));
 });
 
-test('new files of a restored tree have inode numbers of their own', async () => {
-  // More files than the sandbox has had: on a tmpfs, numbers would begin anew.
+test('new files in a restored tree have unique inode numbers', async () => {
+  // More files than the sandbox had before: on a tmpfs, the numbers would overlap.
   await from.call('exec', 'mkdir -p /workspace/n/{1..400} && touch /workspace/n/{1..400}/f');
   const to = await restore(await from.call('createBackup', { dir: '/workspace/n' }));
   await to.call('exec', 'mkdir /workspace/n/new{1..100} && touch /workspace/n/new{1..100}/f');
@@ -66,11 +66,11 @@ test('new files of a restored tree have inode numbers of their own', async () =>
   assert.deepEqual([stdout, stderr], ['', '']);
 });
 
-test('an archive that is none is an error of the SDK', async () => {
+test('restoreBackup of an invalid archive fails with BACKUP_RESTORE_FAILED', async () => {
   await from.call('exec', 'mkdir -p /workspace/none');
   const { id } = await from.call('createBackup', { dir: '/workspace/none' });
-  const to = world.sandbox('none');
-  // An archive that has the size of the one in the bucket is not downloaded.
+  const to = fixture.sandbox('none');
+  // The SDK does not download an archive if a file with the same size exists.
   await to.call('exec', `head -c 4096 /dev/zero | tr '\\0' x >/var/backups/${id}.sqsh`);
   await assert.rejects(to.call('restoreBackup', { id, dir: '/workspace/none' }), {
     code: 'BACKUP_RESTORE_FAILED',
@@ -81,9 +81,9 @@ test('the end of a sandbox ends its mounts', async () => {
   await from.call('exec', 'mkdir -p /workspace/ends && touch /workspace/ends/f');
   const backup = await from.call('createBackup', { dir: '/workspace/ends' });
   const to = await restore(backup);
-  const ours = () => daemons().filter((argument) => argument.includes(backup.id));
-  assert.notEqual(ours().length, 0);
-  await world.engine.kill(await to.id());
-  assert.deepEqual(ours(), []);
+  const ownDaemons = () => daemons().filter((argument) => argument.includes(backup.id));
+  assert.notEqual(ownDaemons().length, 0);
+  await fixture.engine.kill(await to.id());
+  assert.deepEqual(ownDaemons(), []);
   assert.doesNotMatch(readFileSync('/proc/mounts', 'utf8'), new RegExp(backup.id));
 });

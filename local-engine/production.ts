@@ -1,19 +1,19 @@
 /**
- * Production mode in Miniflare's terms: what the Worker that exports `Sandbox`, the buckets and the network need so that
- * archives travel by signed URLs to the endpoint of s3.ts.
+ * The Miniflare options of production mode, in which archives travel by signed URLs to the endpoint of s3.ts: for the
+ * Worker that exports `Sandbox`, for the buckets, and for the network.
  */
 import type { MiniflareOptions } from 'miniflare';
 import type { Credentials, S3 } from './s3.ts';
 
 type Worker = MiniflareOptions['workers'][number];
 
-/** What transfers are signed with. For `dev.experimentalS3Credentials` of the bindings of the bucket. */
+/** The credentials that sign transfers. For `dev.experimentalS3Credentials` of the bucket's bindings. */
 export const CREDENTIALS: Credentials = {
   accessKeyId: 'local',
   secretAccessKey: 'a secret for this machine',
 };
 
-/** The vars and secrets by which the class `Sandbox` signs its transfers to a bucket. */
+/** Returns the vars and secrets with which the class `Sandbox` signs its transfers to a bucket. */
 export function signing(s3: S3, bucket: string): Record<string, string> {
   return {
     BACKUP_BUCKET_ENDPOINT: s3.origin,
@@ -26,10 +26,10 @@ export function signing(s3: S3, bucket: string): Record<string, string> {
 
 const NETWORK = 'network';
 
-/** For `dev` of the Workers that export `Sandbox`: they reach the network through {@link network}. */
+/** For `dev` of the Workers that export `Sandbox`: routes their requests through {@link network}. */
 export const THROUGH_NETWORK = { outboundService: { type: 'worker' as const, worker: NETWORK } };
 
-/** The network as Workers have it, but with trust in the certificate of the endpoint. It has to be one of the Workers. */
+/** Returns a Worker that passes requests on to the network and trusts the endpoint's certificate. Add it to the Workers. */
 export function network({ certificate }: S3): Worker {
   const contents = 'export default { fetch: (request, env) => env.network.fetch(request) };';
   const tlsOptions = { trustBrowserCas: true, trustedCertificates: [certificate] };

@@ -1,4 +1,4 @@
-/** What the S3 endpoint refuses. That it serves signed requests is shown by production.test.ts. */
+/** Requests that the S3 endpoint refuses. production.test.ts verifies that it serves signed requests. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type RequestOptions } from 'node:https';
@@ -37,21 +37,21 @@ const signed = (date = now(), key = CREDENTIALS.accessKeyId) => ({
   Signature: '0'.repeat(64),
 });
 
-test('a request without a signature is refused', async () => {
+test('the endpoint refuses a request without a signature', async () => {
   assert.deepEqual(await answer({}), [403, 'AccessDenied']);
   assert.deepEqual(await answer({}, { headers: { authorization: 'Bearer x' } }), [403, 'AccessDenied']);
 });
 
-test('a request with a wrong signature is refused', async () => {
+test('the endpoint refuses a request with a wrong signature', async () => {
   assert.deepEqual(await answer(signed()), [403, 'SignatureDoesNotMatch']);
   assert.deepEqual(await answer(signed(now(), 'other')), [403, 'InvalidAccessKeyId']);
 });
 
-test('a request whose time is over is refused', async () => {
+test('the endpoint refuses an expired request', async () => {
   assert.deepEqual(await answer(signed('20261120T050000Z')), [403, 'ExpiredRequest']);
   assert.deepEqual(await answer({ ...signed(), Expires: 'soon' }), [403, 'ExpiredRequest']);
 });
 
-test('its certificate is its own', async () => {
+test('the endpoint has a self-signed certificate', async () => {
   await assert.rejects(answer({}, { ca: [] }), /self-signed certificate/);
 });

@@ -1,7 +1,7 @@
 /**
  * The S3 endpoint of production mode: sandboxes upload and download their archives here by signed URLs, as they do with
- * R2. It serves HTTPS on loopback, verifies the signature of each request, and passes the request on to the S3 API that
- * Miniflare has of its R2 simulation, signed anew because the path is another one there.
+ * R2. It serves HTTPS on loopback, verifies the signature of each request, and passes the request on to the S3 API of
+ * Miniflare's R2 simulation. It signs the request again, because the path differs there.
  *
  *     container: curl, uploadParts ──┐
  *     workerd: multipart uploads ────┴─ HTTPS, /bucket/key ──▶ s3.ts ── HTTP ──▶ Miniflare: R2
@@ -15,7 +15,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
-/** What requests are signed with. */
+/** The credentials that sign requests. */
 export interface Credentials {
   accessKeyId: string;
   secretAccessKey: string;
@@ -25,17 +25,17 @@ export interface Credentials {
 export interface S3 {
   /** For `BACKUP_BUCKET_ENDPOINT`. */
   readonly origin: string;
-  /** The certificate that clients have to trust, in PEM. It was made for this endpoint and ends with it. */
+  /** The certificate that clients must trust, in PEM. Each endpoint has its own. */
   readonly certificate: string;
   close(): void;
 }
 
-/** Where Miniflare serves the buckets whose binding has `dev.experimentalS3Credentials`. */
+/** The path at which Miniflare serves the buckets whose binding has `dev.experimentalS3Credentials`. */
 const MINIFLARE_S3 = '/cdn-cgi/local/r2/s3';
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
 
-/** Starts an endpoint. `miniflare` answers the address of the Miniflare whose buckets it serves. */
+/** Starts an endpoint. `miniflare` returns the address of the Miniflare whose buckets it serves. */
 export async function startS3(
   credentials: Credentials,
   miniflare: () => Promise<URL> | undefined,
@@ -50,16 +50,17 @@ export async function startS3(
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', `https://${request.headers.host}`);
-    // A signature in the header covers the body. Only the small requests of the Worker are signed in this way.
+    // A signature in the header covers the body. Only the Worker's requests have one, and these are small.
     const body = request.headers.authorization === undefined ? undefined : await buffer(request);
-    const wrong = verify(request, url, body, credentials);
-    if (wrong !== undefined) return refuse(response, 403, ...wrong);
+    const refusal = verify(request, url, body, credentials);
+    if (refusal !== undefined) return refuse(response, 403, ...refusal);
     const address = await miniflare();
-    if (address === undefined) return refuse(response, 503, 'ServiceUnavailable', 'The buckets do not run.');
+    if (address === undefined)
+      return refuse(response, 503, 'ServiceUnavailable', 'Miniflare is not running.');
     const { method } = request;
     const upstream = send(presign(method, url, address, credentials), {
       method,
-      headers: only(request, ['content-length', 'content-type', 'range']),
+      headers: pickHeaders(request, ['content-length', 'content-type', 'range']),
     });
     const [answer] = await Promise.all([
       once(upstream, 'response') as Promise<[IncomingMessage]>,
@@ -78,7 +79,7 @@ export async function startS3(
   return { origin: `https://localhost:${(server.address() as AddressInfo).port}`, certificate, close };
 }
 
-/** A key and a certificate that it signed itself, for this machine. */
+/** Makes a key and a self-signed certificate for this machine. */
 function makeCertificate(): { key: string; certificate: string } {
   const args = [
     'req',
@@ -101,7 +102,7 @@ function makeCertificate(): { key: string; certificate: string } {
   return { key, certificate };
 }
 
-/** What is wrong with the signature of a request, as a code of S3 and a message; undefined where it is right. */
+/** Verifies the signature of a request. Returns an S3 error code and a message if it is invalid, undefined if it is valid. */
 function verify(
   request: IncomingMessage,
   url: URL,
@@ -111,10 +112,9 @@ function verify(
   const given = signatureOf(request, url);
   if (given === undefined) return ['AccessDenied', 'The request is not signed.'];
   const [accessKeyId, ...scope] = given.credential.split('/');
-  if (accessKeyId !== credentials.accessKeyId)
-    return ['InvalidAccessKeyId', 'The access key is another one.'];
-  const since = Date.now() - dateOf(given.date);
-  if (!(since > -60_000 && since < given.seconds * 1000)) return ['ExpiredRequest', 'Request has expired'];
+  if (accessKeyId !== credentials.accessKeyId) return ['InvalidAccessKeyId', 'The access key id is unknown.'];
+  const age = Date.now() - dateOf(given.date);
+  if (!(age > -60_000 && age < given.seconds * 1000)) return ['ExpiredRequest', 'Request has expired'];
   const hash = createHash('sha256');
   const payload = request.headers['x-amz-content-sha256'] ?? hash.update(body ?? '').digest('hex');
   const canonical = [
@@ -132,7 +132,7 @@ function verify(
   return ['SignatureDoesNotMatch', 'The signature does not match the request.'];
 }
 
-/** The parts of a signature, from the query (a signed URL) or from the header. */
+/** Returns the parts of a signature, from the query (a signed URL) or from the header. */
 function signatureOf(request: IncomingMessage, url: URL) {
   const query = (name: string) => url.searchParams.get(`X-Amz-${name}`) ?? '';
   if (query('Signature') !== '') {
@@ -153,7 +153,7 @@ function signatureOf(request: IncomingMessage, url: URL) {
   return { credential, signedHeaders, signature, date: String(date), seconds: 900 };
 }
 
-/** The URL of the same object, or part, at Miniflare. */
+/** Returns the signed URL of the same object, or part, at Miniflare. */
 function presign(
   method: string | undefined,
   { pathname, searchParams }: URL,
@@ -177,7 +177,7 @@ function presign(
   return url;
 }
 
-/** Signature Version 4 of the lines of a canonical request. */
+/** Computes the Signature Version 4 of the lines of a canonical request. */
 function sign(canonical: unknown[], date: string, scope: string, { secretAccessKey }: Credentials): string {
   const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
   const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
@@ -198,12 +198,12 @@ function canonicalQuery({ searchParams }: URL): string {
     .join('&');
 }
 
-/** The time of `20261120T050000Z`. */
+/** Parses a date such as `20261120T050000Z`. */
 function dateOf(text: string): number {
   return Date.parse(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 }
 
-function only({ headers }: IncomingMessage, names: string[]): Record<string, string> {
+function pickHeaders({ headers }: IncomingMessage, names: string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );

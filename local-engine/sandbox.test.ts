@@ -1,23 +1,23 @@
-/** What one sandbox does: commands, sessions, files, processes. Through workerd and the published class. */
+/** Commands, sessions, files and processes of one sandbox, through workerd and the published class. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startWorld, type TestSandbox, type TestWorld } from './testing.ts';
+import { startFixture, type TestSandbox, type TestFixture } from './testing.ts';
 
-let world: TestWorld;
+let fixture: TestFixture;
 let box: TestSandbox;
 before(async () => {
-  world = await startWorld();
-  box = world.sandbox('box');
+  fixture = await startFixture();
+  box = fixture.sandbox('box');
 });
-after(() => world[Symbol.asyncDispose]());
+after(() => fixture[Symbol.asyncDispose]());
 
-/** Runs a command in the default session of a sandbox; the SDK drops the end of the last line. */
+/** Runs a command in the default session of a sandbox. The SDK removes the last newline of the output. */
 const stdout = async (command: string, options?: object, sandbox = box): Promise<string> =>
   (await sandbox.call('exec', command, options)).stdout;
 
-test('a command has its output on two streams and an exit code', async () => {
+test('a command returns stdout, stderr and an exit code', async () => {
   const { stdout, stderr, exitCode, success } = await box.call(
     'exec',
     'printf "ü\\n\\n"; echo no >&2; (exit 7)',
@@ -28,16 +28,16 @@ test('a command has its output on two streams and an exit code', async () => {
   );
 });
 
-test('a session drops the end of the last line and NUL characters, and other commands drop nothing', async () => {
-  const loose = world.sandbox('box', { enableDefaultSession: false });
+test('a session removes the last newline and NUL characters, and a command without a session does not', async () => {
+  const sessionless = fixture.sandbox('box', { enableDefaultSession: false });
   const command = String.raw`printf 'a\0b\n'; printf 'no\n' >&2`;
   const session = await box.call('exec', command);
   assert.deepEqual([session.stdout, session.stderr], ['ab', 'no']);
-  const none = await loose.call('exec', command);
-  assert.deepEqual([none.stdout, none.stderr], ['a\0b\n', 'no\n']);
+  const plain = await sessionless.call('exec', command);
+  assert.deepEqual([plain.stdout, plain.stderr], ['a\0b\n', 'no\n']);
 });
 
-test('the streams can be opened by name', async () => {
+test('a command can open /dev/stdout and /dev/stderr', async () => {
   const { stdout, stderr } = await box.call(
     'exec',
     'echo out >/dev/stdout; echo err | tee /dev/stderr >/dev/null',
@@ -45,7 +45,7 @@ test('the streams can be opened by name', async () => {
   assert.deepEqual([stdout, stderr], ['out', 'err']);
 });
 
-test('megabytes of output arrive whole', async () => {
+test('a command returns megabytes of output completely', async () => {
   assert.equal((await stdout('seq 1 1000000')).length, 6888895);
 });
 
@@ -56,7 +56,7 @@ test('a session keeps its directory, variables and functions', async () => {
   assert.equal(await stdout('cat /tmp/here/relative; cd /workspace'), 'x');
 });
 
-test('directory and variables of one call end with it', async () => {
+test('the options cwd and env apply to one call only', async () => {
   await box.call('exec', 'export COLOUR=red');
   const options = { cwd: '/tmp', env: { COLOUR: "it's blue", NEW: '1' } };
   assert.equal(await stdout('pwd; echo "$COLOUR$NEW"; (exit 3)', options), "/tmp\nit's blue1");
@@ -65,24 +65,28 @@ test('directory and variables of one call end with it', async () => {
   assert.equal((await box.call('exec', 'echo never', { cwd: '/none' })).exitCode, 1);
 });
 
-test('commands know the version of the image', async () => {
+test('commands have the version of the image in SANDBOX_VERSION', async () => {
   const path = join(import.meta.dirname, '..', 'node_modules', '@cloudflare', 'sandbox', 'package.json');
   const { version } = JSON.parse(readFileSync(path, 'utf8'));
-  const loose = world.sandbox('box', { enableDefaultSession: false });
+  const sessionless = fixture.sandbox('box', { enableDefaultSession: false });
   assert.equal(await stdout('echo "$SANDBOX_VERSION"'), version);
-  assert.equal(await stdout('echo "$SANDBOX_VERSION"', {}, loose), `${version}\n`);
+  assert.equal(await stdout('echo "$SANDBOX_VERSION"', {}, sessionless), `${version}\n`);
 });
 
-test('variables that are set are there in every command from then on', async () => {
-  const [fresh, loose] = [undefined, { enableDefaultSession: false }].map((o) => world.sandbox('fresh', o));
+test('setEnvVars sets variables for every later command', async () => {
+  const [fresh, sessionless] = [undefined, { enableDefaultSession: false }].map((o) =>
+    fixture.sandbox('fresh', o),
+  );
   await fresh!.call('setEnvVars', { KEPT: "it's\n$kept", CHANGED: '1' });
-  assert.ok(!world.engine.running().includes(await fresh!.id()), 'that starts nothing');
-  const seen = () =>
-    Promise.all([fresh, loose].map((one) => stdout('printf %s "$KEPT $CHANGED ${GONE-unset}"', {}, one)));
-  assert.deepEqual(await seen(), Array(2).fill("it's\n$kept 1 unset"));
+  assert.ok(!fixture.engine.running().includes(await fresh!.id()), 'setEnvVars does not start a container');
+  const read = () =>
+    Promise.all(
+      [fresh, sessionless].map((one) => stdout('printf %s "$KEPT $CHANGED ${GONE-unset}"', {}, one)),
+    );
+  assert.deepEqual(await read(), Array(2).fill("it's\n$kept 1 unset"));
   await fresh!.call('setEnvVars', { CHANGED: '2', GONE: 'here' });
-  assert.deepEqual(await seen(), Array(2).fill("it's\n$kept 2 here"));
-  assert.equal(await stdout('echo "$CHANGED"', { env: { CHANGED: '3' } }, loose), '3\n');
+  assert.deepEqual(await read(), Array(2).fill("it's\n$kept 2 here"));
+  assert.equal(await stdout('echo "$CHANGED"', { env: { CHANGED: '3' } }, sessionless), '3\n');
   await fresh!.call('setEnvVars', { GONE: null });
   assert.equal(await stdout('echo "$CHANGED ${GONE-unset}"', {}, fresh), '2 unset');
   const { id } = await fresh!.call('startProcess', 'echo "$KEPT $CHANGED ${GONE-unset}"');
@@ -90,15 +94,15 @@ test('variables that are set are there in every command from then on', async () 
   assert.equal((await fresh!.call('getProcessLogs', id)).stdout, "it's\n$kept 2 unset\n");
 });
 
-test('a session outlives redirections, and a syntax error ends it', async () => {
+test('a session survives redirections, and a syntax error ends it', async () => {
   await box.call('exec', 'exec >/dev/null 2>&1');
   assert.equal(await stdout('cat; sleep 1000 & echo "\'still\' here"'), "'still' here");
   await assert.rejects(box.call('exec', 'if ('), { name: 'SessionTerminatedError' });
   assert.equal(await stdout('echo again'), 'again');
 });
 
-test('a session has a folder in /tmp while it lives', async () => {
-  const one = world.sandbox('folders');
+test('a session has a folder in /tmp until its end', async () => {
+  const one = fixture.sandbox('folders');
   await one.call('createSession', { id: 'own' });
   assert.match(
     await stdout('ls -d /tmp/session-*', {}, one),
@@ -108,15 +112,15 @@ test('a session has a folder in /tmp while it lives', async () => {
   assert.match(await stdout('ls -d /tmp/session-*', {}, one), /^\/tmp\/session-sandbox-folders-\d+$/);
 });
 
-test('commands of one session wait for each other', async () => {
+test('the commands of one session run one after the other', async () => {
   await box.call('exec', 'n=0; mkfifo /tmp/gate');
   const waits = stdout('read -r n </tmp/gate; echo $n');
   const next = stdout('echo after $n');
-  await world.sandbox('box', { enableDefaultSession: false }).call('exec', 'echo 5 >/tmp/gate');
+  await fixture.sandbox('box', { enableDefaultSession: false }).call('exec', 'echo 5 >/tmp/gate');
   assert.deepEqual(await Promise.all([waits, next]), ['5', 'after 5']);
 });
 
-test('exit ends the session, and the next command gets a new one', async () => {
+test('exit ends the session, and the next command has a new session', async () => {
   await box.call('exec', 'lost=1');
   await assert.rejects(box.call('exec', 'exit 3'), {
     name: 'SessionTerminatedError',
@@ -125,30 +129,30 @@ test('exit ends the session, and the next command gets a new one', async () => {
   assert.equal(await stdout('echo ${lost-new}'), 'new');
 });
 
-test('a command of a session that runs out of time is an error, goes on, and holds up the next one', async () => {
-  const slow = world.sandbox('slow');
+test('a timed-out command of a session fails, keeps running, and delays the next command', async () => {
+  const slow = fixture.sandbox('slow');
   await slow.call('exec', 'mkfifo /tmp/gate');
   await assert.rejects(slow.call('exec', 'read -r n </tmp/gate', { timeout: 20 }), /timeout after 20ms/);
   const next = stdout('echo "$n"', {}, slow);
-  const loose = world.sandbox('slow', { enableDefaultSession: false });
-  await loose.call('exec', 'echo late >/tmp/gate');
+  const sessionless = fixture.sandbox('slow', { enableDefaultSession: false });
+  await sessionless.call('exec', 'echo late >/tmp/gate');
   assert.equal(await next, 'late');
 });
 
-test('without a session, commands share nothing', async () => {
-  const loose = world.sandbox('box', { enableDefaultSession: false });
-  await loose.call('exec', 'cd /tmp; x=1');
-  assert.equal(await stdout('pwd; echo ${x-unset}', {}, loose), '/workspace\nunset\n');
-  assert.equal((await loose.call('exec', 'exit 4')).exitCode, 4);
+test('commands without a session share no state', async () => {
+  const sessionless = fixture.sandbox('box', { enableDefaultSession: false });
+  await sessionless.call('exec', 'cd /tmp; x=1');
+  assert.equal(await stdout('pwd; echo ${x-unset}', {}, sessionless), '/workspace\nunset\n');
+  assert.equal((await sessionless.call('exec', 'exit 4')).exitCode, 4);
   const {
     exitCode,
     stdout: printed,
     stderr,
-  } = await loose.call('exec', 'echo part; sleep 1000', { timeout: 2000 });
+  } = await sessionless.call('exec', 'echo part; sleep 1000', { timeout: 2000 });
   assert.deepEqual([exitCode, printed, stderr], [124, 'part\n', 'Command timed out after 2000ms']);
 });
 
-test('output streams as events', async () => {
+test('execStream returns output as events', async () => {
   const text: string = await box.call('execStream', 'echo one; echo two >&2; (exit 2)');
   const events = text
     .split('\n\n')
@@ -160,7 +164,7 @@ test('output streams as events', async () => {
   );
 });
 
-test('sessions of its own, and their errors', async () => {
+test('createSession refuses the id of an existing session', async () => {
   await box.call('exec', 'true');
   const placement = await box.call('getContainerPlacementId');
   assert.match(placement, /^local-/);
@@ -169,7 +173,7 @@ test('sessions of its own, and their errors', async () => {
   });
 });
 
-test('files go there and back', async () => {
+test('files can be written, read, listed, moved and deleted', async () => {
   const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256));
   const name = "/workspace/it's\n-odd ü";
   await box.call('writeFile', name, bytes.toString('base64'), { encoding: 'base64' });
@@ -201,7 +205,7 @@ test('files go there and back', async () => {
   await assert.rejects(box.call('deleteFile', '/workspace/d'), { code: 'IS_DIRECTORY' });
 });
 
-test('background processes', async () => {
+test('background processes have logs and a status, and can be killed', async () => {
   const { id } = await box.call('startProcess', 'echo log; read -r line </tmp/gate; echo "$line"');
   await box.call('exec', 'echo go >/tmp/gate');
   const events: string = await box.call('streamProcessLogs', id);
@@ -214,7 +218,7 @@ test('background processes', async () => {
   assert.equal(await box.call('getProcess', 'none'), null);
 });
 
-test('git checkout', async () => {
+test('gitCheckout clones a repository', async () => {
   await box.call(
     'exec',
     'git init -qb trunk /tmp/up && cd /tmp/up && git config user.email a@b && git config user.name a',
@@ -225,6 +229,6 @@ test('git checkout', async () => {
   await assert.rejects(box.call('gitCheckout', '/tmp/none'), { code: 'GIT_CLONE_FAILED' });
 });
 
-test('what the engine leaves out says so', async () => {
+test('a method that the engine does not implement fails', async () => {
   await assert.rejects(box.call('createCodeContext', {}), /not part of the local engine/);
 });

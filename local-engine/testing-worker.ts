@@ -1,4 +1,4 @@
-/** The Worker that the tests call: passes a call on to a sandbox, and says its Durable Object's id. */
+/** The Worker that the tests call. It passes calls on to a sandbox, and returns the id of its Durable Object. */
 import { getSandbox, type SandboxOptions } from '@cloudflare/sandbox';
 
 export { ContainerProxy, Sandbox } from '@cloudflare/sandbox';
@@ -7,8 +7,8 @@ interface Env {
   Sandbox: Parameters<typeof getSandbox>[0];
 }
 
-/** What a test asks for. */
-export interface Ask {
+/** A call that a test requests. */
+export interface SandboxCall {
   sandbox: string;
   method: string;
   args: unknown[];
@@ -19,7 +19,7 @@ type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
-    const { sandbox, method, args, options } = (await request.json()) as Ask;
+    const { sandbox, method, args, options } = (await request.json()) as SandboxCall;
     if (method === 'id') return Response.json({ result: env.Sandbox.idFromName(sandbox).toString() });
     try {
       const client = getSandbox(env.Sandbox, sandbox, options) as unknown as Methods;

@@ -1,39 +1,39 @@
-/** Starts an engine, and workerd with the published Sandbox class on it, for the tests. */
+/** The fixture of the tests: an engine, and workerd with the published Sandbox class on it. */
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { Miniflare } from 'miniflare';
 import { startEngine, startS3, type Engine, type EngineOptions } from './index.ts';
 import { CREDENTIALS, network, signing, THROUGH_NETWORK } from './production.ts';
-import type { Ask } from './testing-worker.ts';
+import type { SandboxCall } from './testing-worker.ts';
 
-/** An error of the SDK, as the test Worker saw it. */
+/** An error of the SDK, as the test Worker received it. */
 export interface SdkError extends Error {
   code?: string;
 }
 
-/** A sandbox, reached through the test Worker. */
+/** A sandbox that is called through the test Worker. */
 export interface TestSandbox {
   /** Calls a method of the SDK's client. */
   call(method: string, ...args: unknown[]): Promise<any>;
-  /** The Durable Object's id, in hex. */
+  /** Returns the id of the Durable Object, in hex. */
   id(): Promise<string>;
 }
 
-/** What the tests work with. */
-export interface TestWorld extends AsyncDisposable {
+/** A running engine, and the sandboxes on it. */
+export interface TestFixture extends AsyncDisposable {
   engine: Engine;
-  sandbox(name: string, options?: Ask['options']): TestSandbox;
+  sandbox(name: string, options?: SandboxCall['options']): TestSandbox;
 }
 
 const COMPATIBILITY = { compatibilityDate: '2026-06-01', compatibilityFlags: ['nodejs_compat'] };
 
 const BUCKET = 'backups';
 
-/** Starts all that a test needs; in production mode sandboxes can make backups by signed URLs as well. */
-export async function startWorld(
+/** Starts an engine and Miniflare. In production mode, sandboxes can also make backups by signed URLs. */
+export async function startFixture(
   options: EngineOptions = {},
   mode: 'local' | 'production' = 'local',
-): Promise<TestWorld> {
+): Promise<TestFixture> {
   const bundle = await build({
     entryPoints: [join(import.meta.dirname, 'testing-worker.ts')],
     bundle: true,
@@ -56,7 +56,7 @@ export async function startWorld(
   const Sandbox = { type: 'durable-object' as const, worker: 'sandboxes', exportName: 'Sandbox' };
   miniflare = new Miniflare({
     cf: false,
-    enableDevRegistry: false, // keeps Workers of other processes out
+    enableDevRegistry: false, // excludes the Workers of other processes
     handleStructuredLogs: () => {}, // the SDK logs every call
     containerEngine: engine.address,
     workers: [
@@ -90,8 +90,8 @@ export async function startWorld(
     throw error;
   });
 
-  const send = async (sandbox: string, method: string, args: unknown[], options?: Ask['options']) => {
-    const body = JSON.stringify({ sandbox, method, args, options } satisfies Ask);
+  const send = async (sandbox: string, method: string, args: unknown[], options?: SandboxCall['options']) => {
+    const body = JSON.stringify({ sandbox, method, args, options } satisfies SandboxCall);
     const response = await miniflare!.dispatchFetch('http://test/', { method: 'POST', body });
     const answer = (await response.json()) as { result: unknown; error?: SdkError };
     if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);

@@ -1,27 +1,27 @@
 /**
- * The way from workerd into a container. In Docker it is a second container, NAME-proxy, which shares the network of
- * the container NAME and publishes a port. Here it is that port alone, and leads to the Unix socket of the sandbox.
+ * The connection from workerd to a container. In Docker it is a second container, NAME-proxy, which shares the network of
+ * the container NAME and publishes a port. Here it is only the port, connected to the Unix socket of the sandbox.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Listed, type Spec } from './listed.ts';
+import { BaseContainer, type Spec } from './base-container.ts';
 
-/** The port of the Sandbox class's control server; nothing else in a sandbox is reachable from outside. */
+/** The port of the Sandbox class's control server. No other port of a sandbox is reachable from outside. */
 const CONTROL_PORT = 3000;
 
-/** A tunnel, in the list of containers. */
-export class Tunnel extends Listed {
+/** A tunnel, as an entry in the list of containers. */
+export class Tunnel extends BaseContainer {
   readonly #socket: () => string | undefined;
-  // workerd announces where outgoing requests should go (PUT /egress) and asks for a certificate authority (GET /ca).
-  // Sandboxes here use the host's network, so neither is used.
+  // workerd sets the target of outgoing requests (PUT /egress) and reads a certificate authority (GET /ca). Sandboxes here
+  // use the host's network, so neither has an effect.
   readonly #server = createServer((request, response) => {
     request.resume();
     response.end(request.url === '/ca' ? '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n' : '');
   });
 
-  /** `socket` says where the tunnel leads at the moment of a connection. */
+  /** `socket` returns the path of the sandbox's socket at the time of a connection. */
   constructor(spec: Spec, socket: () => string | undefined) {
     super(spec);
     this.#socket = socket;

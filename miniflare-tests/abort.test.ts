@@ -1,5 +1,5 @@
-// An AbortSignal, across RPC and across the binding's fetch: nothing starts after it, nobody waits after it, and what
-// was under way is taken back.
+// An AbortSignal over RPC and over the `fetch` of the binding: it prevents operations, ends calls at once, and rolls back
+// operations in progress.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -12,23 +12,23 @@ import { isUnpacking, isUploading, until, World } from './world.ts';
 const WITH_SESSIONS = fileURLToPath(new URL('./caller/sessions.mjs', import.meta.url));
 
 let world: World;
-let holdAt: ((call: Call) => boolean) | undefined;
-let held: PromiseWithResolvers<void>;
+let blocks: ((call: Call) => boolean) | undefined;
+let reached: PromiseWithResolvers<void>;
 let release: PromiseWithResolvers<void>;
-const seen: Call[] = [];
+const calls: Call[] = [];
 
 beforeEach(async () => {
-  holdAt = undefined;
-  held = Promise.withResolvers();
+  blocks = undefined;
+  reached = Promise.withResolvers();
   release = Promise.withResolvers();
-  seen.length = 0;
+  calls.length = 0;
   world = await World.start({
     snapshotter: { main: WITH_SESSIONS },
     onCall: async (call) => {
-      seen.push(call);
-      if (!holdAt?.(call)) return;
-      holdAt = undefined;
-      held.resolve();
+      calls.push(call);
+      if (!blocks?.(call)) return;
+      blocks = undefined;
+      reached.resolve();
       await release.promise;
     },
   });
@@ -40,15 +40,15 @@ const lines = (what: string) => world.log.filter((line) => line.includes(what)).
 const isArchiving = ({ method }: Call) => method === 'backup.createArchive';
 const isDeletingSession = ({ method }: Call) => method === 'utils.deleteSession';
 
-describe('a signal that has fired already', () => {
-  test('lets no snapshot start', async () => {
+describe('an aborted signal', () => {
+  test('prevents a snapshot', async () => {
     await world.abort();
-    seen.length = 0;
+    calls.length = 0;
     assert.equal((await world.failure(world.rpc('snapshot', { sandboxId: 'origin' }, true))).code, 'ABORTED');
-    assert.deepEqual([seen, await world.objects()], [[], []]);
+    assert.deepEqual([calls, await world.objects()], [[], []]);
   });
 
-  test('lets no restore start', async () => {
+  test('prevents a restore', async () => {
     const ref = await world.snapshot('origin');
     const running = world.running();
     await world.abort();
@@ -57,11 +57,11 @@ describe('a signal that has fired already', () => {
   });
 });
 
-test('a signal that has fired already lets nothing else start either', async () => {
-  const ref = await world.snapshot('origin', { label: 'there' });
+test('an aborted signal prevents every other operation', async () => {
+  const ref = await world.snapshot('origin', { label: 'first' });
   const objects = await world.objects();
   await world.abort();
-  const calls: Record<string, object> = {
+  const operations: Record<string, object> = {
     list: { sandboxId: 'origin' },
     label: { ref, newLabel: 'other' },
     pin: { ref },
@@ -69,32 +69,32 @@ test('a signal that has fired already lets nothing else start either', async () 
     setRetention: { sandboxId: 'origin', policy: { keepDaily: 1 } },
     rotateKey: { sandboxId: 'origin' },
   };
-  for (const [method, options] of Object.entries(calls)) {
+  for (const [method, options] of Object.entries(operations)) {
     assert.equal((await world.failure(world.rpc(method, options, true))).code, 'ABORTED', method);
   }
   const { label, pinned } = await world.get(ref);
-  assert.deepEqual([label, pinned, await world.objects()], ['there', false, objects]);
+  assert.deepEqual([label, pinned, await world.objects()], ['first', false, objects]);
 });
 
-describe('a signal that fires', () => {
-  test('during a snapshot ends the wait at once, and the backup is deleted when it is done', async () => {
-    holdAt = isArchiving;
+describe('an abort', () => {
+  test('during a snapshot ends the call at once, and the backup is deleted after its creation', async () => {
+    blocks = isArchiving;
     const call = world.failure(world.rpc('snapshot', { sandboxId: 'origin' }, true));
-    await held.promise;
+    await reached.promise;
     await world.abort();
-    const error = await call; // while the archive is still being held
+    const error = await call; // The archive is still blocked.
     assert.deepEqual([error.code, error.kind], ['ABORTED', 'transient']);
     release.resolve();
-    await until(() => seen.some(isUploading));
-    await until(async () => seen.some(isDeletingSession) && (await world.objects()).length === 0);
+    await until(() => calls.some(isUploading));
+    await until(async () => calls.some(isDeletingSession) && (await world.objects()).length === 0);
   });
 
-  test('during a restore ends the wait at once, and the new sandbox is destroyed', async () => {
+  test('during a restore ends the call at once, and the new sandbox is destroyed', async () => {
     const ref = await world.snapshot('origin');
     const running = world.running();
-    holdAt = isUnpacking;
+    blocks = isUnpacking;
     const call = world.failure(world.rpc('restore', { ref }, true));
-    await held.promise;
+    await reached.promise;
     assert.equal(world.running().length, running.length + 1);
     await world.abort();
     assert.equal((await call).code, 'ABORTED');
@@ -103,26 +103,26 @@ describe('a signal that fires', () => {
     assert.deepEqual(world.running(), running);
   });
 
-  test('during a restore leaves no session behind, which would keep who asked in memory', async () => {
+  test('during a restore disposes of the sessions of the new sandbox', async () => {
     const ref = await world.snapshot('origin');
-    const begun = () => lines('a session begins');
-    await until(() => begun() > 0 && begun() === lines('a session ends'));
-    const before = begun();
-    holdAt = isUnpacking;
+    const beginCount = () => lines('a session begins');
+    await until(() => beginCount() > 0 && beginCount() === lines('a session ends'));
+    const before = beginCount();
+    blocks = isUnpacking;
     const call = world.failure(world.rpc('restore', { ref }, true));
-    await held.promise;
+    await reached.promise;
     await world.abort();
     await call;
     release.resolve();
-    await until(() => begun() > before && begun() === lines('a session ends'));
+    await until(() => beginCount() > before && beginCount() === lines('a session ends'));
   });
 
-  test('by hanging up over HTTP takes back a restore too', async () => {
+  test('of an HTTP request rolls back a restore', async () => {
     const ref = await world.snapshot('origin');
     const running = world.running();
-    holdAt = isUnpacking;
+    blocks = isUnpacking;
     const call = world.failure(world.fetch('/v1/restore', { body: JSON.stringify({ ref }) }, true));
-    await held.promise;
+    await reached.promise;
     await world.abort();
     assert.match((await call).message, /abort/i);
     release.resolve();
@@ -130,7 +130,7 @@ describe('a signal that fires', () => {
     assert.deepEqual(world.running(), running);
   });
 
-  test('after the answer changes nothing', async () => {
+  test('after the answer has no effect', async () => {
     const ref = await world.rpc('snapshot', { sandboxId: 'origin' }, true);
     await world.abort();
     const workspace = await world.restore(ref);
@@ -138,7 +138,7 @@ describe('a signal that fires', () => {
   });
 });
 
-test('a signal that is none is refused', async () => {
+test('an invalid signal is refused', async () => {
   const error = await world.failure(world.rpc('snapshot', { sandboxId: 'origin', signal: 'soon' }));
   assert.equal(error.code, 'INVALID_ARGUMENT');
 });

@@ -1,4 +1,4 @@
-// A sandbox whose container ended, and which a command of the application started again: its files count only once they are adopted.
+// A sandbox whose container ended and that a command of the application cold-started. Snapshots of it require `adopt`.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -14,11 +14,11 @@ before(async () => {
 after(() => world[Symbol.asyncDispose]());
 
 /** Captures a sandbox, ends its container, and starts an empty one by a command. Returns the snapshot. */
-async function coldStarted(id: string, command: string): Promise<SnapshotRef> {
+async function coldStart(id: string, command: string): Promise<SnapshotRef> {
   await world.exec(id, 'echo first > file');
   const snapshot = await world.snapshot(id);
   await world.sandbox(id, 'destroy');
-  // While the SDK still sees to the container that ended, it asks to try again.
+  // The command can be retried while the SDK still handles the end of the container.
   await until(async () =>
     world.exec(id, command).then(
       () => true,
@@ -32,26 +32,26 @@ async function coldStarted(id: string, command: string): Promise<SnapshotRef> {
 }
 
 test('a snapshot of a cold-started container is refused', async () => {
-  const good = await coldStarted('refused', 'echo second > file');
+  const good = await coldStart('refused', 'echo second > file');
   const error = await world.failure(world.snapshot('refused'));
   assert.equal(error.code, 'SANDBOX_REPLACED', error.message);
   assert.match(error.remediation ?? '', /adopt: true/);
-  await world.restores(good, 'cat file', 'first\n');
+  await world.assertRestores(good, 'cat file', 'first\n');
 });
 
-test('its files are adopted in a rescue snapshot, and the next snapshot counts', async () => {
-  await coldStarted('adopted', 'echo second > file');
+test('adopt saves its files in a rescue snapshot, and the next snapshot is a regular one', async () => {
+  await coldStart('adopted', 'echo second > file');
   const rescue = await world.snapshot('adopted', { adopt: true });
   assert.equal(rescue.capture.rescue, true);
   await world.exec('adopted', 'echo third > file');
   const next = await world.snapshot('adopted');
   assert.ok(!next.capture.rescue);
-  await world.restores(rescue, 'cat file', 'second\n');
-  await world.restores(next, 'cat file', 'third\n');
+  await world.assertRestores(rescue, 'cat file', 'second\n');
+  await world.assertRestores(next, 'cat file', 'third\n');
 });
 
 test('an empty directory is not adopted', async () => {
-  await coldStarted('empty', 'true');
+  await coldStart('empty', 'true');
   const error = await world.failure(world.snapshot('empty', { adopt: true }));
   assert.equal(error.code, 'SANDBOX_EMPTY', error.message);
 });

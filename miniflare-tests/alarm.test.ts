@@ -1,4 +1,4 @@
-// An alarm that can't be done comes again, for as long as it takes.
+// A failed alarm is retried until it succeeds.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => rm(persist, { recursive: true }));
 
-test('what a misconfigured deployment could not do by itself is done when that is repaired', async () => {
+test('an alarm that fails in a misconfigured deployment succeeds after a corrected deployment', async () => {
   const options = { persist, clock: true };
   {
     await using world = await World.start(options);
@@ -23,10 +23,10 @@ test('what a misconfigured deployment could not do by itself is done when that i
   }
   {
     await using world = await World.start({ ...options, snapshotter: { vars: { LOCAL_BUCKET: 'neither' } } });
-    const again: number | null = await world.rpc('goOff', { name: 'agent' });
+    const nextAlarm: number | null = await world.rpc('fireAlarm', { name: 'agent' });
     assert.ok(
-      again !== null && again > Date.now() && again <= Date.now() + 60_000,
-      `it comes again at ${again}`,
+      nextAlarm !== null && nextAlarm > Date.now() && nextAlarm <= Date.now() + 60_000,
+      `it comes nextAlarm at ${nextAlarm}`,
     );
     const line = JSON.parse(world.log.find((text) => text.includes('"event":"alarm"')) ?? '{}');
     const { outcome, code, tenant, name } = line;
@@ -34,6 +34,6 @@ test('what a misconfigured deployment could not do by itself is done when that i
   }
   await using world = await World.start(options);
   const workspace = world.workspace('agent');
-  await workspace.elapse(120);
+  await workspace.advanceClock(120);
   assert.equal((await workspace.describe()).state, 'stopped');
 });

@@ -1,4 +1,4 @@
-// What happens when something breaks under an operation: the error says what, and nothing is left behind.
+// Failures during operations: the error names the cause, and nothing remains.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -20,7 +20,7 @@ let world: World;
 let onCall: ((call: Call) => Promise<void>) | undefined;
 let origins = 0;
 let origin: string;
-let before_: { objects: string[]; running: string[] };
+let initial: { objects: string[]; running: string[] };
 
 before(async () => {
   world = await World.start({ onCall: (call) => onCall?.(call) });
@@ -35,72 +35,72 @@ afterEach(() => {
   onCall = undefined;
 });
 
-/** What is there now, to be the same after a failure. */
-async function remember() {
-  before_ = { objects: await world.objects(), running: world.running() };
+/** Records the objects and running sandboxes, which must be the same after a failure. */
+async function recordState() {
+  initial = { objects: await world.objects(), running: world.running() };
 }
 
-/** The call fails; afterwards the bucket holds nothing new, and no sandbox runs that did not before. */
-async function failsWithoutTrace(call: Promise<unknown>): Promise<Thrown> {
+/** Asserts that a call fails, and leaves no new object and no new running sandbox. */
+async function assertFailsWithoutEffects(call: Promise<unknown>): Promise<Thrown> {
   const error = await world.failure(call);
-  assert.deepEqual(await world.objects(), before_.objects);
+  assert.deepEqual(await world.objects(), initial.objects);
   assert.deepEqual(
-    world.running().filter((id) => !before_.running.includes(id)),
+    world.running().filter((id) => !initial.running.includes(id)),
     [],
   );
   return error;
 }
 
-/** Kills the container at each call that `matches`, before it is carried out. */
+/** Kills the container before each call that matches. */
 function killAt(matches: (call: Call) => boolean, times = Infinity) {
   onCall = async (call) => {
-    if (matches(call) && times-- > 0) await world.killHex(call.sandboxId);
+    if (matches(call) && times-- > 0) await world.killByObjectId(call.sandboxId);
   };
 }
 
 describe('a snapshot', () => {
-  beforeEach(remember);
+  beforeEach(recordState);
 
   test('of a stopped sandbox is refused, and the sandbox stays stopped', async () => {
     await world.sandbox(origin, 'destroy');
-    const error = await failsWithoutTrace(world.snapshot(origin));
+    const error = await assertFailsWithoutEffects(world.snapshot(origin));
     assert.equal(error.code, 'SANDBOX_NOT_RUNNING');
-    assert.ok(!world.running().includes(await world.hex(origin)));
+    assert.ok(!world.running().includes(await world.objectId(origin)));
   });
 
-  test('of a stopped sandbox is taken where the caller says wake', async () => {
+  test('of a stopped sandbox is taken with wake', async () => {
     await world.sandbox(origin, 'destroy');
     const ref = await world.snapshot(origin, { wake: true });
     const workspace = await world.restore(ref);
     assert.equal(await world.exec(workspace.ref.sandboxId, 'ls -A'), '');
   });
 
-  test('of a sandbox that has just crashed does not come out empty', async () => {
+  test('of a sandbox whose container was just killed is refused', async () => {
     await world.kill(origin);
-    const error = await failsWithoutTrace(world.snapshot(origin));
+    const error = await assertFailsWithoutEffects(world.snapshot(origin));
     assert.ok(['SANDBOX_NOT_RUNNING', 'SANDBOX_REPLACED'].includes(error.code ?? ''), error.message);
   });
 
   for (const [at, matches] of Object.entries({
-    'as it makes the archive': ({ method }: Call) => method === 'backup.createArchive',
-    'as it uploads the archive': isUploading,
+    'while it creates the archive': ({ method }: Call) => method === 'backup.createArchive',
+    'while it uploads the archive': isUploading,
   })) {
-    test(`whose container is killed ${at} is not taken`, async () => {
+    test(`whose container is killed ${at} is refused`, async () => {
       killAt(matches);
-      const error = await failsWithoutTrace(world.snapshot(origin));
+      const error = await assertFailsWithoutEffects(world.snapshot(origin));
       assert.equal(error.code, 'SANDBOX_REPLACED', error.message);
-      assert.ok(error.cause, 'the cause is kept');
+      assert.ok(error.cause, 'the error has its cause');
     });
   }
 
-  test('whose container is killed as it begins is not taken', async () => {
+  test('whose container is killed at its start is refused', async () => {
     killAt((call) => call.method === 'utils.createSession', 1);
-    const error = await failsWithoutTrace(world.snapshot(origin));
+    const error = await assertFailsWithoutEffects(world.snapshot(origin));
     assert.ok(['SANDBOX_REPLACED', 'BACKUP_INTERRUPTED'].includes(error.code ?? ''), error.message);
-    assert.equal(error.retryable, false, 'trying again could capture an empty sandbox');
+    assert.equal(error.retryable, false, 'a retry could capture an empty sandbox');
   });
 
-  test('of a sandbox whose container ended while nobody looked is refused until the caller says wake', async () => {
+  test('of a sandbox whose container ended without a report is refused without wake', async () => {
     const persist = await mkdtemp(join(tmpdir(), 'world-'));
     try {
       {
@@ -109,7 +109,7 @@ describe('a snapshot', () => {
       }
       await using second = await World.start({ persist });
       const { status } = await second.sandbox('agent', 'getState');
-      assert.equal(status, 'healthy', 'the SDK still takes the sandbox for running');
+      assert.equal(status, 'healthy', 'the SDK still reports the sandbox as running');
       for (const call of ['first', 'second']) {
         const error = await second.failure(second.snapshot('agent'));
         assert.equal(error.code, 'SANDBOX_REPLACED', `${call} call: ${error.message}`);
@@ -123,23 +123,23 @@ describe('a snapshot', () => {
   });
 
   for (const [what, make] of Object.entries({
-    'that is not there': 'true',
+    'that is missing': 'true',
     'that is a file': 'touch dir',
     'that is a symbolic link': 'mkdir real && echo x > real/file && ln -s real dir',
     'behind a symbolic link': 'ln -s / up && ln -s up/etc dir',
   })) {
     test(`of a directory ${what} is refused`, async () => {
       await world.exec(origin, make);
-      const error = await failsWithoutTrace(world.snapshot(origin, { dir: '/workspace/dir' }));
+      const error = await assertFailsWithoutEffects(world.snapshot(origin, { dir: '/workspace/dir' }));
       assert.equal(error.code, 'INVALID_DIRECTORY');
     });
   }
 
-  test('that the sandbox fails to take says what it said', async () => {
+  test('that fails in the sandbox reports the cause', async () => {
     onCall = async ({ method }) => {
       if (method === 'backup.createArchive') throw new Error('the disk is full');
     };
-    const error = await failsWithoutTrace(world.snapshot(origin));
+    const error = await assertFailsWithoutEffects(world.snapshot(origin));
     assert.equal(error.code, 'BACKUP_FAILED');
     assert.match(error.cause?.message ?? '', /the disk is full/);
   });
@@ -152,10 +152,10 @@ describe('a restore', () => {
 
   beforeEach(async () => {
     ref = await world.snapshot(origin);
-    await remember();
+    await recordState();
   });
 
-  test('whose container is killed once is finished all the same', async () => {
+  test('whose container is killed once succeeds', async () => {
     killAt(isUnpacking, 1);
     const workspace = await world.restore(ref);
     assert.equal(
@@ -164,15 +164,15 @@ describe('a restore', () => {
     );
   });
 
-  test('whose container is killed every time fails, and leaves no sandbox', async () => {
+  test('whose container is killed each time fails, and leaves no sandbox', async () => {
     killAt(isUnpacking);
-    const error = await failsWithoutTrace(world.restore(ref));
+    const error = await assertFailsWithoutEffects(world.restore(ref));
     assert.equal(error.code, 'OPERATION_INTERRUPTED', error.message);
     assert.match(error.message, /The new sandbox "origin-\d+-restored-[a-z0-9]{8}" was destroyed/);
     assert.equal(error.retryable, true);
   });
 
-  test('of a few bytes whose container is killed at its very end does not come out empty', async () => {
+  test('of a small snapshot whose container is killed at its end has the files', async () => {
     await world.exec('small', 'echo x > file');
     const small = await world.snapshot('small');
     killAt(({ method }) => method === 'utils.deleteSession', 1);
@@ -180,7 +180,7 @@ describe('a restore', () => {
     assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'x\n');
   });
 
-  test('of a few bytes whose container is killed as the SDK tidies up does not come out empty', async () => {
+  test("of a small snapshot whose container is killed during the SDK's cleanup has the files", async () => {
     await world.exec('small', 'echo x > file');
     const small = await world.snapshot('small');
     killAt(({ command }) => command?.startsWith("rm -f '/var/backups/") ?? false, 1);
@@ -188,11 +188,11 @@ describe('a restore', () => {
     assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'x\n');
   });
 
-  test('from a backup that was deleted says so', async () => {
+  test('from a deleted backup fails with BACKUP_NOT_FOUND', async () => {
     await world.delete(archive());
     await world.delete(metadata());
-    await remember();
-    const error = await failsWithoutTrace(world.restore(ref));
+    await recordState();
+    const error = await assertFailsWithoutEffects(world.restore(ref));
     assert.deepEqual([error.code, error.kind], ['BACKUP_NOT_FOUND', 'not_found']);
   });
 
@@ -202,8 +202,8 @@ describe('a restore', () => {
   ] as const) {
     test(`from a backup whose ${what} was deleted is refused`, async () => {
       await world.delete(key());
-      await remember();
-      const error = await failsWithoutTrace(world.restore(ref));
+      await recordState();
+      const error = await assertFailsWithoutEffects(world.restore(ref));
       assert.equal(error.code, 'BACKUP_INCOMPLETE');
       assert.ok(error.message.includes(`its ${what} is missing`), error.message);
     });
@@ -211,36 +211,36 @@ describe('a restore', () => {
 
   test('from an archive of another size is refused', async () => {
     await world.write(archive(), 'short');
-    const error = await failsWithoutTrace(world.restore(ref));
+    const error = await assertFailsWithoutEffects(world.restore(ref));
     assert.equal(error.code, 'BACKUP_INCOMPLETE');
   });
 
   test('from an archive that was overwritten is refused', async () => {
     const { sizeBytes } = JSON.parse((await world.read(metadata())) ?? '');
     await world.write(archive(), 'x'.repeat(sizeBytes));
-    const error = await failsWithoutTrace(world.restore(ref));
+    const error = await assertFailsWithoutEffects(world.restore(ref));
     assert.equal(error.code, 'BACKUP_INCOMPLETE');
     assert.match(error.message, /checksum/);
   });
 
-  test('from an archive that was broken from the start fails, and leaves no sandbox', async () => {
+  test('from an invalid archive fails, and leaves no sandbox', async () => {
     const backup = await world.backUp(origin);
     const { sizeBytes } = JSON.parse((await world.read(`backups/${backup.id}/meta.json`)) ?? '');
     await world.write(`backups/${backup.id}/data.sqsh`, 'x'.repeat(sizeBytes));
     const broken = await world.rpc('import', { sandboxId: origin, backup });
-    await remember();
-    const error = await failsWithoutTrace(world.restore(broken));
+    await recordState();
+    const error = await assertFailsWithoutEffects(world.restore(broken));
     assert.equal(error.code, 'RESTORE_FAILED');
   });
 
-  test('from a backup whose time is over is refused', async () => {
+  test('from an expired backup is refused', async () => {
     const recorded = JSON.parse((await world.read(metadata())) ?? '');
     await world.write(metadata(), JSON.stringify({ ...recorded, ttl: 30 }));
-    const error = await failsWithoutTrace(world.restore(ref));
+    const error = await assertFailsWithoutEffects(world.restore(ref));
     assert.deepEqual([error.code, error.kind], ['BACKUP_EXPIRED', 'not_found']);
   });
 
-  test('needs the origin no more', async () => {
+  test('does not need the origin', async () => {
     await world.sandbox(origin, 'destroy');
     const workspace = await world.restore(ref);
     assert.equal(await world.exec(workspace.ref.sandboxId, 'wc -c < file'), '100000\n');
@@ -248,18 +248,21 @@ describe('a restore', () => {
 });
 
 describe('an error of the SDK', () => {
-  const DATES = { 'of today': '2026-10-01', 'of an older date': '2026-01-01' };
-  for (const [sandboxes, theirs] of Object.entries(DATES)) {
-    for (const [snapshotters, ours] of Object.entries(DATES)) {
-      test(`means the same where the sandboxes' Worker is ${sandboxes} and the snapshotter ${snapshotters}`, async () => {
-        await using apart = await World.start({
-          mode: 'local', // without credentials
+  const DATES = {
+    'of the present compatibility date': '2026-10-01',
+    'of an older compatibility date': '2026-01-01',
+  };
+  for (const [sandboxDate, sandboxCompatibility] of Object.entries(DATES)) {
+    for (const [snapshotterDate, snapshotterCompatibility] of Object.entries(DATES)) {
+      test(`has the same code with a sandbox Worker ${sandboxDate} and a snapshotter ${snapshotterDate}`, async () => {
+        await using world = await World.start({
+          mode: 'local', // The environment has no credentials.
           sandboxesOf: 'application',
-          caller: { compatibilityDate: theirs },
-          snapshotter: { compatibilityDate: ours, vars: { LOCAL_BUCKET: 'false' } },
+          caller: { compatibilityDate: sandboxCompatibility },
+          snapshotter: { compatibilityDate: snapshotterCompatibility, vars: { LOCAL_BUCKET: 'false' } },
         });
-        await apart.exec('origin', 'echo x > file');
-        const { status, body } = await apart.fetch('/v1/snapshot', { body: '{"sandboxId":"origin"}' });
+        await world.exec('origin', 'echo x > file');
+        const { status, body } = await world.fetch('/v1/snapshot', { body: '{"sandboxId":"origin"}' });
         assert.deepEqual([status, body.code], [500, 'BACKUP_CONFIG_INVALID'], body.message);
       });
     }

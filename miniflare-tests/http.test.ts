@@ -1,4 +1,4 @@
-// The HTTP API as such, and what can be reached over a service binding.
+// The HTTP API: tokens, problems, headers and logs; and what a service binding exposes.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -16,8 +16,8 @@ const AUTHORIZED = { ...JSON_TYPE, authorization: `Bearer ${TOKEN}` };
 
 const MCP = { ...AUTHORIZED, accept: 'application/json, text/event-stream' };
 
-/** The snapshotter's lines: the SDK writes its own. */
-const ours = ({ log }: World) =>
+/** Returns the log lines of the snapshotter, without those of the SDK. */
+const snapshotterLines = ({ log }: World) =>
   log.filter((line) => line.startsWith('{"') && line.includes('correlationId'));
 
 describe('the token', () => {
@@ -26,7 +26,7 @@ describe('the token', () => {
     'a wrong token': { ...JSON_TYPE, authorization: 'Bearer wrong' },
     'another scheme': { ...JSON_TYPE, authorization: `Basic ${TOKEN}` },
   })) {
-    test(`${what} is refused, whatever is asked for`, async () => {
+    test(`of a request is required: ${what} is refused on every route`, async () => {
       for (const path of ['/v1/snapshot', '/v1/nothing']) {
         const { status, headers: answered, body } = await world.fetch(path, { headers, body: '{}' });
         assert.deepEqual([status, body.code], [401, 'UNAUTHORIZED']);
@@ -35,14 +35,14 @@ describe('the token', () => {
     });
   }
 
-  test('where none is configured, the API is closed and says so', async () => {
+  test('of the deployment is required: the HTTP API refuses every call without it', async () => {
     await using closed = await World.start({ snapshotter: { without: ['API_TOKEN'] } });
     const { status, body } = await closed.fetch('/v1/snapshot', { body: '{}' });
     assert.deepEqual([status, body.code], [503, 'API_TOKEN_MISSING']);
     assert.match(body.remediation, /wrangler secret put API_TOKEN/);
   });
 
-  test('where none is configured, RPC needs none', async () => {
+  test('of the deployment is not required for RPC', async () => {
     await using closed = await World.start({ snapshotter: { without: ['API_TOKEN'] } });
     await closed.exec('origin', 'echo x > file');
     assert.equal((await closed.snapshot('origin')).ref.originId, 'origin');
@@ -68,7 +68,7 @@ describe('a failure', () => {
     assert.equal(headers['x-correlation-id'], correlationId);
   });
 
-  test('has a correlation id that is in the log line too', async () => {
+  test('has the correlation id of its log line', async () => {
     const { body } = await world.fetch('/v1/snapshot', { body: '{"sandboxId":"never-ran"}' });
     const line = world.log.find((line) => line.includes(body.correlationId));
     const { event, outcome, code } = JSON.parse(line ?? '{}');
@@ -79,7 +79,7 @@ describe('a failure', () => {
   });
 });
 
-test('no answer can be taken for another type than its own', async () => {
+test('every response has X-Content-Type-Options: nosniff', async () => {
   const requests: [
     path: string,
     init: { method?: string; headers?: Record<string, string>; body?: string },
@@ -100,7 +100,7 @@ test('no answer can be taken for another type than its own', async () => {
     const { status, headers } = await world.fetch(path, init);
     assert.deepEqual([path, status, headers['x-content-type-options']], [path, status, 'nosniff']);
   }
-  // What has no body, too.
+  // The same for responses without a body.
   await using open = await World.start({ snapshotter: { port: 0 } });
   for (const [path, method] of [
     ['/healthz', 'HEAD'],
@@ -118,13 +118,13 @@ test('no answer can be taken for another type than its own', async () => {
 });
 
 describe('the log', () => {
-  test('has a line for a request that is refused at the door', async () => {
+  test('has a line for a request without a token', async () => {
     const { body } = await world.fetch('/v1/snapshot', { headers: JSON_TYPE, body: '{}' });
     const line = world.log.find((line) => line.includes(body.correlationId));
     assert.equal(JSON.parse(line ?? '{}').code, 'UNAUTHORIZED');
   });
 
-  test('has one line for a call, whatever the id of the sandbox holds', async () => {
+  test('has one line for a call whose sandbox id has control characters', async () => {
     const sandboxId = 'one\u2028two\u2029gpj.\u202eexe\u2066\u200b';
     const error = await world.failure(world.rpc('snapshot', { sandboxId }));
     const line = world.log.find((line) => line.includes(error.correlationId ?? 'none')) ?? '{}';
@@ -132,15 +132,15 @@ describe('the log', () => {
     assert.equal(JSON.parse(line).originId, sandboxId);
   });
 
-  test('has neither labels nor tokens', async () => {
-    const label = 'a label that nobody should read\u0007';
+  test('contains neither labels nor tokens', async () => {
+    const label = 'a secret label\u0007';
     await world.failure(world.rpc('snapshot', { sandboxId: 'never-ran', label }));
     await world.failure(world.rpc('snapshot', { sandboxId: 'never-ran', label: label.slice(0, -1) }));
-    assert.ok(!world.log.some((line) => line.includes('nobody should read') || line.includes(TOKEN)));
+    assert.ok(!world.log.some((line) => line.includes('secret label') || line.includes(TOKEN)));
   });
 
-  test('has neither labels nor keys of what is in the ledger', async () => {
-    const secret = 'that nobody should read';
+  test('contains neither labels nor idempotency keys of recorded snapshots', async () => {
+    const secret = 'that no log may contain';
     const options = { label: `a label ${secret}`, idempotencyKey: `a key ${secret}` };
     await world.exec('logged', 'echo x > file');
     const ref = await world.snapshot('logged', options);
@@ -157,18 +157,18 @@ describe('the log', () => {
     await world.rpc('delete', { ref });
     const { body } = await world.fetch('/v1/get', { body: JSON.stringify({ ref }) });
     await until(() => world.log.some((line) => line.includes(body.correlationId ?? '"event":"get"')));
-    assert.ok(ours(world).length >= 9);
+    assert.ok(snapshotterLines(world).length >= 9);
     assert.deepEqual(
-      ours(world).filter((line) => line.includes('nobody should read')),
+      snapshotterLines(world).filter((line) => line.includes('that no log may contain')),
       [],
     );
   });
 });
 
-describe('what fails in a sandbox', () => {
+describe('an error of a sandbox', () => {
   const SECRET = 'open sesame';
 
-  test('tells no value of a variable, where the SDK quotes the command that sets it', async () => {
+  test('contains no value of a variable, even if the SDK quotes the command that sets it', async () => {
     const quoting = ({ command = '' }: { command?: string }) => {
       if (command.startsWith('export ')) throw new Error(`Failed to execute command '${command}': it ended`);
     };
@@ -178,68 +178,64 @@ describe('what fails in a sandbox', () => {
     const error = await broken.failure(broken.workspace('vault').update({ env: { KEY: SECRET } }));
     assert.equal(error.code, 'SANDBOX_FAILED');
     assert.match(error.message, /the variables KEY can't be set/);
-    assert.doesNotMatch(JSON.stringify(error) + ours(broken).join(), new RegExp(SECRET));
+    assert.doesNotMatch(JSON.stringify(error) + snapshotterLines(broken).join(), new RegExp(SECRET));
   });
 
-  test('tells nothing of what a command has printed', async () => {
-    await using odd = await World.start();
-    const workspace = odd.workspace('odd');
+  test('contains no output of a command', async () => {
+    await using other = await World.start();
+    const workspace = other.workspace('unreadable');
     const { sandboxId } = await workspace.create({ dependsOn: { files: ['file'] } });
     await workspace.exec(
       `mkdir bin; printf '#!/bin/sh\\necho ${SECRET}\\n' > bin/sha256sum; chmod +x bin/sha256sum; echo x > file`,
     );
-    await odd.sandbox(sandboxId, 'setEnvVars', { PATH: '/workspace/bin:/usr/bin:/bin' });
-    const error = await odd.failure(workspace.stop());
+    await other.sandbox(sandboxId, 'setEnvVars', { PATH: '/workspace/bin:/usr/bin:/bin' });
+    const error = await other.failure(workspace.stop());
     assert.match(error.message, /the list of hashes can't be read/);
-    assert.doesNotMatch(JSON.stringify(error) + ours(odd).join(), new RegExp(SECRET));
+    assert.doesNotMatch(JSON.stringify(error) + snapshotterLines(other).join(), new RegExp(SECRET));
   });
 });
 
-describe('a request of a wrong form', () => {
+describe('a request', () => {
   const CASES: Record<string, [object, number, string]> = {
     'an unknown route': [{ path: '/v1/nothing' }, 404, 'ROUTE_NOT_FOUND'],
     'a path outside of the API': [{ path: '/v2/snapshot' }, 404, 'ROUTE_NOT_FOUND'],
-    'a page': [{ path: '/' }, 405, 'METHOD_NOT_ALLOWED'],
-    'another method': [{ method: 'PUT' }, 405, 'METHOD_NOT_ALLOWED'],
-    'another media type': [
+    'POST on a page': [{ path: '/' }, 405, 'METHOD_NOT_ALLOWED'],
+    'an unsupported method': [{ method: 'PUT' }, 405, 'METHOD_NOT_ALLOWED'],
+    'an unsupported media type': [
       { headers: { ...AUTHORIZED, 'content-type': 'text/plain' } },
       415,
       'UNSUPPORTED_MEDIA_TYPE',
     ],
-    'half a body': [{ body: '{"sandboxId":' }, 400, 'INVALID_ARGUMENT'],
+    'a truncated body': [{ body: '{"sandboxId":' }, 400, 'INVALID_ARGUMENT'],
     'no body': [{}, 400, 'INVALID_ARGUMENT'],
-    'a key that is given twice': [
-      { body: '{"sandboxId":"one","sandboxId":"another"}' },
-      400,
-      'INVALID_ARGUMENT',
-    ],
-    'half a character': [{ body: '{"sandboxId":"\\ud83d"}' }, 400, 'INVALID_ARGUMENT'],
-    'a body that is too large': [
+    'a duplicate key': [{ body: '{"sandboxId":"one","sandboxId":"another"}' }, 400, 'INVALID_ARGUMENT'],
+    'an unpaired surrogate': [{ body: '{"sandboxId":"\\ud83d"}' }, 400, 'INVALID_ARGUMENT'],
+    'a body beyond the size limit': [
       { body: JSON.stringify({ sandboxId: 'x'.repeat(70_000) }) },
       413,
       'PAYLOAD_TOO_LARGE',
     ],
   };
   for (const [what, [init, status, code]] of Object.entries(CASES)) {
-    test(`${what} is answered with ${status}`, async () => {
+    test(`with ${what} fails with ${status}`, async () => {
       const { path = '/v1/snapshot', ...rest } = init as { path?: string };
       const answer = await world.fetch(path, rest);
       assert.deepEqual([answer.status, answer.body.code], [status, code]);
     });
   }
 
-  test('a key that is given twice is named', async () => {
+  test('with a duplicate key fails with an error that names the key', async () => {
     const { body } = await world.fetch('/v1/snapshot', { body: '{"sandboxId":"one","sandboxId":"another"}' });
-    assert.match(body.message, /the key "sandboxId" is given twice/);
+    assert.match(body.message, /the key "sandboxId" occurs twice/);
   });
 
-  test('another method is told which one the route takes', async () => {
+  test('with an unsupported method gets the supported one in Allow', async () => {
     const { headers } = await world.fetch('/v1/snapshot', { method: 'DELETE' });
     assert.equal(headers.allow, 'POST');
   });
 });
 
-describe('over the service binding', () => {
+describe('over the service binding,', () => {
   for (const method of ['ready', 'initSync', '__wbg_reset_state', '__worker_init_state', 'env', 'ctx']) {
     test(`${method} can't be called`, async () => {
       const { message, code } = await world.failure(world.rpc(method, {}));
@@ -248,11 +244,11 @@ describe('over the service binding', () => {
     });
   }
 
-  test('no arguments are refused by name', async () => {
+  test('a call without arguments fails with INVALID_ARGUMENT', async () => {
     assert.equal((await world.failure(world.rpc('snapshot', undefined))).code, 'INVALID_ARGUMENT');
   });
 
-  test('arguments that are too large are refused', async () => {
+  test('arguments beyond the size limit fail with PAYLOAD_TOO_LARGE', async () => {
     const excludes = Array.from({ length: 9000 }, (_, index) => `pattern-${index}`);
     const error = await world.failure(world.rpc('snapshot', { sandboxId: 'never-ran', excludes }));
     assert.equal(error.code, 'PAYLOAD_TOO_LARGE');
@@ -260,7 +256,7 @@ describe('over the service binding', () => {
 });
 
 describe('an error over RPC', () => {
-  test('between Workers of today it has a name and properties of its own', async () => {
+  test('has a name and its own properties between Workers of the present compatibility date', async () => {
     const error = await world.failure(world.snapshot('never-ran'));
     assert.equal(error.name, 'SnapshotterError');
     assert.match(error.message, /^SANDBOX_NOT_RUNNING: /);
@@ -269,7 +265,7 @@ describe('an error over RPC', () => {
     assert.match(error.correlationId ?? '', /^[0-9a-f]{16}$/);
   });
 
-  test('between Workers of an older date its message still has the code and the remedy', async () => {
+  test('has the code and the remediation in its message for a Worker of an older compatibility date', async () => {
     await using old = await World.start({ caller: { compatibilityDate: '2026-01-01' } });
     const error = await old.failure(old.snapshot('never-ran'));
     assert.equal(error.code, undefined);

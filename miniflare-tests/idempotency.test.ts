@@ -1,4 +1,4 @@
-// The same call with the same idempotency key gets the same answer, whatever happened to the first one.
+// Idempotency keys: a repeated call with the same key returns the first answer, and has no second effect.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -32,22 +32,22 @@ beforeEach(async () => {
 
 const isArchiving = ({ method }: Call) => method === 'backup.createArchive';
 
-/** Counts the calls that match, and holds each until all may go on. */
-function hold(matches: (call: Call) => boolean) {
+/** Counts the calls that match, and blocks each until `release`. */
+function block(matches: (call: Call) => boolean) {
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const holding = { count: 0, reached: reached.promise, release: released.resolve };
+  const blocked = { count: 0, reached: reached.promise, release: released.resolve };
   onCall = async (call) => {
     if (!matches(call)) return;
-    holding.count += 1;
+    blocked.count += 1;
     reached.resolve();
     await released.promise;
   };
-  return holding;
+  return blocked;
 }
 
 for (const transport of ['rpc', 'http'] as const) {
   describe(`over ${transport}`, () => {
-    test('a snapshot is taken once', async () => {
+    test('a repeated snapshot is taken once', async () => {
       const options = { sandboxId: origin, idempotencyKey: 'one', fresh: true };
       const first = await world[transport]('snapshot', options);
       await world.exec(origin, 'echo y > file');
@@ -56,7 +56,7 @@ for (const transport of ['rpc', 'http'] as const) {
     });
 
     for (const method of ['restore', 'branch'] as const) {
-      test(`a ${method} makes one sandbox`, async () => {
+      test(`a repeated ${method} creates one sandbox`, async () => {
         const ref = await world.snapshot(origin);
         const running = world.running().length;
         const first = await world[transport](method, { ref, idempotencyKey: 'one' });
@@ -69,42 +69,42 @@ for (const transport of ['rpc', 'http'] as const) {
   });
 }
 
-describe('at the same time', () => {
+describe('concurrently,', () => {
   for (const method of ['restore', 'branch'] as const) {
-    test(`ten calls of ${method} make one sandbox`, async () => {
+    test(`ten calls of ${method} with one key create one sandbox`, async () => {
       const ref = await world.snapshot(origin);
       const running = world.running().length;
-      const holding = hold(isUnpacking);
+      const blocked = block(isUnpacking);
       const calls = Array.from({ length: 10 }, (_, index) =>
         world[index % 2 ? 'rpc' : 'http'](method, { ref, idempotencyKey: 'one' }),
       );
-      await holding.reached;
-      holding.release();
+      await blocked.reached;
+      blocked.release();
       const answers = await Promise.all(calls);
       assert.equal(new Set(answers.map(({ ref }) => ref.sandboxId)).size, 1);
-      assert.deepEqual([holding.count, world.running().length], [1, running + 1]);
+      assert.deepEqual([blocked.count, world.running().length], [1, running + 1]);
     });
   }
 
-  test('calls of snapshot share one capture, even those that want a fresh one', async () => {
-    const holding = hold(isArchiving);
+  test('calls of snapshot with one key share one capture, even with fresh', async () => {
+    const blocked = block(isArchiving);
     const options = { fresh: true, idempotencyKey: 'one' };
     const first = world.snapshot(origin, options);
-    await holding.reached;
+    await blocked.reached;
     const others = Array.from({ length: 5 }, () => world.snapshot(origin, options));
-    holding.release();
+    blocked.release();
     const answers = await Promise.all([first, ...others]);
     assert.equal(new Set(answers.map(({ ref }) => ref.snapshotId)).size, 1);
-    assert.equal(holding.count, 1);
+    assert.equal(blocked.count, 1);
   });
 
-  test('another call waits neither for a key that is not its own, nor for its answer', async () => {
+  test('a call with another key does not wait for a slow call', async () => {
     const ref = await world.snapshot(origin);
-    let held = false;
+    let blocked = false;
     const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     onCall = async (call) => {
-      if (!isUnpacking(call) || held) return;
-      held = true;
+      if (!isUnpacking(call) || blocked) return;
+      blocked = true;
       reached.resolve();
       await release.promise;
     };
@@ -117,37 +117,37 @@ describe('at the same time', () => {
 });
 
 describe('another call with the same key', () => {
-  const refused = async (call: Promise<unknown>) => {
+  const assertConflict = async (call: Promise<unknown>) => {
     const error = await world.failure(call);
     assert.deepEqual([error.code, error.kind, error.retryable], ['IDEMPOTENCY_CONFLICT', 'conflict', false]);
   };
 
-  test('is refused: other options, another snapshot, another operation', async () => {
+  test('is refused for other options, another snapshot and another operation', async () => {
     const key = { idempotencyKey: 'one' };
     const ref = await world.snapshot(origin, key);
     const running = world.running();
-    await refused(world.snapshot(origin, { ...key, label: 'other' }));
-    await refused(world.snapshot(origin, { ...key, dir: '/home' }));
-    await refused(world.rpc('restore', { ref, ...key }));
+    await assertConflict(world.snapshot(origin, { ...key, label: 'other' }));
+    await assertConflict(world.snapshot(origin, { ...key, dir: '/home' }));
+    await assertConflict(world.rpc('restore', { ref, ...key }));
     const other = await world.snapshot(origin);
     await world.rpc('restore', { ref, idempotencyKey: 'two' });
-    await refused(world.rpc('restore', { ref: other, idempotencyKey: 'two' }));
-    await refused(world.rpc('branch', { ref, idempotencyKey: 'two' }));
+    await assertConflict(world.rpc('restore', { ref: other, idempotencyKey: 'two' }));
+    await assertConflict(world.rpc('branch', { ref, idempotencyKey: 'two' }));
     assert.equal(world.running().length, running.length + 1);
     assert.equal((await world.labels(origin)).length, 2);
   });
 
-  test('is refused also while the first is under way', async () => {
+  test('is refused while the first call is in progress', async () => {
     const ref = await world.snapshot(origin);
-    const holding = hold(isUnpacking);
+    const blocked = block(isUnpacking);
     const first = world.rpc('restore', { ref, idempotencyKey: 'one' });
-    await holding.reached;
-    await refused(world.rpc('branch', { ref, idempotencyKey: 'one' }));
-    holding.release();
+    await blocked.reached;
+    await assertConflict(world.rpc('branch', { ref, idempotencyKey: 'one' }));
+    blocked.release();
     await first;
   });
 
-  test('on another sandbox is another key', async () => {
+  test('on another sandbox is independent', async () => {
     await world.exec('another', 'echo x > file');
     const ref = await world.snapshot(origin, { idempotencyKey: 'one' });
     const other = await world.snapshot('another', { idempotencyKey: 'one' });
@@ -156,7 +156,7 @@ describe('another call with the same key', () => {
 });
 
 describe('a call that failed', () => {
-  test('can be made again with its key, and with another payload', async () => {
+  test('can be repeated with its key and the same arguments', async () => {
     const key = { idempotencyKey: 'one' };
     const missing = world.snapshot(origin, { ...key, dir: '/workspace/none' });
     assert.equal((await world.failure(missing)).code, 'INVALID_DIRECTORY');
@@ -164,7 +164,7 @@ describe('a call that failed', () => {
     await world.snapshot(origin, { ...key, dir: '/workspace/none' });
   });
 
-  test('is made again by those who waited for it', async () => {
+  test('is repeated by a call that waited for it', async () => {
     const ref = await world.snapshot(origin);
     const running = world.running().length;
     let failures = 0;
@@ -180,39 +180,41 @@ describe('a call that failed', () => {
     await reached.promise;
     release.resolve();
     const outcomes = await Promise.allSettled(calls);
-    const made = outcomes.filter(({ status }) => status === 'fulfilled') as PromiseFulfilledResult<any>[];
-    assert.equal(new Set(made.map(({ value }) => value.ref.sandboxId)).size, 1);
+    const succeeded = outcomes.filter(
+      ({ status }) => status === 'fulfilled',
+    ) as PromiseFulfilledResult<any>[];
+    assert.equal(new Set(succeeded.map(({ value }) => value.ref.sandboxId)).size, 1);
     assert.equal(world.running().length, running + 1);
   });
 
-  test('by its signal leaves the key to the next', async () => {
+  test('with ABORTED leaves its key to the next call', async () => {
     const ref = await world.snapshot(origin);
     const running = world.running().length;
-    const holding = hold(isUnpacking);
+    const blocked = block(isUnpacking);
     const call = world.failure(world.rpc('restore', { ref, idempotencyKey: 'one' }, true));
-    await holding.reached;
+    await blocked.reached;
     await world.abort();
     assert.equal((await call).code, 'ABORTED');
     onCall = undefined;
     const again = world.rpc('restore', { ref, idempotencyKey: 'one' });
-    holding.release();
+    blocked.release();
     const { sandboxId } = (await again).ref;
     assert.equal(await world.exec(sandboxId, 'cat file'), 'x\n');
     await until(() => world.running().length === running + 1);
   });
 });
 
-test('after a restart of everything the answers are the same', async () => {
+test('answers survive a restart of the deployment', async () => {
   const persist = await mkdtemp(join(tmpdir(), 'world-'));
   const keyed = { sandboxId: 'agent', idempotencyKey: 'taken' };
   let ref: SnapshotRef;
-  let made: unknown[];
+  let workspaces: unknown[];
   try {
     {
       await using first = await World.start({ persist });
       await first.exec('agent', 'echo x > file');
       ref = await first.rpc('snapshot', keyed);
-      made = [
+      workspaces = [
         await first.rpc('restore', { ref, idempotencyKey: 'restored' }),
         await first.rpc('branch', { ref, idempotencyKey: 'branched' }),
       ];
@@ -224,9 +226,9 @@ test('after a restart of everything the answers are the same', async () => {
         await second.rpc('restore', { ref, idempotencyKey: 'restored' }),
         await second.rpc('branch', { ref, idempotencyKey: 'branched' }),
       ],
-      made,
+      workspaces,
     );
-    assert.deepEqual(second.running(), [], 'nothing was done for it');
+    assert.deepEqual(second.running(), [], 'no sandbox is started');
   } finally {
     await rm(persist, { recursive: true });
   }

@@ -1,4 +1,4 @@
-// Bad input, at every operation: a clear error, and nothing changed.
+// Invalid input to every operation: the error has a code, and nothing changes.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -7,67 +7,69 @@ import { after, before, describe, test } from 'node:test';
 import { World } from './world.ts';
 import type { SnapshotRef } from '../client/src/index.ts';
 
-/** What each operation is given: a snapshot, a sandbox, or neither; and arguments that it would take. */
-const OPERATIONS: Record<string, { of: 'snapshot' | 'sandbox' | 'neither'; takes: Record<string, unknown> }> =
-  {
-    snapshot: {
-      of: 'sandbox',
-      takes: {
-        dir: '/workspace',
-        label: 'new',
-        replace: false,
+/** What each operation acts on, and other options with valid values. */
+const OPERATIONS: Record<
+  string,
+  { of: 'snapshot' | 'sandbox' | 'neither'; accepts: Record<string, unknown> }
+> = {
+  snapshot: {
+    of: 'sandbox',
+    accepts: {
+      dir: '/workspace',
+      label: 'new',
+      replace: false,
+      expirationSeconds: 60,
+      excludes: ['*.log'],
+      gitignore: true,
+      compression: { format: 'zstd', threads: 1 },
+      wake: false,
+      fresh: true,
+      idempotencyKey: 'key',
+    },
+  },
+  restore: { of: 'snapshot', accepts: { idempotencyKey: 'key', lineageScope: 'origin' } },
+  branch: { of: 'snapshot', accepts: { idempotencyKey: 'key', allowCrossLineage: true } },
+  list: {
+    of: 'sandbox',
+    accepts: { limit: 10, labelPrefix: 'a', check: false, lineageScope: 'origin', allowCrossLineage: false },
+  },
+  get: { of: 'snapshot', accepts: { lineageScope: 'origin', allowCrossLineage: false } },
+  manifest: { of: 'snapshot', accepts: { lineageScope: 'origin' } },
+  verify: { of: 'snapshot', accepts: { lineageScope: 'origin' } },
+  label: { of: 'snapshot', accepts: { newLabel: 'new', replace: false, lineageScope: 'origin' } },
+  pin: { of: 'snapshot', accepts: { lineageScope: 'origin' } },
+  unpin: { of: 'snapshot', accepts: { lineageScope: 'origin' } },
+  delete: { of: 'snapshot', accepts: { force: true, lineageScope: 'origin' } },
+  import: {
+    of: 'sandbox',
+    accepts: {
+      backup: { id: '00000000-0000-4000-8000-000000000000', dir: '/workspace' },
+      label: 'new',
+      replace: false,
+      expirationSeconds: 60,
+    },
+  },
+  lineage: { of: 'sandbox', accepts: { lineageScope: 'origin', allowCrossLineage: false } },
+  retention: { of: 'sandbox', accepts: { lineageScope: 'origin' } },
+  setRetention: {
+    of: 'sandbox',
+    accepts: {
+      policy: {
+        keepLast: { count: 1, expirationSeconds: 60, deleteEvicted: true },
         expirationSeconds: 60,
-        excludes: ['*.log'],
-        gitignore: true,
-        compression: { format: 'zstd', threads: 1 },
-        wake: false,
-        fresh: true,
-        idempotencyKey: 'key',
+        keepDaily: 1,
+        keepWeekly: 1,
       },
+      dryRun: false,
     },
-    restore: { of: 'snapshot', takes: { idempotencyKey: 'key', lineageScope: 'origin' } },
-    branch: { of: 'snapshot', takes: { idempotencyKey: 'key', allowCrossLineage: true } },
-    list: {
-      of: 'sandbox',
-      takes: { limit: 10, labelPrefix: 'a', check: false, lineageScope: 'origin', allowCrossLineage: false },
-    },
-    get: { of: 'snapshot', takes: { lineageScope: 'origin', allowCrossLineage: false } },
-    manifest: { of: 'snapshot', takes: { lineageScope: 'origin' } },
-    verify: { of: 'snapshot', takes: { lineageScope: 'origin' } },
-    label: { of: 'snapshot', takes: { newLabel: 'new', replace: false, lineageScope: 'origin' } },
-    pin: { of: 'snapshot', takes: { lineageScope: 'origin' } },
-    unpin: { of: 'snapshot', takes: { lineageScope: 'origin' } },
-    delete: { of: 'snapshot', takes: { force: true, lineageScope: 'origin' } },
-    import: {
-      of: 'sandbox',
-      takes: {
-        backup: { id: '00000000-0000-4000-8000-000000000000', dir: '/workspace' },
-        label: 'new',
-        replace: false,
-        expirationSeconds: 60,
-      },
-    },
-    lineage: { of: 'sandbox', takes: { lineageScope: 'origin', allowCrossLineage: false } },
-    retention: { of: 'sandbox', takes: { lineageScope: 'origin' } },
-    setRetention: {
-      of: 'sandbox',
-      takes: {
-        policy: {
-          keepLast: { count: 1, expirationSeconds: 60, deleteEvicted: true },
-          expirationSeconds: 60,
-          keepDaily: 1,
-          keepWeekly: 1,
-        },
-        dryRun: false,
-      },
-    },
-    applyRetention: { of: 'sandbox', takes: { dryRun: false } },
-    rotateKey: { of: 'sandbox', takes: { lineageScope: 'origin' } },
-    sweep: { of: 'neither', takes: { dryRun: false, graceSeconds: 0 } },
-    health: { of: 'neither', takes: {} },
-  };
+  },
+  applyRetention: { of: 'sandbox', accepts: { dryRun: false } },
+  rotateKey: { of: 'sandbox', accepts: { lineageScope: 'origin' } },
+  sweep: { of: 'neither', accepts: { dryRun: false, graceSeconds: 0 } },
+  health: { of: 'neither', accepts: {} },
+};
 
-/** What is wrong with a value of an option, by the option's name: the value, and the code that it is refused by. */
+/** Invalid values of options, by the name of the option, with the error codes. */
 const VALUES: Record<string, [unknown, string][]> = {
   sandboxId: [
     [7, 'INVALID_ARGUMENT'],
@@ -151,27 +153,27 @@ for (const flag of [
 
 let world: World;
 let ref: SnapshotRef;
-let untouched: unknown;
+let stateBefore: unknown;
 
 before(async () => {
   world = await World.start();
   await world.exec('origin', 'echo x > file');
-  ref = await world.snapshot('origin', { label: 'there' });
+  ref = await world.snapshot('origin', { label: 'existing' });
   await world.restore(ref);
-  untouched = await everything();
+  stateBefore = await readState();
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** All that a call could have changed. */
-async function everything() {
+/** Returns everything that a call could change. */
+async function readState() {
   const { snapshots } = await world.list('origin');
   const rows = snapshots.map(({ ageSeconds, checkedAt, ...row }) => row);
   const { policy } = await world.rpc('retention', { sandboxId: 'origin' });
   return { objects: await world.objects(), running: world.running(), rows, policy };
 }
 
-/** The call fails with the code, over both transports and in the same words, and with all that an error has to have. */
-async function refused(method: string, options: unknown, code: string) {
+/** Asserts that a call fails with a code over both transports, with the same message and every member of an error. */
+async function assertRefused(method: string, options: unknown, code: string) {
   const what = `${method} of ${JSON.stringify(options)?.slice(0, 200)}`;
   const rpc = await world.failure(world.rpc(method, options));
   const http = await world.failure(world.http(method, options));
@@ -182,63 +184,64 @@ async function refused(method: string, options: unknown, code: string) {
     assert.match(error.correlationId ?? '', /^[0-9a-f]{16}$/, what);
   }
   assert.ok(rpc.message.startsWith(`${code}: `), rpc.message);
-  assert.ok(rpc.message.includes(http.message), 'both say the same');
+  assert.ok(rpc.message.includes(http.message), 'both transports return the same message');
 }
 
-/** What the operation is about, so that only the rest of its arguments can be wrong. */
+/** Returns a valid sandbox or snapshot for an operation, so that only its other options can be invalid. */
 const subject = (of: string) => ({ snapshot: { ref }, sandbox: { sandboxId: 'origin' }, neither: {} })[of]!;
 
-test('the table has every operation that the Worker has', async () => {
+test('the table lists every operation of the Worker', async () => {
   const rust = await readFile(new URL('../src/api/operations.rs', import.meta.url), 'utf8');
   const names = [...rust.matchAll(/^ {4}\w+ = "(\w+)";$/gm)].map(([, name]) => name);
   assert.deepEqual(Object.keys(OPERATIONS).sort(), names.sort());
 });
 
-for (const [method, { of, takes }] of Object.entries(OPERATIONS)) {
+for (const [method, { of, accepts }] of Object.entries(OPERATIONS)) {
   describe(method, () => {
-    test('refuses what is no object', async () => {
+    test('refuses arguments that are not an object', async () => {
       for (const options of [null, 7, 'origin', true, [], ['origin']]) {
-        await refused(method, options, 'INVALID_ARGUMENT');
+        await assertRefused(method, options, 'INVALID_ARGUMENT');
       }
-      assert.deepEqual(await everything(), untouched);
+      assert.deepEqual(await readState(), stateBefore);
     });
 
-    test('refuses an option that it does not know', async () => {
+    test('refuses an unknown option', async () => {
       for (const unknown of ['ttl', 'SandboxId', '__proto__x', 'signal2']) {
-        await refused(method, { ...subject(of), ...takes, [unknown]: 1 }, 'INVALID_ARGUMENT');
+        await assertRefused(method, { ...subject(of), ...accepts, [unknown]: 1 }, 'INVALID_ARGUMENT');
       }
-      assert.deepEqual(await everything(), untouched);
+      assert.deepEqual(await readState(), stateBefore);
     });
 
     if (of !== 'neither') {
-      test('refuses to guess what it is about', async () => {
-        await refused(method, {}, 'INVALID_ARGUMENT');
-        await refused(method, takes, 'INVALID_ARGUMENT');
-        assert.deepEqual(await everything(), untouched);
+      test('refuses arguments without a sandbox or snapshot', async () => {
+        await assertRefused(method, {}, 'INVALID_ARGUMENT');
+        await assertRefused(method, accepts, 'INVALID_ARGUMENT');
+        assert.deepEqual(await readState(), stateBefore);
       });
     }
 
     if (of === 'snapshot') {
-      test('refuses a selection that is none, or two', async () => {
+      test('refuses an incomplete or ambiguous selection', async () => {
         const id = ref.ref.snapshotId;
         const selections: [object, string][] = [
           [{ sandboxId: 'origin' }, 'INVALID_ARGUMENT'],
           [{ snapshotId: id }, 'INVALID_ARGUMENT'],
-          [{ label: 'there' }, 'INVALID_ARGUMENT'],
+          [{ label: 'existing' }, 'INVALID_ARGUMENT'],
           [{ ref, sandboxId: 'origin' }, 'INVALID_ARGUMENT'],
           [{ ref, snapshotId: id }, 'INVALID_ARGUMENT'],
-          [{ sandboxId: 'origin', snapshotId: id, label: 'there' }, 'INVALID_ARGUMENT'],
+          [{ sandboxId: 'origin', snapshotId: id, label: 'existing' }, 'INVALID_ARGUMENT'],
           [{ sandboxId: 'origin', snapshotId: 'snap-1' }, 'INVALID_REF'],
           [{ sandboxId: 'origin', snapshotId: 'snap-0000000000000000' }, 'SNAPSHOT_NOT_FOUND'],
           [{ sandboxId: 'another', snapshotId: id }, 'SNAPSHOT_NOT_FOUND'],
-          [{ sandboxId: 'origin', label: 'not there' }, 'SNAPSHOT_NOT_FOUND'],
+          [{ sandboxId: 'origin', label: 'missing' }, 'SNAPSHOT_NOT_FOUND'],
         ];
-        const { lineageScope, ...others } = takes;
-        for (const [selection, code] of selections) await refused(method, { ...others, ...selection }, code);
-        assert.deepEqual(await everything(), untouched);
+        const { lineageScope, ...others } = accepts;
+        for (const [selection, code] of selections)
+          await assertRefused(method, { ...others, ...selection }, code);
+        assert.deepEqual(await readState(), stateBefore);
       });
 
-      test('refuses a ref that is forged, altered, foreign or broken', async () => {
+      test('refuses a ref that is forged, altered, foreign or malformed', async () => {
         const altered = (change: (ref: any) => void) => {
           const copy = structuredClone(ref);
           change(copy);
@@ -253,36 +256,38 @@ for (const [method, { of, takes }] of Object.entries(OPERATIONS)) {
           [altered(({ ref }) => (ref.signature = `${ref.signature}x`)), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.signature = '')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.snapshotId = 'snap-0000000000000000')), 'REF_MISMATCH'],
-          // Another sandbox is asked then, and the caller may not ask that.
+          // This ref selects the ledger of another sandbox, which is outside the lineage scope.
           [
             altered(({ ref }) => (ref.originId = 'another')),
-            'lineageScope' in takes ? 'CROSS_LINEAGE' : 'REF_MISMATCH',
+            'lineageScope' in accepts ? 'CROSS_LINEAGE' : 'REF_MISMATCH',
           ],
           [altered(({ ref }) => (ref.rootId = 'another')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.backup.id = 'another')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.createdAt = '2020-01-01T00:00:00.000Z')), 'REF_MISMATCH'],
         ];
-        for (const [forged, code] of refs) await refused(method, { ...takes, ref: forged }, code);
-        assert.deepEqual(await everything(), untouched);
+        for (const [forged, code] of refs) await assertRefused(method, { ...accepts, ref: forged }, code);
+        assert.deepEqual(await readState(), stateBefore);
       });
     }
 
-    const options = Object.keys({ ...subject(of), ...takes, ...(method === 'list' ? { cursor: '' } : {}) });
-    const wrong = options.filter((option) => option in VALUES && !(of === 'snapshot' && option === 'label'));
-    if (wrong.length > 0) {
-      test(`refuses wrong values of ${wrong.join(', ')}`, async () => {
-        for (const option of wrong) {
+    const options = Object.keys({ ...subject(of), ...accepts, ...(method === 'list' ? { cursor: '' } : {}) });
+    const validated = options.filter(
+      (option) => option in VALUES && !(of === 'snapshot' && option === 'label'),
+    );
+    if (validated.length > 0) {
+      test(`refuses invalid values of ${validated.join(', ')}`, async () => {
+        for (const option of validated) {
           for (const [value, code] of VALUES[option]!) {
-            await refused(method, { ...subject(of), ...takes, [option]: value }, code);
+            await assertRefused(method, { ...subject(of), ...accepts, [option]: value }, code);
           }
         }
-        assert.deepEqual(await everything(), untouched);
+        assert.deepEqual(await readState(), stateBefore);
       });
     }
   });
 }
 
-test('a call that was refused leaves its idempotency key free', async () => {
+test('a refused call does not use its idempotency key', async () => {
   const key = { idempotencyKey: 'key' };
   await world.rpc('restore', { ref, ...key });
   assert.equal((await world.failure(world.snapshot('origin', key))).code, 'IDEMPOTENCY_CONFLICT');

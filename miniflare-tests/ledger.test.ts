@@ -1,4 +1,4 @@
-// What the ledger of a sandbox knows of its snapshots, and what can be done with them there.
+// The ledger of a sandbox: list, get, label, pin, delete and verify.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -24,8 +24,8 @@ const archive = ({ ref }: SnapshotRef) => `backups/${ref.backup.id}/data.sqsh`;
 const metadata = ({ ref }: SnapshotRef) => `backups/${ref.backup.id}/meta.json`;
 const code = async (call: Promise<unknown>) => (await world.failure(call)).code;
 
-/** Snapshots of the origin with these labels, one after the other. */
-async function taken(...labels: string[]): Promise<TakenSnapshot[]> {
+/** Takes snapshots of the origin with these labels, one after the other. */
+async function takeSnapshots(...labels: string[]): Promise<TakenSnapshot[]> {
   const refs = [];
   for (const label of labels) refs.push(await world.snapshot(origin, { label }));
   return refs;
@@ -33,7 +33,7 @@ async function taken(...labels: string[]): Promise<TakenSnapshot[]> {
 
 for (const transport of ['rpc', 'http'] as const) {
   describe(`over ${transport}`, () => {
-    test('a list has what is known of each snapshot, and refs that can be restored', async () => {
+    test('a list has the properties of each snapshot, and refs that can be restored', async () => {
       const ref = await world.snapshot(origin, { label: 'first' });
       const { snapshots, ...rest } = await world[transport]('list', { sandboxId: origin });
       assert.deepEqual(rest, {});
@@ -54,11 +54,11 @@ for (const transport of ['rpc', 'http'] as const) {
         restorable: 'yes',
         ref: plain,
       });
-      await world.restores(row.ref, 'cat file', 'x\n');
+      await world.assertRestores(row.ref, 'cat file', 'x\n');
     });
 
-    test('a snapshot is found by its ref, its id and its label', async () => {
-      const [ref] = (await taken('wanted')) as [TakenSnapshot];
+    test('a snapshot is selected by its ref, its id or its label', async () => {
+      const [ref] = (await takeSnapshots('wanted')) as [TakenSnapshot];
       const { snapshotId } = ref.ref;
       for (const selection of [
         { ref },
@@ -71,8 +71,8 @@ for (const transport of ['rpc', 'http'] as const) {
       }
     });
 
-    test('a snapshot is labelled anew, pinned, unpinned and deleted', async () => {
-      const [ref] = (await taken('old')) as [TakenSnapshot];
+    test('a snapshot can be labeled, pinned, unpinned and deleted', async () => {
+      const [ref] = (await takeSnapshots('old')) as [TakenSnapshot];
       assert.equal((await world[transport]('label', { ref, newLabel: 'new' })).label, 'new');
       assert.equal((await world[transport]('pin', { ref })).pinned, true);
       assert.equal((await world[transport]('unpin', { ref })).pinned, false);
@@ -85,24 +85,24 @@ for (const transport of ['rpc', 'http'] as const) {
 }
 
 describe('a list', () => {
-  test('is by age, the newest first', async () => {
-    await taken('one', 'two', 'three');
+  test('is ordered by age, the newest first', async () => {
+    await takeSnapshots('one', 'two', 'three');
     assert.deepEqual(await world.labels(origin), ['three', 'two', 'one']);
   });
 
-  test('goes on with its cursor, whatever comes and goes meanwhile', async () => {
-    const [, two] = (await taken('one', 'two', 'three', 'four')) as TakenSnapshot[];
+  test('continues at its cursor, even if snapshots are taken or deleted between the pages', async () => {
+    const [, two] = (await takeSnapshots('one', 'two', 'three', 'four')) as TakenSnapshot[];
     const first = await world.list(origin, { limit: 2 });
     await world.rpc('delete', { ref: two });
-    await taken('five');
+    await takeSnapshots('five');
     const second = await world.list(origin, { limit: 2, cursor: first.cursor });
     const labels = [...first.snapshots, ...second.snapshots].map(({ label }) => label);
     assert.deepEqual(labels, ['four', 'three', 'one']);
     assert.equal(second.cursor, undefined);
   });
 
-  test('of a prefix has the labels that begin with it, exactly', async () => {
-    await taken('a', 'a/1', 'a/2', 'A/3', 'b', 'a%', 'ä');
+  test('of a prefix has exactly the labels with that prefix', async () => {
+    await takeSnapshots('a', 'a/1', 'a/2', 'A/3', 'b', 'a%', 'ä');
     const labels = async (labelPrefix: string, options = {}) =>
       (await world.list(origin, { labelPrefix, ...options })).snapshots.map(({ label }) => label);
     assert.deepEqual(await labels('a/'), ['a/2', 'a/1']);
@@ -118,18 +118,18 @@ describe('a list', () => {
     assert.deepEqual(await world.list('never-seen'), { snapshots: [] });
   });
 
-  test('shows what is still being made, which can be neither restored nor deleted', async () => {
-    const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  test('shows a snapshot in progress, which can be neither restored nor deleted', async () => {
+    const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await using slow = await World.start({
       onCall: async ({ method }) => {
         if (method !== 'backup.createArchive') return;
-        held.resolve();
+        reached.resolve();
         await release.promise;
       },
     });
     await slow.exec('slow', 'echo x > file');
     const call = slow.snapshot('slow', { label: 'to come' });
-    await held.promise;
+    await reached.promise;
     const [row] = (await slow.list('slow')).snapshots as [Summary];
     assert.deepEqual(
       [row.label, row.state, row.restorable, row.ref],
@@ -145,10 +145,10 @@ describe('a list', () => {
   });
 });
 
-describe('what can be restored', () => {
+describe('the restorability of a snapshot', () => {
   for (const [what, key] of Object.entries({ archive, metadata })) {
-    test(`is no more, when the ${what} was deleted from R2`, async () => {
-      const [ref] = (await taken('gone')) as [TakenSnapshot];
+    test(`is "no" after the ${what} was deleted from R2`, async () => {
+      const [ref] = (await takeSnapshots('gone')) as [TakenSnapshot];
       await world.delete(key(ref));
       const [row] = (await world.list(origin)).snapshots as [Summary];
       assert.equal(row.restorable, 'no');
@@ -157,18 +157,18 @@ describe('what can be restored', () => {
     });
   }
 
-  test('is remembered, for a list that does not look', async () => {
-    const [ref] = (await taken('gone')) as [TakenSnapshot];
+  test('is that of the last check, in a list without checks', async () => {
+    const [ref] = (await takeSnapshots('gone')) as [TakenSnapshot];
     await world.delete(archive(ref));
     const restorable = async (check: boolean) =>
       (await world.list(origin, { check })).snapshots[0]?.restorable;
-    assert.equal(await restorable(false), 'yes', 'nobody has looked yet');
+    assert.equal(await restorable(false), 'yes', 'no check yet');
     assert.equal(await restorable(true), 'no');
     assert.equal(await restorable(false), 'no');
   });
 
-  test('is again, when what was missing is back', async () => {
-    const [ref] = (await taken('back')) as [TakenSnapshot];
+  test('is "yes" again after the missing object was restored', async () => {
+    const [ref] = (await takeSnapshots('back')) as [TakenSnapshot];
     const text = (await world.read(metadata(ref))) ?? '';
     await world.delete(metadata(ref));
     assert.equal((await world.get(ref)).restorable, 'no');
@@ -178,16 +178,16 @@ describe('what can be restored', () => {
 });
 
 describe('a label', () => {
-  test('that another snapshot has is refused, before anything is captured', async () => {
-    await taken('mine');
+  test('of another snapshot is refused before the capture', async () => {
+    await takeSnapshots('mine');
     const objects = await world.objects();
     const error = await world.failure(world.snapshot(origin, { label: 'mine' }));
     assert.deepEqual([error.code, error.kind], ['LABEL_TAKEN', 'conflict']);
     assert.deepEqual(await world.objects(), objects);
   });
 
-  test('is taken from another snapshot by replace, which leaves that one by its time', async () => {
-    const [old] = (await taken('latest')) as [TakenSnapshot];
+  test('moves from another snapshot with replace, and that snapshot gets a label of its creation time', async () => {
+    const [old] = (await takeSnapshots('latest')) as [TakenSnapshot];
     const next = await world.snapshot(origin, { label: 'latest', replace: true });
     assert.equal((await world.get(next)).label, 'latest');
     assert.match((await world.get(old)).label, /^snap-\d{8}-\d{6}/);
@@ -196,40 +196,40 @@ describe('a label', () => {
     assert.match((await world.get(next)).label, /^snap-/);
   });
 
-  test('stays with its snapshot, when the one that would replace it is not taken', async () => {
-    const [old] = (await taken('latest')) as [TakenSnapshot];
+  test('stays with its snapshot if the capture that would replace it fails', async () => {
+    const [old] = (await takeSnapshots('latest')) as [TakenSnapshot];
     await world.failure(world.snapshot(origin, { label: 'latest', replace: true, dir: '/workspace/none' }));
     assert.equal((await world.get(old)).label, 'latest');
   });
 
   test('of a deleted snapshot is free', async () => {
-    const [old] = (await taken('again')) as [TakenSnapshot];
+    const [old] = (await takeSnapshots('again')) as [TakenSnapshot];
     await world.rpc('delete', { ref: old });
     const next = await world.snapshot(origin, { label: 'again' });
     const selected = await world.rpc('get', { sandboxId: origin, label: 'again' });
     assert.equal(selected.snapshotId, next.ref.snapshotId);
   });
 
-  test('is one of its kind in a sandbox only', async () => {
-    await taken('same');
+  test('is unique per sandbox', async () => {
+    await takeSnapshots('same');
     await world.exec('another', 'echo x > file');
     assert.equal((await world.snapshot('another', { label: 'same' })).capture?.label, 'same');
   });
 
-  test('given twice to the same snapshot is fine', async () => {
-    const [ref] = (await taken('same')) as [TakenSnapshot];
+  test('can be set twice for the same snapshot', async () => {
+    const [ref] = (await takeSnapshots('same')) as [TakenSnapshot];
     assert.equal((await world.rpc('label', { ref, newLabel: 'same' })).label, 'same');
   });
 
-  test('that was given nothing is one by the time, for each of a second', async () => {
+  test('has a unique default, even within one second', async () => {
     const refs = [await world.snapshot(origin), await world.snapshot(origin), await world.snapshot(origin)];
     assert.equal(new Set(refs.map(({ capture }) => capture?.label)).size, 3);
   });
 });
 
 describe('delete', () => {
-  test('removes both objects from R2, and nothing else', async () => {
-    const [one, two] = (await taken('one', 'two')) as [TakenSnapshot, TakenSnapshot];
+  test('removes both objects from R2, and no other object', async () => {
+    const [one, two] = (await takeSnapshots('one', 'two')) as [TakenSnapshot, TakenSnapshot];
     const objects = await world.objects();
     await world.rpc('delete', { ref: one });
     const gone = [archive(one), metadata(one)];
@@ -237,11 +237,11 @@ describe('delete', () => {
       await world.objects(),
       objects.filter((key) => !gone.includes(key)),
     );
-    await world.restores(two, 'cat file', 'x\n');
+    await world.assertRestores(two, 'cat file', 'x\n');
   });
 
-  test('says why the snapshot is not there any more', async () => {
-    const [ref] = (await taken('one')) as [TakenSnapshot];
+  test('records the reason of the removal', async () => {
+    const [ref] = (await takeSnapshots('one')) as [TakenSnapshot];
     await world.rpc('delete', { ref });
     const error = await world.failure(world.restore(ref));
     assert.deepEqual([error.code, error.kind], ['SNAPSHOT_NOT_FOUND', 'not_found']);
@@ -250,8 +250,8 @@ describe('delete', () => {
     assert.deepEqual([manifest.state, manifest.removal?.reason], ['deleted', 'deleted by a caller']);
   });
 
-  test('is refused while a sandbox that was made from it needs it, and names that', async () => {
-    const [ref] = (await taken('needed')) as [TakenSnapshot];
+  test('is refused while the snapshot has a dependent, which the error names', async () => {
+    const [ref] = (await takeSnapshots('needed')) as [TakenSnapshot];
     const { sandboxId } = (await world.restore(ref)).ref;
     const error = await world.failure(world.rpc('delete', { ref }));
     assert.deepEqual(
@@ -266,8 +266,8 @@ describe('delete', () => {
     assert.equal((await world.rpc('delete', { ref })).removed, true);
   });
 
-  test('is refused while it is pinned', async () => {
-    const [ref] = (await taken('pinned')) as [TakenSnapshot];
+  test('is refused while the snapshot is pinned', async () => {
+    const [ref] = (await takeSnapshots('pinned')) as [TakenSnapshot];
     await world.rpc('pin', { ref });
     const error = await world.failure(world.rpc('delete', { ref }));
     assert.deepEqual([error.code, /is pinned/.test(error.message)], ['SNAPSHOT_HAS_DEPENDENTS', true]);
@@ -275,8 +275,8 @@ describe('delete', () => {
     assert.equal((await world.rpc('delete', { ref })).removed, true);
   });
 
-  test('by force removes what is needed and pinned, and the sandbox that was made from it goes on', async () => {
-    const [ref] = (await taken('both')) as [TakenSnapshot];
+  test('with force removes a pinned snapshot with a dependent, and the dependent continues to work', async () => {
+    const [ref] = (await takeSnapshots('both')) as [TakenSnapshot];
     const { sandboxId } = (await world.restore(ref)).ref;
     await world.rpc('pin', { ref });
     assert.equal((await world.rpc('delete', { ref, force: true })).removed, true);
@@ -285,21 +285,21 @@ describe('delete', () => {
     assert.equal((await world.snapshot(sandboxId)).ref.rootId, origin);
   });
 
-  test('by many callers at the same time removes it once', async () => {
-    const [ref] = (await taken('one')) as [TakenSnapshot];
+  test('by many concurrent callers removes the snapshot once', async () => {
+    const [ref] = (await takeSnapshots('one')) as [TakenSnapshot];
     const answers = await Promise.all(Array.from({ length: 8 }, () => world.rpc('delete', { ref })));
     assert.equal(answers.filter(({ removed }) => removed).length, 1);
   });
 
-  test('of what somebody removed from R2 already is fine', async () => {
-    const [ref] = (await taken('one')) as [TakenSnapshot];
+  test('succeeds if the objects are missing from R2', async () => {
+    const [ref] = (await takeSnapshots('one')) as [TakenSnapshot];
     await world.delete(archive(ref));
     await world.delete(metadata(ref));
     assert.equal((await world.rpc('delete', { ref })).removed, true);
     assert.deepEqual(await world.labels(origin), []);
   });
 
-  test('of an id that never was says so', async () => {
+  test('fails with SNAPSHOT_NOT_FOUND for an id that was never minted', async () => {
     const selection = { sandboxId: origin, snapshotId: 'snap-0000000000000000' };
     assert.equal(await code(world.rpc('delete', selection)), 'SNAPSHOT_NOT_FOUND');
   });
@@ -308,11 +308,11 @@ describe('delete', () => {
 describe('verify', () => {
   let ref: TakenSnapshot;
   beforeEach(async () => {
-    [ref] = (await taken('checked')) as [TakenSnapshot];
+    [ref] = (await takeSnapshots('checked')) as [TakenSnapshot];
   });
 
-  /** What verify answers; the sandboxes that run are the same before and after, and before nothing else. */
-  async function verified(): Promise<Verification> {
+  /** Destroys the origin, and returns the answer of verify, which must start no container. */
+  async function runVerify(): Promise<Verification> {
     await world.sandbox(origin, 'destroy');
     const running = world.running();
     const answer = await world.rpc('verify', { ref });
@@ -320,8 +320,8 @@ describe('verify', () => {
     return answer;
   }
 
-  test('of a whole backup finds everything right', async () => {
-    const { ok, checks } = await verified();
+  test('passes every check for a complete backup', async () => {
+    const { ok, checks } = await runVerify();
     assert.deepEqual(
       [ok, ...checks.map(({ name, ok }) => [name, ok])],
       [true, ['objects', true], ['header', true], ['checksum', true]],
@@ -331,25 +331,25 @@ describe('verify', () => {
   const DAMAGES: Record<string, [RegExp, (text: string) => Promise<void>]> = {
     'a missing archive': [/archive is missing/, () => world.delete(archive(ref))],
     'missing metadata': [/metadata is missing/, () => world.delete(metadata(ref))],
-    'an archive that was cut': [/bytes/, () => world.write(archive(ref), 'hsqs')],
-    'an archive that was overwritten with as many bytes': [
+    'a truncated archive': [/bytes/, () => world.write(archive(ref), 'hsqs')],
+    'an archive that was overwritten with the same size': [
       /checksum/,
       () => world.write(archive(ref), 'x'.repeat(ref.capture.sizeBytes)),
     ],
-    'metadata of another size': [
+    'metadata with another size': [
       /bytes/,
       (text) => world.write(metadata(ref), JSON.stringify({ ...JSON.parse(text), sizeBytes: 1 })),
     ],
-    'metadata of another mark': [
+    'metadata with another mark': [
       /mark/,
       (text) => world.write(metadata(ref), JSON.stringify({ ...JSON.parse(text), name: 'another' })),
     ],
-    'metadata that is none': [/meta|metadata/, () => world.write(metadata(ref), '{')],
+    'malformed metadata': [/meta|metadata/, () => world.write(metadata(ref), '{')],
   };
   for (const [what, [found, damage]] of Object.entries(DAMAGES)) {
-    test(`finds ${what}`, async () => {
+    test(`detects ${what}`, async () => {
       await damage((await world.read(metadata(ref))) ?? '');
-      const { ok, checks } = await verified();
+      const { ok, checks } = await runVerify();
       assert.equal(ok, false);
       assert.match(checks.find(({ ok }) => ok === false)?.detail ?? '', found);
       assert.equal((await world.list(origin, { check: false })).snapshots[0]?.restorable, 'no');

@@ -1,4 +1,4 @@
-// Where snapshots and sandboxes come from: the tree, the manifest, lineage scopes within it, and the keys that sign its refs.
+// Lineage: the tree of snapshots and sandboxes, manifests, lineage scopes, and the keys that sign refs.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 const code = async (call: Promise<unknown>) => (await world.failure(call)).code;
 
-/** A tree by its ids: each sandbox with its snapshots, each of those with what was made from it. */
+/** The ids of a tree: each sandbox with its snapshots, each snapshot with the sandboxes created from it. */
 type Shape = [sandboxId: string, ...snapshots: [snapshotId: string, ...derived: Shape[]][]];
 const shape = ({ sandboxId, snapshots, problem }: TreeSandbox): Shape => {
   assert.equal(problem, undefined);
@@ -45,7 +45,7 @@ describe('the lineage', () => {
   });
 
   for (const transport of ['rpc', 'http'] as const) {
-    test(`is one tree, seen from each sandbox in it, over ${transport}`, async () => {
+    test(`is the same tree from each of its sandboxes, over ${transport}`, async () => {
       const first = await world.snapshot(origin);
       const restored = (await world.restore(first)).ref.sandboxId;
       const second = await world.snapshot(restored);
@@ -65,23 +65,23 @@ describe('the lineage', () => {
       ];
       for (const sandboxId of [origin, restored, again, ...branches]) {
         const tree: Tree = await world[transport]('lineage', { sandboxId });
-        assert.deepEqual(shape(tree.root), expected, `seen from ${sandboxId}`);
+        assert.deepEqual(shape(tree.root), expected, `from ${sandboxId}`);
         assert.equal(tree.sandboxes, 5);
       }
     });
   }
 
-  test('says of each sandbox how it was made', async () => {
+  test('has the operation that created each sandbox', async () => {
     const ref = await world.snapshot(origin);
     const restored = (await world.restore(ref)).ref.sandboxId;
     const branch = (await world.branch(ref)).ref.sandboxId;
     const { root }: Tree = await world.rpc('lineage', { sandboxId: origin });
-    const made = root.snapshots[0]?.derived.map(({ sandboxId, lineage }) => [sandboxId, lineage]);
+    const derived = root.snapshots[0]?.derived.map(({ sandboxId, lineage }) => [sandboxId, lineage]);
     assert.equal(root.lineage, undefined);
-    assert.deepEqual(Object.fromEntries(made ?? []), { [restored]: 'restored', [branch]: 'branch' });
+    assert.deepEqual(Object.fromEntries(derived ?? []), { [restored]: 'restored', [branch]: 'branch' });
   });
 
-  test('keeps the place of a snapshot that is gone, where something was made from it', async () => {
+  test('contains a deleted snapshot from which a sandbox was created', async () => {
     const ref = await world.snapshot(origin);
     const restored = (await world.restore(ref)).ref.sandboxId;
     await world.rpc('delete', { ref, force: true });
@@ -90,7 +90,7 @@ describe('the lineage', () => {
     assert.equal(root.snapshots[0]?.state, 'deleted');
   });
 
-  test('has no sandbox of a restore that failed', async () => {
+  test('does not contain the sandbox of a failed restore', async () => {
     const ref = await world.snapshot(origin);
     failsToUnpack = true;
     assert.equal(await code(world.restore(ref)), 'RESTORE_FAILED');
@@ -106,11 +106,11 @@ describe('the lineage', () => {
     'a/b?c#d%20e',
     'snap-restored-branch',
   ]) {
-    test(`of ${root} is whole, however odd that id is`, async () => {
-      await world.exec(root, 'echo odd > file');
+    test(`of ${root} is complete`, async () => {
+      await world.exec(root, 'echo x > file');
       const ref = await world.http('snapshot', { sandboxId: root, label: root });
       const { sandboxId } = (await world.http('restore', { ref })).ref;
-      assert.equal(await world.exec(sandboxId, 'cat file'), 'odd\n');
+      assert.equal(await world.exec(sandboxId, 'cat file'), 'x\n');
       const own = await world.snapshot(sandboxId);
       const tree: Tree = await world.rpc('lineage', { sandboxId });
       assert.deepEqual(shape(tree.root), [root, [ref.ref.snapshotId, [sandboxId, [own.ref.snapshotId]]]]);
@@ -125,7 +125,7 @@ describe('the lineage', () => {
     });
   }
 
-  test('of a chain whose ids are at their longest is whole', async () => {
+  test('of a chain of ids with the maximal length is complete', async () => {
     const root = 'a-very-long-name-'.repeat(3).padEnd(63, 'x');
     await world.exec(root, 'echo x > file');
     const chain = [root];
@@ -141,7 +141,7 @@ describe('the lineage', () => {
 });
 
 describe('the manifest', () => {
-  test('has everything that is known of a snapshot', async () => {
+  test('has every property of a snapshot', async () => {
     const parent = await world.snapshot(origin);
     const { sandboxId } = (await world.restore(parent)).ref;
     const options = {
@@ -178,7 +178,7 @@ describe('the manifest', () => {
 });
 
 describe('a restored sandbox', () => {
-  test('needs its snapshot until it has one of its own', async () => {
+  test('is a dependent of its snapshot until its own first snapshot', async () => {
     const ref = await world.snapshot(origin);
     const one = (await world.restore(ref)).ref.sandboxId;
     const two = (await world.branch(ref)).ref.sandboxId;
@@ -188,12 +188,12 @@ describe('a restored sandbox', () => {
     assert.deepEqual((await world.get(ref)).dependents, [two]);
   });
 
-  test('is a use of its snapshot, from which its expiration counts', async () => {
+  test('counts as a use of its snapshot, from which the expiration is counted', async () => {
     const ref = await world.snapshot(origin, { expirationSeconds: 3600 });
     const { sandboxId } = (await world.restore(ref)).ref;
     const needed = await world.get(ref);
     assert.ok(needed.lastUsedAt > ref.ref.createdAt);
-    assert.equal(needed.expiresAt, undefined, 'it stays as long as it is needed');
+    assert.equal(needed.expiresAt, undefined, 'it does not expire while it has a dependent');
     await world.snapshot(sandboxId);
     await until(async () => (await world.get(ref)).expiresAt !== undefined);
     const { lastUsedAt, expiresAt = '' } = await world.get(ref);
@@ -204,19 +204,19 @@ describe('a restored sandbox', () => {
 describe('a lineage scope', () => {
   let ref: SnapshotRef;
   beforeEach(async () => {
-    ref = await world.snapshot(origin, { label: 'mine' });
+    ref = await world.snapshot(origin, { label: 'own-label' });
   });
 
   for (const transport of ['rpc', 'http'] as const) {
-    test(`of another lineage is refused, unless that is allowed, over ${transport}`, async () => {
+    test(`of another lineage is refused without allowCrossLineage, over ${transport}`, async () => {
       const selection = { sandboxId: origin, snapshotId: ref.ref.snapshotId };
       const calls: Record<string, object> = {
         restore: { ref },
         branch: { ref },
         get: selection,
-        manifest: { sandboxId: origin, label: 'mine' },
+        manifest: { sandboxId: origin, label: 'own-label' },
         verify: { ref },
-        label: { ref, newLabel: 'theirs' },
+        label: { ref, newLabel: 'other' },
         pin: { ref },
         unpin: { ref },
         list: { sandboxId: origin },
@@ -224,8 +224,8 @@ describe('a lineage scope', () => {
         retention: { sandboxId: origin },
         delete: { ref },
       };
-      const lineageScope = `somebody-else-${transport}`;
-      const untouched = [await world.objects(), world.running(), await world.labels(origin)];
+      const lineageScope = `another-${transport}`;
+      const stateBefore = [await world.objects(), world.running(), await world.labels(origin)];
       for (const [method, options] of Object.entries(calls)) {
         const error = await world.failure(world[transport](method, { ...options, lineageScope }));
         assert.deepEqual([error.code, error.kind], ['CROSS_LINEAGE', 'policy_denied'], method);
@@ -233,7 +233,7 @@ describe('a lineage scope', () => {
         const denied = { ...options, lineageScope, allowCrossLineage: false };
         assert.equal(await code(world[transport](method, denied)), 'CROSS_LINEAGE', method);
       }
-      assert.deepEqual([await world.objects(), world.running(), await world.labels(origin)], untouched);
+      assert.deepEqual([await world.objects(), world.running(), await world.labels(origin)], stateBefore);
       for (const [method, options] of Object.entries(calls)) {
         const allowed = { ...options, lineageScope, allowCrossLineage: true };
         if (method === 'delete') Object.assign(allowed, { force: true });
@@ -242,17 +242,17 @@ describe('a lineage scope', () => {
     });
   }
 
-  test('of the same lineage is any sandbox of it', async () => {
+  test('can be any sandbox of the lineage', async () => {
     const restored = (await world.restore(ref)).ref.sandboxId;
     const again = (await world.restore(await world.snapshot(restored))).ref.sandboxId;
     for (const lineageScope of [origin, restored, again]) {
       assert.equal((await world.rpc('list', { sandboxId: origin, lineageScope })).snapshots.length, 1);
-      assert.equal((await world.rpc('get', { ref, lineageScope })).label, 'mine');
+      assert.equal((await world.rpc('get', { ref, lineageScope })).label, 'own-label');
     }
     assert.equal((await world.rpc('list', { sandboxId: again, lineageScope: origin })).snapshots.length, 0);
   });
 
-  test('of a sandbox whose id had to be cut is known by its workspace', async () => {
+  test('of a sandbox with a shortened id is resolved by its Workspace object', async () => {
     const root = 'y'.repeat(63);
     await world.exec(root, 'echo x > file');
     const long = await world.snapshot(root);
@@ -263,9 +263,9 @@ describe('a lineage scope', () => {
   });
 });
 
-describe('a key that is rotated', () => {
+describe('a rotated key', () => {
   for (const transport of ['rpc', 'http'] as const) {
-    test(`signs what comes, and what the one before has signed is good, over ${transport}`, async () => {
+    test(`signs later refs, and refs of the previous key stay valid, over ${transport}`, async () => {
       const first = await world.snapshot(origin);
       assert.deepEqual(await world[transport]('rotateKey', { sandboxId: origin }), { key: 2, previous: 1 });
       const second = await world.snapshot(origin);
@@ -275,16 +275,16 @@ describe('a key that is rotated', () => {
       assert.equal(await code(world.restore(first)), 'REF_MISMATCH');
       const { ref } = await world.rpc('get', { sandboxId: origin, snapshotId: first.ref.snapshotId });
       assert.notEqual(ref.ref.signature, first.ref.signature);
-      await world.restores(ref, 'cat file', 'x\n');
+      await world.assertRestores(ref, 'cat file', 'x\n');
     });
   }
 
-  test('is the sandbox’s own: what another one has signed is refused', async () => {
-    await world.exec('theirs', 'echo x > file');
-    const [ours, theirs] = [await world.snapshot(origin), await world.snapshot('theirs')];
-    ours.ref.signature = theirs.ref.signature;
-    assert.equal(await code(world.restore(ours)), 'REF_MISMATCH');
-    theirs.ref.originId = origin;
-    assert.equal(await code(world.restore(theirs)), 'REF_MISMATCH');
+  test('does not verify refs of another sandbox', async () => {
+    await world.exec('other', 'echo x > file');
+    const [own, other] = [await world.snapshot(origin), await world.snapshot('other')];
+    own.ref.signature = other.ref.signature;
+    assert.equal(await code(world.restore(own)), 'REF_MISMATCH');
+    other.ref.originId = origin;
+    assert.equal(await code(world.restore(other)), 'REF_MISMATCH');
   });
 });

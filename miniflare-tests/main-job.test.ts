@@ -1,5 +1,5 @@
-// The main job: a Durable Object snapshots, restores and branches its sandbox, over RPC and over HTTP,
-// with the class of the sandboxes in the snapshotter's Worker or in the application's.
+// The main use: a Durable Object snapshots, restores and branches its sandbox, over RPC and HTTP.
+// The class of the sandboxes is in the snapshotter's Worker or in the application's.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -20,7 +20,7 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
 
         before(() => world.exec(origin, 'echo good > file'));
 
-        test('a snapshot answers a ref that names the sandbox and its backup', async () => {
+        test('a snapshot returns a ref with the sandbox and its backup', async () => {
           const { providerId, ref } = await world[transport]('snapshot', { sandboxId: origin });
           assert.equal(providerId, 'cloudflare-sandbox');
           assert.equal(ref.schemaVersion, 1);
@@ -30,14 +30,14 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
           assert.match(ref.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
         });
 
-        test('the backup carries the mark of the snapshot', async () => {
+        test('a backup has the mark of its snapshot', async () => {
           const { ref } = await world[transport]('snapshot', { sandboxId: origin });
           const metadata = JSON.parse((await world.read(`backups/${ref.backup.id}/meta.json`)) ?? '');
           assert.equal(metadata.name, `snapshotter/1 ${ref.snapshotId} ${origin}`);
           assert.equal(metadata.createdAt, ref.createdAt);
         });
 
-        test('a restore answers a new sandbox with the files of the snapshot', async () => {
+        test('a restore returns a new sandbox with the files of the snapshot', async () => {
           const ref = await world[transport]('snapshot', { sandboxId: origin });
           const workspace = await world[transport]('restore', { ref });
           assert.match(workspace.ref.sandboxId, new RegExp(`^${origin}-restored-[a-z0-9]{8}$`));
@@ -50,7 +50,7 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
           assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'good\n');
         });
 
-        test('a branch is the same by another name', async () => {
+        test('a branch returns a new sandbox with the files of the snapshot', async () => {
           const ref = await world[transport]('snapshot', { sandboxId: origin });
           const workspace = await world[transport]('branch', { ref });
           assert.match(workspace.ref.sandboxId, new RegExp(`^${origin}-branch-[a-z0-9]{8}$`));
@@ -59,20 +59,20 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
       });
     }
 
-    test('the sandbox that was captured goes on unchanged, and what comes from it is apart', async () => {
-      await world.exec('apart', 'echo before > file');
-      const ref = await world.snapshot('apart');
+    test('a captured sandbox is unchanged, and independent of its branches', async () => {
+      await world.exec('source', 'echo before > file');
+      const ref = await world.snapshot('source');
       const [one, two] = await Promise.all([world.branch(ref), world.branch(ref)]);
       assert.notEqual(one.ref.sandboxId, two.ref.sandboxId);
       await world.exec(one.ref.sandboxId, 'echo one > file');
       await world.exec(two.ref.sandboxId, 'rm file');
-      await world.exec('apart', 'echo after >> file');
-      assert.equal(await world.exec('apart', 'cat file'), 'before\nafter\n');
+      await world.exec('source', 'echo after >> file');
+      assert.equal(await world.exec('source', 'cat file'), 'before\nafter\n');
       assert.equal(await world.exec(one.ref.sandboxId, 'cat file'), 'one\n');
       assert.equal(await world.exec(two.ref.sandboxId, 'ls'), '');
     });
 
-    test('a sandbox that was restored can be captured and restored itself', async () => {
+    test('a restored sandbox can be captured and restored', async () => {
       await world.exec('chain', 'echo 1 > file');
       const first = await world.restore(await world.snapshot('chain'));
       await world.exec(first.ref.sandboxId, 'echo 2 >> file');
@@ -84,7 +84,7 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
       assert.equal(await world.exec(second.ref.sandboxId, 'cat file'), '1\n2\n');
     });
 
-    test('a restored sandbox works in its default session, as any other', async () => {
+    test('the default session of a restored sandbox works', async () => {
       await world.exec('session', 'mkdir -p deep/er && echo x > deep/er/file');
       const workspace = await world.restore(await world.snapshot('session'));
       await world.exec(workspace.ref.sandboxId, 'cd deep/er');
@@ -93,7 +93,7 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
   });
 }
 
-test('an id is used exactly as the application spells it', async () => {
+test('an id is case-sensitive', async () => {
   await using world = await World.start();
   await world.exec('Agent_42', 'echo upper > file');
   await world.exec('agent_42', 'echo lower > file');
@@ -102,11 +102,11 @@ test('an id is used exactly as the application spells it', async () => {
   assert.equal(await world.exec(workspace.ref.sandboxId, 'cat file'), 'upper\n');
 });
 
-test('another directory, exclusions and a compression are passed on', async () => {
+test('a snapshot supports another directory, exclusions and compression', async () => {
   await using world = await World.start();
   await world.exec(
     'options',
-    'mkdir -p /home/me/logs && cd /home/me && echo k > kept && echo l > logs/l && echo t > a.tmp',
+    'mkdir -p /home/me/logs && cd /home/me && echo k > included && echo l > logs/l && echo t > a.tmp',
   );
   const options = {
     dir: '/home/me',
@@ -117,15 +117,15 @@ test('another directory, exclusions and a compression are passed on', async () =
   const { dir } = JSON.parse((await world.read(`backups/${ref.ref.backup.id}/meta.json`)) ?? '');
   assert.equal(dir, '/home/me');
   const workspace = await world.restore(ref);
-  assert.equal(await world.exec(workspace.ref.sandboxId, 'find /home/me -type f'), '/home/me/kept\n');
+  assert.equal(await world.exec(workspace.ref.sandboxId, 'find /home/me -type f'), '/home/me/included\n');
 });
 
-test('a directory is restored although the one above it is not there', async () => {
+test('a restore of a nested directory creates its parent directories', async () => {
   await using world = await World.start();
   await world.exec('deep', 'mkdir -p a/b/c; echo x > a/b/c/file');
   for (const dir of ['/workspace/a/b', '/workspace/a/b/c/']) {
     const ref = await world.snapshot('deep', { dir });
-    await world.restores(ref, 'cat a/b/c/file; pwd', 'x\n/workspace\n');
+    await world.assertRestores(ref, 'cat a/b/c/file; pwd', 'x\n/workspace\n');
   }
   const workspace = world.workspace('deep');
   await workspace.create({ dir: '/workspace/a/b' });
@@ -135,17 +135,17 @@ test('a directory is restored although the one above it is not there', async () 
   assert.equal(await workspace.exec('cat /workspace/a/b/file'), 'y\n');
 });
 
-test('an answer says how the snapshot is called, and how large it is', async () => {
+test('the answer of a snapshot has its label and size', async () => {
   await using world = await World.start();
   await world.exec('named', 'echo x > file');
-  const given = await world.snapshot('named', { label: 'by a person' });
-  assert.equal(given.capture?.label, 'by a person');
+  const given = await world.snapshot('named', { label: 'custom' });
+  assert.equal(given.capture?.label, 'custom');
   const metadata = JSON.parse((await world.read(`backups/${given.ref.backup.id}/meta.json`)) ?? '');
   assert.equal(given.capture?.sizeBytes, metadata.sizeBytes);
   assert.match((await world.snapshot('named')).capture?.label ?? '', /^snap-\d{8}-\d{6}$/);
 });
 
-test('the SDK keeps a backup for a hundred years, however soon the snapshot ends', async () => {
+test('a backup expires for the SDK after 100 years, regardless of the expiration of the snapshot', async () => {
   await using world = await World.start();
   await world.exec('lasting', 'echo x > file');
   const { ref } = await world.snapshot('lasting', { expirationSeconds: 60 });
@@ -153,7 +153,7 @@ test('the SDK keeps a backup for a hundred years, however soon the snapshot ends
   assert.equal(ttl, 100 * 365 * 24 * 3600);
 });
 
-test('what git ignores is left out when that is asked for', async () => {
+test('a snapshot with gitignore excludes files that git ignores', async () => {
   await using world = await World.start();
   await world.exec(
     'ignores',

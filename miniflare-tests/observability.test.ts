@@ -1,5 +1,4 @@
-// What people learn of a deployment from its log and its metrics: a line and a data point for each operation, and a line for
-// what was done without anybody asking.
+// Logs and metrics: a line and a data point for each operation, and a line for background work.
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
@@ -12,16 +11,16 @@ const METERED = fileURLToPath(new URL('./caller/metered.mjs', import.meta.url));
 
 const MINUTE = 60;
 
-/** The lines of a world's log about an event, the newest last. */
+/** Returns the log lines of an event, the newest last. */
 function lines(world: World, event: string): Record<string, any>[] {
-  const ours = world.log.filter((line) => line.startsWith('{"')).map((line) => JSON.parse(line));
-  return ours.filter((line) => line.event === event);
+  const parsed = world.log.filter((line) => line.startsWith('{"')).map((line) => JSON.parse(line));
+  return parsed.filter((line) => line.event === event);
 }
 
-/** The newest line about an event. */
+/** Returns the newest log line of an event. */
 function line(world: World, event: string): Record<string, any> {
   const found = lines(world, event).at(-1);
-  assert.ok(found, `no line about ${event}`);
+  assert.ok(found, `no line of the event ${event}`);
   return found;
 }
 
@@ -33,7 +32,7 @@ describe('the line of an operation', () => {
   });
   after(() => world[Symbol.asyncDispose]());
 
-  test('tells its ids, its size, its time and its attempts', async () => {
+  test('has the ids, the size, the duration and the attempts', async () => {
     const { ref, capture } = await world.snapshot('origin');
     const { durationMs, correlationId, ...rest } = line(world, 'snapshot');
     assert.deepEqual(rest, {
@@ -49,7 +48,7 @@ describe('the line of an operation', () => {
     assert.match(correlationId, /^[0-9a-f]{16}$/);
   });
 
-  test('tells of a failure what it was about, and its code', async () => {
+  test('has the ids and the code of a failure', async () => {
     const error = await world.failure(world.rpc('get', { sandboxId: 'origin', label: 'nothing' }));
     const { durationMs: _, ...rest } = line(world, 'get');
     assert.deepEqual(rest, {
@@ -62,7 +61,7 @@ describe('the line of an operation', () => {
     });
   });
 
-  test('names what was deleted by it', async () => {
+  test('has the ids of the snapshots that the operation deleted', async () => {
     const first = await world.snapshot('origin', { label: 'first' });
     await world.snapshot('origin', { label: 'second', fresh: true });
     await world.rpc('setRetention', { sandboxId: 'origin', policy: { keepLast: { count: 1 } } });
@@ -71,23 +70,23 @@ describe('the line of an operation', () => {
     assert.equal(deleted.count, deleted.ids.length);
   });
 
-  test('has the correlation id of every transition that it made', async () => {
+  test('has the correlation id of every transition of the operation', async () => {
     await world.workspace('traced').create();
     const { correlationId } = line(world, 'workspaces/create');
-    const made = lines(world, 'workspace.transition').filter(({ name }) => name === 'traced');
+    const transitions = lines(world, 'workspace.transition').filter(({ name }) => name === 'traced');
     assert.deepEqual(
-      made.map((transition) => transition.correlationId),
+      transitions.map((transition) => transition.correlationId),
       [correlationId, correlationId],
     );
   });
 });
 
-test('what an alarm deletes is told in a line of its own', async () => {
+test('an alarm logs the deleted snapshots in its own line', async () => {
   await using world = await World.start({ clock: true });
   await world.exec('origin', 'echo x > file');
   const old = await world.snapshot('origin', { expirationSeconds: MINUTE });
   await world.snapshot('origin', { label: 'new', fresh: true });
-  await world.elapse('origin', 2 * MINUTE);
+  await world.advanceClock('origin', 2 * MINUTE);
   await until(() => lines(world, 'alarm').length > 0);
   const { sandboxId, outcome, deleted } = line(world, 'alarm');
   assert.deepEqual(
@@ -96,58 +95,58 @@ test('what an alarm deletes is told in a line of its own', async () => {
   );
 });
 
-describe('what goes on after its caller has left', () => {
+describe('the background work of an aborted call', () => {
   let world: World;
-  let holdAt: ((call: Call) => boolean) | undefined;
-  let held: PromiseWithResolvers<void>;
+  let blocks: ((call: Call) => boolean) | undefined;
+  let reached: PromiseWithResolvers<void>;
   let release: PromiseWithResolvers<void>;
   before(async () => {
     world = await World.start({
       onCall: async (call) => {
-        if (!holdAt?.(call)) return;
-        holdAt = undefined;
-        held.resolve();
+        if (!blocks?.(call)) return;
+        blocks = undefined;
+        reached.resolve();
         await release.promise;
       },
     });
     await world.exec('origin', 'echo x > file');
   });
   beforeEach(() => {
-    held = Promise.withResolvers();
+    reached = Promise.withResolvers();
     release = Promise.withResolvers();
   });
   after(() => world[Symbol.asyncDispose]());
 
-  test('is told in a line with the same correlation id', async () => {
-    holdAt = isUnpacking;
+  test('is logged in a line with the same correlation id', async () => {
+    blocks = isUnpacking;
     const ref = await world.snapshot('origin');
     const call = world.failure(world.rpc('restore', { ref }, true));
-    await held.promise;
+    await reached.promise;
     await world.abort();
     const { code, correlationId } = await call;
     assert.equal(code, 'ABORTED');
     release.resolve();
     await until(() => lines(world, 'background').length > 0);
-    const told = line(world, 'background');
-    assert.equal(told.correlationId, correlationId);
-    assert.equal(told.ended.count, 1);
-    assert.match(told.ended.ids[0], /^origin-restored-/);
+    const background = line(world, 'background');
+    assert.equal(background.correlationId, correlationId);
+    assert.equal(background.ended.count, 1);
+    assert.match(background.ended.ids[0], /^origin-restored-/);
   });
 });
 
-describe('attempts and deeds', () => {
+describe('the counts in a line', () => {
   let world: World;
   let kills = 0;
   before(async () => {
     world = await World.start({
       onCall: async (call) => {
-        if (isUnpacking(call) && kills-- > 0) await world.killHex(call.sandboxId);
+        if (isUnpacking(call) && kills-- > 0) await world.killByObjectId(call.sandboxId);
       },
     });
   });
   after(() => world[Symbol.asyncDispose]());
 
-  test('of a workspace are in the line of the call that waited for them', async () => {
+  test('of a workspace operation include the attempts and the ended sandboxes', async () => {
     const workspace = world.workspace('unlucky');
     await workspace.create();
     await workspace.exec('echo x > file');
@@ -161,7 +160,7 @@ describe('attempts and deeds', () => {
     assert.deepEqual(lines(world, 'background'), []);
   });
 
-  test('of a fork say how many there are', async () => {
+  test('of a fork are the created and the failed workspaces', async () => {
     await world.workspace('unlucky').fork({ newName: 'taken' });
     await world.workspace('unlucky').fork({ newName: 'taken' });
     const forks = lines(world, 'workspaces/fork').map(({ made, failed }) => [made, failed]);
@@ -171,7 +170,7 @@ describe('attempts and deeds', () => {
     ]);
   });
 
-  test('of a tool say what it was done to', async () => {
+  test('of a tool call include the ids and the size', async () => {
     await world.exec('origin', 'echo x > file');
     const workspaces = [{ name: 'code', snapshot: true, sandboxId: 'origin' }];
     await world.rpc('tools/call', {
@@ -185,7 +184,7 @@ describe('attempts and deeds', () => {
   });
 });
 
-test('names of checkpoints and words of the SDK are in no line', async () => {
+test('the log contains no names of checkpoints and no messages of the SDK', async () => {
   await using world = await World.start();
   await world.exec('origin', 'echo x > file');
   await world.rpc('checkpoints/create', {
@@ -196,13 +195,13 @@ test('names of checkpoints and words of the SDK are in no line', async () => {
   await world.rpc('checkpoints/diff', { sandboxId: 'origin', name: 'a-secret-name' });
   const backup = { id: 'a-secret-backup', dir: '/workspace' };
   await world.failure(world.rpc('import', { sandboxId: 'origin', backup }));
-  const ours = world.log.filter((text) => text.startsWith('{"') && 'event' in JSON.parse(text));
-  assert.ok(ours.length >= 3);
-  for (const text of ours) assert.ok(!text.includes('secret'), text);
+  const logged = world.log.filter((text) => text.startsWith('{"') && 'event' in JSON.parse(text));
+  assert.ok(logged.length >= 3);
+  for (const text of logged) assert.ok(!text.includes('secret'), text);
 });
 
 describe('Analytics Engine', () => {
-  test('gets a data point for each operation', async () => {
+  test('receives a data point for each operation', async () => {
     await using world = await World.start({ snapshotter: { main: METERED } });
     await world.exec('origin', 'echo x > file');
     const { capture } = await world.snapshot('origin', { label: 'a-secret-label' });
@@ -219,7 +218,7 @@ describe('Analytics Engine', () => {
     assert.ok(!JSON.stringify(points).includes('secret'));
   });
 
-  test('is as well with the binding of the platform', async () => {
+  test('is healthy with the binding of the platform', async () => {
     const metrics = { METRICS: { type: 'analytics-engine-dataset', name: 'snapshotter' } } as const;
     await using world = await World.start({ snapshotter: { bindings: metrics } });
     const { ok, checks } = await world.rpc('health', {});

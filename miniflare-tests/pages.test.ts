@@ -1,4 +1,4 @@
-// The pages that the Worker serves, as a browser gets them.
+// The pages that the Worker serves to a browser.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -14,8 +14,8 @@ after(() => world[Symbol.asyncDispose]());
 
 const get = async (path: string, init: RequestInit = {}) => fetch(await world.url(path), init);
 
-/** A request that a problem is the answer to. */
-async function refused(path: string, method = 'GET') {
+/** Sends a request, and returns the problem in the response. */
+async function getProblem(path: string, method = 'GET') {
   const response = await get(path, { method });
   const body = (await response.json()) as Record<
     'code' | 'message' | 'remediation' | 'correlationId',
@@ -30,14 +30,14 @@ describe('a page', () => {
     ['/docs', 'text/html; charset=utf-8'],
     ['/openapi.json', 'application/json'],
   ] as const) {
-    test(`at ${path} is there for everyone`, async () => {
+    test(`at ${path} requires no token`, async () => {
       const response = await get(path);
       assert.deepEqual([response.status, response.headers.get('content-type')], [200, type]);
       assert.ok((await response.text()).length > 100);
     });
   }
 
-  test('may load nothing of anybody else, and be framed by nobody', async () => {
+  test('has a policy that allows its own origin only, and no frames', async () => {
     const policy = (await get('/')).headers.get('content-security-policy') ?? '';
     const directives = Object.fromEntries(
       policy.split(';').map((directive) => {
@@ -66,7 +66,7 @@ describe('a page', () => {
     }
   });
 
-  test('that a browser has is not sent again', async () => {
+  test('is not sent again for a matching ETag', async () => {
     const etag = (await get('/')).headers.get('etag') ?? '';
     const again = await get('/', { headers: { 'if-none-match': `"other", W/${etag}` } });
     assert.deepEqual([again.status, await again.text()], [304, '']);
@@ -74,16 +74,16 @@ describe('a page', () => {
     assert.equal((await get('/', { headers: { 'if-none-match': '*' } })).status, 304);
   });
 
-  test('has the same headers where only they are asked for', async () => {
+  test('answers HEAD with the same headers', async () => {
     const [whole, head] = [await get('/docs'), await get('/docs', { method: 'HEAD' })];
     assert.deepEqual([head.status, await head.text()], [200, '']);
     assert.equal(head.headers.get('etag'), whole.headers.get('etag'));
   });
 
-  test('takes nothing', async () => {
+  test('refuses every other method than GET and HEAD', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       for (const path of ['/', '/docs', '/openapi.json', '/healthz']) {
-        const { status, headers, body } = await refused(path, method);
+        const { status, headers, body } = await getProblem(path, method);
         assert.deepEqual([status, body.code], [405, 'METHOD_NOT_ALLOWED'], `${method} ${path}`);
         assert.equal(headers.get('allow'), 'GET, HEAD');
         assert.equal(headers.get('x-correlation-id'), body.correlationId);
@@ -92,7 +92,7 @@ describe('a page', () => {
     }
   });
 
-  test('is found with a slash at its end', async () => {
+  test('redirects a path with a trailing slash', async () => {
     for (const [path, location] of [
       ['/docs/', '/docs'],
       ['/docs/?a=b', '/docs?a=b'],
@@ -101,18 +101,18 @@ describe('a page', () => {
       const { status, headers } = await get(path, { redirect: 'manual' });
       assert.deepEqual([status, headers.get('location')], [308, location]);
     }
-    for (const path of ['/docs//', '/other/']) assert.equal((await refused(path)).status, 404);
+    for (const path of ['/docs//', '/other/']) assert.equal((await getProblem(path)).status, 404);
   });
 
-  test('that there is not is named, but not at any length', async () => {
-    const { status, body } = await refused(`/${'x'.repeat(5000)}`);
+  test('that does not exist fails with an error that shortens its path', async () => {
+    const { status, body } = await getProblem(`/${'x'.repeat(5000)}`);
     assert.deepEqual([status, body.code], [404, 'ROUTE_NOT_FOUND']);
     assert.match(body.message, /^There is no route "\/x+"…\.$/);
     assert.ok(body.message.length < 200);
   });
 });
 
-test('over a service binding the pages are the same', async () => {
+test('the pages are served over a service binding', async () => {
   const { status, headers } = await world.fetch('/openapi.json', { method: 'GET' });
   assert.deepEqual([status, headers['content-type']], [200, 'application/json']);
 });

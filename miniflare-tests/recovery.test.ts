@@ -1,5 +1,5 @@
-// Workers that die: workerd killed, or the object of a workspace ended, at points that are drawn anew each time. What is
-// left is put in order by the alarm, or by the next call. SEED=… repeats the draws.
+// Recovery: workerd is killed or a Workspace object is aborted at random points of an operation. The alarm or the next
+// call recovers. SEED=… repeats the random choices.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,9 +11,9 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { until, World } from './world.ts';
 import type { SnapshotRef, Sweep, WorkspaceRef } from '../client/src/index.ts';
 
-/** How often workerd is killed during each operation, and how often the object is ended. */
+/** How often workerd is killed during each operation, and how often the Workspace object is aborted. */
 const KILLS = 10;
-const ENDS = 5;
+const ABORTS = 5;
 
 const HOUR = 3600;
 
@@ -25,14 +25,14 @@ let persist: string;
 let world: World;
 let onCall: ((call: { method: string }) => void) | undefined;
 
-/** What somebody got, and has not given back. */
+/** The returned snapshots that were not deleted, and the returned sandboxes with their contents. */
 const snapshots = new Map<string, { ref: SnapshotRef; content: string }>();
 const sandboxes = new Map<string, string>();
 let count = 0;
 
 before(async () => {
   persist = await mkdtemp(join(tmpdir(), 'world-'));
-  const main = fileURLToPath(new URL('./caller/underway.ts', import.meta.url));
+  const main = fileURLToPath(new URL('./caller/active-backups.ts', import.meta.url));
   world = await World.start({ clock: true, persist, caller: { main }, onCall: (call) => onCall?.(call) });
   await world.exec('agent', 'echo 0 > file');
 });
@@ -41,34 +41,34 @@ after(async () => {
   await rm(persist, { recursive: true });
 });
 
-/** Every round ends with these. */
+/** Checks the invariants after every test. */
 afterEach(async () => {
-  await recovered();
+  await recover();
   const { snapshots: rows } = await world.list('agent', { limit: 100 });
   assert.deepEqual(
     rows.map(({ snapshotId }) => snapshotId).sort(),
     [...snapshots.keys()].sort(),
-    'there is what somebody got',
+    'the ledger lists exactly the returned snapshots',
   );
   assert.ok(rows.every(({ state, restorable }) => state === 'ready' && restorable === 'yes'));
   const objects = [...snapshots.values()].flatMap(({ ref: { ref } }) =>
     ['data.sqsh', 'meta.json'].map((name) => `backups/${ref.backup.id}/${name}`),
   );
-  const there = await world.objects();
-  // The SDK stores the archive first. One whose metadata it could not store any more is nobody's: it carries no mark.
-  const marked = there.filter((key) => there.includes(key.replace('data.sqsh', 'meta.json')));
-  assert.deepEqual(marked, objects.sort(), 'R2 has what the ledger lists');
+  const objectKeys = await world.objects();
+  // The SDK stores the archive first. An archive without metadata has no mark, and belongs to no snapshot.
+  const marked = objectKeys.filter((key) => objectKeys.includes(key.replace('data.sqsh', 'meta.json')));
+  assert.deepEqual(marked, objects.sort(), 'R2 has exactly the objects that the ledger lists');
   const swept: Sweep = await world.rpc('sweep', { graceSeconds: 0, dryRun: true });
   assert.deepEqual([swept.deleted, swept.failed], [0, 0]);
-  const known = await Promise.all(['agent', ...sandboxes.keys()].map((id) => world.hex(id)));
-  assert.deepEqual(world.running(), known.sort(), 'what runs is somebody’s, and what is somebody’s runs');
+  const expectedIds = await Promise.all(['agent', ...sandboxes.keys()].map((id) => world.objectId(id)));
+  assert.deepEqual(world.running(), expectedIds.sort(), 'exactly the returned sandboxes run');
 });
 
-/** Somebody's call that is cut off, and is made again with its key until there is an answer. */
+/** A call that is interrupted, and repeated with its key. */
 interface Attempt {
   prepare?: () => Promise<void>;
   call: () => Promise<any>;
-  got: (answer: any) => void;
+  onAnswer: (answer: any) => void;
 }
 
 const OPERATIONS: Record<string, () => Attempt> = {
@@ -78,41 +78,41 @@ const OPERATIONS: Record<string, () => Attempt> = {
     return {
       prepare: async () => void (await world.exec('agent', `echo ${count} > file`)),
       call: () => world.snapshot('agent', options),
-      got: (ref: SnapshotRef) => void snapshots.set(ref.ref.snapshotId, { ref, content }),
+      onAnswer: (ref: SnapshotRef) => void snapshots.set(ref.ref.snapshotId, { ref, content }),
     };
   },
   restore: () => {
-    const { ref, content } = drawn([...snapshots.values()]);
+    const { ref, content } = pick([...snapshots.values()]);
     const options = { ref, idempotencyKey: `restore ${++count}` };
     return {
       call: () => world.rpc('restore', options),
-      got: ({ ref }: WorkspaceRef) => void sandboxes.set(ref.sandboxId, content),
+      onAnswer: ({ ref }: WorkspaceRef) => void sandboxes.set(ref.sandboxId, content),
     };
   },
   delete: () => {
-    const { ref } = drawn([...snapshots.values()]);
+    const { ref } = pick([...snapshots.values()]);
     return {
       call: () => world.rpc('delete', { ref, force: true }),
-      got: () => void snapshots.delete(ref.ref.snapshotId),
+      onAnswer: () => void snapshots.delete(ref.ref.snapshotId),
     };
   },
 };
 
-const DEATHS: Record<string, { times: number; die: () => Promise<void> }> = {
-  'workerd is killed': { times: KILLS, die: () => world.crash() },
-  'the object is ended': {
-    times: ENDS,
-    die: () => world.rpc('end', { sandboxId: 'agent' }).catch(() => {}),
+const FAULTS: Record<string, { times: number; inject: () => Promise<void> }> = {
+  'workerd is killed': { times: KILLS, inject: () => world.crash() },
+  'the Workspace object is aborted': {
+    times: ABORTS,
+    inject: () => world.rpc('abortObject', { sandboxId: 'agent' }).catch(() => {}),
   },
 };
 
-for (const [death, { times, die }] of Object.entries(DEATHS)) {
-  describe(`when ${death}`, () => {
+for (const [fault, { times, inject }] of Object.entries(FAULTS)) {
+  describe(`if ${fault},`, () => {
     for (let time = 1; time <= times; time += 1) {
       for (const [method, attempt] of Object.entries(OPERATIONS)) {
-        test(`during a ${method}, time ${time}`, async (context) => {
-          while (snapshots.size < 2) await undisturbed(OPERATIONS['snapshot']!());
-          const { prepare, call, got } = attempt();
+        test(`an interrupted ${method} can be repeated (run ${time})`, async (context) => {
+          while (snapshots.size < 2) await runUninterrupted(OPERATIONS['snapshot']!());
+          const { prepare, call, onAnswer } = attempt();
           await prepare?.();
           const point = drawPoint(method);
           context.diagnostic(point.name);
@@ -123,70 +123,71 @@ for (const [death, { times, die }] of Object.entries(DEATHS)) {
           );
           await Promise.race([reached, outcome]);
           onCall = undefined;
-          await die();
+          await inject();
           const answered = await outcome;
-          if (random() < 0.5) await recovered();
+          if (random() < 0.5) await recover();
           const again = await call();
           if (answered && method !== 'delete') assert.deepEqual(again, answered.answer);
-          got(again);
+          onAnswer(again);
         });
       }
     }
   });
 }
 
-test('an alarm that dies comes again', async () => {
+test('an interrupted alarm is retried', async () => {
   onCall = ({ method }) => {
-    if (method === 'backup.createArchive') void world.rpc('end', { sandboxId: 'agent' }).catch(() => {});
+    if (method === 'backup.createArchive')
+      void world.rpc('abortObject', { sandboxId: 'agent' }).catch(() => {});
   };
   await world.failure(world.snapshot('agent'));
   onCall = undefined;
-  await until(async () => (await world.underway()) === 0);
-  assert.equal((await passing()).length, 1);
-  await world.failure(world.rpc('endInAlarm', { sandboxId: 'agent' }));
+  await until(async () => (await world.activeBackups()) === 0);
+  assert.equal((await transientRows()).length, 1);
+  await world.failure(world.rpc('abortObjectInAlarm', { sandboxId: 'agent' }));
 });
 
-describe('in the end', () => {
-  test('every snapshot that somebody got has its content', async () => {
-    for (const { ref, content } of snapshots.values()) await world.restores(ref, 'cat file', content);
+describe('at the end,', () => {
+  test('every returned snapshot has its content', async () => {
+    for (const { ref, content } of snapshots.values()) await world.assertRestores(ref, 'cat file', content);
   });
 
-  test('every sandbox that somebody got has the content of its snapshot', async () => {
+  test('every returned sandbox has the content of its snapshot', async () => {
     for (const [id, content] of sandboxes) assert.equal(await world.exec(id, 'cat file'), content);
   });
 });
 
-async function undisturbed({ prepare, call, got }: Attempt) {
+async function runUninterrupted({ prepare, call, onAnswer }: Attempt) {
   await prepare?.();
-  got(await call());
+  onAnswer(await call());
 }
 
-/** Lets enough time pass for everything that is followed up, at times with another death in the middle of it. */
-async function recovered() {
-  await settled();
+/** Advances the clock until every task has run. In one run of five, workerd is killed during that. */
+async function recover() {
+  await waitUntilIdle();
   if (random() < 0.2) {
-    const elapsing = world.elapse('agent', 3 * HOUR).catch(() => {});
+    const advance = world.advanceClock('agent', 3 * HOUR).catch(() => {});
     await turns(Math.trunc(random() ** 2 * 3000));
     await world.crash();
-    await elapsing;
+    await advance;
   }
-  for (let times = 0; (await passing()).length > 0; times += 1) {
-    assert.ok(times < 10, (await passing()).join('\n'));
-    await settled();
-    await world.elapse('agent', 3 * HOUR);
+  for (let times = 0; (await transientRows()).length > 0; times += 1) {
+    assert.ok(times < 10, (await transientRows()).join('\n'));
+    await waitUntilIdle();
+    await world.advanceClock('agent', 3 * HOUR);
   }
-  await world.rpc('trueTime');
+  await world.rpc('resetClock');
 }
 
-const passing = (): Promise<string[]> => world.rpc('passing', { sandboxId: 'agent' });
+const transientRows = (): Promise<string[]> => world.rpc('transientRows', { sandboxId: 'agent' });
 
-/** Time that is put forward would be over before what takes its true time: backups, and the SDK's noticing of an end. */
-async function settled() {
-  await until(async () => (await world.underway()) === 0);
-  for (const row of await passing()) {
+/** Waits for work that takes real time, which the clock must not overtake: backups, and the SDK's handling of an ended container. */
+async function waitUntilIdle() {
+  await until(async () => (await world.activeBackups()) === 0);
+  for (const row of await transientRows()) {
     const [id] = /agent-restored-[a-z0-9]{8}/.exec(row) ?? [];
     if (id === undefined) continue;
-    const hex = await world.hex(id);
+    const hex = await world.objectId(id);
     await until(async () => {
       const { status } = await world.sandbox(id, 'getState');
       return status.startsWith('stop') || world.running().includes(hex);
@@ -194,7 +195,7 @@ async function settled() {
   }
 }
 
-/** A point in an operation: so many calls into sandboxes after its begin, and then so many turns of the event loop. */
+/** Picks a point in an operation: a number of calls to sandboxes after its start, and then of turns of the event loop. */
 function drawPoint(method: string) {
   const calls = method === 'delete' ? 0 : Math.trunc(random() * 14);
   const after = Math.trunc(random() ** 3 * (calls === 0 ? 12_000 : 3000));
@@ -214,11 +215,11 @@ async function turns(count: number) {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-function drawn<T>(values: T[]): T {
+function pick<T>(values: T[]): T {
   return values[Math.trunc(random() * values.length)]!;
 }
 
-/** Numbers from 0 to 1 that a seed determines (mulberry32). */
+/** Creates a generator of numbers from 0 to 1 with a seed (mulberry32). */
 function generator(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,4 +1,4 @@
-// The client in Rust, from a Worker in Rust, over the built Worker.
+// The Rust client in a Worker in Rust, with the built Worker.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { lines } from './world.ts';
 
 const TOKEN = 'a token for tests';
 
-/** What captures wait for. */
+/** Captures wait for this promise. */
 let released: Promise<void> | undefined;
 let local: Local;
 before(async () => {
@@ -40,59 +40,59 @@ async function post(path: string, body: string): Promise<any> {
     method: 'POST',
     body,
   });
-  assert.equal(response.status, 200, 'the caller itself must not fail');
+  assert.equal(response.status, 200, 'the calling Worker must not fail');
   return response.json();
 }
 
-/** Has the Worker do something. */
-const play = (what: string) => post('play', what);
+/** Runs a scenario in the Worker. */
+const runScenario = (name: string) => post('scenario', name);
 
-/** Runs a command in a sandbox, and answers what it printed. */
+/** Runs a command in a sandbox, and returns its output. */
 async function exec(id: string, command: string): Promise<string> {
   return lines((await post(`exec/${id}`, command)).stdout);
 }
 
-test('a snapshot is taken and restored; when it is deleted, that is an error with its code', async () => {
-  const { value } = await play('take, restore, delete');
+test('snapshot and restore work, and a restore after the deletion fails with SNAPSHOT_NOT_FOUND', async () => {
+  const { value } = await runScenario('take, restore, delete');
   assert.equal(value.label, 'before');
   assert.equal(await exec(value.restored, 'cat notes.txt'), 'first\n');
-  const { code, kind, message, correlationId } = value.afterwards;
+  const { code, kind, message, correlationId } = value.errorAfterDelete;
   assert.deepEqual([code, kind], ['SNAPSHOT_NOT_FOUND', 'not_found']);
   assert.match(message, /^SNAPSHOT_NOT_FOUND: /);
   assert.match(correlationId, /^[0-9a-f]{16}$/);
 });
 
 test('lists are read page by page', async () => {
-  assert.deepEqual((await play('read pages')).value, ['c', 'b', 'a']);
+  assert.deepEqual((await runScenario('read pages')).value, ['c', 'b', 'a']);
 });
 
-test('a workspace is made by its name', async () => {
-  assert.equal((await play('make a workspace')).value, 'active');
+test('a named workspace is created', async () => {
+  assert.equal((await runScenario('create a workspace')).value, 'active');
 });
 
 test('a wrong token is refused', async () => {
-  assert.equal((await play('use a wrong token')).error.code, 'UNAUTHORIZED');
+  assert.equal((await runScenario('use a wrong token')).error.code, 'UNAUTHORIZED');
 });
 
-for (const when of ['before', 'meanwhile']) {
-  test(`who hangs up ${when} is told at once`, async () => {
-    assert.equal((await play(`hang up ${when}`)).error.code, 'ABORTED');
+for (const when of ['before', 'during']) {
+  test(`an abort ${when} the call fails it with ABORTED`, async () => {
+    assert.equal((await runScenario(`abort ${when} the call`)).error.code, 'ABORTED');
   });
 }
 
-test('who waits no longer is told that the answer is lost', async () => {
+test('a timeout fails the call with ANSWER_LOST', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   released = promise;
-  const { error } = await play('wait shortly');
+  const { error } = await runScenario('use a short timeout');
   assert.deepEqual([error.code, error.kind], ['ANSWER_LOST', 'transient']);
   resolve();
 });
 
-test("a caller gets none of the snapshotter's own entrypoints", async () => {
+test('the client contains no entrypoints of the snapshotter', async () => {
   const glue = await readFile(at('build/rust-caller/index.js'), 'utf8');
   const functions = [...glue.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name]) => name);
   assert.deepEqual(
     functions.filter((name) => !name?.startsWith('__')),
-    ['play'],
+    ['run_scenario'],
   );
 });

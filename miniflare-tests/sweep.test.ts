@@ -1,4 +1,4 @@
-// Sweeping the bucket: what was made here and belongs to no ledger goes; nothing else does.
+// The sweep of the bucket: it deletes backups of this deployment that no ledger lists, and no others.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** The bucket has one snapshot of one sandbox. */
+/** Leaves one snapshot of one sandbox in the bucket. */
 beforeEach(async () => {
   await world.all((await world.objects()).map((key) => ({ do: 'delete', key })));
   owner = `owner-${++owners}`;
@@ -25,22 +25,22 @@ beforeEach(async () => {
   ref = await world.snapshot(owner);
 });
 
-/** The id of a snapshot that was not made here. */
+/** The id of a snapshot that this deployment did not take. */
 const FOREIGN = 'snap-0000000000000000';
 
 const markOf = (snapshotId: string, sandboxId: string) => `snapshotter/1 ${snapshotId} ${sandboxId}`;
 
-/** A backup in the bucket that the snapshotter did not make, with this name. Its keys. */
+/** Creates a backup with a name, as an application does, and returns its keys. */
 async function backup(name: string | undefined): Promise<string[]> {
   const { id } = await world.backUp(owner, name === undefined ? {} : { name });
   return [`backups/${id}/data.sqsh`, `backups/${id}/meta.json`];
 }
 
-/** The id of a snapshot of a sandbox that was made here and is deleted. */
-async function deleted(sandboxId: string): Promise<string> {
-  const gone = await world.snapshot(sandboxId);
-  await world.rpc('delete', { ref: gone });
-  return gone.ref.snapshotId;
+/** Takes and deletes a snapshot of a sandbox, and returns its id. */
+async function mintDeletedId(sandboxId: string): Promise<string> {
+  const snapshot = await world.snapshot(sandboxId);
+  await world.rpc('delete', { ref: snapshot });
+  return snapshot.ref.snapshotId;
 }
 
 const sweep = (options: object = {}): Promise<Sweep> => world.rpc('sweep', { graceSeconds: 0, ...options });
@@ -57,17 +57,17 @@ const COUNTS = {
   dryRun: false,
 };
 
-test('what a ledger owns stays', async () => {
+test('a backup that a ledger lists is kept', async () => {
   assert.deepEqual(await sweep(), COUNTS);
-  await world.restores(ref, 'cat file', 'x\n');
+  await world.assertRestores(ref, 'cat file', 'x\n');
 });
 
-describe('what was made here and belongs to no ledger', () => {
+describe('a backup of this deployment that no ledger lists', () => {
   for (const [what, mark] of Object.entries({
-    'of a snapshot that was deleted': async () => markOf(await deleted(owner), owner),
-    'that names a snapshot of another backup': async () => markOf(ref.ref.snapshotId, owner),
+    'with the mark of a deleted snapshot': async () => markOf(await mintDeletedId(owner), owner),
+    'with the mark of a snapshot of another backup': async () => markOf(ref.ref.snapshotId, owner),
   })) {
-    test(`goes: a backup ${what}`, async () => {
+    test(`is deleted: ${what}`, async () => {
       const objects = await world.objects();
       await backup(await mark());
       assert.deepEqual(await sweep(), { ...COUNTS, scanned: 2, deleted: 1 });
@@ -76,27 +76,27 @@ describe('what was made here and belongs to no ledger', () => {
     });
   }
 
-  test('goes over HTTP too', async () => {
-    await world.orphan(ref);
+  test('is deleted over HTTP', async () => {
+    await world.orphanBackup(ref);
     assert.equal((await world.http('sweep', { graceSeconds: 0 })).deleted, 1);
   });
 
-  test('goes when it was made from the ledger, deleted there, and came back', async () => {
+  test('is deleted if its objects exist after its deletion from the ledger', async () => {
     const objects = await world.objects();
-    await world.orphan(ref);
+    await world.orphanBackup(ref);
     assert.deepEqual(await world.objects(), objects);
     assert.deepEqual(await sweep(), { ...COUNTS, owned: 0, deleted: 1 });
     assert.deepEqual(await world.objects(), []);
   });
 
-  test('goes however often the keys were rotated', async () => {
-    await world.orphan(ref);
+  test('is deleted after key rotations', async () => {
+    await world.orphanBackup(ref);
     for (let times = 0; times < 3; times++) await world.rpc('rotateKey', { sandboxId: owner });
     assert.deepEqual(await sweep(), { ...COUNTS, owned: 0, deleted: 1 });
   });
 
-  test('is only counted in a dry run', async () => {
-    await backup(markOf(await deleted(owner), owner));
+  test('is counted but not deleted in a dry run', async () => {
+    await backup(markOf(await mintDeletedId(owner), owner));
     const objects = await world.objects();
     const counts = { ...COUNTS, scanned: 2, deleted: 1, dryRun: true };
     assert.deepEqual(await sweep({ dryRun: true }), counts);
@@ -104,8 +104,8 @@ describe('what was made here and belongs to no ledger', () => {
     assert.deepEqual(await world.objects(), objects);
   });
 
-  test('stays while it is younger than the grace period, which is a day where nothing is said', async () => {
-    await backup(markOf(await deleted(owner), owner));
+  test('is kept while it is younger than the grace period, which is a day by default', async () => {
+    await backup(markOf(await mintDeletedId(owner), owner));
     const objects = await world.objects();
     const tooRecent = { ...COUNTS, scanned: 2, tooRecent: 2, owned: 0 };
     assert.deepEqual(await sweep({ graceSeconds: 3600 }), tooRecent);
@@ -113,11 +113,11 @@ describe('what was made here and belongs to no ledger', () => {
     assert.deepEqual(await world.objects(), objects);
   });
 
-  test('goes wherever it is, when there is more than one listing holds', async () => {
+  test('is deleted on every page of a listing', async () => {
     const [first, last] = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-bfff-ffffffffffff'];
     const others = Array.from({ length: 500 }, () => randomUUID());
     const names = { ...Object.fromEntries(others.map((id) => [id, 'nightly'])) };
-    names[first] = names[last] = markOf(await deleted(owner), owner);
+    names[first] = names[last] = markOf(await mintDeletedId(owner), owner);
     const steps = Object.entries(names).flatMap(([id, name]) => [
       { do: 'write' as const, key: `backups/${id}/data.sqsh`, text: 'x' },
       { do: 'write' as const, key: `backups/${id}/meta.json`, text: metadataOf(id, name) },
@@ -128,16 +128,16 @@ describe('what was made here and belongs to no ledger', () => {
   });
 });
 
-describe('what carries the mark and was not made here stays:', () => {
+describe('a backup with a mark that is not of this deployment is kept:', () => {
   for (const [what, mark] of Object.entries({
-    'a backup of a snapshot that the ledger never made': async () => markOf(FOREIGN, owner),
-    'a backup of a sandbox that nobody knows': async () => markOf(FOREIGN, 'nobody'),
-    'a backup of a snapshot of another sandbox': async () => {
+    'of a snapshot that its ledger never listed': async () => markOf(FOREIGN, owner),
+    'of an unknown sandbox': async () => markOf(FOREIGN, 'unknown'),
+    'with the mark of a snapshot of another sandbox': async () => {
       await world.exec(`${owner}-other`, 'echo x > file');
-      return markOf(await deleted(`${owner}-other`), owner);
+      return markOf(await mintDeletedId(`${owner}-other`), owner);
     },
-    'a snapshot of this ledger under the name of a sandbox that nobody knows': async () =>
-      markOf(await deleted(owner), 'nobody'),
+    'of a snapshot of this ledger with the id of an unknown sandbox': async () =>
+      markOf(await mintDeletedId(owner), 'unknown'),
   })) {
     test(what, async () => {
       await backup(await mark());
@@ -148,38 +148,42 @@ describe('what carries the mark and was not made here stays:', () => {
     });
   }
 
-  test('what another deployment made, which shares the bucket and the sandboxes', async () => {
-    await using both = await World.start({ another: true });
+  test('of another deployment with the same bucket and sandboxes', async () => {
+    await using both = await World.start({ otherDeployment: true });
     await both.exec('shared', 'echo x > file');
     const [here, there]: SnapshotRef[] = [
       await both.snapshot('shared'),
-      await both.another('snapshot', { sandboxId: 'shared' }),
+      await both.callOtherDeployment('snapshot', { sandboxId: 'shared' }),
     ];
     assert.notEqual(here?.ref.backup.id, there?.ref.backup.id);
     const objects = await both.objects();
     assert.equal(objects.length, 4);
-    for (const call of [both.rpc, both.another]) {
+    for (const call of [both.rpc, both.callOtherDeployment]) {
       assert.deepEqual(await call('sweep', { graceSeconds: 0 }), { ...COUNTS, scanned: 2, owned: 2 });
       assert.deepEqual(await both.objects(), objects);
     }
 
-    await both.orphan(here as SnapshotRef);
-    assert.deepEqual(await both.another('sweep', { graceSeconds: 0 }), { ...COUNTS, scanned: 2, owned: 2 });
+    await both.orphanBackup(here as SnapshotRef);
+    assert.deepEqual(await both.callOtherDeployment('sweep', { graceSeconds: 0 }), {
+      ...COUNTS,
+      scanned: 2,
+      owned: 2,
+    });
     const counts = { ...COUNTS, scanned: 2, deleted: 1 };
     assert.deepEqual(await both.rpc('sweep', { graceSeconds: 0 }), counts);
-    assert.equal((await both.another('verify', { ref: there })).ok, true);
-    const { sandboxId } = (await both.another('restore', { ref: there })).ref;
+    assert.equal((await both.callOtherDeployment('verify', { ref: there })).ok, true);
+    const { sandboxId } = (await both.callOtherDeployment('restore', { ref: there })).ref;
     assert.equal(await both.exec(sandboxId, 'cat file'), 'x\n');
   });
 });
 
-describe('what does not carry the mark is the application’s, and stays:', () => {
+describe('an object without a mark is kept:', () => {
   const NAMES: Record<string, string | undefined> = {
     'a backup without a name': undefined,
-    'a backup with a name of its own': 'nightly',
-    'a name that only looks like a mark': `snapshotter/2 ${FOREIGN} owner`,
+    'a backup with another name': 'nightly',
+    'a name in the form of a later version of marks': `snapshotter/2 ${FOREIGN} owner`,
     'a mark without a snapshot': 'snapshotter/1 nightly owner',
-    'a mark behind something else': ` ${markOf(FOREIGN, 'owner')}`,
+    'a mark after a blank': ` ${markOf(FOREIGN, 'owner')}`,
   };
   for (const [what, name] of Object.entries(NAMES)) {
     test(what, async () => {
@@ -191,10 +195,10 @@ describe('what does not carry the mark is the application’s, and stays:', () =
   }
 
   for (const [what, text] of Object.entries({
-    'metadata that can not be read': '{',
-    'metadata that is too large': ' '.repeat(20_000),
-    'metadata with the mark inside of another field': JSON.stringify({ note: markOf(FOREIGN, 'owner') }),
-    'a copy under another id': metadataOf(randomUUID(), markOf(FOREIGN, 'owner')),
+    'malformed metadata': '{',
+    'metadata beyond the size limit': ' '.repeat(20_000),
+    'metadata with a mark in another field': JSON.stringify({ note: markOf(FOREIGN, 'owner') }),
+    'a copy with another id': metadataOf(randomUUID(), markOf(FOREIGN, 'owner')),
   })) {
     test(what, async () => {
       const id = randomUUID();
@@ -205,9 +209,9 @@ describe('what does not carry the mark is the application’s, and stays:', () =
     });
   }
 
-  test('objects of other names', async () => {
+  test('objects with other names', async () => {
     const id = randomUUID();
-    const mark = markOf(await deleted(owner), owner);
+    const mark = markOf(await mintDeletedId(owner), owner);
     const keys = ['backups/meta.json', `copies/${id}/meta.json`, `backups/${id}/copy/meta.json`];
     for (const key of keys) await world.write(key, metadataOf(id, mark));
     assert.deepEqual(await sweep(), COUNTS);
@@ -216,8 +220,8 @@ describe('what does not carry the mark is the application’s, and stays:', () =
   });
 });
 
-describe('half a backup', () => {
-  test('without metadata stays, and is listed as unowned over RPC and HTTP', async () => {
+describe('an incomplete backup', () => {
+  test('without metadata is kept, and listed as unowned over RPC and HTTP', async () => {
     const id = randomUUID();
     const key = `backups/${id}/data.sqsh`;
     await world.write(key, 'an archive');
@@ -239,45 +243,45 @@ describe('half a backup', () => {
     assert.deepEqual(await sweep({ graceSeconds: 3600 }), { ...COUNTS, tooRecent: 1, owned: 0 });
   });
 
-  test('without an archive goes where it carries the mark', async () => {
-    const [archive] = await backup(markOf(await deleted(owner), owner));
+  test('without an archive is deleted if it has a mark', async () => {
+    const [archive] = await backup(markOf(await mintDeletedId(owner), owner));
     await world.delete(archive as string);
     assert.deepEqual(await sweep(), { ...COUNTS, scanned: 2, deleted: 1 });
   });
 });
 
-test('a capture that is under way is not swept', async () => {
-  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+test('a capture in progress is kept', async () => {
+  const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using slow = await World.start({
     onCall: async ({ method }) => {
-      // The last call of a backup: both objects are in R2, and the ledger has not been told.
+      // The last call of a backup: both objects are in R2, but the ledger does not list them yet.
       if (method !== 'utils.deleteSession') return;
-      held.resolve();
+      reached.resolve();
       await release.promise;
     },
   });
   await slow.exec('slow', 'echo x > file');
   const call = slow.snapshot('slow');
-  await held.promise;
+  await reached.promise;
   const counts: Sweep = await slow.rpc('sweep', { graceSeconds: 0 });
   assert.equal(counts.deleted, 0);
   release.resolve();
-  await slow.restores(await call, 'cat file', 'x\n');
+  await slow.assertRestores(await call, 'cat file', 'x\n');
 });
 
-test('the cron trigger sweeps, and logs what came of it', async () => {
-  await backup(markOf(await deleted(owner), owner));
-  const isOurs = (line: string) => line.startsWith('{"') && JSON.parse(line).event === 'sweep';
+test('the cron trigger sweeps, and logs the counts', async () => {
+  await backup(markOf(await mintDeletedId(owner), owner));
+  const isSweepLine = (line: string) => line.startsWith('{"') && JSON.parse(line).event === 'sweep';
   const logged = world.log.length;
-  await world.cron();
-  await until(() => world.log.slice(logged).some(isOurs));
-  const line = JSON.parse(world.log.findLast(isOurs) ?? '');
+  await world.fireCron();
+  await until(() => world.log.slice(logged).some(isSweepLine));
+  const line = JSON.parse(world.log.findLast(isSweepLine) ?? '');
   assert.equal(line.outcome, 'success');
   const { unownedObjects: _, ...counts } = COUNTS;
   assert.deepEqual(line.counts, { ...counts, scanned: 2, tooRecent: 2, owned: 0 });
 });
 
-/** What the SDK stores beside an archive. */
+/** Returns the metadata that the SDK stores with an archive. */
 function metadataOf(id: string, name: string): string {
   const createdAt = new Date().toISOString();
   return JSON.stringify({ id, dir: '/workspace', name, sizeBytes: 1, ttl: 3600, createdAt });

@@ -1,10 +1,9 @@
-// A sandbox that leaves calls unanswered: snapshots and restores are answered when the call's time limit has passed, and can be made
-// again.
+// A sandbox that does not answer calls: snapshots and restores end after the time limit of the call, and can be repeated.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 
-import { HOW, LIMIT, outlast } from './unanswered.ts';
+import { UNANSWERED_MODES, BEYOND_TIME_LIMITS, runPastTimeLimits } from './unanswered.ts';
 import { World } from './world.ts';
 
 /** The methods of the SDK that an operation calls. */
@@ -26,30 +25,30 @@ beforeEach(async () => {
 });
 afterEach(() => world.rpc('leaveUnanswered', {}));
 
-for (const how of HOW) {
-  describe(`a call that is not answered, and ${how}`, () => {
+for (const mode of UNANSWERED_MODES) {
+  describe(`if a call to a sandbox is not answered, and ${mode},`, () => {
     for (const method of IN_SNAPSHOT) {
-      test(`${method} in a first snapshot: the container counts all the same in the next`, async () => {
-        await world.rpc('leaveUnanswered', { [method]: how });
-        await outlast(world, world.snapshot(agent));
+      test(`${method} in a first snapshot does not make the next snapshot a rescue snapshot`, async () => {
+        await world.rpc('leaveUnanswered', { [method]: mode });
+        await runPastTimeLimits(world, world.snapshot(agent));
         await world.rpc('leaveUnanswered', {});
-        await world.elapse(agent, 2 * LIMIT);
+        await world.advanceClock(agent, 2 * BEYOND_TIME_LIMITS);
         const snapshot = await world.snapshot(agent);
         assert.equal(snapshot.capture.rescue, undefined);
-        await world.restores(snapshot, 'cat file', 'first\n');
+        await world.assertRestores(snapshot, 'cat file', 'first\n');
       });
     }
 
     for (const method of IN_RESTORE) {
-      test(`${method} in a restore: it leaves no sandbox behind, and the next one succeeds`, async () => {
+      test(`${method} in a restore leaves no sandbox, and the next restore succeeds`, async () => {
         const snapshot = await world.snapshot(agent);
         const before = world.running().length;
-        await world.rpc('leaveUnanswered', { [method]: how });
-        assert.ok(!(await outlast(world, world.restore(snapshot))));
+        await world.rpc('leaveUnanswered', { [method]: mode });
+        assert.ok(!(await runPastTimeLimits(world, world.restore(snapshot))));
         await world.rpc('leaveUnanswered', {});
-        await world.elapse(agent, 2 * LIMIT);
+        await world.advanceClock(agent, 2 * BEYOND_TIME_LIMITS);
         assert.equal(world.running().length, before);
-        await world.restores(snapshot, 'cat file', 'first\n');
+        await world.assertRestores(snapshot, 'cat file', 'first\n');
       });
     }
   });

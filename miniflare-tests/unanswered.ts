@@ -1,17 +1,17 @@
-// Calls to sandboxes that are left unanswered, and work that goes on when their time limits have passed.
+// Calls to sandboxes that are left unanswered, and work that continues after their time limits.
 
 import assert from 'node:assert/strict';
 
 import { until, type World } from './world.ts';
 
-/** Whether a call that is not answered is carried out. */
-export const HOW = ['lost', 'carried out'];
+/** Whether an unanswered call is carried out. */
+export const UNANSWERED_MODES = ['lost', 'carried out'];
 
-/** More than any time limit is, in seconds. */
-export const LIMIT = 3700;
+/** A duration longer than every time limit, in seconds. */
+export const BEYOND_TIME_LIMITS = 3700;
 
-/** Lets the time limit of each unanswered call pass until the work has settled. Returns whether it succeeded. */
-export async function outlast(world: World, work: Promise<unknown>): Promise<boolean> {
+/** Advances the clock beyond the time limit of each unanswered call until the work ends. Returns whether it succeeded. */
+export async function runPastTimeLimits(world: World, work: Promise<unknown>): Promise<boolean> {
   let isDone: boolean | undefined;
   const settled = work.then(
     () => (isDone = true),
@@ -24,9 +24,9 @@ export async function outlast(world: World, work: Promise<unknown>): Promise<boo
   for (let passed = 0; isDone === undefined;) {
     await until(async () => isDone !== undefined || (await world.rpc('unanswered')) > passed);
     passed = await world.rpc('unanswered');
-    if (isDone === undefined) await world.rpc('elapse', { seconds: LIMIT });
+    if (isDone === undefined) await world.rpc('advanceClock', { seconds: BEYOND_TIME_LIMITS });
   }
   await settled;
-  assert.notEqual(await world.rpc('unanswered'), 0, 'no call was left unanswered');
+  assert.notEqual(await world.rpc('unanswered'), 0, 'at least one call must be left unanswered');
   return isDone;
 }

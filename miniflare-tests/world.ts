@@ -1,4 +1,4 @@
-// What the tests work with: the built Worker in workerd, the published Sandbox class, R2, and a Durable Object that calls.
+// The test environment: the built Worker in workerd, the published Sandbox class, R2, and a Durable Object as the caller.
 
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
@@ -15,51 +15,51 @@ import {
 import type { Call, EngineOptions } from '../local-engine/index.ts';
 import type { Page, SnapshotRef, Summary, TakenSnapshot, WorkspaceRef } from '../client/src/index.ts';
 import type { Answer, Step, Thrown } from './caller/steps.ts';
-import { Named } from './workspaces/named.ts';
+import { NamedWorkspace } from './workspaces/named.ts';
 
 const CALLER = fileURLToPath(new URL('./caller/wrangler.toml', import.meta.url));
 const CALLER_WITH_SANDBOXES = fileURLToPath(new URL('./caller/with-sandboxes.toml', import.meta.url));
 const ANOTHER_SNAPSHOTTER = fileURLToPath(new URL('./caller/another-snapshotter.toml', import.meta.url));
 
-/** The snapshotter's main module with a clock that {@link World.elapse} puts forward. */
+/** The snapshotter's main module with a clock that {@link World.advanceClock} advances. */
 const WITH_CLOCK = fileURLToPath(new URL('./caller/clock.mjs', import.meta.url));
 
-/** The token that the HTTP API is opened with. */
+/** The API token of the HTTP API. */
 export const TOKEN = 'a token for tests';
 
-/** How a world differs from the usual one. */
+/** The options of a test environment. */
 export interface WorldOptions {
   /** Which Worker exports the class of the sandboxes: the snapshotter, or the application that calls it. */
   sandboxesOf?: 'snapshotter' | 'application';
   snapshotter?: Partial<LocalWorker>;
   caller?: Partial<LocalWorker>;
   onCall?: EngineOptions['onCall'];
-  /** A folder that outlives the world, for one that comes after it. */
+  /** A folder that stores the state, for a later environment. */
   persist?: string;
-  /** Whether the snapshotter's clock can be put forward. The sandboxes are the application's then. */
+  /** Whether the snapshotter's clock can be advanced. The application then exports the class of the sandboxes. */
   clock?: boolean;
-  /** How archives travel. Default: that of the run, which the environment variable `SANDBOX_MODE` says. */
+  /** How archives travel. Default: the value of the environment variable `SANDBOX_MODE`. */
   mode?: Mode;
-  /** Whether there is another deployment of the snapshotter, with the same sandboxes and the same bucket. */
-  another?: boolean;
+  /** Whether to start a second deployment of the snapshotter, with the same sandboxes and the same bucket. */
+  otherDeployment?: boolean;
 }
 
-/** Waits until something is so. */
+/** Waits until a condition is true. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await setTimeout(5);
 }
 
-/** What a session printed, with the end of the last line, which the SDK drops. */
+/** Appends the last newline to the output of a session, which the SDK removes. */
 export function lines(stdout: string): string {
   return stdout === '' ? '' : `${stdout}\n`;
 }
 
-/** Whether a call unpacks or mounts a backup, in either mode. */
+/** Returns whether a call unpacks or mounts a backup, in either mode. */
 export function isUnpacking({ method, command }: Pick<Call, 'method' | 'command'>): boolean {
   return method === 'backup.restoreArchive' || (command?.includes('unsquashfs') ?? false);
 }
 
-/** Whether a call sends an archive on its way to the bucket, in either mode. */
+/** Returns whether a call uploads an archive to the bucket, in either mode. */
 export function isUploading({ method, command }: Pick<Call, 'method' | 'command'>): boolean {
   return method === 'files.readFileStream' || (command?.includes('curl -sSf -X PUT') ?? false);
 }
@@ -73,11 +73,11 @@ export interface HttpAnswer {
 
 type Operation = (method: string, options?: unknown, signal?: boolean) => Promise<any>;
 
-/** Workers, sandboxes and a bucket. */
+/** A running test environment: Workers, sandboxes and a bucket. */
 export class World implements AsyncDisposable {
   /** The lines that the Workers logged. */
   readonly log: string[] = [];
-  /** How archives travel in it. */
+  /** How archives travel. */
   readonly mode: Mode;
   #local!: Local;
 
@@ -100,7 +100,7 @@ export class World implements AsyncDisposable {
           ...(options.clock ? { main: WITH_CLOCK } : {}),
           ...snapshotter,
         },
-        ...(options.another ? [another] : []),
+        ...(options.otherDeployment ? [another] : []),
       ],
       onLog: (line) => world.log.push(line),
       mode: world.mode,
@@ -114,16 +114,16 @@ export class World implements AsyncDisposable {
     await this.#local.close();
   }
 
-  /** Has the caller's Durable Object do something. */
-  async perform(step: Step, caller = 'agent'): Promise<Answer> {
+  /** Runs a step in the caller's Durable Object. */
+  async runStep(step: Step, caller = 'agent'): Promise<Answer> {
     const init = { method: 'POST', body: JSON.stringify(step) };
     const response = await this.#local.miniflare.dispatchFetch(`http://caller/${caller}`, init);
-    assert.equal(response.status, 200, 'the caller itself must not fail');
+    assert.equal(response.status, 200, 'the caller must not fail');
     return (await response.json()) as Answer;
   }
 
   async #value(step: Step, caller?: string): Promise<any> {
-    const { value, error } = await this.perform(step, caller);
+    const { value, error } = await this.runStep(step, caller);
     if (error) throw Object.assign(new Error(error.message), error);
     return value;
   }
@@ -132,15 +132,15 @@ export class World implements AsyncDisposable {
   rpc: Operation = (method, options, signal) =>
     this.#value({ do: 'rpc', method, options, ...(signal ? { signal } : {}) });
 
-  /** Calls an operation over the binding's fetch; throws the problem where that is the answer. */
+  /** Calls an operation through the `fetch` of the binding. Throws the problem if the call fails. */
   http: Operation = async (method, options) => {
     const { status, body } = await this.fetch(`/v1/${method}`, { body: JSON.stringify(options) });
     if (status !== 200) throw Object.assign(new Error(body.message), body);
     return body;
   };
 
-  /** Calls an operation of the other deployment. */
-  another: Operation = async (method, options) => {
+  /** Calls an operation of the second deployment. */
+  callOtherDeployment: Operation = async (method, options) => {
     const worker = await this.#local.miniflare.getWorker('another-snapshotter');
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(options) };
@@ -150,7 +150,7 @@ export class World implements AsyncDisposable {
     return body;
   };
 
-  /** Sends a request to the HTTP API; a POST of JSON with the token where `init` says nothing else. */
+  /** Sends a request to the HTTP API. By default it is a POST of JSON with the API token. */
   async fetch(
     path: string,
     init: Extract<Step, { do: 'fetch' }>['init'] = {},
@@ -178,76 +178,76 @@ export class World implements AsyncDisposable {
     return this.rpc('branch', { ref });
   }
 
-  /** A page of a sandbox's snapshots. */
+  /** Returns a page of a sandbox's snapshots. */
   list(sandboxId: string, options: object = {}): Promise<Page> {
     return this.rpc('list', { sandboxId, ...options });
   }
 
-  /** The labels of a sandbox's snapshots, the newest first, as far as a page goes. */
+  /** Returns the labels on the first page of a sandbox's snapshots, the newest first. */
   async labels(sandboxId: string): Promise<string[]> {
     return (await this.list(sandboxId)).snapshots.map(({ label }) => label);
   }
 
-  /** One snapshot, as lists show it. */
+  /** Returns one snapshot, in the form of lists. */
   get(ref: SnapshotRef): Promise<Summary> {
     return this.rpc('get', { ref });
   }
 
-  /** The files of a snapshot are what a command prints in a sandbox that is made from it. The sandbox is ended. */
-  async restores(ref: SnapshotRef, command: string, printed: string) {
+  /** Restores a snapshot, asserts the output of a command in the new sandbox, and destroys the sandbox. */
+  async assertRestores(ref: SnapshotRef, command: string, printed: string) {
     const { sandboxId } = (await this.restore(ref)).ref;
     assert.equal(await this.exec(sandboxId, command), printed);
     await this.sandbox(sandboxId, 'destroy');
   }
 
-  /** Lets time pass for the snapshotter. The workspace of the sandbox lives through it from alarm to alarm. */
-  async elapse(sandboxId: string, seconds: number) {
-    await this.rpc('elapse', { sandboxId, seconds });
+  /** Advances the snapshotter's clock, and runs the alarms of the sandbox's Workspace object that become due. */
+  async advanceClock(sandboxId: string, seconds: number) {
+    await this.rpc('advanceClock', { sandboxId, seconds });
   }
 
-  /** A workspace by its name, whether it is there or not. */
-  workspace(name: string, tenant?: string): Named {
-    return new Named(this, name, tenant);
+  /** Returns a named workspace, which need not exist. */
+  workspace(name: string, tenant?: string): NamedWorkspace {
+    return new NamedWorkspace(this, name, tenant);
   }
 
-  /** An address of the snapshotter on this machine. It listens where its options have a port, of which 0 is any. */
+  /** Returns an address of the snapshotter on this machine. The environment needs the option `port`; 0 selects any port. */
   async url(path: string): Promise<URL> {
     return new URL(path, await this.#local.miniflare.unsafeGetDirectURL('sandbox-snapshotter'));
   }
 
-  /** Has the cron trigger fire. */
-  async cron() {
+  /** Fires the cron trigger. */
+  async fireCron() {
     const worker = await this.#local.miniflare.getWorker('sandbox-snapshotter');
     assert.equal((await worker.scheduled({ cron: '17 3 * * *' })).outcome, 'ok');
   }
 
-  /** How many backups the sandboxes are making or applying. The caller must be one that counts them. */
-  async underway(): Promise<number> {
-    const response = await this.#local.miniflare.dispatchFetch('http://caller/underway');
+  /** Returns the number of backups in progress, created or applied. The caller must be `active-backups.ts`. */
+  async activeBackups(): Promise<number> {
+    const response = await this.#local.miniflare.dispatchFetch('http://caller/active-backups');
     return (await response.json()) as number;
   }
 
-  /** Kills workerd, and resolves when it runs again. */
+  /** Kills workerd and restarts it. */
   crash(): Promise<void> {
     return this.#local.crash();
   }
 
-  /** The error that a call ends with. */
+  /** Returns the error of a call, which must fail. */
   async failure(call: Promise<unknown>): Promise<Thrown> {
     try {
       await call;
     } catch (error) {
       return error as Thrown;
     }
-    throw new assert.AssertionError({ message: 'the call should have failed' });
+    throw new assert.AssertionError({ message: 'the call must fail' });
   }
 
-  /** Fires the AbortSignal of the caller. */
+  /** Aborts the AbortSignal of the caller. */
   async abort() {
     await this.#value({ do: 'abort' });
   }
 
-  /** Runs a command in the default session of a sandbox, and answers the lines that it printed; it must succeed. */
+  /** Runs a command in the default session of a sandbox, and returns its output. The command must succeed. */
   async exec(id: string, command: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.sandbox(id, 'exec', command);
     assert.equal(exitCode, 0, stderr);
@@ -259,65 +259,65 @@ export class World implements AsyncDisposable {
     return this.#value({ do: 'sandbox', id, method, args });
   }
 
-  /** Runs a command in a session of the application's own, which is made where it is not there; it must succeed. */
+  /** Runs a command in a session with an id, which is created if it does not exist. The command must succeed. */
   async execIn(id: string, session: string, command: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.#value({ do: 'session', id, session, command });
     assert.equal(exitCode, 0, stderr);
     return lines(stdout);
   }
 
-  /** A backup that the application makes itself, of /workspace where the options say nothing else. */
+  /** Creates a backup with the SDK, as an application does. By default it is of /workspace. */
   backUp(id: string, options: object = {}): Promise<{ id: string; dir: string }> {
-    const ofMode = this.mode === 'local' ? { localBucket: true } : {};
-    return this.sandbox(id, 'createBackup', { dir: '/workspace', ...ofMode, ...options });
+    const modeOptions = this.mode === 'local' ? { localBucket: true } : {};
+    return this.sandbox(id, 'createBackup', { dir: '/workspace', ...modeOptions, ...options });
   }
 
-  /** Kills the container of a sandbox, as a crash would. */
+  /** Kills the container of a sandbox, as a crash does. */
   async kill(id: string) {
-    await this.#local.engine.kill(await this.hex(id));
+    await this.#local.engine.kill(await this.objectId(id));
   }
 
-  /** Has a sandbox fall asleep, as it does when nobody uses it for long. */
+  /** Ends the container of a sandbox through the SDK's `sleepAfter`, as after a time without calls. */
   async sleep(id: string) {
-    const hex = await this.hex(id);
+    const hex = await this.objectId(id);
     await this.sandbox(id, 'setSleepAfter', '1s');
-    // The SDK looks every three minutes whether that time is over; here at once.
+    // The SDK checks every three minutes whether that time is over. This alarm makes it check at once.
     await this.sandbox(id, 'scheduleNextAlarm', 0);
     await until(() => !this.running().includes(hex));
   }
 
-  /** The Durable Object's id of a sandbox. */
-  hex(id: string): Promise<string> {
-    return this.#value({ do: 'hex', id });
+  /** Returns the Durable Object's id of a sandbox, in hex. */
+  objectId(id: string): Promise<string> {
+    return this.#value({ do: 'objectId', id });
   }
 
-  /** The Durable Object's ids of the sandboxes that run. */
+  /** Returns the Durable Object's ids of the running sandboxes. */
   running(): string[] {
     return this.#local.engine.running().sort();
   }
 
-  /** Ends the container of a running sandbox, by its Durable Object's id. */
-  killHex(hex: string): Promise<void> {
+  /** Kills the container of a sandbox, by its Durable Object's id. */
+  killByObjectId(hex: string): Promise<void> {
     return this.#local.engine.kill(hex);
   }
 
-  /** The keys in the bucket. */
+  /** Returns the keys in the bucket. */
   objects(): Promise<string[]> {
     return this.#value({ do: 'objects' });
   }
 
-  /** The text of an object. */
+  /** Returns the text of an object in the bucket. */
   read(key: string): Promise<string | undefined> {
     return this.#value({ do: 'read', key });
   }
 
-  /** Stores an object. */
+  /** Stores an object in the bucket. */
   async write(key: string, text: string) {
     await this.#value({ do: 'write', key, text });
   }
 
-  /** Deletes a snapshot whose objects somebody has copied, and puts them back: they are nobody's. */
-  async orphan(ref: SnapshotRef) {
+  /** Deletes a snapshot but keeps its objects in the bucket, where no ledger lists them. */
+  async orphanBackup(ref: SnapshotRef) {
     const keys = ['data.sqsh', 'meta.json'].map((name) => `backups/${ref.ref.backup.id}/${name}`);
     await this.all(keys.map((key) => ({ do: 'copy', from: key, to: `copies/${key}` })));
     await this.rpc('delete', { ref, force: true });
@@ -325,12 +325,12 @@ export class World implements AsyncDisposable {
     await this.all(keys.map((key) => ({ do: 'delete', key: `copies/${key}` })));
   }
 
-  /** Deletes an object. */
+  /** Deletes an object of the bucket. */
   async delete(key: string) {
     await this.#value({ do: 'delete', key });
   }
 
-  /** Does many things at the same time. */
+  /** Runs several steps at the same time. */
   all(steps: Step[]): Promise<any[]> {
     return this.#value({ do: 'all', steps });
   }

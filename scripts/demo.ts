@@ -1,5 +1,5 @@
-// `npm run demo`: an agent tries something risky in its sandbox, goes back, and explores two ways from there. It undoes a small
-// change in place. Then it leaves a workspace that has a name, and comes back to it.
+// `npm run demo`: an agent runs a risky command in its sandbox, restores the files, and branches into two sandboxes. It reverts a
+// change in place with a checkpoint. Then it stops a named workspace and starts it again.
 
 import { randomUUID } from 'node:crypto';
 
@@ -8,69 +8,78 @@ import type { Attempt, Change, Output } from '../examples/agent/src/answers.ts';
 import type { StoppedWorkspace } from '../client/src/index.ts';
 
 const TOKEN = randomUUID();
-const SHOW = 'for f in *; do echo "$f: $(cat "$f")"; done';
+const PRINT_FILES = 'for f in *; do echo "$f: $(cat "$f")"; done';
 
 await using local = await startLocal({
   workers: [{ config: AGENT, vars: { AGENT_TOKEN: TOKEN } }, { config: SNAPSHOTTER }],
-  onLog: report,
+  onLog: printLogLine,
 });
 
-say('The agent works in its sandbox.');
-show(await ask('run', `echo "print('hello')" >main.py; echo "requests==2.31" >requirements.txt; ${SHOW}`));
-
-say('It tries something risky, which goes wrong, and goes back.');
-const { output, wentBackTo } = await ask<Attempt>(
-  'attempt',
-  `echo "requests==9" >requirements.txt; rm main.py; ${SHOW}; false`,
+printStep('The agent writes two files in its sandbox.');
+printOutput(
+  await callAgent(
+    'run',
+    `echo "print('hello')" >main.py; echo "requests==2.31" >requirements.txt; ${PRINT_FILES}`,
+  ),
 );
-show(output);
-if (wentBackTo === undefined) throw new Error('The agent did not go back.');
-show(await ask('run', SHOW));
 
-say('From there it tries two ways at once, each in a sandbox of its own.');
-const ways = [
-  `echo "requests==2.32" >requirements.txt; ${SHOW}`,
-  `echo "httpx==0.28" >requirements.txt; ${SHOW}`,
+printStep('It runs a risky command, which fails, and restores the files in a new sandbox.');
+const { output, restoredSandboxId } = await callAgent<Attempt>(
+  'attempt',
+  `echo "requests==9" >requirements.txt; rm main.py; ${PRINT_FILES}; false`,
+);
+printOutput(output);
+if (restoredSandboxId === undefined) throw new Error('The agent did not restore its files.');
+printOutput(await callAgent('run', PRINT_FILES));
+
+printStep('It branches to try two alternatives at the same time, each in its own sandbox.');
+const alternatives = [
+  `echo "requests==2.32" >requirements.txt; ${PRINT_FILES}`,
+  `echo "httpx==0.28" >requirements.txt; ${PRINT_FILES}`,
 ];
-for (const branch of await ask<Output[]>('explore', ways)) show(branch);
+for (const branch of await callAgent<Output[]>('explore', alternatives)) printOutput(branch);
 
-say('Where it came from, nothing has changed.');
-show(await ask('run', SHOW));
+printStep('The sandbox that it branched from is unchanged.');
+printOutput(await callAgent('run', PRINT_FILES));
 
-say('It changes something small in place, which goes wrong too, and undoes just that.');
-const { undone } = await ask<Change>('change', `echo "requests==0" >>requirements.txt; false`);
-if (!undone) throw new Error('The agent did not undo its change.');
-for (const line of undone.trimEnd().split('\n')) console.log(`    ${line}`);
-show(await ask('run', SHOW));
+printStep(
+  'It changes a file in place. The command fails, and the agent reverts the change with a checkpoint.',
+);
+const { revertedDiff } = await callAgent<Change>('change', `echo "requests==0" >>requirements.txt; false`);
+if (!revertedDiff) throw new Error('The agent did not revert its change.');
+for (const line of revertedDiff.trimEnd().split('\n')) console.log(`    ${line}`);
+printOutput(await callAgent('run', PRINT_FILES));
 
-say('It works in a workspace that has a name, and leaves it: the sandbox ends.');
-show(await ask('work', 'notebook', `echo 'to be continued' >ideas.txt; ${SHOW}`));
-const { lastSnapshot } = await ask<StoppedWorkspace>('leave', 'notebook');
-if (lastSnapshot === undefined) throw new Error('The workspace was left without a snapshot.');
+printStep('It works in a named workspace, and stops it: its files are saved, and its sandbox ends.');
+printOutput(
+  await callAgent('runInWorkspace', 'notebook', `echo 'to be continued' >ideas.txt; ${PRINT_FILES}`),
+);
+const { lastSnapshot } = await callAgent<StoppedWorkspace>('stopWorkspace', 'notebook');
+if (lastSnapshot === undefined) throw new Error('The workspace was stopped without a snapshot.');
 
-say('It comes back, by the name: its work is there again.');
-show(await ask('work', 'notebook', SHOW));
+printStep('It starts the workspace by its name: the files are restored.');
+printOutput(await callAgent('runInWorkspace', 'notebook', PRINT_FILES));
 
-/** Asks the agent's Durable Object. */
-async function ask<T = Output>(method: string, ...list: unknown[]): Promise<T> {
+/** Calls a method of the agent over HTTP. */
+async function callAgent<T = Output>(method: string, ...args: unknown[]): Promise<T> {
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
-  const init = { method: 'POST', headers, body: JSON.stringify(list) };
+  const init = { method: 'POST', headers, body: JSON.stringify(args) };
   const response = await local.miniflare.dispatchFetch(`http://agent/demo/${method}`, init);
   if (!response.ok) throw new Error(`${method}: ${await response.text()}`);
   return (await response.json()) as T;
 }
 
-function say(line: string) {
+function printStep(line: string) {
   console.log(`\n${line}`);
 }
 
-function show({ sandboxId, stdout }: Output) {
+function printOutput({ sandboxId, stdout }: Output) {
   console.log(`  ${sandboxId}`);
   for (const line of stdout.trimEnd().split('\n')) console.log(`    ${line}`);
 }
 
-/** Prints what the snapshotter logs of an operation. */
-function report(line: string) {
+/** Prints a log line of the snapshotter in short form. */
+function printLogLine(line: string) {
   if (!line.startsWith('{"')) return;
   const { event, outcome, durationMs, snapshotId, sandboxId, originId, message, ...rest } = JSON.parse(line);
   if (event === 'workspace.transition') {

@@ -1,5 +1,5 @@
-// `npm run dev`: serves the Worker, and the example agent beside it, with local sandboxes.
-// State is kept in .local/, the token in .dev.vars: both are made at the first run and never committed.
+// `npm run dev`: serves the Worker and the example agent, with local sandboxes. The first run creates the state folder .local/
+// and the file .dev.vars with the token. Git ignores both.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
 
 const port = Number(process.env.PORT ?? 8787);
 if (!(Number.isInteger(port) && port > 0 && port < 65535))
-  throw new Error('PORT must be a port, and the next one free.');
+  throw new Error(`PORT must be an integer from 1 to 65534, got ${JSON.stringify(process.env.PORT)}.`);
 const token = developmentToken();
 
 await using _workers = await startLocal({
@@ -23,20 +23,22 @@ await using _workers = await startLocal({
   onLog: (line) => line.startsWith('{"') && console.log(line),
 });
 
-console.log(`The snapshotter is at http://127.0.0.1:${port}, with the token ${token}.
-The example agent is at http://127.0.0.1:${port + 1}, with the same token: POST a command, in JSON, to /<name>/run, and it has
-a sandbox. A caller with the token runs commands on this machine.
-Ctrl-C ends both.`);
+console.log(`Snapshotter:   http://127.0.0.1:${port}
+Example agent: http://127.0.0.1:${port + 1}
+Token of both: ${token}
+
+To run a command in the agent's sandbox, POST a JSON array with the command to /<name>/run of the agent.
+Callers with the token can run commands on this machine. Press Ctrl-C to stop.`);
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 
-/** The token of .dev.vars, which `wrangler dev` reads too. */
+/** Returns the token in .dev.vars, which `wrangler dev` also reads. Generates the token if there is none. */
 function developmentToken(): string {
   const file = at('.dev.vars');
   const vars = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  const known = /^API_TOKEN="?([^"\n]+)"?$/m.exec(vars)?.[1];
-  if (known) return known;
-  const made = randomBytes(24).toString('base64url');
-  const lines = [vars.trimEnd(), `API_TOKEN="${made}"`, 'LOCAL_BUCKET="true"', ''];
+  const existing = /^API_TOKEN="?([^"\n]+)"?$/m.exec(vars)?.[1];
+  if (existing) return existing;
+  const generated = randomBytes(24).toString('base64url');
+  const lines = [vars.trimEnd(), `API_TOKEN="${generated}"`, 'LOCAL_BUCKET="true"', ''];
   writeFileSync(file, lines.join('\n').trimStart(), { mode: 0o600 });
-  return made;
+  return generated;
 }

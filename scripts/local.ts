@@ -1,4 +1,4 @@
-// Runs Workers as their wrangler.toml describes them, in workerd, with local sandboxes in the place of containers.
+// Runs Workers in workerd, as their wrangler.toml describes them, with local sandboxes instead of containers.
 
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -19,110 +19,110 @@ import {
 } from '../local-engine/index.ts';
 import { CREDENTIALS, network, signing, THROUGH_NETWORK } from '../local-engine/production.ts';
 
-/** The snapshotter's own wrangler.toml. */
+/** The path of the snapshotter's wrangler.toml. */
 export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
 
-/** The example agent's. */
+/** The path of the example agent's wrangler.toml. */
 export const AGENT = fileURLToPath(new URL('../examples/agent/wrangler.toml', import.meta.url));
 
 /**
- * How archives travel: `local`, through the R2 binding and unpacked, or `production`, by signed URLs and mounted as
- * overlays.
+ * How archives travel: `local` transfers them through the R2 binding and extracts them; `production` transfers them over
+ * signed URLs and mounts them as overlays.
  */
 export type Mode = 'local' | 'production';
 
-/** The mode of this run, from the environment variable `SANDBOX_MODE`. */
+/** Returns the mode in the environment variable `SANDBOX_MODE`. */
 export function modeOfRun(): Mode {
   const { SANDBOX_MODE: mode = 'local' } = process.env;
   if (mode === 'local' || mode === 'production') return mode;
   throw new Error(`SANDBOX_MODE must be local or production, got ${JSON.stringify(mode)}.`);
 }
 
-/** A Worker to run, and how it differs from its wrangler.toml. */
+/** A Worker to run, with overrides of its wrangler.toml. */
 export interface LocalWorker {
   /** The path of its wrangler.toml. */
   config: string;
-  /** The path of its main module, in place of the file's. */
+  /** The path of the main module. Default: that of the file. */
   main?: string;
-  /** Vars and secrets, over those of the file. */
+  /** Vars and secrets. They override those of the file. */
   vars?: Record<string, string>;
-  /** Bindings beside those of the file. */
+  /** Bindings in addition to those of the file. */
   bindings?: Env;
-  /** Names of bindings to leave out. */
+  /** The names of bindings to remove. */
   without?: string[];
-  /** In place of the file's. */
+  /** The compatibility date. Default: that of the file. */
   compatibilityDate?: string;
-  /** A port of its own on 127.0.0.1. */
+  /** An additional port on 127.0.0.1 for this Worker only. */
   port?: number;
-  /** The Worker that the class `Sandbox` is taken from, where it is not this one. */
+  /** The Worker that exports the class `Sandbox`. Default: as in the file. */
   sandboxesOf?: string;
 }
 
-/** How Workers are run. */
+/** The options of {@link startLocal}. */
 export interface LocalOptions {
-  /** The first one receives the requests. */
+  /** The Workers. The first one receives the requests to Miniflare. */
   workers: LocalWorker[];
-  /** The port on 127.0.0.1; any free one where absent. */
+  /** The port on 127.0.0.1. Default: any free port. */
   port?: number;
-  /** A folder that Durable Objects and buckets are kept in; where absent they end with the process. */
+  /** The folder that stores Durable Objects and buckets. Without it, they are lost when the process ends. */
   persist?: string;
-  /** Receives what the Workers log, a line at a time; where absent it is dropped. */
+  /** Receives each line that the Workers log. Default: the lines are discarded. */
   onLog?: (line: string) => void;
-  /** Options of the engine. */
+  /** Options of the local engine. */
   engine?: EngineOptions;
-  /** Default: {@link modeOfRun}. In local mode every Worker has the var `LOCAL_BUCKET`, unless its `vars` say otherwise. */
+  /** Default: {@link modeOfRun}. In local mode, every Worker has the var `LOCAL_BUCKET`, unless its `vars` override it. */
   mode?: Mode;
 }
 
-/** Workers that run. */
+/** Running Workers. */
 export interface Local extends AsyncDisposable {
-  /** workerd. */
+  /** The Miniflare instance that runs workerd. */
   readonly miniflare: Miniflare;
-  /** What the sandboxes run on. */
+  /** The local engine that runs the sandboxes. */
   readonly engine: Engine;
   /**
-   * Kills workerd, as a crash would, and resolves when it runs again. What it was doing is lost, what is stored is there,
-   * and the sandboxes run on.
+   * Kills workerd, as in a crash, and resolves when it runs again. Work in progress is lost, stored data remains, and the
+   * sandboxes continue to run.
    */
   crash(): Promise<void>;
-  /** Ends everything. */
+  /** Ends workerd and the sandboxes. */
   close(): Promise<void>;
 }
 
-/** The variable in workerd's environment by which its process is told from those of others. */
-const MARK = 'LOCAL_WORKERD';
+/** The environment variable that identifies this workerd among the processes of the machine. */
+const ID_VARIABLE = 'LOCAL_WORKERD';
 
 type Worker = MiniflareOptions['workers'][number];
 type Env = NonNullable<NonNullable<Worker['config']>['env']>;
 type Json = Extract<Env[string], { type: 'json' }>['value'];
 
-/** Starts Workers and the engine of their sandboxes. */
+/** Starts the Workers, and the local engine for their sandboxes. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
   const mode = options.mode ?? modeOfRun();
   const missing = checkHost(mode);
   if (missing.length > 0) throw new Error(missing.join('\n'));
   let miniflare: Miniflare | undefined;
   const s3 = mode === 'production' ? await startS3(CREDENTIALS, () => miniflare?.ready) : undefined;
-  const workers = await Promise.all(options.workers.map((worker) => describe(worker, s3)));
+  const workers = await Promise.all(options.workers.map((worker) => toMiniflareWorker(worker, s3)));
   if (s3 !== undefined) workers.push(network(s3));
   const engine = await startEngine({ ...options.engine, ...(s3 && { certificate: s3.certificate }) });
-  const mark = randomUUID();
+  const workerdId = randomUUID();
   let restarted = Promise.withResolvers<void>();
   miniflare = new Miniflare({
     cf: false,
-    enableDevRegistry: false, // Workers of other runs stay out of this one.
+    enableDevRegistry: false, // Isolates this run from Workers of other runs.
     host: '127.0.0.1',
     port: options.port ?? 0,
     containerEngine: engine.address,
     handleStructuredLogs: ({ message }: { message: string }) => options.onLog?.(message),
     ...(options.persist === undefined ? {} : { resourcePersistencePath: options.persist }),
-    unsafeRuntimeEnv: { [MARK]: mark },
-    unsafeHandleRuntimeRestart: () => restarted.resolve(), // Miniflare starts a workerd again that ended unasked.
+    unsafeRuntimeEnv: { [ID_VARIABLE]: workerdId },
+    unsafeHandleRuntimeRestart: () => restarted.resolve(), // Miniflare restarts workerd after a crash.
     workers,
   });
   const crash = async () => {
     restarted = Promise.withResolvers();
-    process.kill(await pidOf(`${MARK}=${mark}`), 'SIGKILL');
+    process.kill(await pidOf(`${ID_VARIABLE}=${workerdId}`), 'SIGKILL');
     await restarted.promise;
   };
   const close = async () => {
@@ -139,18 +139,18 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   return { miniflare, engine, crash, close, [Symbol.asyncDispose]: close };
 }
 
-/** The process with an entry in its environment. */
+/** Returns the process with an entry in its environment. */
 async function pidOf(entry: string): Promise<number> {
   for (const pid of await readdir('/proc')) {
-    // Other people's processes, and those that have just ended, can't be read.
+    // The environment of other users' processes, and of processes that just ended, is not readable.
     const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
     if (environment.split('\0').includes(entry)) return Number(pid);
   }
   throw new Error(`No process has ${entry} in its environment.`);
 }
 
-/** A Worker in Miniflare's terms. */
-async function describe(worker: LocalWorker, s3: S3 | undefined): Promise<Worker> {
+/** Converts a Worker to Miniflare's options. */
+async function toMiniflareWorker(worker: LocalWorker, s3: S3 | undefined): Promise<Worker> {
   const config = readConfig({ config: worker.config }, { hideWarnings: true });
   const name = config.name ?? 'worker';
   const classes = config.migrations.flatMap(
@@ -177,8 +177,8 @@ async function describe(worker: LocalWorker, s3: S3 | undefined): Promise<Worker
     config.r2_buckets.find(({ binding }: { binding: string }) => binding === 'BACKUP_BUCKET')?.bucket_name ??
     '';
   const { LOCAL_BUCKET: _, ...vars } = config.vars as Record<string, unknown>;
-  const ofMode = s3 === undefined ? { LOCAL_BUCKET: 'true' } : exportsSandbox ? signing(s3, bucket) : {};
-  for (const [key, value] of Object.entries({ ...vars, ...ofMode, ...worker.vars })) {
+  const modeVars = s3 === undefined ? { LOCAL_BUCKET: 'true' } : exportsSandbox ? signing(s3, bucket) : {};
+  for (const [key, value] of Object.entries({ ...vars, ...modeVars, ...worker.vars })) {
     env[key] = typeof value === 'string' ? { type: 'text', value } : { type: 'json', value: value as Json };
   }
   for (const binding of worker.without ?? []) delete env[binding];
@@ -211,7 +211,7 @@ async function describe(worker: LocalWorker, s3: S3 | undefined): Promise<Worker
   };
 }
 
-/** One module, and the WebAssembly that it imports. */
+/** Bundles an entry point into one module, and collects the WebAssembly that it imports. */
 async function bundle(entry: string, minify: boolean) {
   const wasm = new Map<string, Uint8Array<ArrayBuffer>>();
   const { outputFiles } = await build({

@@ -1,5 +1,5 @@
-// `npm run mutants`: whether a test fails for each small change of the code. Arguments go to cargo-mutants.
-// What is changed, what is left out and which tests are run is in .cargo/mutants.toml.
+// `npm run mutants`: verifies that a test fails for each small change of the code. Passes its arguments to cargo-mutants.
+// .cargo/mutants.toml configures the mutants, the exclusions and the tests.
 
 import { at, output, run } from './setup.mjs';
 
@@ -10,7 +10,7 @@ if (!output(mutants, ['mutants', '--version'])?.includes(VERSION)) {
   run('cargo', ['install', 'cargo-mutants', '--version', VERSION, '--locked', '--root', at('.tools')]);
 }
 
-// Each mutant is a build of its own: what makes that shorter counts.
+// Each mutant needs its own build, so these settings shorten it.
 const mold = output('which', ['mold']) === undefined ? {} : { RUSTFLAGS: '-Clink-arg=-fuse-ld=mold' };
 run(mutants, ['mutants', '--output', at('target'), ...process.argv.slice(2)], {
   CARGO_INCREMENTAL: '1',

@@ -1,4 +1,4 @@
-// The end-to-end suites that hold in every column, and how they are run there.
+// The end-to-end suites that pass in every column, and their runner.
 
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { checkHost } from '../local-engine/index.ts';
 import type { Mode } from './local.ts';
 import { at, environment } from './setup.mjs';
 
-/** Where a promise is tested: a runtime of sandboxes, and how archives travel in it. */
+/** An environment of the test matrix: a version of the Sandbox SDK, and a mode of archive transfer. */
 export interface Column {
   name: string;
   mode: Mode;
@@ -19,17 +19,17 @@ export const COLUMNS: Column[] = [
   { name: '0.12-production', mode: 'production' },
 ];
 
-/** The suites of snapshots, workspaces, checkpoints and recovery. */
-export function matrix(): string[] {
+/** Returns the suites of snapshots, workspaces, checkpoints and recovery. */
+export function matrixSuites(): string[] {
   const names =
-    'abort,adopt,crossing,excludes,failures,fidelity,guard,idempotency,import,ledger,lineage,main-job,recovery,retention,sweep,unanswered';
+    'abort,adopt,coalescing,concurrent-calls,excludes,failures,fidelity,idempotency,import,ledger,lineage,main-job,recovery,retention,sweep,unanswered';
   const folders = ['workspaces', 'checkpoints'].map((folder) => `miniflare-tests/${folder}/*.test.ts`);
   return globSync([`miniflare-tests/{${names}}.test.ts`, ...folders], { cwd: at() }).sort();
 }
 
-/** Those of them that `npm test` runs in production mode as well, because they are fast and meet most of it. */
-export function fast(): string[] {
-  const snapshots = 'adopt,guard,import,lineage,main-job,sweep';
+/** Returns the suites that `npm test` also runs in production mode: they are fast, and cover most of that mode. */
+export function productionSuites(): string[] {
+  const snapshots = 'adopt,coalescing,import,lineage,main-job,sweep';
   const workspaces = 'environment,fork,lifecycle,rollback,sessions,stop';
   return globSync(
     [`miniflare-tests/{${snapshots}}.test.ts`, `miniflare-tests/workspaces/{${workspaces}}.test.ts`],
@@ -39,14 +39,14 @@ export function fast(): string[] {
   ).sort();
 }
 
-/** How many tests a runner counted. */
+/** The results of a test run. */
 export interface Count {
   passed: number;
   failed: number;
   skipped: number;
 }
 
-/** Adds up. */
+/** Adds up results. */
 export function sum(counts: Count[]): Count {
   const total = { passed: 0, failed: 0, skipped: 0 };
   for (const { passed, failed, skipped } of counts) {
@@ -58,37 +58,43 @@ export function sum(counts: Count[]): Count {
 }
 
 /**
- * Runs suites in a column, `atOnce` of them at the same time. Each is told in a line, with all that it printed where a
- * test failed. Where the machine can't run the column they are skipped, and named.
+ * Runs suites in a column, at most `concurrency` at the same time. Prints one line for each suite, and its output if a test
+ * failed. If the machine can't run the column, prints the names of the suites and skips them.
  */
-export async function runColumn({ name, mode }: Column, suites: string[], atOnce: number): Promise<Count> {
+export async function runColumn(
+  { name, mode }: Column,
+  suites: string[],
+  concurrency: number,
+): Promise<Count> {
   const missing = checkHost(mode);
   if (missing.length > 0) {
-    console.log(`Skipped in ${name}, because of this machine:\n${missing.join('\n')}\n${suites.join('\n')}`);
+    console.log(
+      `Skipped in ${name}, which this machine can't run:\n${missing.join('\n')}\n${suites.join('\n')}`,
+    );
     return { passed: 0, failed: 0, skipped: suites.length };
   }
-  const waiting = [...suites];
+  const queue = [...suites];
   const counts: Count[] = [];
-  const work = async () => {
-    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
-      const began = performance.now();
+  const worker = async () => {
+    for (let suite = queue.shift(); suite !== undefined; suite = queue.shift()) {
+      const startedAt = performance.now();
       const { count, output } = await runSuite(suite, mode);
-      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       if (count.failed > 0) console.log(output);
-      console.log(`${name}  ${suite}: ${told(count)} (${seconds} s)`);
+      console.log(`${name}  ${suite}: ${formatCount(count)} (${seconds} s)`);
       counts.push(count);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   return sum(counts);
 }
 
-/** `N passed, M failed, K skipped`. */
-export function told({ passed, failed, skipped }: Count): string {
+/** Formats results as `N passed, M failed, K skipped`. */
+export function formatCount({ passed, failed, skipped }: Count): string {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
 
-/** Runs one file of tests. One that breaks counts as a failure. */
+/** Runs one test file. A crash, or a file without tests, counts as a failure. */
 async function runSuite(suite: string, mode: Mode): Promise<{ count: Count; output: string }> {
   const args = ['--test', '--test-reporter=spec', '--test-timeout=600000', suite];
   const env = environment({ SANDBOX_MODE: mode });
@@ -99,11 +105,11 @@ async function runSuite(suite: string, mode: Mode): Promise<{ count: Count; outp
   const status = await new Promise<number | null>((resolve, reject) => {
     child.on('error', reject).on('close', resolve);
   });
-  const counted = (what: string) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
+  const summary = (what: string) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
   const count = {
-    passed: counted('pass'),
-    failed: counted('fail') + counted('cancelled'),
-    skipped: counted('skipped') + counted('todo'),
+    passed: summary('pass'),
+    failed: summary('fail') + summary('cancelled'),
+    skipped: summary('skipped') + summary('todo'),
   };
   if ((status !== 0 && count.failed === 0) || count.passed + count.skipped === 0) count.failed += 1;
   return { count, output };

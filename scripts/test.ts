@@ -1,15 +1,15 @@
-// `npm test`: every test, native and in workerd, and the fast end-to-end suites in production mode as well. Closes with
-// one line: N passed, M failed.
+// `npm test`: runs all tests, native and in workerd, and some end-to-end suites also in production mode. The last line is
+// `N passed, M failed`.
 
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 import { at, environment } from './setup.mjs';
-import { COLUMNS, fast, runColumn, sum, type Count } from './suites.ts';
+import { COLUMNS, productionSuites, runColumn, sum, type Count } from './suites.ts';
 
-/** How many files of tests run at the same time. They wait for Workers more than they compute. */
-const AT_ONCE = Math.max(2, availableParallelism() - 1);
+/** The number of test files that run at the same time. They mostly wait for Workers. */
+const CONCURRENCY = Math.max(2, availableParallelism() - 1);
 
 const suites = globSync(
   [
@@ -40,7 +40,7 @@ const counts = [
     [
       '--test',
       '--test-reporter=spec',
-      `--test-concurrency=${AT_ONCE}`,
+      `--test-concurrency=${CONCURRENCY}`,
       '--test-timeout=600000',
       ...suites.sort(),
     ],
@@ -48,18 +48,21 @@ const counts = [
   ),
 ];
 for (const column of COLUMNS) {
-  if (column.mode === 'production') counts.push(await runColumn(column, fast(), AT_ONCE));
+  if (column.mode === 'production') counts.push(await runColumn(column, productionSuites(), CONCURRENCY));
 }
 
 const { passed, failed } = sum(counts);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** Runs a test runner, shows what it prints, and adds up its closing lines. One that breaks counts as a failure. */
-async function count(command: string, args: string[], closing: RegExp): Promise<Count> {
+/**
+ * Runs a test runner, prints its output, and adds up its summary lines. A crash, or a run without tests, counts as a
+ * failure.
+ */
+async function count(command: string, args: string[], summary: RegExp): Promise<Count> {
   const { status, output } = await run(command, args);
   const total = { passed: 0, failed: 0, skipped: 0 };
-  for (const [, passed, failed] of output.matchAll(closing)) {
+  for (const [, passed, failed] of output.matchAll(summary)) {
     total.passed += Number(passed);
     total.failed += Number(failed);
   }

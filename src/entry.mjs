@@ -1,5 +1,5 @@
-// The module that wrangler deploys: what callers can reach, and the classes of the Durable Objects.
-// Every method of the default export can be called over a service binding, so it has the intended ones only.
+// The module that wrangler deploys: the RPC and HTTP entrypoint, and the classes of the Durable Objects.
+// Callers can call every method of the default export over a service binding, so it has only the intended methods.
 
 import { DurableObject, RpcTarget, WorkerEntrypoint } from 'cloudflare:workers';
 
@@ -62,10 +62,10 @@ for (const [group, Methods] of groups) {
   });
 }
 
-/** How long after an alarm that could not be done there is another one, in milliseconds. */
+/** The delay between a failed alarm and the next one, in milliseconds. */
 const ALARM_AGAIN = 60_000;
 
-// A Durable Object whose work is done in Rust.
+// A Durable Object that is implemented in Rust.
 class StatefulObject extends DurableObject {
   #object;
 
@@ -82,7 +82,7 @@ class StatefulObject extends DurableObject {
     return this.#call('handleCall', message);
   }
 
-  // What could not be done is tried again, for as long as it takes: an alarm that fails is given up by the platform.
+  // Sets the next alarm when the work fails, until it succeeds: the platform stops retrying an alarm that keeps failing.
   async alarm() {
     let done = false;
     try {
@@ -98,22 +98,22 @@ class StatefulObject extends DurableObject {
     try {
       return this.#object[method](...list);
     } catch {
-      // The module was reset after a trap, and the old one's object with it: nothing was done yet.
+      // A trap reset the module, and the object belongs to the former instance. The call has had no effect yet.
       this.#object = this.constructor.make(this.ctx, this.env);
       return this.#object[method](...list);
     }
   }
 }
 
-// Does the work for one sandbox, guards it, and keeps its ledger. It is there for the methods above, as are the other
-// classes; whoever else of the account binds them has no more rights than they give.
+// Runs the operations on one sandbox, and stores its ledger. The methods above call this class and the classes below.
+// Another Worker of the account that binds the classes gets no further permissions than the methods above give.
 export class Workspace extends StatefulObject {
   static make(ctx, env) {
     return new rust.Workspace(ctx.id.name, ctx, env);
   }
 }
 
-// Keeps one named workspace, over the Workspace objects of the sandboxes that it has had.
+// Stores one named workspace, and calls the Workspace objects of its present and former sandboxes.
 export class NamedWorkspace extends StatefulObject {
   static make(ctx, env) {
     return new rust.NamedWorkspace(ctx.id.name, ctx, env);

@@ -1,4 +1,4 @@
-//! What reads outside data and can't be called from outside of this crate, for the targets in `fuzz/`. Feature `fuzzing`.
+//! The private functions that parse data from outside, for the targets in `fuzz/`. Feature `fuzzing`.
 
 use std::collections::BTreeMap;
 
@@ -15,32 +15,32 @@ use crate::model::{BackupId, BackupMetadata, Error, Failure, Probe, SandboxId};
 use crate::service::failures::{self, During};
 use crate::service::verify;
 
-/// An error as `application/problem+json`: its status and its body.
+/// Returns the HTTP status and the `application/problem+json` body of an error.
 pub fn problem(error: &Error) -> (u16, Value) {
     problem::problem(error, "0123456789abcdef")
 }
 
-/// What the probe of a container printed.
+/// Parses the output of the probe of a container.
 pub fn probe(stdout: &str) -> Option<Probe> {
     scripts::read_probe(stdout)
 }
 
-/// What the survey of a container printed.
+/// Parses the output of the listing of a directory.
 pub fn directory_listing(stdout: &str) -> Option<DirectoryListing> {
     scripts::read_listing(stdout)
 }
 
-/// What the hashes of files were printed as.
+/// Parses the printed hashes of files.
 pub fn hashes(stdout: &str, files: &[String]) -> Option<BTreeMap<String, String>> {
     scripts::read_hashes(stdout, files)
 }
 
-/// What a hook printed.
+/// Parses the output of a hook.
 pub fn hook(stdout: &str, name: &str) -> Result<Option<HookRun>, Failure> {
     scripts::read_hook(stdout, name)
 }
 
-/// What the script that works on checkpoints printed.
+/// Parses the output of the script for checkpoints.
 pub fn checkpoint(
     stdout: &str,
     call: &CheckpointCall,
@@ -48,41 +48,41 @@ pub fn checkpoint(
     checkpoints::read_answer(stdout, call)
 }
 
-/// What an object of this Worker answered another, written again.
+/// Parses the answer of another object of this Worker, and serializes it again.
 pub fn rpc_envelope(text: &str) -> Result<String, String> {
     RpcEnvelope::parse(text)?.print()
 }
 
-/// The name of the class of what was thrown, by its own name and its stack.
+/// Returns the class name of an exception, from its name and its stack.
 pub fn class_of(name: &str, stack: &str) -> String {
     js_error::class_name(name.to_owned(), stack)
 }
 
-/// The errors for what a sandbox threw, by what was being done.
+/// Returns the error for an exception of a sandbox during each kind of work.
 pub fn sandbox_failed(failure: &Failure, id: &SandboxId) -> Vec<Error> {
     use During::{Backup, Checkpoint, Destroy, Hook, Probe, Restore, Start};
     let during = [Probe, Backup, Restore, Destroy, Start, Hook, Checkpoint];
     during.into_iter().map(|during| failures::from_sandbox(failure.clone(), id, during)).collect()
 }
 
-/// The error for what R2 threw, or for what was found there and can't be read.
+/// Returns the error for an exception of R2, or for an unreadable object.
 pub fn storage_failed(failure: Failure) -> Error {
     failures::from_storage(failure, "reading")
 }
 
-/// The backup that the object of a key belongs to, and the key of that object.
+/// Returns the backup that an object belongs to, and the key of that object.
 pub fn backup_of(key: &str) -> Option<(BackupId, String)> {
     let (id, part) = backups::parse_key(key)?;
-    let own = backups::object_key(&id, part);
-    Some((id, own))
+    let object_key = backups::object_key(&id, part);
+    Some((id, object_key))
 }
 
-/// What is in the `meta.json` of a backup.
+/// Parses the `meta.json` of a backup.
 pub fn metadata_of(id: &BackupId, bytes: &[u8]) -> Result<BackupMetadata, Failure> {
     backups::parse_metadata(id, bytes)
 }
 
-/// What the beginning of an archive of that size says of it.
+/// Checks the first bytes of an archive of a given size.
 pub fn header_of(head: &[u8], size_bytes: u64) -> Check {
     verify::check_header_bytes(head, size_bytes)
 }

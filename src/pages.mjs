@@ -1,12 +1,12 @@
-// The pages that are part of the Worker: the console, and the API document with its own page.
+// The pages that the Worker serves: the console, and the API reference with its OpenAPI document.
 //
-// They are in its bundle and no assets of the platform's: a router stands in front of every Worker that has such, and on its
-// way through that an RPC call loses its AbortSignal, and an error its properties.
+// The pages are part of the Worker's bundle, and not static assets of the platform. With static assets, a router precedes the
+// Worker: RPC calls through it lose their AbortSignal, and errors lose their properties.
 
 import { refusePageMethod } from '../build/index.js';
 import pages from '../build/pages.js';
 
-/** A page may load what is its own, and nothing of anybody else's; nobody may frame it, or take it for another type. */
+/** The headers of every page: it loads only the Worker's own files, cannot be framed, and has a fixed media type. */
 const HEADERS = {
   'Cache-Control': 'no-cache',
   'Content-Security-Policy':
@@ -20,11 +20,11 @@ const HEADERS = {
   'X-Frame-Options': 'DENY',
 };
 
-/** What is read beside the pages. */
+/** A path without a page that {@link redirect} also accepts with a trailing slash. */
 const HEALTH = '/healthz';
 
 /**
- * The answer to a request for a page; undefined where it is for none.
+ * Returns the response to a request for a page; undefined if the path is not that of a page.
  *
  * @param {Request} request
  * @returns {Response | undefined}
@@ -32,7 +32,7 @@ const HEALTH = '/healthz';
 export function page(request) {
   const { pathname, search } = new URL(request.url);
   const found = pages.get(pathname);
-  if (!found) return moved(pathname, search);
+  if (!found) return redirect(pathname, search);
   if (!['GET', 'HEAD'].includes(request.method)) return refusePageMethod(request);
   const { type, body, etag } = found;
   const headers = { ...HEADERS, 'Content-Type': type, ETag: etag };
@@ -42,8 +42,8 @@ export function page(request) {
   return new Response(request.method === 'HEAD' ? null : body, { headers });
 }
 
-/** The way to what there is without the slash at the end of a path. */
-function moved(/** @type {string} */ pathname, /** @type {string} */ search) {
+/** Redirects a path with a trailing slash to the path without it, if that exists. */
+function redirect(/** @type {string} */ pathname, /** @type {string} */ search) {
   const path = pathname.replace(/\/$/, '');
   if (path === pathname || !(pages.has(path) || path === HEALTH)) return undefined;
   return new Response(null, { status: 308, headers: { ...HEADERS, Location: path + search } });

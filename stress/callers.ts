@@ -1,13 +1,13 @@
-// Who calls: Durable Objects of an application, over the service binding, over HTTP, and by the tools for language models.
+// The callers: Durable Objects of an application, over the service binding and over HTTP, and language models with tools.
 
 import { TOKEN, type World } from '../miniflare-tests/world.ts';
 import type { Answer, Step, Thrown } from '../miniflare-tests/caller/steps.ts';
-import type { Judge } from './judge.ts';
+import type { Violations } from './violations.ts';
 
-/** How a call is made. */
-export type Way = 'rpc' | 'http';
+/** The transport of a call. */
+export type Transport = 'rpc' | 'http';
 
-/** The snapshotter's word that something was not done. */
+/** An error that the snapshotter returned. */
 export class Refusal extends Error {
   readonly code: string;
   readonly retryable: boolean;
@@ -23,43 +23,54 @@ export class Refusal extends Error {
   }
 }
 
-/** The call was cut off: what came of it is not known. */
+/** A call without an answer. Its outcome is unknown. */
 export class NoAnswer extends Error {}
 
-/** Makes calls, and has each failure judged. */
+/** Makes calls, and checks every error. */
 export class Callers {
   readonly #world: World;
-  readonly #judge: Judge;
-  /** How many operations were asked for. */
+  readonly #violations: Violations;
+  /** The number of called operations. */
   operations = 0;
-  /** How many of them were refused, or failed. */
+  /** The number of calls that failed with an error of the snapshotter. */
   refusals = 0;
 
-  constructor(world: World, judge: Judge) {
+  constructor(world: World, violations: Violations) {
     this.#world = world;
-    this.#judge = judge;
+    this.#violations = violations;
   }
 
-  /** Calls an operation as the Durable Object `caller`. Throws a {@link Refusal} or {@link NoAnswer}. With `signal`, {@link abort} ends it. */
-  async call(caller: string, way: Way, operation: string, options: object, signal = false): Promise<any> {
+  /**
+   * Calls an operation as the Durable Object `caller`. Throws {@link Refusal} or {@link NoAnswer}. With `signal`, {@link abort}
+   * cancels the call.
+   */
+  async call(
+    caller: string,
+    transport: Transport,
+    operation: string,
+    options: object,
+    signal = false,
+  ): Promise<any> {
     this.operations += 1;
     const step: Step =
-      way === 'rpc' ? { do: 'rpc', method: operation, options, signal } : post(`/v1/${operation}`, options);
-    const { value, error } = await this.#perform(step, caller);
-    if (error) throw this.#refusal(operation, error, way);
-    if (way === 'rpc') return value;
+      transport === 'rpc'
+        ? { do: 'rpc', method: operation, options, signal }
+        : post(`/v1/${operation}`, options);
+    const { value, error } = await this.#runStep(step, caller);
+    if (error) throw this.#refusal(operation, error, transport);
+    if (transport === 'rpc') return value;
     const { status, body } = value as { status: number; body: string };
     const answer: unknown = JSON.parse(body);
-    if (status !== 200) throw this.#refusal(operation, answer as Thrown, way);
+    if (status !== 200) throw this.#refusal(operation, answer as Thrown, transport);
     return answer;
   }
 
-  /** Fires the AbortSignal of a Durable Object: what it has asked for with `signal` is to end. */
+  /** Fires the AbortSignal of a Durable Object's calls with `signal`. */
   async abort(caller: string) {
-    await this.#perform({ do: 'abort' }, caller);
+    await this.#runStep({ do: 'abort' }, caller);
   }
 
-  /** Calls a tool over MCP with a token that was granted for it, and answers its data. */
+  /** Calls a tool over MCP with a granted token, and returns its structured content. */
   async tool(caller: string, workspaces: object[], name: string, args: object): Promise<any> {
     const { token } = await this.call(caller, 'rpc', 'tools/grant', { workspaces, expirationSeconds: 600 });
     this.operations += 1;
@@ -74,22 +85,22 @@ export class Callers {
       'mcp-method': 'tools/call',
       'mcp-name': name,
     };
-    const { value, error } = await this.#perform(post('/mcp', message, token, headers), caller);
+    const { value, error } = await this.#runStep(post('/mcp', message, token, headers), caller);
     if (error) throw new NoAnswer(error.message);
     const { result } = JSON.parse((value as { body: string }).body);
     if (!result.isError) return result.structuredContent;
     throw this.#refusal(name, result._meta['sandbox-snapshotter/error'], 'http');
   }
 
-  #refusal(operation: string, thrown: Thrown, way: Way): Refusal {
+  #refusal(operation: string, thrown: Thrown, transport: Transport): Refusal {
     this.refusals += 1;
-    this.#judge.failure(thrown, operation, way);
+    this.#violations.checkError(thrown, operation, transport);
     return new Refusal(operation, thrown);
   }
 
-  async #perform(step: Step, caller: string): Promise<Answer> {
+  async #runStep(step: Step, caller: string): Promise<Answer> {
     try {
-      return await this.#world.perform(step, caller);
+      return await this.#world.runStep(step, caller);
     } catch (error) {
       throw new NoAnswer((error as Error).message);
     }

@@ -1,11 +1,11 @@
-// Refs that somebody made up.
+// Forged refs.
 
 import type { SnapshotRef } from '../client/src/index.ts';
 
 const altered = (ref: SnapshotRef, change: object) => ({ ...ref, ref: { ...ref.ref, ...change } });
 const flipped = (text: string) => (text.startsWith('A') ? 'B' : 'A') + text.slice(1);
 
-/** How each is made of a real one, and the code that it is refused with. */
+/** The forgeries: how each is made of a valid ref, and the code of its refusal. */
 export const FORGERIES: Record<string, [code: string, forgery: (ref: SnapshotRef) => object]> = {
   'another signature': ['REF_MISMATCH', (ref) => altered(ref, { signature: flipped(ref.ref.signature) })],
   'another snapshot': ['REF_MISMATCH', (ref) => altered(ref, { snapshotId: `snap-${'0'.repeat(16)}` })],

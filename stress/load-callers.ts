@@ -1,8 +1,8 @@
-// Hundreds of callers at the same time: Durable Objects over RPC, and programs over HTTP.
+// Hundreds of concurrent callers: Durable Objects over RPC, and programs over HTTP.
 
 import { TOKEN, type World } from '../miniflare-tests/world.ts';
 
-/** How a call failed: the members that every error of the snapshotter has. */
+/** The error of a call, with the members that every error of the snapshotter has. */
 export interface Refusal {
   code: string;
   kind: string;
@@ -10,31 +10,34 @@ export interface Refusal {
   remediation: string;
   retryable: boolean;
   correlationId: string;
-  /** Over HTTP alone. */
+  /** The HTTP status. Absent over RPC. */
   status?: number;
 }
 
-/** What came of a call, and after how many milliseconds. */
+/** The outcome of a call, and its latency in milliseconds. */
 export type Outcome = { ms: number } & (
   { value: any; refusal?: never } | { value?: never; refusal: Refusal }
 );
 
-/** Calls an operation, as one of many callers. */
+/** Calls an operation as one of the callers. */
 export type Caller = (operation: string, options: unknown) => Promise<unknown>;
 
-/** How many Durable Objects the calls over RPC come from. */
+/** The number of Durable Objects that call over RPC. */
 const OBJECTS = 50;
 
-/** The callers of a world that listens on a port: every other one over HTTP. */
+/** Creates callers of a world that listens on a port. Every second caller uses HTTP. */
 export async function callers(world: World, count: number): Promise<Caller[]> {
   const base = await world.url('/v1/');
   return Array.from({ length: count }, (_, number) =>
-    number % 2 ? over(base) : from(world, `caller-${number % OBJECTS}`),
+    number % 2 ? httpCaller(base) : rpcCaller(world, `caller-${number % OBJECTS}`),
   );
 }
 
-/** Has every caller make its call, and waits for none of them: what came of each is known when it is answered. */
-export function crowd(callers: Caller[], call: (caller: Caller, number: number) => Promise<unknown>): Crowd {
+/** Starts a call of every caller, without waiting for them. */
+export function startCalls(
+  callers: Caller[],
+  call: (caller: Caller, number: number) => Promise<unknown>,
+): ConcurrentCalls {
   const answered: Outcome[] = [];
   const began = performance.now();
   const all = callers.map(async (caller, number) => {
@@ -48,25 +51,25 @@ export function crowd(callers: Caller[], call: (caller: Caller, number: number) 
   return { answered, all: Promise.all(all) };
 }
 
-/** Calls that are under way. */
-export interface Crowd {
-  /** What came of those that are answered, in the order of their answers. */
+/** Concurrent calls. */
+export interface ConcurrentCalls {
+  /** The outcomes so far, in the order of the answers. */
   readonly answered: Outcome[];
-  /** What came of all, in the order of the callers. */
+  /** All outcomes, in the order of the callers. */
   readonly all: Promise<Outcome[]>;
 }
 
-/** A Durable Object that calls over RPC. */
-function from(world: World, object: string): Caller {
+/** Creates a caller that is a Durable Object and calls over RPC. */
+function rpcCaller(world: World, object: string): Caller {
   return async (method, options) => {
-    const { value, error } = await world.perform({ do: 'rpc', method, options }, object);
+    const { value, error } = await world.runStep({ do: 'rpc', method, options }, object);
     if (error) throw error;
     return value;
   };
 }
 
-/** A program that calls over HTTP, by a connection of its own. */
-function over(base: URL): Caller {
+/** Creates a caller that calls over HTTP. */
+function httpCaller(base: URL): Caller {
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
   return async (operation, options) => {
     const init = { method: 'POST', headers, body: JSON.stringify(options) };

@@ -1,28 +1,28 @@
-// How much memory workerd takes.
+// The memory of workerd.
 
 import { readdir, readFile } from 'node:fs/promises';
 
-/** How often it is looked, in milliseconds. */
-const EVERY = 250;
+/** The interval between measurements, in milliseconds. */
+const INTERVAL = 250;
 
-/** The resident memory in MB of the workerd that this process has started. */
+/** Measures the resident memory of the workerd process that this process has started, in MB. */
 export async function memory(): Promise<number> {
   for (const pid of await readdir('/proc')) {
-    // Processes that have just ended can't be read.
+    // A process may have ended in the meantime.
     const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
     const field = (name: string) => new RegExp(`^${name}:\\s+(\\S+)`, 'm').exec(status)?.[1];
     if (field('Name') === 'workerd' && field('PPid') === String(process.pid))
       return Math.round(Number(field('VmRSS')) / 1024);
   }
-  throw new Error('No workerd runs.');
+  throw new Error('workerd is not running.');
 }
 
-/** The most that it takes while some work is done, in MB. */
-export async function highest(work: Promise<unknown>): Promise<number> {
-  let most = await memory();
+/** Measures the maximum of the resident memory until the work is done, in MB. */
+export async function peakMemory(work: Promise<unknown>): Promise<number> {
+  let peak = await memory();
   const timer = setInterval(async () => {
-    most = Math.max(most, await memory().catch(() => 0));
-  }, EVERY);
+    peak = Math.max(peak, await memory().catch(() => 0));
+  }, INTERVAL);
   await work.finally(() => clearInterval(timer));
-  return most;
+  return peak;
 }

@@ -1,4 +1,4 @@
-// The snapshotter's Worker, whose Workspace objects don't get calls for a while, as the platform has it when too many wait.
+// The snapshotter's Worker, whose Workspace objects reject calls as the platform does when too many calls wait.
 
 import Snapshotter, * as all from '../src/entry.mjs';
 
@@ -17,7 +17,7 @@ export class Workspace extends all.Workspace {
 }
 
 export default class extends Snapshotter {
-  /** Loses the next calls. */
+  /** Rejects the next calls. */
   overload({ calls }) {
     left = calls;
   }

@@ -1,4 +1,4 @@
-// A Worker under hundreds of concurrent callers stays correct, and sheds what it can't do with an error that says to try again.
+// Tests that a Worker under hundreds of concurrent callers stays correct, and refuses excess calls with a retryable error.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -6,16 +6,16 @@ import { fileURLToPath } from 'node:url';
 
 import { http, SnapshotterClient } from '../client/src/index.ts';
 import { TOKEN, until, World } from '../miniflare-tests/world.ts';
-import { callers, crowd, type Caller, type Outcome } from './load-callers.ts';
+import { callers, startCalls, type Caller, type Outcome } from './load-callers.ts';
 
-const HUNDREDS = 300;
+const CALLERS = 300;
 
-/** How many calls stand in a line that is full. */
-const LINE = 32;
+/** The capacity of a queue, including the call that runs. */
+const QUEUE = 32;
 
 let world: World;
 let many: Caller[];
-/** The method of the container that is held, and what lets it go on. */
+/** The blocked method of the container. */
 let gate:
   { method: string; reached: PromiseWithResolvers<void>; open: PromiseWithResolvers<void> } | undefined;
 
@@ -28,7 +28,7 @@ before(async () => {
       await gate.open.promise;
     },
   });
-  many = await callers(world, HUNDREDS);
+  many = await callers(world, CALLERS);
 });
 after(() => world[Symbol.asyncDispose]());
 
@@ -37,20 +37,20 @@ afterEach(() => {
   gate = undefined;
 });
 
-/** Holds each call of a method of the container from now on. */
-function hold(method: string) {
+/** Blocks calls of a method of the container until `open` is called. */
+function block(method: string) {
   gate = { method, reached: Promise.withResolvers(), open: Promise.withResolvers() };
   return { reached: gate.reached.promise, open: gate.open.resolve };
 }
 
-/** What was answered, where everything else was refused as it should be: for now, before anything was done, legibly. */
-function done(outcomes: Outcome[]): any[] {
+/** Asserts that every refusal is retryable, legible and without effect. Returns the answers of the other calls. */
+function answersOf(outcomes: Outcome[]): any[] {
   for (const { refusal } of outcomes) {
     if (refusal === undefined) continue;
     const { code, kind, retryable, status, message, remediation, correlationId } = refusal;
     assert.deepEqual({ code, kind, retryable }, { code: 'SANDBOX_BUSY', kind: 'transient', retryable: true });
     assert.ok(status === undefined || status === 503, `${status}`);
-    assert.match(message, /Nothing was done/);
+    assert.match(message, /Nothing was changed/);
     assert.match(remediation, /Try again/);
     assert.match(correlationId, /^[0-9a-f]{16}$/);
   }
@@ -61,79 +61,81 @@ const refusals = ({ answered }: { answered: Outcome[] }) =>
   answered.filter(({ refusal }) => refusal !== undefined).length;
 
 describe('one sandbox', () => {
-  test('callers who ask for the same snapshot share one', async () => {
+  test('shares one snapshot among equal calls', async () => {
     const sandboxId = 'shared';
     await world.exec(sandboxId, 'echo kept > file');
-    const { reached, open } = hold('backup.createArchive');
-    const calls = crowd(many, (call) => call('snapshot', { sandboxId }));
+    const { reached, open } = block('backup.createArchive');
+    const calls = startCalls(many, (call) => call('snapshot', { sandboxId }));
     await reached;
     open();
-    const ids = new Set(done(await calls.all).map(({ ref }) => ref.snapshotId));
+    const ids = new Set(answersOf(await calls.all).map(({ ref }) => ref.snapshotId));
     const { snapshots } = await world.list(sandboxId);
     assert.deepEqual(snapshots.map(({ snapshotId }) => snapshotId).sort(), [...ids].sort());
   });
 
-  test('restores with one key are one sandbox', async () => {
+  test('makes one sandbox for restores with one key', async () => {
     const sandboxId = 'restored';
     await world.exec(sandboxId, 'echo kept > file');
     const options = { ref: await world.snapshot(sandboxId), idempotencyKey: 'the same' };
     const running = world.running().length;
-    const answers = done(await crowd(many, (call) => call('restore', options)).all);
-    assert.equal(answers.length, HUNDREDS);
+    const answers = answersOf(await startCalls(many, (call) => call('restore', options)).all);
+    assert.equal(answers.length, CALLERS);
     const [id, ...others] = new Set(answers.map(({ ref }) => ref.sandboxId));
     assert.deepEqual(others, []);
     assert.equal(await world.exec(id, 'cat file'), 'kept\n');
     assert.equal(world.running().length, running + 1);
   });
 
-  test('checkpoints beyond what the line holds are refused, and exactly the others are made', async () => {
+  test('refuses checkpoints beyond the queue, and creates exactly the others', async () => {
     const sandboxId = 'checkpoints';
     await world.exec(sandboxId, 'echo kept > file');
-    const { reached, open } = hold('commands.execute');
-    const calls = crowd(many, (call, number) =>
+    const { reached, open } = block('commands.execute');
+    const calls = startCalls(many, (call, number) =>
       call('checkpoints/create', { sandboxId, name: `checkpoint-${number}` }),
     );
     await reached;
-    await until(() => refusals(calls) === HUNDREDS - LINE);
+    await until(() => refusals(calls) === CALLERS - QUEUE);
     open();
-    const made = done(await calls.all).map(({ name }) => name);
+    const created = answersOf(await calls.all).map(({ name }) => name);
     const { checkpoints } = await world.rpc('checkpoints/list', { sandboxId });
-    assert.deepEqual(checkpoints.map(({ name }: { name: string }) => name).sort(), made.sort());
-    assert.equal(made.length, LINE);
+    assert.deepEqual(checkpoints.map(({ name }: { name: string }) => name).sort(), created.sort());
+    assert.equal(created.length, QUEUE);
   });
 
-  test('calls with large arguments are let in as far as there is memory for them', async () => {
+  test('admits calls with large arguments within its memory budget', async () => {
     const sandboxId = 'large';
     await world.exec(sandboxId, 'echo kept > file');
-    const { reached, open } = hold('backup.createArchive');
+    const { reached, open } = block('backup.createArchive');
     const excludes = Array.from({ length: 60 }, (_, number) => `${number}`.padStart(1000, 'x'));
-    const calls = crowd(many.slice(0, 150), (call) => call('snapshot', { sandboxId, excludes }));
+    const calls = startCalls(many.slice(0, 150), (call) => call('snapshot', { sandboxId, excludes }));
     await reached;
     await until(() => refusals(calls) > 0);
     open();
-    assert.ok(done(await calls.all).length >= 100);
+    assert.ok(answersOf(await calls.all).length >= 100);
     await world.list(sandboxId);
   });
 });
 
-describe('one workspace with a name', () => {
-  test('starts are one start', async () => {
+describe('one named workspace', () => {
+  test('shares one start among all calls', async () => {
     const work = world.workspace('started');
     const { sandboxId } = await work.create();
     await world.exec(sandboxId, 'echo kept > file');
     await work.stop();
-    const answers = done(await crowd(many, (call) => call('workspaces/start', { name: work.name })).all);
-    assert.equal(answers.length, HUNDREDS);
+    const answers = answersOf(
+      await startCalls(many, (call) => call('workspaces/start', { name: work.name })).all,
+    );
+    assert.equal(answers.length, CALLERS);
     assert.deepEqual([...new Set(answers.map((answer) => answer.sandboxId))], [sandboxId]);
     const { history } = await work.describe();
     assert.equal(history.filter(({ to }) => to === 'restoring').length, 1);
     assert.equal(await world.exec(sandboxId, 'cat file'), 'kept\n');
   });
 
-  test('callers with the client, who are refused at first, all come to their end', async () => {
+  test('completes the calls of clients that retry after refusals', async () => {
     const work = world.workspace('updated');
     await work.create();
-    const { reached, open } = hold('backup.createArchive');
+    const { reached, open } = block('backup.createArchive');
     const stopped = work.stop();
     await reached;
     let refused = 0;
@@ -147,7 +149,7 @@ describe('one workspace with a name', () => {
     const updates = seconds.map((idleSeconds) =>
       client.workspaces.update({ name: work.name, expiry: { idleSeconds } }),
     );
-    await until(() => refused === HUNDREDS - (LINE - 1));
+    await until(() => refused === CALLERS - (QUEUE - 1));
     open();
     assert.deepEqual(
       (await Promise.all(updates)).map(({ expiry }) => expiry.idleSeconds),
@@ -158,14 +160,16 @@ describe('one workspace with a name', () => {
 });
 
 test('many sandboxes do not wait for each other', async () => {
-  const lists = done(await crowd(many, (call, number) => call('list', { sandboxId: `one-${number}` })).all);
+  const lists = answersOf(
+    await startCalls(many, (call, number) => call('list', { sandboxId: `one-${number}` })).all,
+  );
   assert.deepEqual(
     lists.map(({ snapshots }) => snapshots),
     many.map(() => []),
   );
 });
 
-test('what an overloaded object did not get is refused, to try again; the client does', async () => {
+test('calls that an overloaded object did not get are refused as retryable, and the client retries them', async () => {
   const main = fileURLToPath(new URL('./load-overloaded.mjs', import.meta.url));
   await using overloaded = await World.start({ snapshotter: { main, port: 0 } });
   await overloaded.exec('agent', 'echo kept > file');

@@ -1,6 +1,6 @@
-// Decisions that a seed determines.
+// A seeded source of random decisions.
 
-/** A source of decisions: the same seed gives the same ones. */
+/** A random number generator. The same seed gives the same decisions. */
 export class Random {
   #state: number;
 
@@ -8,7 +8,7 @@ export class Random {
     this.#state = Math.imul(seed, 0x9e3779b1) ^ (seed / 2 ** 32);
   }
 
-  /** A number from 0 to below 1 (mulberry32). */
+  /** Returns a number in [0, 1) (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -16,29 +16,29 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** A whole number from 0 to below `limit`. */
+  /** Returns an integer in [0, `limit`). */
   below(limit: number): number {
     return Math.trunc(this.next() * limit);
   }
 
-  /** Yes, so often. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean {
     return this.next() < probability;
   }
 
-  /** One of several. */
+  /** Returns one of the values. */
   of<T>(values: readonly T[]): T {
     const value = values[this.below(values.length)];
-    if (value === undefined) throw new RangeError('There is nothing to choose from.');
+    if (value === undefined) throw new RangeError('`values` must not be empty.');
     return value;
   }
 
-  /** One of several, or none where there is none. */
+  /** Returns one of the values, or undefined if there are none. */
   maybe<T>(values: readonly T[]): T | undefined {
     return values.length === 0 ? undefined : this.of(values);
   }
 
-  /** One of several, each as often as its weight says. */
+  /** Returns one of the values, with a probability proportional to its weight. */
   weighted<T>(values: readonly (readonly [weight: number, value: T])[]): T {
     let left = this.next() * values.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, value] of values) {
@@ -48,12 +48,12 @@ export class Random {
     return this.of(values)[1];
   }
 
-  /** Lower case letters and digits. */
+  /** Returns a word of lower-case letters and digits. */
   word(length: number): string {
     return Array.from({ length }, () => this.below(36).toString(36)).join('');
   }
 
-  /** A source of its own: what it decides does not depend on how often this one is asked from now on. */
+  /** Returns an independent generator: later calls of this one don't change its decisions. */
   fork(): Random {
     return new Random(this.below(2 ** 31));
   }

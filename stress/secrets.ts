@@ -1,6 +1,6 @@
-// Words that are put where nobody but their owner may read them, to be looked for elsewhere.
+// Marker words that are written where only their owner may read them, so that the tests can search for leaks.
 
-/** The words. Each has {@link CANARY} in it. */
+/** The marker words. Each contains {@link CANARY}. */
 export const SECRETS = {
   content: 'canary-in-a-file',
   name: 'canary-in-a-name',
@@ -9,8 +9,8 @@ export const SECRETS = {
   output: 'canary-in-an-output',
 } as const;
 
-/** What all of them have in them: it is in no line of the log. */
+/** The common part of the marker words. No log line may contain it. */
 export const CANARY = 'canary';
 
-/** Those that no message may have either. A label, and what a hook printed, are told to the caller. */
-export const UNTOLD = [SECRETS.content, SECRETS.name, SECRETS.variable];
+/** The marker words that no error may contain either. Errors may contain labels and the output of hooks. */
+export const FORBIDDEN = [SECRETS.content, SECRETS.name, SECRETS.variable];

@@ -1,4 +1,4 @@
-// Files, as the model knows them: what a sandbox must hold is compared by kind, mode, name and content.
+// The files of the model. The tests compare them with those of a sandbox by kind, mode, name and content.
 
 import { createHash } from 'node:crypto';
 
@@ -10,18 +10,18 @@ type Entry =
   | { kind: 'link'; target: string }
   | { kind: 'directory' };
 
-/** Prints what {@link Tree.listing} gives. The repository of checkpoints is not looked at. */
+/** A shell command that prints {@link Tree.listing} of the current files. It skips the repository of checkpoints. */
 export const LISTING = `
   find . -mindepth 1 -name .git -prune -o -printf '%y %m %P %l\\n' | LC_ALL=C sort
   find . -name .git -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum`;
 
-/** Removes directories that have neither a file nor a link in them. */
+/** A shell command that removes directories without a file or a link. */
 export const PRUNE = `find . -depth -mindepth 1 -not -path './.git*' -type d -empty -delete`;
 
 const DIRECTORIES = ['src', 'src/deep', 'logs', 'a b', 'ä'];
 const NAMES = ['main.py', 'notes', 'x', 'with space', SECRETS.name, 'é', '-dash'];
 
-/** The files of a directory. It never changes: {@link Tree.changed} gives another one. */
+/** The files of a directory. A tree is immutable; {@link Tree.changed} returns another one. */
 export class Tree {
   readonly #entries: ReadonlyMap<string, Entry>;
 
@@ -29,7 +29,7 @@ export class Tree {
     this.#entries = new Map(entries);
   }
 
-  /** Another tree, and the shell command that makes it of this one. The tree that it gives has at least one file. */
+  /** Returns a changed tree with at least one file, and the shell command that makes the same changes. */
   changed(random: Random): { tree: Tree; command: string } {
     const entries = new Map(this.#entries);
     const commands = ['set -e'];
@@ -54,17 +54,17 @@ export class Tree {
       else if (random.chance(0.1)) put(`${folder}link`, { kind: 'link', target: random.of(NAMES) });
       else put(folder + random.of(NAMES), file(random));
     }
-    // Every state is another one, however small it is.
+    // This file makes every state unique.
     put('state', file(random));
     return { tree: new Tree(entries), command: `(${commands.join('\n')})` };
   }
 
-  /** Without what has this path, or is under it. */
+  /** Returns a tree without this path and the paths below it. */
   without(path: string): Tree {
     return new Tree([...this.#entries].filter(([other]) => other !== path && !other.startsWith(`${path}/`)));
   }
 
-  /** What {@link LISTING} prints in a sandbox that holds it. */
+  /** The output of {@link LISTING} in a sandbox with these files. */
   get listing(): string {
     const lines = [...this.#entries].map(([path, entry]) =>
       bytes(`${shape(entry)} ${path} ${target(entry)}\n`),
@@ -77,13 +77,13 @@ export class Tree {
     return (
       Buffer.concat(lines.sort(Buffer.compare)).toString() +
       sums
-        .sort(([one], [two]) => Buffer.compare(one, two))
+        .sort(([a], [b]) => Buffer.compare(a, b))
         .map(sum)
         .join('')
     );
   }
 
-  /** Without directories that have neither a file nor a link in them: git does not know those. {@link PRUNE} does it. */
+  /** The tree without directories that have neither a file nor a link, which git does not store. {@link PRUNE} does the same. */
   get pruned(): Tree {
     const others = [...this.#entries].filter(([, { kind }]) => kind !== 'directory').map(([path]) => path);
     const isNeeded = (path: string) => others.some((other) => other.startsWith(`${path}/`));
@@ -103,17 +103,17 @@ function file(random: Random): Entry {
 }
 
 function command(path: string, entry: Entry): string {
-  const place = here(path);
-  if (entry.kind === 'directory') return `mkdir -p ${place}`;
-  if (entry.kind === 'link') return `ln -sfnT -- ${quote(entry.target)} ${place}`;
-  // A line again and again is short to say, and its file is replaced as a whole.
+  const quoted = here(path);
+  if (entry.kind === 'directory') return `mkdir -p ${quoted}`;
+  if (entry.kind === 'link') return `ln -sfnT -- ${quote(entry.target)} ${quoted}`;
+  // A repeated line keeps the command short. The file is replaced atomically.
   const line = entry.content.slice(0, entry.content.indexOf('\n'));
   const count = entry.content.length / (line.length + 1);
   const mode = entry.executable ? 755 : 644;
-  return `yes ${quote(line)} | head -n ${count} > .new; chmod ${mode} .new; mv -fT .new ${place}`;
+  return `yes ${quote(line)} | head -n ${count} > .new; chmod ${mode} .new; mv -fT .new ${quoted}`;
 }
 
-const quote = (text: string) => `'${text}'`; // None of them has a quote in it.
+const quote = (text: string) => `'${text}'`; // No text contains a quote.
 const here = (path: string) => quote(`./${path}`);
 
 function shape(entry: Entry): string {

@@ -1,4 +1,4 @@
-// Taking a snapshot, and restoring it: against the SDK called directly, and against the snapshotter in TypeScript.
+// Snapshots and restores, compared with direct SDK calls and with the TypeScript snapshotter.
 
 import { against, alternate, fill, NAMES, SIDES, type Task, type Files } from '../measure.ts';
 import { compare, type Outcome, type Row } from '../results.ts';
@@ -11,7 +11,7 @@ const SIZES: (Files & { target: number })[] = [
 
 const QUICK: typeof SIZES = [{ name: '20 files', count: 20, bytes: 1000, target: 1.05 }];
 
-/** Each sandbox that is restored has to have the files that were captured. */
+/** Measures snapshots and restores. Verifies in the warm-up round that the restored files are those that were captured. */
 export async function archives(task: Task): Promise<Outcome> {
   const { runs, quick } = task;
   const rows: Row[] = [];
@@ -20,27 +20,27 @@ export async function archives(task: Task): Promise<Outcome> {
     const origin = `origin-${files.count}-${files.bytes}`;
     const digest = await fill(world, origin, files);
     const samples = await alternate(SIDES, runs, async (side, round) => {
-      const taken = await world.perform({ do: 'snapshot', side, sandboxId: origin });
-      const restored = await world.perform({ do: 'restore', side, snapshot: taken.value });
+      const taken = await world.run({ do: 'snapshot', side, sandboxId: origin });
+      const restored = await world.run({ do: 'restore', side, snapshot: taken.value });
       if (round === 0 && (await world.digest(restored.value)) !== digest)
-        throw new Error(`${side} restored other files than it captured.`);
-      await world.end(restored.value);
-      await world.perform({ do: 'remove', side, snapshot: taken.value });
+        throw new Error(`The files that ${side} restored differ from those that it captured.`);
+      await world.destroy(restored.value);
+      await world.run({ do: 'remove', side, snapshot: taken.value });
       return { snapshot: taken.millis, restore: restored.millis };
     });
-    await world.end(origin);
+    await world.destroy(origin);
     for (const what of ['snapshot', 'restore'])
-      for (const other of ['direct', 'typescript'] as const)
+      for (const baseline of ['direct', 'typescript'] as const)
         rows.push(
           compare(
             {
               measure: 'snapshot',
               name: `${what} of ${files.name}`,
               unit: 'ms',
-              against: NAMES[other],
-              target: other === 'direct' ? target : 1,
+              against: NAMES[baseline],
+              target: baseline === 'direct' ? target : 1,
             },
-            against(samples[what]!, 'ours', other),
+            against(samples[what]!, 'ours', baseline),
           ),
         );
   }

@@ -1,4 +1,4 @@
-// Checkpoints of a real repository, against git by hand in the same sandbox.
+// Checkpoints of a real repository, compared with plain git commands in the same sandbox.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -9,18 +9,18 @@ import type { World } from '../world.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What the repository consists of: this project's sources, and those of a package that it is tested with. */
+/** The content of the repository: the sources of this project, and those of a package. */
 const CONTENT = ['src', 'tests', 'docs', 'client', 'console', 'miniflare-tests', 'node_modules/openai'];
 const FEW = ['docs'];
 
-/** How much is sent to the sandbox at a time, in characters of base64. */
+/** The size of a chunk that is sent to the sandbox, in base64 characters. */
 const CHUNK = 1_000_000;
 
-/** Some files change between a checkpoint and what comes after it. */
+/** Changes some files after the checkpoint. */
 const EDIT = `cd /workspace && find . -name '*.ts' -not -path './.git/*' | LC_ALL=C sort | awk 'NR % 50 == 1' |
   while read -r file; do echo "// $RANDOM" >>"$file"; done; echo new >new-file; rm -f "$(find docs -name '*.md' | LC_ALL=C sort | head -n 1)"`;
 
-/** What the plumbing of git is for each. The index is not the user's, and what is there is kept before it is written over. */
+/** The git commands of each operation. They use their own index, and store the current files before they overwrite them. */
 const PLAIN = {
   create: `cd /workspace; export GIT_INDEX_FILE=/tmp/plain.index; rm -f "$GIT_INDEX_FILE"
     git add -A && commit=$(git commit-tree -m plain "$(git write-tree)") && git update-ref refs/plain/bench "$commit"`,
@@ -33,7 +33,7 @@ const PLAIN = {
 
 type What = keyof typeof PLAIN;
 
-/** One checkpoint is made, changes are compared with it, and undone. */
+/** Creates a checkpoint, diffs changes against it, and restores it. */
 export async function checkpoints(task: Task): Promise<Outcome> {
   const { runs, quick } = task;
   const world = await task.world('plain');
@@ -45,8 +45,8 @@ export async function checkpoints(task: Task): Promise<Outcome> {
     const step =
       side === 'ours'
         ? ({ do: 'call', method: `checkpoints/${what}`, options } as const)
-        : ({ do: 'run', id: 'repository', command: identity + PLAIN[what] } as const);
-    const { value, millis } = await world.perform(step);
+        : ({ do: 'exec', id: 'repository', command: identity + PLAIN[what] } as const);
+    const { value, millis } = await world.run(step);
     if (side === 'plain' && value.exitCode !== 0) throw new Error(value.stderr);
     return millis;
   };
@@ -55,8 +55,8 @@ export async function checkpoints(task: Task): Promise<Outcome> {
     await world.exec('repository', EDIT);
     const diff = await time(side, 'diff');
     const restore = await time(side, 'restore');
-    if (round === 0 && (await state(world)) !== '')
-      throw new Error(`${side} did not restore the files: ${await state(world)}`);
+    if (round === 0 && (await gitStatus(world)) !== '')
+      throw new Error(`${side} did not restore the files: ${await gitStatus(world)}`);
     return { create, diff, restore };
   });
   const rows = (['create', 'diff', 'restore'] as const).map((what) => {
@@ -64,25 +64,25 @@ export async function checkpoints(task: Task): Promise<Outcome> {
       measure: 'checkpoints',
       name: `${what}, ${files} files`,
       unit: 'ms',
-      against: 'git by hand',
+      against: 'plain git',
     };
     return compare({ ...about, target: 1.2 }, against(samples[what]!, 'ours', 'plain'));
   });
   return { rows };
 }
 
-/** What git says has changed since the commit. */
-async function state(world: World): Promise<string> {
+/** Returns the changes since the commit, as `git status` prints them. */
+async function gitStatus(world: World): Promise<string> {
   return world.exec('repository', 'cd /workspace && git status --porcelain');
 }
 
-/** Makes the repository in the sandbox, with a commit of everything. Answers how many files it has. */
+/** Creates the repository in the sandbox with one commit, and returns its number of files. */
 async function repository(world: World, content: string[]): Promise<number> {
   const { stdout } = spawnSync('tar', ['-C', ROOT, '-czf', '-', ...content], { maxBuffer: 2 ** 30 });
   const text = stdout.toString('base64');
   for (let from = 0; from < text.length; from += CHUNK) {
     const args = [`/tmp/part-${String(from).padStart(12, '0')}`, text.slice(from, from + CHUNK)];
-    await world.perform({ do: 'sandbox', id: 'repository', method: 'writeFile', args });
+    await world.run({ do: 'sandbox', id: 'repository', method: 'writeFile', args });
   }
   const printed = await world.exec(
     'repository',

@@ -1,12 +1,12 @@
-// A call that touches no sandbox and no bucket: a page of the list.
+// A call without sandbox and bucket: a page of the list.
 
 import { against, alternate, fill, NAMES, type Task } from '../measure.ts';
 import { compare, type Outcome } from '../results.ts';
 
-/** How many calls one sample is: the clock counts in milliseconds. */
+/** The number of calls in a sample, because the clock of Workers counts whole milliseconds. */
 const TIMES = 50;
 
-/** The snapshots that are listed were all taken. */
+/** Measures a page of real snapshots. */
 export async function list(task: Task): Promise<Outcome> {
   const { runs, quick } = task;
   const count = quick ? 5 : 100;
@@ -15,11 +15,11 @@ export async function list(task: Task): Promise<Outcome> {
   const sides = ['ours', 'typescript'] as const;
   for (const side of sides)
     for (let number = 0; number < count; number++)
-      await world.perform({ do: 'snapshot', side, sandboxId: 'listed' });
+      await world.run({ do: 'snapshot', side, sandboxId: 'listed' });
   const samples = await alternate(sides, runs, async (side) => {
     const step = { do: 'list', side, sandboxId: 'listed', limit: 100, times: TIMES } as const;
-    const { value, millis } = await world.perform(step);
-    if (value !== count) throw new Error(`${side} listed ${value} snapshots of ${count}.`);
+    const { value, millis } = await world.run(step);
+    if (value !== count) throw new Error(`${side} must list ${count} snapshots, listed ${value}.`);
     return { list: millis / TIMES };
   });
   const about = {

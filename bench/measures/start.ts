@@ -1,4 +1,4 @@
-// How long it takes until a fresh workerd has answered its first request: what a Worker costs before it does anything.
+// The start of a Worker: the time until a new workerd process listeningPort, and the time of its first request.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { uploads, type Upload } from '../uploads.ts';
 
 const WORKERD: string = createRequire(import.meta.url)('workerd').default;
 
-/** Each sample is a process of its own, which has the modules that wrangler would upload, and no binding. */
+/** Measures starts. Each sample is a new process with the modules that wrangler would upload, without bindings. */
 export async function start({ runs, quick }: Task): Promise<Outcome> {
   const all = Object.entries(uploads(quick));
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
@@ -20,19 +20,19 @@ export async function start({ runs, quick }: Task): Promise<Outcome> {
     const configs = Object.fromEntries(
       all.map(([side, upload]) => [side, write(join(folder, side), upload)]),
     );
-    const samples = await alternate(Object.keys(configs), runs, (side) => once(configs[side]!));
+    const samples = await alternate(Object.keys(configs), runs, (side) => sample(configs[side]!));
     const others = {
-      rust: 'an empty Worker in Rust',
-      javascript: 'an empty Worker in JavaScript',
-      typescript: 'the snapshotter in TypeScript',
+      rust: 'empty Rust Worker',
+      javascript: 'empty JavaScript Worker',
+      typescript: 'TypeScript snapshotter',
     };
-    const rows = Object.entries({ start: 'until it listens', first: 'the first request then' }).flatMap(
+    const rows = Object.entries({ start: 'start until listening', first: 'first request' }).flatMap(
       ([what, name]) =>
         Object.entries(others)
           .filter(([side]) => side in configs)
-          .map(([side, against_]) =>
+          .map(([side, baseline]) =>
             compare(
-              { measure: 'start', name, unit: 'ms', against: against_, target: null },
+              { measure: 'start', name, unit: 'ms', against: baseline, target: null },
               against(samples[what]!, 'ours', side),
             ),
           ),
@@ -43,10 +43,10 @@ export async function start({ runs, quick }: Task): Promise<Outcome> {
   }
 }
 
-/** Writes a Worker's modules, and the configuration of a workerd that has nothing else. Answers its path. */
+/** Writes the modules of a Worker, and a configuration of workerd with only this Worker. Returns the path of the configuration. */
 function write(prefix: string, { modules, compatibilityDate, compatibilityFlags }: Upload): string {
   const entries = [...modules]
-    .sort(([one], [other]) => Number(other.endsWith('.js')) - Number(one.endsWith('.js')))
+    .sort(([a], [b]) => Number(b.endsWith('.js')) - Number(a.endsWith('.js')))
     .map(([name, content]) => {
       writeFileSync(`${prefix}-${name}`, content);
       const kind = name.endsWith('.wasm') ? 'wasm' : 'esModule';
@@ -69,15 +69,15 @@ const config :Workerd.Config = (
   return path;
 }
 
-/** Starts workerd, and asks it for `/healthz`. Answers in milliseconds when it listened, and how long the answer took. */
-async function once(config: string): Promise<{ start: number; first: number }> {
+/** Starts workerd and requests `/healthz`. Returns the time until it listened and the time of the request, in milliseconds. */
+async function sample(config: string): Promise<{ start: number; first: number }> {
   const began = performance.now();
   const child = spawn(WORKERD, ['serve', config, '--experimental', '--control-fd=3'], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
   });
   const ended = new Promise((resolve) => child.on('close', resolve));
   try {
-    const port = await listens(child.stdio[3] as NodeJS.ReadableStream);
+    const port = await listeningPort(child.stdio[3] as NodeJS.ReadableStream);
     const listened = performance.now();
     const response = await fetch(`http://127.0.0.1:${port}/healthz`);
     await response.arrayBuffer();
@@ -88,8 +88,8 @@ async function once(config: string): Promise<{ start: number; first: number }> {
   }
 }
 
-/** The port, as soon as workerd says so. */
-async function listens(control: NodeJS.ReadableStream): Promise<number> {
+/** Waits for workerd to listen, and returns its port. */
+async function listeningPort(control: NodeJS.ReadableStream): Promise<number> {
   let text = '';
   for await (const chunk of control) {
     text += chunk;

@@ -1,4 +1,4 @@
-// Restoring many files, and starting and stopping a workspace that has them: against the SDK called directly.
+// Restores of many files, and starts and stops of a workspace with many files, compared with direct SDK calls.
 
 import { against, alternate, fill, NAMES, type Task, type Files } from '../measure.ts';
 import { alone, compare, type Outcome, type Row } from '../results.ts';
@@ -15,53 +15,56 @@ const SIZES: Files[] = [
 
 const QUICK: Files[] = [{ name: '200 files in 2 directories', count: 200, bytes: 10, each: 100 }];
 
-/** The most that a restore or a start takes, as a multiple of the SDK's time. */
+/** The maximum time of a restore or a start, as a multiple of the SDK's time. */
 const TARGET = 1.2;
 
-/** The most files of which a stop is measured: in production mode it reads each through the overlay, 5 minutes for 250 000. */
-const MOST_STOPPED = 60_000;
+/**
+ * The maximum number of files for which stops are measured. In production mode, a stop reads each file through the overlay, which
+ * takes 5 minutes for 250 000 files.
+ */
+const MAX_STOPPED_FILES = 60_000;
 
-/** The SDK has no equivalent of a look at a sandbox, so its time is only reported. */
-const NOTHING = 'nothing';
+/** The baseline of probes. The SDK has no equivalent, so their time is only reported. */
+const NO_BASELINE = '–';
 
-/** Each side restores and starts in every round, and stops once at the end. A tree is filled and captured once. */
+/** Fills and captures each tree once. Each side restores and starts it in every round, and stops it once at the end. */
 export async function trees(task: Task): Promise<Outcome> {
-  const { runs, quick, tell } = task;
+  const { runs, quick, report } = task;
   const world = await task.world('plain');
   for (const [index, files] of (quick ? QUICK : SIZES).entries()) {
     const rows: Row[] = [];
-    const tree = await prepared(world, `tree-${index}`, files);
+    const tree = await prepare(world, `tree-${index}`, files);
     const restores = await alternate(['ours', 'direct'] as const, runs, async (side) => {
-      const { value, millis } = await world.perform({ do: 'restore', side, snapshot: tree[side] });
-      await world.end(value);
+      const { value, millis } = await world.run({ do: 'restore', side, snapshot: tree[side] });
+      await world.destroy(value);
       return { restore: millis };
     });
     await world.call('workspaces/stop', { name: tree.name });
     const starts = await alternate(['ours', 'direct'] as const, runs, (side, round) =>
-      side === 'ours' ? workspace(world, tree, round) : sandbox(world, tree),
+      side === 'ours' ? startWorkspace(world, tree, round) : startWithSdk(world, tree),
     );
-    const stops = files.count <= MOST_STOPPED ? { stop: await stop(world, tree) } : {};
+    const stops = files.count <= MAX_STOPPED_FILES ? { stop: await stop(world, tree) } : {};
     for (const [what, samples] of Object.entries({ ...restores, ...starts, ...stops })) {
       const about = { measure: 'trees', name: `${what} of ${files.name}`, unit: 'ms' };
       const pair = against(samples, 'ours', 'direct');
       const target = what === 'stop' ? null : TARGET;
       rows.push(compare({ ...about, against: NAMES.direct, target }, pair));
     }
-    const looks = await alternate(['ours'] as const, runs, () => woken(world, tree));
+    const probes = await alternate(['ours'] as const, runs, () => probeColdStarted(world, tree));
     rows.push(
       alone(
         {
           measure: 'trees',
-          name: `look at ${files.name} in a sandbox that woke`,
+          name: `probe of ${files.name} in a cold-started sandbox`,
           unit: 'ms',
-          against: NOTHING,
+          against: NO_BASELINE,
         },
-        looks['look']!.ours,
+        probes['probe']!.ours,
       ),
     );
     await world.call('workspaces/delete', { name: tree.name });
-    await world.perform({ do: 'remove', side: 'direct', snapshot: tree.direct });
-    await tell(rows);
+    await world.run({ do: 'remove', side: 'direct', snapshot: tree.direct });
+    await report(rows);
   }
   return { rows: [] };
 }
@@ -75,78 +78,78 @@ interface Tree {
   ours: unknown;
 }
 
-async function prepared(world: World, name: string, files: Files): Promise<Tree> {
+async function prepare(world: World, name: string, files: Files): Promise<Tree> {
   const { sandboxId } = await world.call('workspaces/create', { name });
   await fill(world, sandboxId, files);
-  const listing = await listed(world, sandboxId);
-  const direct = await world.perform({ do: 'snapshot', side: 'direct', sandboxId });
-  const ours = await world.perform({ do: 'snapshot', side: 'ours', sandboxId });
+  const listing = await digestOfListing(world, sandboxId);
+  const direct = await world.run({ do: 'snapshot', side: 'direct', sandboxId });
+  const ours = await world.run({ do: 'snapshot', side: 'ours', sandboxId });
   return { name, sandboxId, listing, direct: direct.value, ours: ours.value };
 }
 
-/** The names and sizes of the files, in a few letters. To read the files would take minutes in an overlay. */
-async function listed(world: World, sandboxId: string): Promise<string> {
+/** Returns a digest of the names and sizes of the files. The content is not read, because that takes minutes in an overlay. */
+async function digestOfListing(world: World, sandboxId: string): Promise<string> {
   const list = `find . -type f -printf '%P %s\\n' | LC_ALL=C sort | sha256sum | cut -c 1-16`;
   return world.exec(sandboxId, `cd /workspace && ${list}`);
 }
 
-async function holds(world: World, sandboxId: string, { listing }: Tree) {
-  if ((await listed(world, sandboxId)) !== listing)
-    throw new Error('Other files were restored than captured.');
+async function assertListing(world: World, sandboxId: string, { listing }: Tree) {
+  if ((await digestOfListing(world, sandboxId)) !== listing)
+    throw new Error('The restored files differ from the captured files.');
 }
 
-/** A workspace whose container has ended is started. */
-async function workspace(world: World, tree: Tree, round: number) {
-  const { millis } = await world.perform({
+/** Starts a workspace whose container has ended. */
+async function startWorkspace(world: World, tree: Tree, round: number) {
+  const { millis } = await world.run({
     do: 'call',
     method: 'workspaces/start',
     options: { name: tree.name },
   });
-  if (round === 0) await holds(world, tree.sandboxId, tree);
-  await world.end(tree.sandboxId);
+  if (round === 0) await assertListing(world, tree.sandboxId, tree);
+  await world.destroy(tree.sandboxId);
   return { start: millis };
 }
 
-/** What the SDK does for the same: a restore. */
-async function sandbox(world: World, { direct }: Tree) {
-  const { millis, value } = await world.perform({ do: 'restore', side: 'direct', snapshot: direct });
-  await world.end(value);
+/** Does the same with the SDK: restores a backup. */
+async function startWithSdk(world: World, { direct }: Tree) {
+  const { millis, value } = await world.run({ do: 'restore', side: 'direct', snapshot: direct });
+  await world.destroy(value);
   return { start: millis };
 }
 
-/** What a stop takes, once for each side. */
+/** Measures a stop, once for each side. */
 async function stop(world: World, tree: Tree) {
-  return { ours: [await stopped(world, tree)], direct: [await captured(world, tree)] };
+  return { ours: [await stopWorkspace(world, tree)], direct: [await stopWithSdk(world, tree)] };
 }
 
-/** How long a started workspace takes to be stopped. */
-async function stopped(world: World, { name }: Tree): Promise<number> {
+/** Returns the time of a stop of a started workspace. */
+async function stopWorkspace(world: World, { name }: Tree): Promise<number> {
   await world.call('workspaces/start', { name });
-  const { millis } = await world.perform({ do: 'call', method: 'workspaces/stop', options: { name } });
+  const { millis } = await world.run({ do: 'call', method: 'workspaces/stop', options: { name } });
   return millis;
 }
 
-/** What the SDK does for the same: a backup, and the end of the sandbox. */
-async function captured(world: World, { direct }: Tree): Promise<number> {
-  const { value: sandboxId } = await world.perform({ do: 'restore', side: 'direct', snapshot: direct });
+/** Does the same with the SDK: creates a backup and destroys the sandbox. */
+async function stopWithSdk(world: World, { direct }: Tree): Promise<number> {
+  const { value: sandboxId } = await world.run({ do: 'restore', side: 'direct', snapshot: direct });
   const began = performance.now();
-  const { value } = await world.perform({ do: 'snapshot', side: 'direct', sandboxId });
-  await world.end(sandboxId);
+  const { value } = await world.run({ do: 'snapshot', side: 'direct', sandboxId });
+  await world.destroy(sandboxId);
   const millis = performance.now() - began;
-  await world.perform({ do: 'remove', side: 'direct', snapshot: value });
+  await world.run({ do: 'remove', side: 'direct', snapshot: value });
   return millis;
 }
 
-/** The application itself restores files into the sandbox of a stopped workspace: a start looks at them, and fails. */
-async function woken(world: World, { name, sandboxId, direct }: Tree) {
-  await world.perform({ do: 'sandbox', id: sandboxId, method: 'restoreBackup', args: [direct] });
+/** Restores files into the sandbox of a stopped workspace, as an application could. A start probes the sandbox, and fails. */
+async function probeColdStarted(world: World, { name, sandboxId, direct }: Tree) {
+  await world.run({ do: 'sandbox', id: sandboxId, method: 'restoreBackup', args: [direct] });
   const began = performance.now();
   const refused = await world.call('workspaces/start', { name }).then(
-    () => new Error('A sandbox that woke by itself was started over.'),
+    () => new Error('The start of a diverged workspace must fail.'),
     (error: Error) => (error.message.includes('WORKSPACE_DIVERGED') ? undefined : error),
   );
   if (refused) throw refused;
-  const look = performance.now() - began;
-  await world.end(sandboxId);
-  return { look };
+  const probe = performance.now() - began;
+  await world.destroy(sandboxId);
+  return { probe };
 }

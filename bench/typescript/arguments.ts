@@ -1,9 +1,9 @@
-// What callers give, checked strictly: whatever was not asked for is refused.
+// Strict decoding of arguments. Unknown options are rejected.
 
 import { SnapshotterError } from './errors.ts';
 import { checkedRef, type SnapshotRef } from './refs.ts';
 
-/** A snapshot to take. */
+/** The options of `snapshot`. */
 export interface Capture {
   sandboxId: string;
   dir: string;
@@ -17,14 +17,14 @@ export interface Capture {
   idempotencyKey?: string;
 }
 
-/** A snapshot, and what for. */
+/** The options of `restore`. */
 export interface Restoration {
   sandboxId: string;
   ref: SnapshotRef;
   idempotencyKey?: string;
 }
 
-/** A page of snapshots. */
+/** The options of `list`. */
 export interface Listing {
   sandboxId: string;
   cursor?: string;
@@ -33,7 +33,7 @@ export interface Listing {
   check: boolean;
 }
 
-/** A snapshot to delete. */
+/** The options of `delete`. */
 export interface Deletion {
   sandboxId: string;
   ref: SnapshotRef;
@@ -41,7 +41,7 @@ export interface Deletion {
 }
 
 const RESERVED = ['www', 'api', 'admin', 'root', 'system', 'cloudflare', 'workers'];
-const PLACES = ['/workspace', '/home', '/tmp', '/var/tmp', '/app'];
+const PARENTS = ['/workspace', '/home', '/tmp', '/var/tmp', '/app'];
 const MAX_ARGUMENTS = 64 * 1024;
 const MAX_EXPIRATION = 100 * 365 * 24 * 3600;
 
@@ -92,14 +92,15 @@ export function deletionOf(options: unknown): Deletion {
   return { sandboxId: ref.ref.originId, ref, force };
 }
 
-/** The fields of an object, of which each is taken once. */
+/** The fields of an object. Each field is read once. */
 class Fields {
   #fields: Record<string, unknown>;
 
   constructor(options: unknown) {
     if (typeof options !== 'object' || options === null || Array.isArray(options))
-      throw invalid('The arguments are not an object.');
-    if (JSON.stringify(options).length > MAX_ARGUMENTS) throw invalid('The arguments are too large.');
+      throw invalid('The arguments must be an object.');
+    if (JSON.stringify(options).length > MAX_ARGUMENTS)
+      throw invalid(`The arguments must be at most ${MAX_ARGUMENTS} bytes.`);
     this.#fields = { ...options };
   }
 
@@ -111,27 +112,27 @@ class Fields {
 
   text(name: string): string | undefined {
     const value = this.take(name);
-    if (value !== undefined && typeof value !== 'string') throw invalid(`${name} is not a text.`);
+    if (value !== undefined && typeof value !== 'string') throw invalid(`\`${name}\` must be a string.`);
     return value;
   }
 
   required(name: string): string {
     const value = this.text(name);
-    if (value === undefined) throw invalid(`${name} is missing.`);
+    if (value === undefined) throw invalid(`\`${name}\` is required.`);
     return value;
   }
 
   flag(name: string, absent = false): boolean {
     const value = this.take(name) ?? absent;
-    if (typeof value !== 'boolean') throw invalid(`${name} is neither true nor false.`);
+    if (typeof value !== 'boolean') throw invalid(`\`${name}\` must be true or false.`);
     return value;
   }
 
-  number(name: string, least: number, most: number): number | undefined {
+  number(name: string, min: number, max: number): number | undefined {
     const value = this.take(name);
     if (value === undefined) return undefined;
-    if (!Number.isInteger(value) || (value as number) < least || (value as number) > most)
-      throw invalid(`${name} is not a whole number from ${least} to ${most}.`);
+    if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
+      throw invalid(`\`${name}\` must be an integer of ${min}–${max}.`);
     return value as number;
   }
 
@@ -147,36 +148,37 @@ function optional<K extends string, V>(name: K, value: V | undefined): { [key in
 
 function sandboxId(id: string): string {
   if (!/^(?!-).{1,63}(?<!-)$/.test(id) || RESERVED.includes(id.toLowerCase()))
-    throw invalid('The sandbox id is not one.');
+    throw invalid('The sandbox id is invalid.');
   return id;
 }
 
 function directory(dir: string): string {
   const parts = dir.split('/').slice(1);
-  const isThere = PLACES.some((place) => dir === place || dir.startsWith(`${place}/`));
-  if (!isThere || parts.some((part) => part === '' || part === '.' || part === '..'))
-    throw invalid('The directory can not be captured.');
+  const isAllowed = PARENTS.some((parent) => dir === parent || dir.startsWith(`${parent}/`));
+  if (!isAllowed || parts.some((part) => part === '' || part === '.' || part === '..'))
+    throw invalid('The directory cannot be captured.');
   return dir;
 }
 
 function label(text: string | undefined): string | undefined {
   if (text !== undefined && (!/^\P{Cc}{1,128}$/u.test(text) || text.trim() !== text))
-    throw invalid('The label is not one.');
+    throw invalid('The label is invalid.');
   return text;
 }
 
 function key(text: string | undefined): string | undefined {
   if (text !== undefined && !/^[\x21-\x7e]{1,128}$/.test(text))
-    throw invalid('The idempotency key is not one.');
+    throw invalid('The idempotency key is invalid.');
   return text;
 }
 
 function patterns(value: unknown): string[] {
-  const isPattern = (one: unknown) => typeof one === 'string' && one !== '' && !/[\0\n]/.test(one);
-  if (!Array.isArray(value) || !value.every(isPattern)) throw invalid('`excludes` is no list of patterns.');
+  const isPattern = (item: unknown) => typeof item === 'string' && item !== '' && !/[\0\n]/.test(item);
+  if (!Array.isArray(value) || !value.every(isPattern))
+    throw invalid('`excludes` must be a list of patterns.');
   return value;
 }
 
 function invalid(message: string) {
-  return new SnapshotterError('INVALID_ARGUMENT', message, "Give one object with the operation's options.");
+  return new SnapshotterError('INVALID_ARGUMENT', message, "Pass one object with the operation's options.");
 }

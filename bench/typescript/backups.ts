@@ -1,9 +1,9 @@
-// What is in R2 of a backup: the SDK keeps backups/<id>/data.sqsh and backups/<id>/meta.json.
+// The objects of a backup in R2. The SDK stores backups/<id>/data.sqsh and backups/<id>/meta.json.
 
 import { SnapshotterError } from './errors.ts';
 
-/** What was found of a backup. */
-export interface Found {
+/** The metadata of a stored backup, with the checksum of its archive. */
+export interface StoredBackup {
   name: string | null;
   dir: string;
   sizeBytes: number;
@@ -12,18 +12,18 @@ export interface Found {
   checksum: string | null;
 }
 
-interface Metadata extends Omit<Found, 'checksum'> {
+interface Metadata extends Omit<StoredBackup, 'checksum'> {
   id: string;
 }
 
 const archiveKey = (id: string) => `backups/${id}/data.sqsh`;
 const metadataKey = (id: string) => `backups/${id}/meta.json`;
 
-/** The mark that the backup of a snapshot carries: nothing without it is ever deleted. */
-export const markOf = (snapshotId: string, originId: string) => `snapshotter/1 ${snapshotId} ${originId}`;
+/** Returns the owner that the name of a snapshot's backup states. A backup of another owner is never deleted. */
+export const ownerOf = (snapshotId: string, originId: string) => `snapshotter/1 ${snapshotId} ${originId}`;
 
-/** Looks a backup up. */
-export async function lookUp(bucket: R2Bucket, id: string): Promise<Found> {
+/** Reads the metadata of a backup and heads its archive. */
+export async function headBackup(bucket: R2Bucket, id: string): Promise<StoredBackup> {
   const [metadata, archive] = await Promise.all([
     bucket.get(metadataKey(id)).then((object) => object?.json<Metadata>()),
     bucket.head(archiveKey(id)),
@@ -33,7 +33,7 @@ export async function lookUp(bucket: R2Bucket, id: string): Promise<Found> {
   if (!metadata || !archive || metadata.id !== id || metadata.sizeBytes !== archive.size)
     throw new SnapshotterError(
       'BACKUP_INCOMPLETE',
-      `The backup ${id} is not whole.`,
+      `The backup ${id} is incomplete.`,
       'Use another snapshot.',
     );
   const { md5 } = archive.checksums;
@@ -42,22 +42,22 @@ export async function lookUp(bucket: R2Bucket, id: string): Promise<Found> {
   return { name, dir, sizeBytes, createdAt, ttl, checksum };
 }
 
-/** Deletes a backup, if it carries that mark. The metadata goes last: as long as there is anything, it carries its mark. */
-export async function remove(bucket: R2Bucket, id: string, mark: string) {
+/** Deletes a backup of this owner. The metadata is deleted last, so that an incomplete deletion still states its owner. */
+export async function remove(bucket: R2Bucket, id: string, owner: string) {
   const metadata = await bucket.get(metadataKey(id)).then((object) => object?.json<Metadata>());
-  if (metadata && metadata.name !== mark) return;
+  if (metadata && metadata.name !== owner) return;
   await bucket.delete(archiveKey(id));
   await bucket.delete(metadataKey(id));
 }
 
-/** Deletes what carries a mark, wherever in the bucket it is. */
-export async function removeMarked(bucket: R2Bucket, mark: string) {
+/** Deletes all backups of an owner in the bucket. */
+export async function removeByOwner(bucket: R2Bucket, owner: string) {
   let cursor: string | undefined;
   do {
     const page = await bucket.list({ prefix: 'backups/', ...(cursor ? { cursor } : {}) });
     for (const { key } of page.objects) {
       const id = /^backups\/(.*)\/meta\.json$/.exec(key)?.[1];
-      if (id) await remove(bucket, id, mark);
+      if (id) await remove(bucket, id, owner);
     }
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor);

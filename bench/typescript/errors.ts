@@ -1,6 +1,6 @@
-// Errors: what happened, and what to do about it.
+// Errors with codes and remediations.
 
-/** What kind of failure each code is. */
+/** The kind of each code. */
 const KINDS = {
   INVALID_ARGUMENT: 'permanent',
   INVALID_REF: 'permanent',
@@ -22,7 +22,7 @@ const KINDS = {
 
 export type Code = keyof typeof KINDS;
 
-/** A failure of an operation. Its properties survive RPC. */
+/** The error of an operation. Its properties are passed over RPC. */
 export class SnapshotterError extends Error {
   readonly code: Code;
   readonly kind: string;
@@ -39,13 +39,18 @@ export class SnapshotterError extends Error {
     this.retryable = this.kind === 'transient';
   }
 
-  /** What was thrown, as one of these, for the call with that id. */
+  /** Converts an exception, and adds the correlation id of the call. */
   static of(thrown: unknown, correlationId: string): SnapshotterError {
-    const known = thrown as SnapshotterError;
+    const candidate = thrown as SnapshotterError;
     const error =
-      known?.code in KINDS
-        ? known
-        : new SnapshotterError('INTERNAL', String(known?.message ?? thrown), 'Try again; report it.', thrown);
+      candidate?.code in KINDS
+        ? candidate
+        : new SnapshotterError(
+            'INTERNAL',
+            String(candidate?.message ?? thrown),
+            'Try again. If it fails again, report it.',
+            thrown,
+          );
     error.correlationId = correlationId;
     return error;
   }

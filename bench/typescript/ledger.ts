@@ -1,10 +1,10 @@
-// The ledger of a workspace: the tables of its Durable Object. What is written is kept before anything leaves the object.
+// The ledger of a workspace: the tables of its Durable Object. The platform stores writes before the object sends any message.
 
 import { randomBytes } from 'node:crypto';
 
 import type { Handle } from './refs.ts';
 
-/** The workspace itself. */
+/** The row of the workspace. */
 export interface WorkspaceRow {
   root_id: string;
   parent: string | null;
@@ -13,13 +13,13 @@ export interface WorkspaceRow {
   alarm_at: number | null;
 }
 
-/** How long snapshots are kept. */
+/** The retention policy. */
 export interface Policy {
   expirationSeconds: number;
   keepLast?: number;
 }
 
-/** A snapshot. */
+/** The row of a snapshot. */
 export interface SnapshotRow {
   snapshot_id: string;
   label: string;
@@ -36,7 +36,7 @@ export interface SnapshotRow {
   due: number | null;
 }
 
-/** A sandbox that was made from a snapshot. */
+/** The row of a sandbox that was made from a snapshot. */
 export interface DerivationRow {
   sandbox_id: string;
   snapshot_id: string;
@@ -81,14 +81,14 @@ export class Ledger {
     return this.rows<T>(statement, ...values)[0];
   }
 
-  /** The workspace, if anything is known of it. */
-  known(): WorkspaceRow | undefined {
+  /** Returns the row of the workspace, if it exists. */
+  workspace(): WorkspaceRow | undefined {
     const hasTables = this.first(`SELECT 1 FROM sqlite_schema WHERE name = 'workspace'`) !== undefined;
     return hasTables ? this.first<WorkspaceRow>('SELECT * FROM workspace') : undefined;
   }
 
-  /** The workspace, which is kept from now on. */
-  found(rootId: string, parent: object | null): WorkspaceRow {
+  /** Creates the tables and the row of the workspace. */
+  initialize(rootId: string, parent: object | null): WorkspaceRow {
     const key = new Uint8Array(randomBytes(32)).buffer;
     const row = {
       root_id: rootId,
@@ -109,13 +109,13 @@ export class Ledger {
     return this.first('SELECT * FROM snapshots WHERE snapshot_id = ?', id);
   }
 
-  /** Changes columns of a snapshot. */
+  /** Updates columns of a snapshot. */
   update(id: string, columns: Partial<SnapshotRow>) {
     const names = Object.keys(columns).map((name) => `${name} = ?`);
     this.rows(`UPDATE snapshots SET ${names} WHERE snapshot_id = ?`, ...Object.values(columns), id);
   }
 
-  /** A label by the time that nobody has. */
+  /** Returns an unused label of the form `snap-<time>`. */
   freeLabel(time: number): string {
     const compact = new Date(time).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
     for (let number = 1; ; number++) {
@@ -136,8 +136,8 @@ export class Ledger {
     return rows.map(({ sandbox_id }) => sandbox_id);
   }
 
-  /** Makes sure that the alarm comes at that time, or earlier. One that is overdue is set anew. */
-  wakeBy(at: number) {
+  /** Schedules the alarm for this time or earlier. Reschedules an overdue alarm. */
+  scheduleAlarm(at: number) {
     const set = this.first<WorkspaceRow>('SELECT alarm_at FROM workspace')?.alarm_at;
     if (set && set <= at && set > Date.now()) return;
     void this.#storage.setAlarm(at);
@@ -145,7 +145,7 @@ export class Ledger {
   }
 }
 
-/** The handle of a snapshot's backup. */
+/** Returns the handle of a snapshot's backup. */
 export function handleOf({ backup }: SnapshotRow): Handle {
   return JSON.parse(backup ?? 'null');
 }

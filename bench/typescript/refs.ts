@@ -1,17 +1,17 @@
-// Refs: what snapshots are outside of this Worker, signed by the key of their workspace.
+// Refs: portable references to snapshots, signed with the key of the workspace.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 import { SnapshotterError } from './errors.ts';
 
-/** The SDK's handle of a backup, kept whole and given back whole. */
+/** The SDK's handle of a backup. It is opaque and stays unchanged. */
 export interface Handle {
   id: string;
   dir: string;
   localBucket?: boolean;
 }
 
-/** A snapshot, as it passes through applications. */
+/** A reference to a snapshot. */
 export interface SnapshotRef {
   providerId: 'cloudflare-sandbox';
   ref: Payload & { signature: string };
@@ -26,27 +26,27 @@ interface Payload {
   createdAt: string;
 }
 
-/** Signs what a ref says. */
+/** Signs a ref. */
 export function signed(payload: Payload, key: Uint8Array): SnapshotRef {
   return { providerId: 'cloudflare-sandbox', ref: { ...payload, signature: signature(payload, key) } };
 }
 
-/** Whether a ref was signed by a key. Takes as long for a wrong signature as for the right one. */
+/** Whether a ref is signed with a key. The comparison takes constant time. */
 export function isSignedBy({ ref }: SnapshotRef, key: Uint8Array): boolean {
   const { signature: given, ...payload } = ref;
-  const [right, theirs] = [signature(payload, key), given].map((text) => new TextEncoder().encode(text));
-  return right!.length === theirs!.length && timingSafeEqual(right!, theirs!);
+  const [expected, actual] = [signature(payload, key), given].map((text) => new TextEncoder().encode(text));
+  return expected!.length === actual!.length && timingSafeEqual(expected!, actual!);
 }
 
-/** What is signed does not depend on the order in which a caller's copy has the fields. */
+/** Computes the signature. It does not depend on the order of the fields. */
 function signature(payload: Payload, key: Uint8Array): string {
   const { schemaVersion, snapshotId, originId, rootId, backup, createdAt } = payload;
-  const handle = Object.entries(backup).sort(([one], [other]) => (one < other ? -1 : 1));
+  const handle = Object.entries(backup).sort(([a], [b]) => (a < b ? -1 : 1));
   const message = JSON.stringify([schemaVersion, snapshotId, originId, rootId, handle, createdAt]);
   return createHmac('sha256', key).update(message).digest('base64url');
 }
 
-/** A ref that came from outside, if it has the form of one. */
+/** Checks that a value has the form of a ref. */
 export function checkedRef(value: unknown): SnapshotRef {
   const { providerId, ref, capture: _, ...rest } = (value ?? {}) as SnapshotRef & { capture?: unknown };
   const texts = [
@@ -66,8 +66,8 @@ export function checkedRef(value: unknown): SnapshotRef {
   if (!isRef)
     throw new SnapshotterError(
       'INVALID_REF',
-      'The snapshot ref is not one.',
-      'Pass the ref on exactly as snapshot() answered it.',
+      'The value is not a snapshot ref.',
+      'Pass the ref exactly as snapshot() returned it.',
     );
   return { providerId, ref };
 }

@@ -1,59 +1,59 @@
-// What the alarm does: what is left of who died or failed is followed up, and what the policy says is let go.
+// The work of the alarm: reconciles unfinished captures, restores and deletions, and applies the retention policy.
 
-import { removeMarked, markOf } from './backups.ts';
+import { ownerOf, removeByOwner } from './backups.ts';
 import { handleOf, type DerivationRow, type Policy, type SnapshotRow } from './ledger.ts';
 import type { Workspace } from './workspace.ts';
 
-/** How long answers to idempotency keys are kept, in milliseconds: two days. */
-const ANSWERS_KEPT = 48 * 3600 * 1000;
+/** The time for which answers to idempotency keys are stored, in milliseconds: two days. */
+const ANSWER_TTL = 48 * 3600 * 1000;
 
-/** When what could not be done is tried again, in milliseconds. */
-const AGAIN = 60_000;
+/** The delay before a failed task is repeated, in milliseconds. */
+const RETRY_DELAY = 60_000;
 
-/** Follows up what is due. */
-export async function followUp(workspace: Workspace) {
+/** Reconciles unfinished work that is due. */
+export async function reconcile(workspace: Workspace) {
   const { ledger } = workspace;
   const now = Date.now();
   for (const row of ledger.rows<SnapshotRow>('SELECT * FROM snapshots WHERE due <= ?', now)) {
-    if (workspace.underway.has(row.snapshot_id)) continue;
+    if (workspace.inFlight.has(row.snapshot_id)) continue;
     if (row.state === 'deleting') await workspace.finishDeletion(row.snapshot_id);
-    else await followUpCapture(workspace, row);
+    else await reconcileCapture(workspace, row);
   }
   for (const { sandbox_id } of ledger.rows<DerivationRow>('SELECT * FROM derivations WHERE due <= ?', now)) {
-    if (workspace.underway.has(sandbox_id)) continue;
+    if (workspace.inFlight.has(sandbox_id)) continue;
     await workspace.sandbox(sandbox_id).destroy();
     ledger.rows('DELETE FROM derivations WHERE sandbox_id = ?', sandbox_id);
   }
-  ledger.rows('DELETE FROM requests WHERE at < ?', now - ANSWERS_KEPT);
+  ledger.rows('DELETE FROM requests WHERE at < ?', now - ANSWER_TTL);
   const [next] = ledger.rows<{ due: number | null }>(
     'SELECT min(due) AS due FROM (SELECT due FROM snapshots UNION ALL SELECT due FROM derivations)',
   );
-  if (next?.due) ledger.wakeBy(Math.max(next.due, now + AGAIN));
+  if (next?.due) ledger.scheduleAlarm(Math.max(next.due, now + RETRY_DELAY));
 }
 
-/** A capture whose sandbox answered is recovered, if its backup is whole; what is there of another one is removed. */
-async function followUpCapture(workspace: Workspace, row: SnapshotRow) {
-  const mark = markOf(row.snapshot_id, workspace.id);
+/** Completes a capture whose backup is known and complete. Otherwise deletes the row and any backup of the capture. */
+async function reconcileCapture(workspace: Workspace, row: SnapshotRow) {
+  const owner = ownerOf(row.snapshot_id, workspace.id);
   try {
     const backup = handleOf(row);
     if (!backup) throw new Error('The sandbox did not answer.');
-    workspace.finish(row.snapshot_id, backup, await workspace.confirm(backup, mark, row.dir, row.began_at));
+    workspace.finish(row.snapshot_id, backup, await workspace.verify(backup, owner, row.dir, row.began_at));
   } catch {
-    await removeMarked(workspace.bucket, mark);
+    await removeByOwner(workspace.bucket, owner);
     workspace.ledger.rows('DELETE FROM snapshots WHERE snapshot_id = ?', row.snapshot_id);
   }
 }
 
-/** Sees to it that a policy which counts is applied soon. */
-export function wakeByPolicy(workspace: Workspace) {
-  const { keepLast } = JSON.parse(workspace.founded().policy) as Policy;
-  if (keepLast !== undefined || expired(workspace).length > 0) workspace.ledger.wakeBy(Date.now());
+/** Schedules the alarm at once if the policy limits the count of snapshots, or if snapshots have expired. */
+export function scheduleRetention(workspace: Workspace) {
+  const { keepLast } = JSON.parse(workspace.ensureInitialized().policy) as Policy;
+  if (keepLast !== undefined || expired(workspace).length > 0) workspace.ledger.scheduleAlarm(Date.now());
 }
 
-/** Lets go what has expired, and what is not among the newest, except for what is needed and the newest of all. */
+/** Deletes expired and evicted snapshots, except for the newest one and snapshots with dependents. */
 export async function retain(workspace: Workspace) {
   const { ledger } = workspace;
-  const { keepLast } = JSON.parse(workspace.founded().policy) as Policy;
+  const { keepLast } = JSON.parse(workspace.ensureInitialized().policy) as Policy;
   const newest = ledger.first<SnapshotRow>(
     `SELECT * FROM snapshots WHERE state = 'ready' ORDER BY created_at DESC, snapshot_id DESC LIMIT 1`,
   );

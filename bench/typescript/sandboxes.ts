@@ -1,76 +1,83 @@
-// What is asked of a sandbox.
+// The calls to a sandbox.
 
 import { getSandbox } from '@cloudflare/sandbox';
 
 import { SnapshotterError } from './errors.ts';
 
-/** What a look into a container tells. */
-export interface Look {
-  /** How long its first process has run, in milliseconds. */
+/** The result of a probe of a container. */
+export interface Probe {
+  /** The age of its first process, in milliseconds. */
   ageMillis: number;
-  /** What the directory is. */
-  place: 'full' | 'empty' | 'missing' | 'link' | 'other';
-  /** Whether it took the place of another one unasked. */
-  tookPlace: boolean;
+  /** The content of the directory. */
+  content: 'full' | 'empty' | 'missing' | 'link' | 'other';
+  /** Whether the container replaced another one. */
+  isReplacement: boolean;
 }
 
-/** How much older than it is a container may seem, in milliseconds: the system counts in hundredths of a second. */
+/** The resolution of a container's age, in milliseconds: the system counts in hundredths of a second. */
 const RESOLUTION = 10;
 
-/** The note in a container that took the place of another one. */
-const NOTE = '/run/typescript-snapshotter.took-place';
+/** The note in a container that replaced another one. */
+const NOTE = '/run/typescript-snapshotter.replaced';
 
-/** A sandbox, whose commands run outside of any session: they wait for no other command. */
+/** Returns a sandbox whose commands run outside of any shell session, so that they wait for no other command. */
 export function sandboxOf(namespace: DurableObjectNamespace<any>, id: string) {
   return getSandbox(namespace, id, { enableDefaultSession: false });
 }
 
 type Sandbox = ReturnType<typeof sandboxOf>;
 
-/** Makes sure that a sandbox is running. Starts nothing. */
-export async function isUp(sandbox: Sandbox, id: string) {
+/** Asserts that a sandbox is running. Does not start it. */
+export async function assertRunning(sandbox: Sandbox, id: string) {
   if ((await sandbox.getState()).status === 'healthy') return;
   throw new SnapshotterError(
     'SANDBOX_NOT_RUNNING',
-    `The sandbox ${JSON.stringify(id)} is not running, so its files are gone and a snapshot would be empty.`,
-    'Take snapshots while the sandbox is in use; restore an earlier one to go on.',
+    `The sandbox ${JSON.stringify(id)} is not running: its files are gone, and a snapshot would be empty.`,
+    'Take snapshots while the sandbox is in use. To continue, restore an earlier snapshot.',
   );
 }
 
-/** Looks into the container. */
-export async function look(sandbox: Sandbox, dir: string): Promise<Look> {
+/** Probes the container. */
+export async function probe(sandbox: Sandbox, dir: string): Promise<Probe> {
   const { stdout } = await sandbox.exec(script(dir), { origin: 'internal', timeout: 10_000 });
-  const [uptime, start, place, note] = stdout.trim().split(' ');
+  const [uptime, start, content, note] = stdout.trim().split(' ');
   const ageMillis = (Number(uptime) - Number(start) / 100) * 1000;
-  if (Number.isNaN(ageMillis)) throw new SnapshotterError('INTERNAL', 'The look failed.', 'Try again.');
-  return { ageMillis, place: place as Look['place'], tookPlace: note === '1' };
+  if (Number.isNaN(ageMillis)) throw new SnapshotterError('INTERNAL', 'The probe failed.', 'Try again.');
+  return { ageMillis, content: content as Probe['content'], isReplacement: note === '1' };
 }
 
-/** Makes sure that the container was there before `since`, and was not in the place of another one. Answers what is in it. */
-export async function isSame(sandbox: Sandbox, id: string, dir: string, since: number): Promise<Look> {
-  for (let tries = 0; tries < 3; tries++) {
-    const asked = Date.now();
-    const seen = await look(sandbox, dir);
-    if (seen.ageMillis >= Date.now() - since + RESOLUTION && !seen.tookPlace) return seen;
-    if (seen.ageMillis < asked - since || seen.tookPlace) {
+/** Verifies that the container is older than `since` and is not a replacement. Returns the probe. */
+export async function verifyContainer(
+  sandbox: Sandbox,
+  id: string,
+  dir: string,
+  since: number,
+): Promise<Probe> {
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const probedAt = Date.now();
+    const probed = await probe(sandbox, dir);
+    if (probed.ageMillis >= Date.now() - since + RESOLUTION && !probed.isReplacement) return probed;
+    if (probed.ageMillis < probedAt - since || probed.isReplacement) {
       await sandbox.exec(`: >${NOTE}`, { origin: 'internal' });
       break;
     }
   }
   throw new SnapshotterError(
     'SANDBOX_REPLACED',
-    `The container of the sandbox ${JSON.stringify(id)} was replaced: the files that were in it are gone.`,
-    'Restore the newest snapshot, and go on in the new sandbox.',
+    `The container of the sandbox ${JSON.stringify(id)} was replaced, and its files are gone.`,
+    'Restore the newest snapshot, and continue in the new sandbox.',
   );
 }
 
-/** Makes sure that a directory can be captured. */
-export function canBeCaptured(dir: string, { place }: Look) {
-  if (place === 'full' || place === 'empty') return;
+/** Asserts that a directory can be captured. */
+export function assertCapturable(dir: string, { content }: Probe) {
+  if (content === 'full' || content === 'empty') return;
   throw new SnapshotterError(
     'INVALID_DIRECTORY',
-    `In the sandbox, ${JSON.stringify(dir)} is ${place === 'missing' ? 'not there' : 'not a directory'}.`,
-    'Give the path of a directory that is there, without symbolic links in it.',
+    content === 'missing'
+      ? `The directory ${JSON.stringify(dir)} does not exist in the sandbox.`
+      : `${JSON.stringify(dir)} is not a directory in the sandbox.`,
+    'Pass the path of an existing directory, without symbolic links.',
   );
 }
 
@@ -78,10 +85,10 @@ function script(dir: string): string {
   const quoted = `'${dir.replaceAll("'", String.raw`'\''`)}'`;
   return `d=${quoted}; read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- \${stat##*) }; start=\${20}
 note=0; [ -e ${NOTE} ] && note=1
-if [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
-elif [ ! -d "$d" ] || ! cd -P -- "$d"; then place=other
-elif [ "$PWD" != "$d" ]; then place=link
-elif [ -n "$(find . -maxdepth 0 -empty)" ]; then place=empty
-else place=full; fi
-echo "$up $start $place $note"`;
+if [ ! -e "$d" ] && [ ! -L "$d" ]; then content=missing
+elif [ ! -d "$d" ] || ! cd -P -- "$d"; then content=other
+elif [ "$PWD" != "$d" ]; then content=link
+elif [ -n "$(find . -maxdepth 0 -empty)" ]; then content=empty
+else content=full; fi
+echo "$up $start $content $note"`;
 }

@@ -1,44 +1,44 @@
-// The object that does the work for one sandbox, guards it, and keeps its ledger.
+// The Workspace object of one sandbox: its operations and its ledger.
 
 import { randomBytes } from 'node:crypto';
 
 import { DurableObject } from 'cloudflare:workers';
 
 import type { Capture, Deletion, Listing, Restoration } from './arguments.ts';
-import { lookUp, markOf, remove, type Found } from './backups.ts';
+import { headBackup, ownerOf, remove, type StoredBackup } from './backups.ts';
+import { Coalescer } from './coalescer.ts';
 import { SnapshotterError } from './errors.ts';
+import { Idempotency } from './idempotency.ts';
 import type { Env } from './index.ts';
 import { Ledger, handleOf, type SnapshotRow, type WorkspaceRow } from './ledger.ts';
-import { Line } from './line.ts';
-import { Once } from './once.ts';
 import { isSignedBy, signed, type Handle, type SnapshotRef } from './refs.ts';
-import { followUp, retain, wakeByPolicy } from './retention.ts';
-import { canBeCaptured, isSame, isUp, sandboxOf } from './sandboxes.ts';
+import { reconcile, retain, scheduleRetention } from './retention.ts';
+import { assertCapturable, assertRunning, sandboxOf, verifyContainer } from './sandboxes.ts';
 
-/** When what nobody works on is followed up, in milliseconds. */
-const FOLLOWED_UP = 60_000;
+/** The delay after which the alarm reconciles unfinished work, in milliseconds. */
+const RECONCILE_DELAY = 60_000;
 
-/** The SDK keeps a backup for as long: a hundred years. */
+/** The time to live of a backup, in seconds: 100 years. */
 const TTL = 100 * 365 * 24 * 3600;
 
-/** The archive of an empty directory, in bytes, or of a little more. */
+/** The maximum size of the archive of an empty directory, in bytes. */
 const EMPTY_ARCHIVE = 4096;
 
 type Taken = SnapshotRef & { capture: object };
 
 export class Workspace extends DurableObject<Env> {
   readonly ledger: Ledger;
-  /** What is being worked on: nobody follows that up. */
-  readonly underway = new Set<string>();
-  #known: WorkspaceRow | undefined;
-  #line = new Line<Capture, Taken>((capture) => this.#capture(capture));
-  #once: Once;
+  /** The ids of the snapshots and sandboxes in progress. The alarm does not reconcile them. */
+  readonly inFlight = new Set<string>();
+  #row: WorkspaceRow | undefined;
+  #coalescer = new Coalescer<Capture, Taken>((capture) => this.#capture(capture));
+  #idempotency: Idempotency;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.ledger = new Ledger(ctx.storage);
-    this.#known = this.ledger.known();
-    this.#once = new Once(this);
+    this.#row = this.ledger.workspace();
+    this.#idempotency = new Idempotency(this);
   }
 
   get id(): string {
@@ -49,28 +49,28 @@ export class Workspace extends DurableObject<Env> {
     return this.env.BACKUP_BUCKET;
   }
 
-  /** The workspace, which is kept from now on. */
-  founded(): WorkspaceRow {
-    return (this.#known ??= this.ledger.found(this.id, null));
+  /** Returns the row of the workspace, and creates it if it does not exist. */
+  ensureInitialized(): WorkspaceRow {
+    return (this.#row ??= this.ledger.initialize(this.id, null));
   }
 
   sandbox(id = this.id) {
     return sandboxOf(this.env.Sandbox, id);
   }
 
-  /** Captures the sandbox, or shares the capture of another caller who asked for the same. */
+  /** Captures the sandbox, or shares the capture of an equal call. */
   snapshot(capture: Capture): Promise<Taken> {
-    return this.#once.do('snapshot', capture, () => this.#line.share(capture));
+    return this.#idempotency.runOnce('snapshot', capture, () => this.#coalescer.run(capture));
   }
 
-  /** Makes a new sandbox from a snapshot. */
+  /** Restores a snapshot into a new sandbox. */
   restore(restoration: Restoration) {
-    return this.#once.do('restore', restoration, () => this.#restore(restoration.ref));
+    return this.#idempotency.runOnce('restore', restoration, () => this.#restore(restoration.ref));
   }
 
-  /** A page of the snapshots, the newest first. */
+  /** Returns a page of the snapshots, the newest first. */
   async list({ cursor, limit, labelPrefix, check }: Listing) {
-    const { root_id, key } = this.founded();
+    const { root_id, key } = this.ensureInitialized();
     const [time, after] = cursor ? JSON.parse(Buffer.from(cursor, 'base64url').toString()) : [Infinity, ''];
     const prefix = labelPrefix === undefined ? '' : 'AND substr(label, 1, length(?4)) = ?4';
     const rows = this.ledger.rows<SnapshotRow & { dependents: string }>(
@@ -104,7 +104,7 @@ export class Workspace extends DurableObject<Env> {
     };
   }
 
-  /** Deletes a snapshot that nobody needs. One that is gone already is fine. */
+  /** Deletes a snapshot without dependents. Succeeds if it is deleted already. */
   async remove({ ref, force }: Deletion) {
     const row = this.#select(ref, ['ready', 'deleting', 'deleted', 'creating']);
     const { snapshot_id } = row;
@@ -114,7 +114,7 @@ export class Workspace extends DurableObject<Env> {
       if (!force && dependents.length > 0)
         throw new SnapshotterError(
           'SNAPSHOT_HAS_DEPENDENTS',
-          `It is needed by ${dependents}.`,
+          `The snapshot ${snapshot_id} has dependents: ${dependents}.`,
           'Pass `force: true`.',
         );
       this.markDeleting(snapshot_id);
@@ -123,78 +123,78 @@ export class Workspace extends DurableObject<Env> {
     return { snapshotId: snapshot_id, removed: row.state === 'ready' };
   }
 
-  /** Marks a snapshot as deleting in the ledger: from now on it can't be restored. */
+  /** Marks a snapshot as deleting in the ledger, so that it can't be restored any more. */
   markDeleting(id: string) {
-    const due = Date.now() + FOLLOWED_UP;
+    const due = Date.now() + RECONCILE_DELAY;
     this.ledger.update(id, { state: 'deleting', due });
-    this.ledger.wakeBy(due);
+    this.ledger.scheduleAlarm(due);
   }
 
-  /** Deletes what is in R2 of a snapshot that is being deleted. */
+  /** Deletes the objects of a snapshot that is marked as deleting. */
   async finishDeletion(id: string) {
     const row = this.ledger.snapshot(id);
-    if (row?.state !== 'deleting' || this.underway.has(id)) return;
-    this.underway.add(id);
+    if (row?.state !== 'deleting' || this.inFlight.has(id)) return;
+    this.inFlight.add(id);
     try {
-      await remove(this.bucket, handleOf(row).id, markOf(id, this.id));
+      await remove(this.bucket, handleOf(row).id, ownerOf(id, this.id));
       this.ledger.update(id, { state: 'deleted', due: null });
     } finally {
-      this.underway.delete(id);
+      this.inFlight.delete(id);
     }
   }
 
-  /** Notes where a minted sandbox comes from, unless anything is known of that id. */
+  /** Stores the parent of a minted sandbox. Returns false if the id has a workspace already. */
   claim(rootId: string, parent: object): boolean {
-    if (this.#known) return false;
-    this.#known = this.ledger.found(rootId, parent);
+    if (this.#row) return false;
+    this.#row = this.ledger.initialize(rootId, parent);
     return true;
   }
 
-  /** Notes that a sandbox does not need a snapshot any more. */
+  /** Removes a dependent of a snapshot. */
   release(snapshotId: string, dependent: string) {
     this.ledger.rows(
       'UPDATE derivations SET needs_snapshot = 0 WHERE sandbox_id = ? AND snapshot_id = ?',
       dependent,
       snapshotId,
     );
-    this.keep(snapshotId);
+    this.updateExpiration(snapshotId);
   }
 
   override async alarm() {
     this.ledger.rows('UPDATE workspace SET alarm_at = NULL');
-    await followUp(this);
+    await reconcile(this);
     await retain(this);
   }
 
-  /** Works out when a snapshot expires, and sees to it that somebody looks then. */
-  keep(id: string, columns: Partial<SnapshotRow> = {}) {
+  /** Updates columns and the expiration of a snapshot, and schedules the alarm for it. */
+  updateExpiration(id: string, columns: Partial<SnapshotRow> = {}) {
     const row = this.ledger.snapshot(id);
     if (!row) return;
-    const policy = JSON.parse(this.founded().policy);
+    const policy = JSON.parse(this.ensureInitialized().policy);
     const seconds = row.expiration_seconds ?? policy.expirationSeconds;
     const lastUsed = columns.last_used_at ?? row.last_used_at;
     const stays = seconds === 0 || this.ledger.dependents(id).length > 0;
     const expires_at = stays ? null : lastUsed + seconds * 1000;
     this.ledger.update(id, { ...columns, expires_at });
-    if (expires_at !== null) this.ledger.wakeBy(expires_at);
+    if (expires_at !== null) this.ledger.scheduleAlarm(expires_at);
   }
 
-  /** Takes the snapshot, or leaves nothing behind. */
+  /** Takes a snapshot. Leaves no row and no backup if it fails. */
   async #capture(capture: Capture): Promise<Taken> {
     const { dir, gitignore, excludes, compression } = capture;
     const sandbox = this.sandbox();
     const since = Date.now();
-    await isUp(sandbox, this.id);
+    await assertRunning(sandbox, this.id);
 
     const id = `snap-${randomBytes(16).reduce((text, byte) => text + (byte % 36).toString(36), '')}`;
-    const mark = markOf(id, this.id);
+    const owner = ownerOf(id, this.id);
     const { label, taken } = this.#label(capture);
-    this.underway.add(id);
+    this.inFlight.add(id);
     try {
-      this.#intend(id, label, capture, since);
+      this.#insertRow(id, label, capture, since);
       const options = {
         dir,
-        name: mark,
+        name: owner,
         ttl: TTL,
         gitignore,
         excludes,
@@ -202,45 +202,45 @@ export class Workspace extends DurableObject<Env> {
       };
       const backup: Handle = await sandbox
         .createBackup({ ...options, ...(compression ? { compression } : {}) })
-        .catch((error: unknown) => this.#giveUp(error));
+        .catch((error: unknown) => this.#failBackup(error));
       this.ledger.update(id, { backup: JSON.stringify(backup) });
-      const found = await this.confirm(backup, mark, dir, since).catch(async (error: unknown) => {
-        await remove(this.bucket, backup.id, mark);
+      const stored = await this.verify(backup, owner, dir, since).catch(async (error: unknown) => {
+        await remove(this.bucket, backup.id, owner);
         this.ledger.rows('DELETE FROM snapshots WHERE snapshot_id = ?', id);
         throw error;
       });
-      return this.finish(id, backup, found, taken);
+      return this.finish(id, backup, stored, taken);
     } finally {
-      this.underway.delete(id);
+      this.inFlight.delete(id);
     }
   }
 
-  /** Makes sure that what is in R2 is the whole backup, and of the container that was there since. */
-  async confirm(backup: Handle, mark: string, dir: string, since: number): Promise<Found> {
-    const [found, seen] = await Promise.all([
-      lookUp(this.bucket, backup.id),
-      isSame(this.sandbox(), this.id, dir, since),
+  /** Verifies that the backup in R2 is complete, and that the container is the one of `since`. */
+  async verify(backup: Handle, owner: string, dir: string, since: number): Promise<StoredBackup> {
+    const [stored, probe] = await Promise.all([
+      headBackup(this.bucket, backup.id),
+      verifyContainer(this.sandbox(), this.id, dir, since),
     ]);
-    canBeCaptured(dir, seen);
-    if (found.name !== mark || found.dir !== dir || backup.dir !== dir)
+    assertCapturable(dir, probe);
+    if (stored.name !== owner || stored.dir !== dir || backup.dir !== dir)
       throw new SnapshotterError(
         'BACKUP_INCOMPLETE',
-        'The backup is not the one that was asked for.',
+        'The stored backup does not match the request.',
         'Report it.',
       );
-    return found;
+    return stored;
   }
 
-  /** The snapshot is made. */
-  finish(id: string, backup: Handle, found: Found, takesLabel?: string): Taken {
-    const created_at = Date.parse(found.createdAt);
-    const { size_bytes, checksum } = { size_bytes: found.sizeBytes, checksum: found.checksum };
+  /** Marks a snapshot as ready. */
+  finish(id: string, backup: Handle, stored: StoredBackup, takesLabel?: string): Taken {
+    const created_at = Date.parse(stored.createdAt);
+    const { size_bytes, checksum } = { size_bytes: stored.sizeBytes, checksum: stored.checksum };
     if (takesLabel !== undefined) {
       const other = this.ledger.labelled(takesLabel);
       if (other) this.ledger.update(other.snapshot_id, { label: this.ledger.freeLabel(other.created_at) });
       this.ledger.update(id, { label: takesLabel });
     }
-    const stored = {
+    const columns = {
       state: 'ready',
       created_at,
       last_used_at: created_at,
@@ -248,8 +248,8 @@ export class Workspace extends DurableObject<Env> {
       checksum,
       due: null,
     } as const;
-    this.keep(id, { ...stored, backup: JSON.stringify(backup) });
-    wakeByPolicy(this);
+    this.updateExpiration(id, { ...columns, backup: JSON.stringify(backup) });
+    scheduleRetention(this);
     this.#releaseParent();
     const row = this.ledger.snapshot(id)!;
     const capture = {
@@ -258,79 +258,78 @@ export class Workspace extends DurableObject<Env> {
       beganAt: new Date(row.began_at).toISOString(),
     };
     return {
-      ...this.#ref(row, this.founded().root_id, this.founded().key),
+      ...this.#ref(row, this.ensureInitialized().root_id, this.ensureInitialized().key),
       capture: { ...capture, shared: false },
     };
   }
 
-  #intend(id: string, label: string, capture: Capture, since: number) {
-    const due = Date.now() + FOLLOWED_UP;
+  #insertRow(id: string, label: string, capture: Capture, since: number) {
+    const due = Date.now() + RECONCILE_DELAY;
     this.ledger.rows(
       `INSERT INTO snapshots (snapshot_id, label, state, dir, began_at, created_at, last_used_at, expiration_seconds, due)
        VALUES (?, ?, 'creating', ?, ?, ?, ?, ?, ?)`,
       ...[id, label, capture.dir, since, since, since, capture.expirationSeconds ?? null, due],
     );
-    this.ledger.wakeBy(due);
+    this.ledger.scheduleAlarm(due);
   }
 
-  /** What failed may have stored a backup all the same: the alarm looks for it. */
-  #giveUp(error: unknown): never {
+  /** Fails the capture, and keeps its row: the failed call may have stored a backup, which the alarm deletes. */
+  #failBackup(error: unknown): never {
     const message = `The sandbox failed: ${(error as Error).message}`;
     throw new SnapshotterError(
       'BACKUP_FAILED',
       message,
-      'Make sure that its files are there, and try again.',
+      'Check that the files of the sandbox still exist, and try again.',
       error,
     );
   }
 
   #label({ label, replace }: Capture): { label: string; taken?: string } {
-    this.founded();
+    this.ensureInitialized();
     if (label === undefined) return { label: this.ledger.freeLabel(Date.now()) };
     if (!this.ledger.labelled(label)) return { label };
     if (replace) return { label: this.ledger.freeLabel(Date.now()), taken: label };
     throw new SnapshotterError(
       'LABEL_TAKEN',
-      `Another snapshot has the label ${JSON.stringify(label)} already.`,
-      'Give another label, or pass `replace: true` to take it from that snapshot.',
+      `Another snapshot has the label ${JSON.stringify(label)}.`,
+      'Pass another label, or `replace: true` to take the label from that snapshot.',
     );
   }
 
-  /** The sandbox has a snapshot of its own now: the one that it was made from is not needed here any more. */
+  /** Releases the snapshot that the sandbox was made from, because the sandbox has its own snapshot now. */
   #releaseParent() {
-    const parent = JSON.parse(this.founded().parent ?? 'null');
+    const parent = JSON.parse(this.ensureInitialized().parent ?? 'null');
     if (!parent?.needed) return;
-    this.founded().parent = JSON.stringify({ ...parent, needed: false });
-    this.ledger.rows('UPDATE workspace SET parent = ?', this.founded().parent);
+    this.ensureInitialized().parent = JSON.stringify({ ...parent, needed: false });
+    this.ledger.rows('UPDATE workspace SET parent = ?', this.ensureInitialized().parent);
     const origin = this.env.Workspace.getByName(parent.originId);
     this.ctx.waitUntil(Promise.resolve(origin.release(parent.snapshotId, this.id)));
   }
 
-  /** Makes the sandbox, or leaves none behind. */
+  /** Restores a snapshot into a new sandbox. Destroys the sandbox if the restore fails. */
   async #restore(ref: SnapshotRef) {
     const row = this.#select(ref, ['ready']);
     const { snapshot_id } = row;
     const backup = handleOf(row);
     const minted = `${this.id}-restored-${randomBytes(8).reduce((text, byte) => text + (byte % 36).toString(36), '')}`;
-    const { root_id } = this.founded();
+    const { root_id } = this.ensureInitialized();
     const parent = { originId: this.id, snapshotId: snapshot_id, needed: true };
     const [claimed] = await Promise.all([
       this.env.Workspace.getByName(minted).claim(root_id, parent),
-      this.#inspect(row),
+      this.#verifyStored(row),
     ]);
-    if (!claimed)
-      throw new SnapshotterError('INTERNAL', `The id ${minted} is somebody's already.`, 'Try again.');
-    if (this.ledger.snapshot(snapshot_id)?.state !== 'ready') throw gone(snapshot_id);
+    if (!claimed) throw new SnapshotterError('INTERNAL', `The id ${minted} is in use.`, 'Try again.');
+    if (this.ledger.snapshot(snapshot_id)?.state !== 'ready') throw notFound(snapshot_id);
 
-    const due = Date.now() + FOLLOWED_UP;
-    this.underway.add(minted);
+    const due = Date.now() + RECONCILE_DELAY;
+    this.inFlight.add(minted);
     this.ledger.rows(`INSERT INTO derivations VALUES (?, ?, 'pending', 1, ?)`, minted, snapshot_id, due);
-    this.ledger.wakeBy(due);
+    this.ledger.scheduleAlarm(due);
     const sandbox = this.sandbox(minted);
     try {
       const { success } = await sandbox.restoreBackup(backup);
-      const { place } = await isSame(sandbox, minted, backup.dir, Date.now());
-      const arrived = place === 'full' || (place === 'empty' && row.size_bytes! <= EMPTY_ARCHIVE);
+      const { content } = await verifyContainer(sandbox, minted, backup.dir, Date.now());
+      const arrived = content === 'full' || (content === 'empty' && row.size_bytes! <= EMPTY_ARCHIVE);
       if (!success || !arrived)
         throw new SnapshotterError('RESTORE_FAILED', `The files are not in ${minted}.`, 'Try again.');
     } catch (error) {
@@ -341,10 +340,10 @@ export class Workspace extends DurableObject<Env> {
       await sandbox.destroy();
       throw error;
     } finally {
-      this.underway.delete(minted);
+      this.inFlight.delete(minted);
     }
     this.ledger.rows(`UPDATE derivations SET state = 'ready', due = NULL WHERE sandbox_id = ?`, minted);
-    this.keep(snapshot_id, { last_used_at: Date.now() });
+    this.updateExpiration(snapshot_id, { last_used_at: Date.now() });
     return {
       providerId: 'cloudflare-sandbox',
       ref: { sandboxId: minted, rootId: root_id },
@@ -353,36 +352,40 @@ export class Workspace extends DurableObject<Env> {
     };
   }
 
-  /** Makes sure that what the ledger knows of a backup is what R2 has. */
-  async #inspect(row: SnapshotRow) {
-    const found = await lookUp(this.bucket, handleOf(row).id);
-    const agrees =
-      found.name === markOf(row.snapshot_id, this.id) &&
-      Date.parse(found.createdAt) === row.created_at &&
-      found.sizeBytes === row.size_bytes &&
-      (found.checksum === null || row.checksum === null || found.checksum === row.checksum);
-    if (!agrees)
-      throw new SnapshotterError('BACKUP_INCOMPLETE', 'The backup is another one.', 'Use another snapshot.');
+  /** Verifies that the backup in R2 matches the row of its snapshot. */
+  async #verifyStored(row: SnapshotRow) {
+    const stored = await headBackup(this.bucket, handleOf(row).id);
+    const matches =
+      stored.name === ownerOf(row.snapshot_id, this.id) &&
+      Date.parse(stored.createdAt) === row.created_at &&
+      stored.sizeBytes === row.size_bytes &&
+      (stored.checksum === null || row.checksum === null || stored.checksum === row.checksum);
+    if (!matches)
+      throw new SnapshotterError(
+        'BACKUP_INCOMPLETE',
+        'The backup in R2 does not match the ledger.',
+        'Use another snapshot.',
+      );
   }
 
   #isRestorable(row: SnapshotRow): Promise<boolean> {
-    return this.#inspect(row).then(
+    return this.#verifyStored(row).then(
       () => true,
       () => false,
     );
   }
 
-  /** The snapshot that a ref means. */
+  /** Returns the row of the snapshot that a ref identifies. */
   #select(ref: SnapshotRef, states: SnapshotRow['state'][]): SnapshotRow {
-    if (!isSignedBy(ref, new Uint8Array(this.founded().key)))
+    if (!isSignedBy(ref, new Uint8Array(this.ensureInitialized().key)))
       throw new SnapshotterError(
         'REF_MISMATCH',
         `The snapshot ref of ${ref.ref.snapshotId} is not signed by this workspace.`,
-        'Pass the ref on exactly as snapshot() answered it.',
+        'Pass the ref exactly as snapshot() returned it.',
       );
     const row = this.ledger.snapshot(ref.ref.snapshotId);
     if (!row || !states.includes(row.state))
-      throw row?.state === 'creating' ? busy(row.snapshot_id) : gone(ref.ref.snapshotId);
+      throw row?.state === 'creating' ? busy(row.snapshot_id) : notFound(ref.ref.snapshotId);
     return row;
   }
 
@@ -393,7 +396,7 @@ export class Workspace extends DurableObject<Env> {
   }
 }
 
-function gone(id: string) {
+function notFound(id: string) {
   return new SnapshotterError(
     'SNAPSHOT_NOT_FOUND',
     `The ledger has no snapshot ${id}.`,
@@ -402,5 +405,9 @@ function gone(id: string) {
 }
 
 function busy(id: string) {
-  return new SnapshotterError('SNAPSHOT_BUSY', `The snapshot ${id} is still being made.`, 'Try again later.');
+  return new SnapshotterError(
+    'SNAPSHOT_BUSY',
+    `The snapshot ${id} is still being created.`,
+    'Try again later.',
+  );
 }

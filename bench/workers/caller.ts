@@ -1,4 +1,4 @@
-// An application's Durable Object, which does what the benchmark tells it to, and says how long that took.
+// An application's Durable Object, which runs the steps of the benchmark and measures their times.
 
 import { getSandbox, type Sandbox } from '@cloudflare/sandbox';
 import { DurableObject } from 'cloudflare:workers';
@@ -19,7 +19,7 @@ export interface Env {
 }
 
 export class Caller extends DurableObject<Env> {
-  async perform(step: Step): Promise<Timed> {
+  async run(step: Step): Promise<Timed> {
     const began = Date.now();
     const value = await this.#do(step);
     return { value, millis: Date.now() - began };
@@ -53,7 +53,7 @@ export class Caller extends DurableObject<Env> {
         if (group === undefined) return this.env.SNAPSHOTTER[name]!(step.options);
         return (this.env.SNAPSHOTTER as unknown as Record<string, Methods>)[group]![name]!(step.options);
       }
-      case 'run': {
+      case 'exec': {
         const sandbox = getSandbox(this.env.Sandbox, step.id, { enableDefaultSession: false });
         return sandbox.exec(step.command, { timeout: 600_000 });
       }
@@ -63,8 +63,8 @@ export class Caller extends DurableObject<Env> {
       }
       case 'store':
         return void (await Promise.all(step.objects.map(([key, text]) => this.env.BUCKET.put(key, text))));
-      case 'wait':
-      case 'take':
+      case 'drain':
+      case 'takeCounts':
         return undefined;
     }
   }
@@ -73,7 +73,7 @@ export class Caller extends DurableObject<Env> {
 export default {
   async fetch(request, env): Promise<Response> {
     try {
-      return Response.json(await env.Caller.getByName('agent').perform(await request.json()));
+      return Response.json(await env.Caller.getByName('agent').run(await request.json()));
     } catch (error) {
       return new Response(String((error as Error).stack), { status: 500 });
     }

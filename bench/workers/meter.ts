@@ -1,20 +1,20 @@
-// Counts what Cloudflare bills, where it leaves the code of a Worker: calls of Durable Objects, of R2, and of storage.
-// Each Worker has one of its own, since isolates share nothing.
+// Counts the billed usage of a Worker: calls of Durable Objects, of R2 and of storage. Each Worker has its own meter, because
+// isolates share no memory.
 
 import type { Counts, Span } from './steps.ts';
 
 type Method = (...list: any[]) => any;
 
 const cursors: { rowsRead: number; rowsWritten: number }[] = [];
-const underway = new Set<Promise<unknown>>();
+const pending = new Set<Promise<unknown>>();
 let counts = none();
 
 function none(): Counts {
   return { requests: 0, rowsRead: 0, rowsWritten: 0, classA: 0, classB: 0, subrequests: 0, spans: [] };
 }
 
-/** Answers what was counted since this was asked last. */
-export function take(): Counts {
+/** Returns the counts since the last call. */
+export function takeCounts(): Counts {
   const taken = counts;
   for (const cursor of cursors.splice(0)) {
     taken.rowsRead += cursor.rowsRead;
@@ -24,13 +24,13 @@ export function take(): Counts {
   return taken;
 }
 
-/** Resolves when no call is under way that is counted. */
-export async function settled() {
-  while (underway.size > 0) await Promise.all(underway);
+/** Waits until no counted call is pending. */
+export async function drain() {
+  while (pending.size > 0) await Promise.all(pending);
 }
 
-/** The bindings of a Worker, each of which is counted. */
-export function metered<Env extends object>(env: Env): Env {
+/** Wraps the bindings of a Worker, so that their calls are counted. */
+export function meteredEnv<Env extends object>(env: Env): Env {
   const entries = Object.entries(env).map(([name, binding]: [string, any]) => {
     switch (binding?.constructor?.name) {
       case 'DurableObjectNamespace':
@@ -44,8 +44,8 @@ export function metered<Env extends object>(env: Env): Env {
   return Object.fromEntries(entries);
 }
 
-/** Counts the rows of an object's storage, from now on. A value by its key is a row of a hidden table. */
-export function meter({ storage }: DurableObjectState) {
+/** Counts the rows of an object's storage from now on. A key-value pair is a row of a hidden table. */
+export function meterStorage({ storage }: DurableObjectState) {
   const { sql, kv } = storage as any;
   const exec = sql.exec.bind(sql);
   sql.exec = (...list: any[]) => {
@@ -54,17 +54,17 @@ export function meter({ storage }: DurableObjectState) {
     return cursor;
   };
   for (const keys of [storage, kv] as any[]) {
-    before(keys, 'get', (key) => (counts.rowsRead += many(key)));
-    before(keys, 'put', (key) => (counts.rowsWritten += many(key)));
-    before(keys, 'delete', (key) => (counts.rowsWritten += many(key)));
+    before(keys, 'get', (key) => (counts.rowsRead += keyCount(key)));
+    before(keys, 'put', (key) => (counts.rowsWritten += keyCount(key)));
+    before(keys, 'delete', (key) => (counts.rowsWritten += keyCount(key)));
     before(keys, 'list', () => (counts.rowsRead += 1));
   }
   before(storage, 'setAlarm', () => (counts.rowsWritten += 1));
   before(storage, 'deleteAlarm', () => (counts.rowsWritten += 1));
 }
 
-/** How many keys an argument stands for: a key, a list of keys, or values by their keys. */
-function many(key: unknown) {
+/** The number of keys in an argument: a key, a list of keys, or an object of values by key. */
+function keyCount(key: unknown) {
   return typeof key === 'object' && key !== null ? Object.keys(key).length : 1;
 }
 
@@ -76,7 +76,7 @@ function before(object: any, name: string, count: (key: unknown) => void) {
   };
 }
 
-/** An object of which `wrap` may replace the methods. */
+/** Wraps the methods of an object. */
 function proxy<T extends object>(object: T, wrap: (method: Method, name: string) => Method): T {
   return new Proxy(object, {
     get(target, key) {
@@ -97,7 +97,7 @@ function namespace(object: object, binding: string) {
 function stub(object: object, binding: string) {
   return proxy(object, (method, name) => (...list) => {
     counts.requests += 1;
-    return asked(`${binding}.${name}`, method, list);
+    return recordCall(`${binding}.${name}`, method, list);
   });
 }
 
@@ -105,21 +105,21 @@ function bucket(object: object) {
   return proxy(object, (method, name) => (...list) => {
     if (name === 'put' || name === 'list') counts.classA += 1;
     if (name === 'get' || name === 'head') counts.classB += 1;
-    return asked(`R2.${name}`, method, list);
+    return recordCall(`R2.${name}`, method, list);
   });
 }
 
-/** Notes a call of another place. */
-function asked(call: string, method: Method, list: unknown[]) {
+/** Records a call that leaves the Worker. */
+function recordCall(call: string, method: Method, list: unknown[]) {
   counts.subrequests += 1;
   const span: Span = { call, began: Date.now() };
   counts.spans.push(span);
   const answer = method(...list);
   const end = () => {
     span.ended = Date.now();
-    underway.delete(ended);
+    pending.delete(ended);
   };
   const ended: Promise<void> = answer.then(end, end);
-  underway.add(ended);
+  pending.add(ended);
   return answer;
 }

@@ -1,25 +1,25 @@
-// The class of the sandboxes, with what it costs.
+// The `Sandbox` class with a meter.
 
 import { Sandbox as Published } from '@cloudflare/sandbox';
 import { WorkerEntrypoint } from 'cloudflare:workers';
 
-import { meter, metered, settled, take } from './meter.ts';
+import { drain, meteredEnv, meterStorage, takeCounts } from './meter.ts';
 
 export { ContainerProxy } from '@cloudflare/sandbox';
 
 export class Sandbox extends Published {
   constructor(ctx: any, env: any) {
-    meter(ctx);
-    super(ctx, metered(env));
+    meterStorage(ctx);
+    super(ctx, meteredEnv(env));
   }
 }
 
 export default class extends WorkerEntrypoint {
-  take() {
-    return take();
+  takeCounts() {
+    return takeCounts();
   }
 
-  settled() {
-    return settled();
+  drain() {
+    return drain();
   }
 }

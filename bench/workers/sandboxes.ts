@@ -1,4 +1,4 @@
-// The published class of the sandboxes, alone in a Worker: nobody who is measured has it nearer than the others.
+// The published `Sandbox` class in its own Worker, so that all measured implementations call it over the same distance.
 
 import { WorkerEntrypoint } from 'cloudflare:workers';
 

@@ -1,26 +1,26 @@
-// Who is measured, each by the same methods: the SDK called directly, the snapshotter, and the one in TypeScript.
+// The measured implementations behind one interface: direct SDK calls, the snapshotter, and the TypeScript snapshotter.
 
 import { getSandbox, type Sandbox } from '@cloudflare/sandbox';
 
-/** A snapshot, in the words of whoever took it. */
+/** A snapshot, in the format of its implementation. */
 export type Snapshot = any;
 
-/** How one of them is called. */
+/** A measured implementation. */
 export interface Side {
   /** Captures a sandbox. */
   snapshot(sandboxId: string, options?: object): Promise<Snapshot>;
-  /** Makes a new sandbox, and answers its id. */
+  /** Restores a snapshot into a new sandbox, and returns its id. */
   restore(snapshot: Snapshot): Promise<string>;
-  /** Deletes a snapshot, whoever needs it. */
+  /** Deletes a snapshot, also with dependents. */
   remove(snapshot: Snapshot): Promise<void>;
-  /** Shows so many snapshots of a sandbox, and answers how many there are. */
+  /** Lists up to `limit` snapshots of a sandbox, and returns their number. */
   list(sandboxId: string, limit: number): Promise<number>;
 }
 
-/** What the bindings of the snapshotters answer to. */
+/** The service binding of a snapshotter. */
 export type Service = Record<'snapshot' | 'restore' | 'delete' | 'list', (options: object) => Promise<any>>;
 
-/** The methods of the SDK, called as its documentation has it; the bucket is looked into where the SDK has no method. */
+/** Direct calls of the SDK, as its documentation shows them, and of the bucket where the SDK has no method. */
 export class Direct implements Side {
   #sandboxes: DurableObjectNamespace<Sandbox>;
   #bucket: R2Bucket;

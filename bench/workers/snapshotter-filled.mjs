@@ -1,10 +1,10 @@
-// The snapshotter's Worker, whose ledgers can be filled with snapshots that nobody took, and whose alarms can be had at once.
+// The snapshotter's Worker, with methods that fill ledgers with copies of a snapshot and that run alarms at once.
 
 import Snapshotter, { Workspace as Real } from '../../src/entry.mjs';
 
 export { ContainerProxy, Directory, NamedWorkspace, Sandbox } from '../../src/entry.mjs';
 
-/** Copies a snapshot so often, each a second older than the one before and with a label, an id and a backup of its own. */
+/** Copies a snapshot. Each copy is one second older than the previous one, and has its own label, id and backup. */
 const FILL = `
   WITH RECURSIVE numbers (n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?1 + ?2),
   model AS (SELECT * FROM snapshots WHERE state = 'ready' ORDER BY created_at DESC LIMIT 1),
@@ -25,12 +25,12 @@ export class Workspace extends Real {
     this.ctx.storage.sql.exec(FILL, from, count, older);
   }
 
-  /** Forgets what was let go, so that the next time finds the same. */
-  forgetDeleted() {
+  /** Deletes the rows of deleted snapshots, so that each run starts from the same ledger. */
+  deleteTombstones() {
     this.ctx.storage.sql.exec(`DELETE FROM snapshots WHERE state = 'deleted'`);
   }
 
-  goOff() {
+  runAlarm() {
     return this.alarm();
   }
 
@@ -40,8 +40,8 @@ export class Workspace extends Real {
 }
 
 export default class extends Snapshotter {
-  /** Does any of these for the workspace of a sandbox. */
-  async upon({ sandboxId, method, list = [] }) {
+  /** Calls one of these methods of a sandbox's Workspace object. */
+  async callWorkspace({ sandboxId, method, list = [] }) {
     return this.env.Workspace.getByName(sandboxId)[method](...list);
   }
 }

@@ -1,36 +1,36 @@
-// The snapshotter's Worker, with what it costs.
+// The snapshotter's Worker with a meter.
 
 import Snapshotter, { Workspace as Real } from '../../src/entry.mjs';
-import { meter, metered, settled, take } from './meter.ts';
+import { drain, meteredEnv, meterStorage, takeCounts } from './meter.ts';
 
 export { ContainerProxy, Directory, NamedWorkspace, Sandbox } from '../../src/entry.mjs';
 
 export class Workspace extends Real {
   constructor(ctx, env) {
-    meter(ctx);
-    super(ctx, metered(env));
+    meterStorage(ctx);
+    super(ctx, meteredEnv(env));
   }
 
-  goOff() {
+  runAlarm() {
     return this.alarm();
   }
 }
 
 export default class extends Snapshotter {
   constructor(ctx, env) {
-    super(ctx, metered(env));
+    super(ctx, meteredEnv(env));
   }
 
-  take() {
-    return take();
+  takeCounts() {
+    return takeCounts();
   }
 
-  settled() {
-    return settled();
+  drain() {
+    return drain();
   }
 
-  /** Has the alarm of a workspace go off, as it does when nobody calls for a while. */
-  async goOff({ sandboxId }) {
-    await this.env.Workspace.getByName(sandboxId).goOff();
+  /** Runs the alarm of a workspace, as the platform does when it is due. */
+  async runAlarm({ sandboxId }) {
+    await this.env.Workspace.getByName(sandboxId).runAlarm();
   }
 }

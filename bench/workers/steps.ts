@@ -1,46 +1,46 @@
-// What passes between the benchmark and its Workers.
+// The messages between the benchmark and its Workers.
 
-/** Who is measured: the snapshotter, the SDK called directly, the snapshotter in TypeScript. */
+/** The measured implementations: the snapshotter, direct SDK calls, the TypeScript snapshotter. */
 export type SideName = 'ours' | 'direct' | 'typescript';
 
-/** What the caller can be told to do. */
+/** A step that the caller runs. */
 export type Step =
   | { do: 'snapshot'; side: SideName; sandboxId: string; options?: object }
   | { do: 'restore' | 'remove'; side: SideName; snapshot: unknown }
   | { do: 'fork'; side: SideName; snapshot: unknown; count: number }
   | { do: 'list'; side: SideName; sandboxId: string; limit: number; times: number }
   | { do: 'call'; method: string; options: object }
-  | { do: 'run'; id: string; command: string }
+  | { do: 'exec'; id: string; command: string }
   | { do: 'sandbox'; id: string; method: string; args: unknown[] }
   | { do: 'store'; objects: [key: string, text: string][] }
-  | { do: 'wait' | 'take' };
+  | { do: 'drain' | 'takeCounts' };
 
-/** What came of it. */
+/** The result of a step. */
 export interface Timed {
   value: any;
-  /** How long it took, in milliseconds: whole ones, since the clock of Workers has no others. */
+  /** The duration in whole milliseconds, the resolution of the clock of Workers. */
   millis: number;
 }
 
-/** What Cloudflare bills. */
+/** Billed usage. */
 export interface Bill {
   /** Calls of Durable Objects: each method call on a stub is billed as one request. */
   requests: number;
-  /** Rows of the storage of Durable Objects that were read. */
+  /** Rows read from the storage of Durable Objects. */
   rowsRead: number;
-  /** Rows that were written; an alarm that is set is one. */
+  /** Rows written to the storage of Durable Objects. Setting an alarm is one row. */
   rowsWritten: number;
   /** Operations of R2 of class A: put and list. */
   classA: number;
   /** Operations of R2 of class B: get and head. */
   classB: number;
-  /** Everything that a Worker asks of another place: the above, deletions from R2, and calls of other Workers. */
+  /** All calls that leave a Worker: the above, deletions from R2, and calls of other Workers. */
   subrequests: number;
 }
 
-/** What was counted, and when. */
+/** The counts of a Worker. */
 export interface Counts extends Bill {
-  /** The calls of Durable Objects and of R2, in the order in which they began. */
+  /** The calls of Durable Objects and of R2, in the order of their starts. */
   spans: Span[];
 }
 
@@ -48,8 +48,8 @@ export interface Counts extends Bill {
 export interface Span {
   /** The binding and its method. */
   call: string;
-  /** When it began, in milliseconds of the clock. */
+  /** The start, in milliseconds of the clock. */
   began: number;
-  /** When it was answered; absent while it is not. */
+  /** The time of the answer. Absent while the call is pending. */
   ended?: number;
 }

@@ -1,25 +1,25 @@
-// The snapshotter in TypeScript, with what it costs.
+// The TypeScript snapshotter with a meter.
 
 import Snapshotter, { Workspace as Real, type Env } from '../typescript/index.ts';
-import { meter, metered, settled, take } from './meter.ts';
+import { drain, meteredEnv, meterStorage, takeCounts } from './meter.ts';
 
 export class Workspace extends Real {
   constructor(ctx: DurableObjectState, env: Env) {
-    meter(ctx);
-    super(ctx, metered(env));
+    meterStorage(ctx);
+    super(ctx, meteredEnv(env));
   }
 }
 
 export default class extends Snapshotter {
   constructor(ctx: ExecutionContext, env: Env) {
-    super(ctx, metered(env));
+    super(ctx, meteredEnv(env));
   }
 
-  take() {
-    return take();
+  takeCounts() {
+    return takeCounts();
   }
 
-  settled() {
-    return settled();
+  drain() {
+    return drain();
   }
 }

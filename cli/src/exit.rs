@@ -1,4 +1,4 @@
-//! What a command ends with.
+//! The exit status of a command.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -10,53 +10,53 @@ use sandbox_snapshotter::model::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// It is done.
+    /// The command succeeded.
     Done = 0,
-    /// It failed, and stays failing until something is changed.
+    /// The command failed, and fails again until something changes.
     Failed = 1,
-    /// The arguments, the settings or the input are wrong.
+    /// The arguments, the settings or the input are invalid.
     Invalid = 2,
-    /// What it is about does not exist.
+    /// The object does not exist.
     NotFound = 3,
-    /// The present state does not allow it.
+    /// The current state does not allow the call.
     Conflict = 4,
-    /// The caller may not do it.
+    /// The call is not permitted.
     Denied = 5,
-    /// It may pass by itself.
+    /// The failure is transient.
     Transient = 6,
     /// A limit was reached.
     Exhausted = 7,
-    /// The deployment or the platform can't do it.
+    /// The deployment or the platform does not support the call.
     Unsupported = 8,
-    /// There is no answer, or none of the snapshotter's.
+    /// There is no answer, or the answer is not from a snapshotter.
     NoAnswer = 9,
-    /// What was looked at is not as it should be.
+    /// A check found a problem.
     CheckFailed = 10,
-    /// It was interrupted.
+    /// A signal interrupted the command.
     Interrupted = 130,
     /// The reader closed the output.
     OutputClosed = 141,
 }
 
 impl Exit {
-    /// Every status and what it means, for people.
+    /// Every status with its meaning, for the help.
     pub const ALL: [(Self, &str); 13] = [
-        (Self::Done, "done"),
-        (Self::Failed, "failed, and fails again until something is changed"),
-        (Self::Invalid, "wrong arguments, settings or input"),
-        (Self::NotFound, "what it is about does not exist (any more)"),
-        (Self::Conflict, "the present state does not allow it: a tag is taken, a snapshot has dependents"),
-        (Self::Denied, "not allowed: the token is missing or wrong, or a policy refuses it"),
-        (Self::Transient, "failed in passing: try again"),
+        (Self::Done, "success"),
+        (Self::Failed, "failed; fails again until something changes"),
+        (Self::Invalid, "invalid arguments, settings or input"),
+        (Self::NotFound, "the object does not exist, or does not exist any more"),
+        (Self::Conflict, "the current state does not allow it, such as a taken tag or a snapshot with dependents"),
+        (Self::Denied, "not permitted: the token is missing or wrong, or a policy refuses the call"),
+        (Self::Transient, "transient failure; try again"),
         (Self::Exhausted, "a limit was reached"),
-        (Self::Unsupported, "the deployment or the platform can't do it"),
-        (Self::NoAnswer, "the server was not reached, did not answer, or is something else"),
-        (Self::CheckFailed, "`snapshot verify` or `doctor` found something wrong"),
+        (Self::Unsupported, "the deployment or the platform does not support it"),
+        (Self::NoAnswer, "the server was not reached, did not answer, or is not a snapshotter"),
+        (Self::CheckFailed, "`snapshot verify` or `doctor` found a problem"),
         (Self::Interrupted, "interrupted"),
         (Self::OutputClosed, "the reader closed the output"),
     ];
 
-    /// The status for a failed call.
+    /// Returns the status for the error of a call.
     pub fn of(code: &ErrorCode, kind: Kind) -> Self {
         match (code, kind) {
             (ErrorCode::Unreachable | ErrorCode::AnswerLost | ErrorCode::ForeignAnswer, _) => Self::NoAnswer,
@@ -71,15 +71,15 @@ impl Exit {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The table of them, as help shows it.
+    /// Returns the table of all statuses, for the help.
     pub fn table() -> String {
         Self::ALL.iter().fold("Exit status:".to_owned(), |mut table, (exit, meaning)| {
-            // Writing to a text can't fail.
+            // Writing to a string cannot fail.
             let _ = write!(table, "\n  {:>3}  {meaning}", exit.number());
             table
         })
@@ -97,44 +97,44 @@ mod tests {
     use super::*;
     use sandbox_snapshotter::model::Code;
 
-    fn of(code: Code) -> u8 {
+    fn status_of(code: Code) -> u8 {
         Exit::of(&ErrorCode::Known(code), code.kind()).number()
     }
 
     #[test]
-    fn each_kind_of_failure_has_its_status() {
-        assert_eq!(of(Code::BackupFailed), 1);
-        assert_eq!(of(Code::SnapshotNotFound), 3);
-        assert_eq!(of(Code::LabelTaken), 4);
-        assert_eq!(of(Code::Unauthorized), 5);
-        assert_eq!(of(Code::StorageUnavailable), 6);
-        assert_eq!(of(Code::PayloadTooLarge), 7);
-        assert_eq!(of(Code::GitMissing), 8);
+    fn each_kind_of_failure_has_a_status() {
+        assert_eq!(status_of(Code::BackupFailed), 1);
+        assert_eq!(status_of(Code::SnapshotNotFound), 3);
+        assert_eq!(status_of(Code::LabelTaken), 4);
+        assert_eq!(status_of(Code::Unauthorized), 5);
+        assert_eq!(status_of(Code::StorageUnavailable), 6);
+        assert_eq!(status_of(Code::PayloadTooLarge), 7);
+        assert_eq!(status_of(Code::GitMissing), 8);
     }
 
     #[test]
-    fn what_the_server_calls_invalid_is_a_wrong_argument() {
+    fn invalid_codes_have_the_status_of_invalid_arguments() {
         let invalid = Code::ALL.iter().filter(|code| code.as_str().starts_with("INVALID_"));
         assert!(invalid.clone().count() > 5);
         for code in invalid {
-            assert_eq!(of(*code), 2, "{code}");
+            assert_eq!(status_of(*code), 2, "{code}");
         }
     }
 
     #[test]
-    fn without_an_answer_of_the_snapshotter_it_is_9() {
+    fn a_missing_or_foreign_answer_has_status_9() {
         for code in [ErrorCode::Unreachable, ErrorCode::AnswerLost, ErrorCode::ForeignAnswer] {
             assert_eq!(Exit::of(&code, Kind::Transient).number(), 9);
         }
     }
 
     #[test]
-    fn a_code_of_a_later_server_goes_by_its_kind() {
+    fn an_unknown_code_has_the_status_of_its_kind() {
         assert_eq!(Exit::of(&ErrorCode::Other("QUOTA_SPENT".into()), Kind::ResourceExhausted).number(), 7);
     }
 
     #[test]
-    fn no_two_have_the_same_number() {
+    fn the_numbers_are_distinct() {
         let mut numbers: Vec<_> = Exit::ALL.iter().map(|(exit, _)| exit.number()).collect();
         assert!(numbers.is_sorted());
         numbers.dedup();

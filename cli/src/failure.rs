@@ -1,4 +1,4 @@
-//! Why a command failed.
+//! The failures of commands.
 
 use sandbox_snapshotter::client::{self, ErrorCode};
 use sandbox_snapshotter::model::{self, Code, Kind};
@@ -6,48 +6,48 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 
-/// The result of everything fallible here.
+/// The result of a fallible function.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something to be told.
+    /// A failure with a report.
     Reported(Box<FailureReport>),
-    /// The reader closed the output, so nothing can be reported.
+    /// The reader closed the output, so no report can be printed.
     OutputClosed,
 }
 
-/// A failure that is told: the server's, or one of this program's own in the same form.
+/// The report of a failure: an error of the server, or one of this program in the same format.
 #[derive(Debug)]
 pub struct FailureReport {
-    /// What the command ends with.
+    /// The exit status of the command.
     pub exit: Exit,
     /// The stable code.
     pub code: String,
-    /// What sort of failure it is.
+    /// The kind of failure.
     pub kind: Kind,
-    /// What happened, to what.
+    /// What failed, and for which object.
     pub message: String,
-    /// What to do about it.
+    /// How to correct the failure.
     pub remediation: String,
-    /// Whether the same command may succeed later.
+    /// Whether the same command may succeed when it is repeated.
     pub retryable: bool,
-    /// By which the call is found in the server's log.
+    /// The id of the call in the server's log.
     pub correlation_id: Option<String>,
-    /// What the platform threw, where something did.
+    /// The exception of the platform that caused the failure, if there is one.
     pub cause: Option<model::Failure>,
-    /// The idempotency key of the call, where asking again with it makes sense.
+    /// The idempotency key of the call, if the call can be repeated with it.
     pub key: Option<String>,
 }
 
 impl Failure {
-    /// That arguments, settings or input are wrong.
+    /// Returns the failure of invalid arguments, settings or input.
     pub fn invalid(code: &str, message: impl Into<String>, remediation: impl Into<String>) -> Self {
         Self::local(Exit::Invalid, code, message, remediation)
     }
 
-    /// A failure of this program's own, which stays until something is changed.
+    /// Returns a failure of this program that is not transient.
     pub fn local(exit: Exit, code: &str, message: impl Into<String>, remediation: impl Into<String>) -> Self {
         Self::Reported(Box::new(FailureReport {
             exit,
@@ -62,7 +62,7 @@ impl Failure {
         }))
     }
 
-    /// A failure that may not come again.
+    /// Returns a transient failure of this program.
     pub fn transient(
         exit: Exit,
         code: &str,
@@ -71,77 +71,77 @@ impl Failure {
         retryable: bool,
     ) -> Self {
         match Self::local(exit, code, message, remediation) {
-            Self::Reported(told) => {
-                Self::Reported(Box::new(FailureReport { kind: Kind::Transient, retryable, ..*told }))
+            Self::Reported(report) => {
+                Self::Reported(Box::new(FailureReport { kind: Kind::Transient, retryable, ..*report }))
             }
             Self::OutputClosed => Self::OutputClosed,
         }
     }
 
-    /// That an answer can't be understood.
+    /// Returns the failure of an answer that this program cannot decode. `what` is the reason.
     pub fn foreign_answer(what: &str) -> Self {
         let code = ErrorCode::ForeignAnswer;
-        let message = format!("What answered is not the snapshotter that this program knows: {what}.");
+        let message = format!("The answer is not from a snapshotter that this program supports: {what}.");
         Self::local(Exit::NoAnswer, code.as_str(), message, remediation_for(&code).unwrap_or_default())
     }
 
-    /// What the command ends with.
+    /// Returns the exit status of the command.
     pub const fn exit(&self) -> Exit {
         match self {
-            Self::Reported(told) => told.exit,
+            Self::Reported(report) => report.exit,
             Self::OutputClosed => Exit::OutputClosed,
         }
     }
 
-    /// The code, where something is told.
+    /// Returns the code, if there is a report.
     pub const fn code(&self) -> Option<&str> {
         match self {
-            Self::Reported(told) => Some(told.code.as_str()),
+            Self::Reported(report) => Some(report.code.as_str()),
             Self::OutputClosed => None,
         }
     }
 
-    /// With another sentence of what happened.
+    /// Appends a sentence to the message.
     #[must_use]
     pub fn with_sentence(mut self, sentence: &str) -> Self {
-        if let Self::Reported(told) = &mut self {
-            told.message = format!("{} {sentence}", told.message);
+        if let Self::Reported(report) = &mut self {
+            report.message = format!("{} {sentence}", report.message);
         }
         self
     }
 
-    /// After something else was done: what that was, and what to do now.
+    /// Prepends a sentence about a step that succeeded before, and replaces the remediation.
     #[must_use]
     pub fn after_step(mut self, done: &str, remediation: &str) -> Self {
-        if let Self::Reported(told) = &mut self {
-            told.message = format!("{done} {}", told.message);
-            remediation.clone_into(&mut told.remediation);
+        if let Self::Reported(report) = &mut self {
+            report.message = format!("{done} {}", report.message);
+            remediation.clone_into(&mut report.remediation);
         }
         self
     }
 
-    /// Of something that is done, and is about these.
+    /// Appends the ids in the answer of the completed operation.
     #[must_use]
     pub fn with_ids(self, ids: &[String]) -> Self {
-        if ids.is_empty() { self } else { self.with_sentence(&format!("It is about {}.", ids.join(", "))) }
+        if ids.is_empty() { self } else { self.with_sentence(&format!("Ids in the answer: {}.", ids.join(", "))) }
     }
 
-    /// Of a call with this idempotency key.
+    /// Sets the idempotency key of the call, if the call can be repeated with it.
     #[must_use]
     pub fn with_key(mut self, key: Option<&str>) -> Self {
-        if let Self::Reported(told) = &mut self
-            && (told.retryable
-                || told.code == "OUTPUT_FAILED"
-                || matches!(told.exit, Exit::NoAnswer | Exit::Interrupted))
+        if let Self::Reported(report) = &mut self
+            && (report.retryable
+                || report.code == "OUTPUT_FAILED"
+                || matches!(report.exit, Exit::NoAnswer | Exit::Interrupted))
         {
-            told.key = key.map(str::to_owned);
+            report.key = key.map(str::to_owned);
         }
         self
     }
 }
 
 impl FailureReport {
-    /// The document that is printed in JSON mode.
+    /// Returns the document that JSON mode prints.
     pub fn envelope(&self, command: &str) -> Value {
         let fields = [
             ("code", json!(self.code)),
@@ -162,54 +162,57 @@ impl FailureReport {
     }
 }
 
-/// What to do about it, where that is another thing for this program than for others.
+/// Returns the remediation for users of the command line, if it differs from that of the API.
 fn remediation_for(code: &ErrorCode) -> Option<&'static str> {
     match code {
-        ErrorCode::Unreachable => {
-            Some("Nothing was done. Check the address and that the server is up; `snapshotter doctor` looks into it.")
-        }
+        ErrorCode::Unreachable => Some(
+            "Nothing was done. Check the address, and that the server is running: `snapshotter doctor` shows details.",
+        ),
         ErrorCode::ForeignAnswer => Some(
-            "Check the address: it is that of the Worker, without `/v1`. `snapshotter doctor` says who answers there.",
+            "Check the address: it must be that of the Worker, without `/v1`. `snapshotter doctor` checks the server.",
         ),
         ErrorCode::Known(code) => remediation_for_code(*code),
         _ => None,
     }
 }
 
-/// What to do about a problem that an answer tells, whose `own` advice is in terms of the API.
-pub fn remediation_or(code: Code, own: &str) -> &str {
-    remediation_for_code(code).unwrap_or(own)
+/// Returns the remediation for users of the command line, or else `api_remediation`, which is that of the API.
+pub fn remediation_or(code: Code, api_remediation: &str) -> &str {
+    remediation_for_code(code).unwrap_or(api_remediation)
 }
 
-/// The same for the server's codes.
+/// Returns the remediation of a server's code for users of the command line, if it differs from that of the API.
 fn remediation_for_code(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::Unauthorized => {
-            "Give the API_TOKEN of the deployment, with --token-file, SNAPSHOTTER_TOKEN or the file of settings."
+            "Pass the API_TOKEN of the deployment: with `--token-file`, SNAPSHOTTER_TOKEN or the configuration file."
         }
         Code::InvalidSandboxId => {
-            "Give the id that the application passes to getSandbox(), or @NAME for a named workspace."
+            "Pass the id that the application passes to getSandbox(), or @NAME for a named workspace."
         }
-        Code::InvalidRef => "Give the ref as `snapshot create --json` or `snapshot show --json` prints it.",
+        Code::InvalidRef => "Pass the ref as `snapshot create --json` or `snapshot show --json` prints it.",
         Code::RefMismatch => {
-            "Give the ref exactly as it was printed. Where the key was rotated, `snapshot show --json` prints another."
+            "Pass the ref exactly as it was printed. If the key was rotated, `snapshot show --json` prints a newly signed \
+             ref."
         }
-        Code::SnapshotNotFound => "Use another snapshot: `snapshotter snapshot list` shows those that are there.",
+        Code::SnapshotNotFound => "Select another snapshot: `snapshotter snapshot list` lists the existing ones.",
         Code::WorkspaceNotFound => {
-            "Make it with `snapshotter workspace create`; `snapshotter workspace list` shows those that there are."
+            "Create it with `snapshotter workspace create`, or select another: `snapshotter workspace list` lists the \
+             existing ones."
         }
         Code::NameTaken => {
-            "Use another name, start it with `workspace create --or-start`, or end it with `workspace delete`."
+            "Use another name, start the existing workspace with `workspace create --or-start`, or delete it with \
+             `workspace delete`."
         }
         Code::WorkspaceDiverged => {
-            "Start it with --on-diverged: `rescue` saves what was written as a rescue snapshot and restores the newest one before; \
-             `adopt` continues with what was written; `discard` restores without it."
+            "Start it with `--on-diverged`: `rescue` saves the written files in a rescue snapshot and restores the \
+             newest snapshot before it; `adopt` continues with the written files; `discard` discards them."
         }
         Code::SnapshotStale => {
-            "--accept-stale starts it all the same; `workspace update --back-to` goes back to another snapshot; a new \
-             workspace begins anew."
+            "Pass `--accept-stale` to start it anyway, go back to another snapshot with `workspace update --back-to`, \
+             or create a new workspace."
         }
-        Code::HookFailed => "Mend the command, or let its failure be a warning: --hook-failure warn.",
+        Code::HookFailed => "Correct the command, or pass `--hook-failure warn` to continue after its failure.",
         _ => return None,
     })
 }
@@ -231,7 +234,7 @@ impl From<client::Error> for Failure {
     }
 }
 
-/// What is wrong with an id or a name is known before anything is sent.
+/// Converts the error of an invalid id or name, which is detected before a call is sent.
 impl From<model::Error> for Failure {
     fn from(error: model::Error) -> Self {
         client::Error::from(error).into()
@@ -243,21 +246,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn advice_is_in_words_of_the_command_line() {
+    fn remediations_use_the_terms_of_the_command_line() {
         for code in
             [Code::SnapshotNotFound, Code::NameTaken, Code::WorkspaceNotFound, Code::HookFailed, Code::InvalidRef]
         {
-            let advice = remediation_for(&ErrorCode::Known(code)).unwrap();
+            let remediation = remediation_for(&ErrorCode::Known(code)).unwrap();
             for word in ["list()", "create()", "onFailure", "snapshot()"] {
-                assert!(!advice.contains(word), "{advice}");
+                assert!(!remediation.contains(word), "{remediation}");
             }
         }
     }
 
     #[test]
-    fn a_key_is_told_where_it_can_be_used() {
+    fn the_key_is_reported_if_the_call_can_be_repeated() {
         let key = |failure: Failure| match failure.with_key(Some("k")) {
-            Failure::Reported(told) => told.key,
+            Failure::Reported(report) => report.key,
             Failure::OutputClosed => None,
         };
         assert_eq!(key(Failure::invalid("X", "", "")), None);

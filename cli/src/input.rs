@@ -1,4 +1,4 @@
-//! What is read from files, or from the standard input.
+//! Input from files and from the standard input.
 
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
@@ -6,44 +6,44 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
 
-/// The largest input, in bytes: no operation takes more than 64 kB.
+/// The maximum size of an input, in bytes. No operation takes more than 64 kB.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Whether something has read the standard input.
+/// Whether the standard input was read.
 static IS_STDIN_READ: AtomicBool = AtomicBool::new(false);
 
-/// The text of a file; `-` is the standard input, which can be read once.
+/// Reads the text of a file; `-` is the standard input, which can be read once.
 ///
 /// # Errors
-/// `INVALID_USAGE` where the standard input was read before, and whatever `refuse` makes of what goes wrong.
-pub fn read_text(path: &Path, refuse: impl FnOnce(&Error) -> Failure) -> std::result::Result<String, Failure> {
+/// `INVALID_USAGE` if the standard input was read before; the result of `to_failure` if the input cannot be read.
+pub fn read_text(path: &Path, to_failure: impl FnOnce(&Error) -> Failure) -> std::result::Result<String, Failure> {
     let read = if !is_stdin(path) {
         read_file(path)
     } else if IS_STDIN_READ.swap(true, Ordering::Relaxed) {
-        let remediation = "Give a file in the place of all but one `-`.";
-        return Err(Failure::invalid("INVALID_USAGE", "The standard input is named twice.", remediation));
+        let remediation = "Pass `-` at most once.";
+        return Err(Failure::invalid("INVALID_USAGE", "The standard input, `-`, is used twice.", remediation));
     } else {
         read_limited(std::io::stdin())
     };
-    read.map_err(|error| refuse(&error))
+    read.map_err(|error| to_failure(&error))
 }
 
-/// The text of a file.
+/// Reads the text of a file.
 pub fn read_file(path: &Path) -> Result<String> {
     read_limited(std::fs::File::open(path)?)
 }
 
-/// Whether a path stands for the standard input.
+/// Returns whether a path denotes the standard input.
 pub fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// All of it, or none where it is larger than anything that is of use.
+/// Reads the whole input. Fails if it is larger than [`MAX_BYTES`].
 fn read_limited(from: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
     from.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB", MAX_BYTES / 1024 / 1024)));
+        return Err(Error::new(ErrorKind::FileTooLarge, format!("it is larger than {} MiB", MAX_BYTES / 1024 / 1024)));
     }
     String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
@@ -53,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_large_is_refused_and_never_cut() {
+    fn a_too_large_input_is_refused_instead_of_truncated() {
         assert_eq!(read_limited(std::io::repeat(b'x').take(MAX_BYTES)).unwrap().len() as u64, MAX_BYTES);
         let refused = read_limited(std::io::repeat(b'x').take(MAX_BYTES + 1)).unwrap_err();
-        assert_eq!((refused.kind(), refused.to_string()), (ErrorKind::FileTooLarge, "it has more than 1 MiB".into()));
+        assert_eq!((refused.kind(), refused.to_string()), (ErrorKind::FileTooLarge, "it is larger than 1 MiB".into()));
     }
 
     #[test]
-    fn what_is_not_text_is_refused() {
+    fn an_input_that_is_not_utf_8_is_refused() {
         assert_eq!(read_limited(&b"\xff"[..]).unwrap_err().to_string(), "it is not UTF-8");
     }
 }

@@ -1,4 +1,4 @@
-//! What happens when somebody interrupts a command: it ends at once, and says what that means.
+//! Signals that interrupt a command. The command ends at once, and reports the state of its call.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -7,16 +7,16 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, print_failure, print_final_json, print_note};
 
-/// What a call does.
+/// The effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It leaves everything as it was.
+    /// The call changes nothing.
     Reads,
-    /// It may change something.
+    /// The call may change something.
     Changes,
 }
 
-/// A call that is under way.
+/// A call in progress.
 #[derive(Clone, Debug)]
 struct ActiveCall {
     effect: Effect,
@@ -25,28 +25,28 @@ struct ActiveCall {
 
 static ACTIVE_CALL: Mutex<Option<ActiveCall>> = Mutex::new(None);
 
-/// From now on, an interrupt ends the command as this says. Where a signal is ignored, as under `nohup`, each signal does what
-/// it did before.
+/// Installs the signal handler, which reports the interruption and ends the command. If a signal is ignored, as under
+/// `nohup`, no handler is installed, and all signals keep their behavior.
 pub fn watch(output: Output, command: String) {
-    let ended = ctrlc::try_set_handler(move || {
-        let underway = ACTIVE_CALL.lock().ok().and_then(|underway| underway.clone());
+    let installed = ctrlc::try_set_handler(move || {
+        let active = ACTIVE_CALL.lock().ok().and_then(|active| active.clone());
         if std::io::stderr().is_terminal() {
-            // The spinner, or `^C`, is on the line.
+            // The current line contains the spinner or `^C`.
             print_note("\n");
         }
-        let failure = interrupt_failure(underway.as_ref(), &command);
+        let failure = interrupt_failure(active.as_ref(), &command);
         print_failure(&failure);
         let end = || std::process::exit(Exit::Interrupted.number().into());
         match &failure {
-            Failure::Reported(told) if output.json => print_final_json(&told.envelope(&command), end),
+            Failure::Reported(report) if output.json => print_final_json(&report.envelope(&command), end),
             _ => end(),
         }
     });
-    // Without a handler the platform's own ends it.
-    drop(ended);
+    // Without this handler, the platform's default handler ends the command.
+    drop(installed);
 }
 
-/// Notes that a call is under way, until what it answers is dropped.
+/// Records that a call is in progress, until the returned value is dropped.
 pub fn track_call(effect: Effect, key: Option<&str>) -> impl Drop + use<> {
     set_active_call(Some(ActiveCall { effect, key: key.map(str::to_owned) }));
     CallTracker
@@ -60,29 +60,28 @@ impl Drop for CallTracker {
     }
 }
 
-fn set_active_call(underway: Option<ActiveCall>) {
-    if let Ok(mut noted) = ACTIVE_CALL.lock() {
-        *noted = underway;
+fn set_active_call(call: Option<ActiveCall>) {
+    if let Ok(mut active) = ACTIVE_CALL.lock() {
+        *active = call;
     }
 }
 
-/// What an interrupt means. Whoever can run the command again without harm may do so.
-fn interrupt_failure(underway: Option<&ActiveCall>, command: &str) -> Failure {
-    let finishes =
-        "The call was interrupted. The server finishes what was asked for, or takes it back: never half of it.";
-    let (message, remediation, is_repeatable) = match underway {
-        None => ("The command was interrupted. No call was under way.", String::new(), true),
+/// Returns the failure of an interrupted command. It is retryable if repeating the command has no further effect.
+fn interrupt_failure(active: Option<&ActiveCall>, command: &str) -> Failure {
+    let unfinished = "The call was interrupted. The server either completes the operation or rolls it back.";
+    let (message, remediation, is_repeatable) = match active {
+        None => ("The command was interrupted. No call was in progress.", String::new(), true),
         Some(ActiveCall { effect: Effect::Reads, .. }) => {
-            ("The call was interrupted. It changes nothing.", String::new(), true)
+            ("The call was interrupted. It does not change anything.", String::new(), true)
         }
         Some(ActiveCall { key: Some(key), .. }) => {
-            let again =
-                format!("The same `snapshotter {command}` with `--idempotency-key {key}` gets the same answer.");
-            (finishes, again, true)
+            let remediation =
+                format!("Repeat the same `snapshotter {command}` with `--idempotency-key {key}` to get its answer.");
+            (unfinished, remediation, true)
         }
-        Some(_) => (finishes, "Look what is there before you run it again.".to_owned(), false),
+        Some(_) => (unfinished, "Check the current state before you run the command again.".to_owned(), false),
     };
-    let key = underway.and_then(|underway| underway.key.as_deref());
+    let key = active.and_then(|call| call.key.as_deref());
     Failure::transient(Exit::Interrupted, "INTERRUPTED", message, remediation, is_repeatable).with_key(key)
 }
 
@@ -90,19 +89,19 @@ fn interrupt_failure(underway: Option<&ActiveCall>, command: &str) -> Failure {
 mod tests {
     use super::*;
 
-    fn told(effect: Option<Effect>, key: Option<&str>) -> (bool, Option<String>) {
-        let underway = effect.map(|effect| ActiveCall { effect, key: key.map(str::to_owned) });
-        match interrupt_failure(underway.as_ref(), "restore") {
-            Failure::Reported(told) => (told.retryable, told.key),
-            Failure::OutputClosed => panic!("it is told"),
+    fn interrupted(effect: Option<Effect>, key: Option<&str>) -> (bool, Option<String>) {
+        let active = effect.map(|effect| ActiveCall { effect, key: key.map(str::to_owned) });
+        match interrupt_failure(active.as_ref(), "restore") {
+            Failure::Reported(report) => (report.retryable, report.key),
+            Failure::OutputClosed => panic!("the failure must have a report"),
         }
     }
 
     #[test]
-    fn a_command_can_be_run_again_where_that_does_nothing_twice() {
-        assert_eq!(told(None, None), (true, None));
-        assert_eq!(told(Some(Effect::Reads), None), (true, None));
-        assert_eq!(told(Some(Effect::Changes), Some("k")), (true, Some("k".into())));
-        assert_eq!(told(Some(Effect::Changes), None), (false, None));
+    fn an_interrupted_command_is_retryable_if_repeating_it_has_no_further_effect() {
+        assert_eq!(interrupted(None, None), (true, None));
+        assert_eq!(interrupted(Some(Effect::Reads), None), (true, None));
+        assert_eq!(interrupted(Some(Effect::Changes), Some("k")), (true, Some("k".into())));
+        assert_eq!(interrupted(Some(Effect::Changes), None), (false, None));
     }
 }

@@ -1,11 +1,11 @@
 //! `snapshotter`: the command line of sandbox-snapshotter.
 //!
-//! - [`args`]: what can be typed
-//! - [`input`]: what is read from files
-//! - [`settings`], [`transport`]: which server is called, and how
-//! - [`commands`]: what each command does
-//! - [`output`]: how answers and failures are printed
-//! - [`failure`], [`exit`], [`interrupt`]: how a command ends that does not end well
+//! - [`args`]: the command-line arguments
+//! - [`input`]: input from files and from the standard input
+//! - [`settings`], [`transport`]: the server, and the calls to it
+//! - [`commands`]: the implementation of the commands
+//! - [`output`]: the printing of answers and failures
+//! - [`failure`], [`exit`], [`interrupt`]: failures, exit statuses and signals
 
 mod args;
 mod commands;
@@ -35,15 +35,14 @@ fn main() -> ExitCode {
     };
     let output = Output { json: cli.global.json, quiet: cli.global.quiet };
     interrupt::watch(output, command.clone());
-    let ended = commands::run(cli, output);
-    let exit = ended.unwrap_or_else(|failure| {
+    let exit = commands::run(cli, output).unwrap_or_else(|failure| {
         output.fail(&failure, &command);
         failure.exit()
     });
     exit.into()
 }
 
-/// The words of the command: `snapshot create`.
+/// Returns the name of the command, such as `snapshot create`.
 fn command_name(matches: &ArgMatches) -> String {
     let (mut matches, mut names) = (matches, Vec::new());
     while let Some((name, inner)) = matches.subcommand() {
@@ -53,7 +52,7 @@ fn command_name(matches: &ArgMatches) -> String {
     names.join(" ")
 }
 
-/// Tells what is wrong with the arguments, or shows the help that was asked for.
+/// Reports invalid arguments, or prints the requested help.
 fn report_usage_error(error: &clap::Error) -> Exit {
     let is_json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
     if !error.use_stderr() {
@@ -61,7 +60,7 @@ fn report_usage_error(error: &clap::Error) -> Exit {
             .map_or_else(|failure| failure.exit(), |()| Exit::Done);
     }
     if !is_json {
-        // The exit status tells where nobody reads it.
+        // If the error cannot be printed, the exit status still reports it.
         drop(error.print());
         return Exit::Invalid;
     }
@@ -73,12 +72,13 @@ fn report_usage_error(error: &clap::Error) -> Exit {
     failure.exit()
 }
 
-/// The words of the command that was attempted, as far as they are known.
+/// Returns the name of the command in the arguments of this program, as far as it is valid.
 fn attempted_command() -> String {
     command_words(std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())).join(" ")
 }
 
-/// The words of the command in these arguments: those before the first that is none, without what options take.
+/// Returns the words of the command in the arguments: all before the first invalid one, without options and their
+/// values.
 fn command_words(mut arguments: impl Iterator<Item = String>) -> Vec<String> {
     let (mut command, mut words) = (Cli::command(), Vec::new());
     command.build();
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_option_takes_is_no_word_of_the_command() {
+    fn option_values_are_not_part_of_the_command_name() {
         let attempted = |line: &str| command_words(line.split(' ').map(str::to_owned)).join(" ");
         assert_eq!(attempted("--profile restore snapshot list"), "snapshot list");
         assert_eq!(attempted("snapshot --token man list origin"), "snapshot list");

@@ -10,40 +10,41 @@ import {
   type OperationName,
   type Options,
 } from './operations.ts';
-import { each } from './pages.ts';
+import { iteratePages } from './pages.ts';
 import { asSnapshotterError } from './recognize.ts';
-import { mayRepeat, retrying, type RetryOptions } from './retry.ts';
+import { allowsRetry, withRetries, type RetryOptions } from './retry.ts';
 import { untilAborted } from './signal.ts';
 import { ModelTools } from './tools/model-tools.ts';
 import type { Transport } from './transport/transport.ts';
 import type { Summary, Toolset } from './types.ts';
 
-/** How a client makes its calls. */
+/** The options of a client. */
 export interface ClientOptions {
-  /** How calls are made again that failed in passing; `false`: they are not. */
+  /** The policy for retries after transient failures; `false` disables them. */
   retry?: RetryOptions | false;
-  /** Makes the idempotency key of a call that has none: a UUID where absent. */
+  /** Generates the idempotency key of a call that has none; generates a UUID if absent. */
   newKey?: () => string;
 }
 
 /**
- * Calls the snapshotter: each method is the operation of its name, and takes a `signal` with its options.
+ * The client of the snapshotter. Each method calls the operation of its name, and takes a `signal` with its options.
  *
- * A call that failed in passing is made again, where that does no harm. So that it never does for what makes something,
- * such calls get an `idempotencyKey` where you give none. All failures are instances of `SnapshotterError`.
+ * The client retries a call after a transient failure, if a second call has no effect beyond the first one. To make the
+ * calls that create something safe to retry, it adds an `idempotencyKey` to those that have none. Every failure is an
+ * instance of `SnapshotterError`.
  */
 export class SnapshotterClient {
-  /** Workspaces that persist by name, across sandboxes that come and go. */
+  /** The operations on named workspaces, whose files persist across sandboxes. */
   readonly workspaces: WorkspaceOperations;
-  /** Named states inside a sandbox: cheap, local, gone with the container. */
+  /** The operations on checkpoints: named states inside a sandbox that are cheap, local and lost with the container. */
   readonly checkpoints: CheckpointOperations;
-  /** Tools for language models. */
+  /** The operations on tools for language models. */
   readonly tools: ToolOperations;
   readonly #transport: Transport;
   readonly #retry: RetryOptions;
   readonly #newKey: () => string;
 
-  /** A client over `service(binding)`, `rpc(binding)`, `http({ url, token })`, or a transport of your own. */
+  /** Creates a client over `service(binding)`, `rpc(binding)`, `http({ url, token })`, or another transport. */
   constructor(transport: Transport, { retry = {}, newKey = () => crypto.randomUUID() }: ClientOptions = {}) {
     this.#transport = transport;
     this.#retry = retry || { attempts: 1 };
@@ -56,9 +57,9 @@ export class SnapshotterClient {
   /** Calls an operation by its name. */
   async call<O extends OperationName>(operation: O, options: CallOptions<O>): Promise<Answer<O>> {
     const { signal, retry, ...given } = options as Control & Record<string, unknown>;
-    const asked: Options = withKey(operation, given, this.#newKey);
-    const repeatable = isRepeatable(operation, asked);
-    const call = { operation, options: asked, signal, repeatable };
+    const sent: Options = withKey(operation, given, this.#newKey);
+    const repeatable = isRepeatable(operation, sent);
+    const call = { operation, options: sent, signal, repeatable };
     const attempt = async () => {
       try {
         return await this.#transport.send(call);
@@ -66,10 +67,10 @@ export class SnapshotterClient {
         throw asSnapshotterError(thrown) ?? answerLost(thrown, repeatable);
       }
     };
-    const isPassing = (thrown: unknown) =>
-      thrown instanceof SnapshotterError && mayRepeat(thrown, repeatable);
+    const isRetryable = (thrown: unknown) =>
+      thrown instanceof SnapshotterError && allowsRetry(thrown, repeatable);
     const policy = retry === false ? { attempts: 1 } : this.#retry;
-    const work = () => retrying(policy, signal, attempt, isPassing);
+    const work = () => withRetries(policy, signal, attempt, isRetryable);
     return (await untilAborted(signal, work)) as Answer<O>;
   }
 
@@ -78,103 +79,103 @@ export class SnapshotterClient {
     return this.call('snapshot', options);
   }
 
-  /** Makes a new sandbox, `<origin>-restored-<id>`, with the files of a snapshot. */
+  /** Creates a sandbox `<origin>-restored-<id>` with the files of a snapshot. */
   restore(options: CallOptions<'restore'>): Promise<Answer<'restore'>> {
     return this.call('restore', options);
   }
 
-  /** The same, to try something else: `<origin>-branch-<id>`. */
+  /** Creates a sandbox `<origin>-branch-<id>` with the files of a snapshot, to try an alternative. */
   branch(options: CallOptions<'branch'>): Promise<Answer<'branch'>> {
     return this.call('branch', options);
   }
 
-  /** A page of the snapshots of a sandbox, the newest first. */
+  /** Returns a page of the snapshots of a sandbox, newest first. */
   list(options: CallOptions<'list'>): Promise<Answer<'list'>> {
     return this.call('list', options);
   }
 
-  /** All snapshots of a sandbox, the newest first, read in pages of `limit` as they are needed. */
+  /** Iterates over the snapshots of a sandbox, newest first. Requests pages of `limit` on demand. */
   snapshots(options: CallOptions<'list'>): AsyncGenerator<Summary, void, undefined> {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
-    return each(page, ({ snapshots }) => snapshots);
+    return iteratePages(page, ({ snapshots }) => snapshots);
   }
 
-  /** One snapshot, as lists show it. */
+  /** Returns the summary of one snapshot, as lists contain it. */
   get(options: CallOptions<'get'>): Promise<Answer<'get'>> {
     return this.call('get', options);
   }
 
-  /** Everything that is known about one snapshot. */
+  /** Returns all details of one snapshot. */
   manifest(options: CallOptions<'manifest'>): Promise<Answer<'manifest'>> {
     return this.call('manifest', options);
   }
 
-  /** Checks a snapshot in R2. No container is started. */
+  /** Checks in R2 whether a snapshot can be restored. Starts no container. */
   verify(options: CallOptions<'verify'>): Promise<Answer<'verify'>> {
     return this.call('verify', options);
   }
 
-  /** Gives a snapshot another label. */
+  /** Changes the label of a snapshot. */
   label(options: CallOptions<'label'>): Promise<Answer<'label'>> {
     return this.call('label', options);
   }
 
-  /** Keeps a snapshot whatever the policy says. */
+  /** Pins a snapshot: the retention policy never removes it. */
   pin(options: CallOptions<'pin'>): Promise<Answer<'pin'>> {
     return this.call('pin', options);
   }
 
-  /** Leaves a snapshot to the policy again. */
+  /** Unpins a snapshot: the retention policy applies to it again. */
   unpin(options: CallOptions<'unpin'>): Promise<Answer<'unpin'>> {
     return this.call('unpin', options);
   }
 
-  /** Deletes a snapshot. One that others need, or that is pinned, only goes by `force`. */
+  /** Deletes a snapshot. A snapshot that is pinned or has dependents is deleted only with `force`. */
   delete(options: CallOptions<'delete'>): Promise<Answer<'delete'>> {
     return this.call('delete', options);
   }
 
-  /** Takes in a backup that the SDK made directly. */
+  /** Imports a backup that the SDK created directly. */
   import(options: CallOptions<'import'>): Promise<Answer<'import'>> {
     return this.call('import', options);
   }
 
-  /** The tree of sandboxes and snapshots that a sandbox belongs to. */
+  /** Returns the tree of sandboxes and snapshots that a sandbox belongs to. */
   lineage(options: CallOptions<'lineage'>): Promise<Answer<'lineage'>> {
     return this.call('lineage', options);
   }
 
-  /** The policy of a sandbox, and what it means for each of its snapshots now. */
+  /** Returns the retention policy of a sandbox, and the present decision about each of its snapshots. */
   retention(options: CallOptions<'retention'>): Promise<Answer<'retention'>> {
     return this.call('retention', options);
   }
 
-  /** Gives a sandbox another policy, which is applied at once. */
+  /** Sets the retention policy of a sandbox, and applies it at once. */
   setRetention(options: CallOptions<'setRetention'>): Promise<Answer<'setRetention'>> {
     return this.call('setRetention', options);
   }
 
-  /** Lets go what the policy says. */
+  /** Applies the retention policy of a sandbox: removes the snapshots that the policy does not keep. */
   applyRetention(options: CallOptions<'applyRetention'>): Promise<Answer<'applyRetention'>> {
     return this.call('applyRetention', options);
   }
 
-  /** Signs refs with a new key from now on. The one before is still accepted. */
+  /** Creates a new key, which signs refs from now on. Refs that the previous key signed are still accepted. */
   rotateKey(options: CallOptions<'rotateKey'>): Promise<Answer<'rotateKey'>> {
     return this.call('rotateKey', options);
   }
 
-  /** Deletes what carries the snapshotter's mark in R2 and belongs to no sandbox's snapshots. */
+  /** Deletes the backups in R2 that carry the snapshotter's mark and that no snapshot owns. */
   sweep(options: CallOptions<'sweep'> = {}): Promise<Answer<'sweep'>> {
     return this.call('sweep', options);
   }
 
-  /** Looks whether the deployment is fit for work. */
+  /** Checks whether the deployment is ready for use. */
   health(options: CallOptions<'health'> = {}): Promise<Answer<'health'>> {
     return this.call('health', options);
   }
 
-  /** The tools for some workspaces, in the forms that model APIs take, with what answers their calls. */
+  /** Returns the tools for some workspaces, in the formats of model APIs, with functions that answer tool calls. */
   async toolset({ signal, retry, ...declaration }: Toolset & Control): Promise<ModelTools> {
     const { tools } = await this.tools.list({ ...declaration, signal, retry });
     return new ModelTools(this.tools, declaration, tools);

@@ -1,19 +1,19 @@
 import type { Code, Kind } from './types.ts';
 
 /**
- * What this client itself says of a call:
+ * The codes of the client itself:
  *
- * - `SERVICE_UNREACHABLE` (transient): nobody took the call; nothing was done.
- * - `ANSWER_LOST` (transient): the call was sent, and no answer came; it may have been carried out.
- * - `FOREIGN_ANSWER` (permanent): something answered that is not the snapshotter, such as a proxy's page.
- * - `RPC_UNSUPPORTED` (unsupported): the binding has no such RPC method; nothing was done.
+ * - `SERVICE_UNREACHABLE` (transient): the call did not reach the snapshotter, and had no effect.
+ * - `ANSWER_LOST` (transient): the call was sent, but no answer arrived. It may have taken effect.
+ * - `FOREIGN_ANSWER` (permanent): the answer is not from the snapshotter, but for example from a proxy.
+ * - `RPC_UNSUPPORTED` (unsupported): the binding has no such RPC method. The call had no effect.
  */
 export type ClientCode = 'SERVICE_UNREACHABLE' | 'ANSWER_LOST' | 'FOREIGN_ANSWER' | 'RPC_UNSUPPORTED';
 
-/** The stable code of a failure, for programs. A later snapshotter may know codes that this client does not. */
+/** The stable code of a failure, for programs. A later snapshotter may have codes that this client does not define. */
 export type ErrorCode = Code | ClientCode | (string & {});
 
-/** The kind of each code of the snapshotter: where an error lost its properties on the way, the code is all there is. */
+/** The kind of each code of the snapshotter, for errors that lost their other properties over RPC. */
 export const KINDS: Readonly<Record<Code, Kind>> = {
   SNAPSHOT_BUSY: 'transient',
   DIRECTORY_UNAVAILABLE: 'transient',
@@ -81,12 +81,12 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   CROSS_LINEAGE: 'policy_denied',
 };
 
-/** The kind of a code that only a later snapshotter knows is not to be told from the code. */
+/** Returns the kind of a code; `permanent` for a code that only a later snapshotter defines. */
 export function kindOf(code: string): Kind {
   return isKnown(code) ? KINDS[code] : 'permanent';
 }
 
-/** Whether it is a code of the snapshotter. */
+/** Returns whether this client defines the code. */
 export function isKnown(code: string): code is Code {
   return Object.hasOwn(KINDS, code);
 }

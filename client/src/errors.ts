@@ -1,33 +1,34 @@
 import type { ErrorCode } from './codes.ts';
 import type { Kind } from './types.ts';
 
-/** A failure as plain data: what the snapshotter writes, and what survives RPC and JSON. */
+/** A failure as plain data, as the snapshotter serializes it in JSON and over RPC. */
 export interface SnapshotterFailure {
-  /** Stable, for programs. */
+  /** The stable code, for programs. */
   readonly code: ErrorCode;
+  /** The kind of failure. */
   readonly kind: Kind;
-  /** What happened, to what. */
+  /** What failed, and for which object. */
   readonly message: string;
-  /** What to do about it; empty where it was lost on the way. */
+  /** How to correct the failure; empty if it was lost over RPC. */
   readonly remediation: string;
-  /** Whether the same call, made again, may succeed without anything being changed. */
+  /** Whether the same call may succeed when it is repeated without a change. */
   readonly retryable: boolean;
-  /** Also in the snapshotter's log line of the call; absent where it did not tell. */
+  /** The id of the call in the snapshotter's log; absent if the error is not from the snapshotter. */
   readonly correlationId?: string | undefined;
-  /** What the platform, the SDK or the network said, where one of them failed. */
+  /** The exception of the platform, the SDK or the network that caused the failure, if there is one. */
   readonly cause?: unknown;
 }
 
 /**
- * A failed call. It is an instance of the subclass of its {@link kind}.
+ * The error of a failed call. It is an instance of the subclass of its {@link kind}.
  *
- * The `message` begins with the code and ends with what to do about it, so that a log line, and an older Worker that
- * gets nothing else over RPC, have all of it; `detail` is only what happened.
+ * The `message` consists of the code, the `detail` and the `remediation`, so that it is complete in a log line, and in an
+ * older Worker, which receives nothing else over RPC.
  */
 export class SnapshotterError extends Error implements SnapshotterFailure {
   readonly code: ErrorCode;
   readonly kind: Kind;
-  /** What happened, to what. */
+  /** What failed, and for which object. */
   readonly detail: string;
   readonly remediation: string;
   readonly retryable: boolean;
@@ -43,34 +44,34 @@ export class SnapshotterError extends Error implements SnapshotterFailure {
     this.correlationId = correlationId;
   }
 
-  /** The failure as the snapshotter writes it in JSON. */
+  /** Returns the failure in the format of the snapshotter. */
   toJSON(): SnapshotterFailure {
     const { code, kind, detail: message, remediation, retryable, correlationId, cause } = this;
     return { code, kind, message, remediation, retryable, correlationId, cause };
   }
 
   static {
-    // One name for all of them: over RPC it is how the next client knows them.
+    // All subclasses have the same name, by which another client recognizes them over RPC.
     this.prototype.name = 'SnapshotterError';
   }
 }
 
-/** May pass by itself: the same call can be made again. */
+/** A transient failure: the same call may succeed later. */
 export class TransientError extends SnapshotterError {
   declare readonly kind: 'transient';
 }
 
-/** Stays until something is changed: the arguments, the configuration, the sandbox. */
+/** A failure that persists until the arguments, the configuration or the sandbox change. */
 export class PermanentError extends SnapshotterError {
   declare readonly kind: 'permanent';
 }
 
-/** The present state of the sandbox does not allow it. */
+/** The current state of the sandbox does not allow the call. */
 export class ConflictError extends SnapshotterError {
   declare readonly kind: 'conflict';
 }
 
-/** It definitely does not exist (any more). */
+/** The object does not exist, or does not exist any more. */
 export class NotFoundError extends SnapshotterError {
   declare readonly kind: 'not_found';
 }
@@ -80,12 +81,12 @@ export class ResourceExhaustedError extends SnapshotterError {
   declare readonly kind: 'resource_exhausted';
 }
 
-/** This deployment or platform can't do it. */
+/** The deployment or the platform does not support the call. */
 export class UnsupportedError extends SnapshotterError {
   declare readonly kind: 'unsupported';
 }
 
-/** The caller may not do it. */
+/** The call is not permitted. */
 export class PolicyDeniedError extends SnapshotterError {
   declare readonly kind: 'policy_denied';
 }
@@ -100,19 +101,19 @@ const CLASSES: Readonly<Record<Kind, typeof SnapshotterError>> = {
   policy_denied: PolicyDeniedError,
 };
 
-/** The error of a failure, of the class of its kind. */
+/** Creates the error of a failure, as an instance of the class of its kind. */
 export function errorOf(failure: SnapshotterFailure): SnapshotterError {
   return new CLASSES[failure.kind](failure);
 }
 
-/** Whether it is a kind that this client knows. */
+/** Returns whether a value is a kind that this client defines. */
 export function isKind(value: unknown): value is Kind {
   return typeof value === 'string' && Object.hasOwn(CLASSES, value);
 }
 
 /**
- * Whether a value is a failure of the snapshotter: an error of this package, of another copy of it or another realm, one
- * that came over RPC with its properties, or one that was JSON in between.
+ * Returns whether a value is a failure of the snapshotter: an error of this package, of another copy of it or of another
+ * realm, an error that arrived over RPC with its properties, or an error that was parsed from JSON.
  */
 export function isSnapshotterError(value: unknown): value is SnapshotterFailure {
   if (typeof value !== 'object' || value === null) return false;

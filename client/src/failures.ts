@@ -1,83 +1,85 @@
-// What this client itself says of a call.
+// The errors of the client itself.
 
 import { errorOf, type SnapshotterError } from './errors.ts';
 
-/** The caller's signal has fired. */
+/** Returns the error of a call whose signal fired. */
 export function aborted(signal: AbortSignal): SnapshotterError {
   return errorOf({
     code: 'ABORTED',
     kind: 'transient',
-    message: 'The AbortSignal of the call has fired.',
-    remediation: 'What it left is taken back; call again when you want it.',
+    message: "The caller's AbortSignal fired.",
+    remediation:
+      'The snapshotter rolls back the operation where possible. Repeat the call if you still need its answer.',
     retryable: true,
     cause: signal.reason,
   });
 }
 
-/** The arguments can't be sent. */
+/** Returns the error of arguments that cannot be serialized. */
 export function unsendable(cause: unknown): SnapshotterError {
   return errorOf({
     code: 'INVALID_ARGUMENT',
     kind: 'permanent',
     message: `The arguments can't be sent: ${textOf(cause)}.`,
-    remediation: 'Give plain data that JSON has a form for.',
+    remediation: 'Pass plain data that JSON can represent.',
     retryable: false,
     cause,
   });
 }
 
-/** Nobody took the call. */
+/** Returns the error of a call that did not reach the snapshotter. */
 export function unreachable(where: string, cause?: unknown): SnapshotterError {
   return errorOf({
     code: 'SERVICE_UNREACHABLE',
     kind: 'transient',
     message: `The snapshotter could not be reached at ${where}${cause === undefined ? '' : `: ${textOf(cause)}`}.`,
-    remediation: 'Nothing was done. Try again; if it stays, look whether it is deployed there.',
+    remediation:
+      'Nothing was done. Try again. If the error persists, check that the snapshotter is deployed there.',
     retryable: true,
     cause,
   });
 }
 
-/** The call was sent, and there is no answer. `repeatable` is whether making it again does no more than making it once. */
+/** Returns the error of a call without an answer. A second call has no further effect if the call is `repeatable`. */
 export function answerLost(cause: unknown, repeatable: boolean): SnapshotterError {
   return errorOf({
     code: 'ANSWER_LOST',
     kind: 'transient',
-    message: `The call was sent, and no answer came: ${textOf(cause)}.`,
+    message: `The call was sent, but no answer arrived: ${textOf(cause)}.`,
     remediation: repeatable
-      ? 'Try again, with the same idempotency key where there is one.'
-      : 'It may have been carried out: look what is there before you call again.',
+      ? 'Try again, with the same idempotency key if the call has one.'
+      : 'The call may have taken effect. Check the current state before you repeat it.',
     retryable: repeatable,
     cause,
   });
 }
 
-/** Something else than the snapshotter answered. */
+/** Returns the error of an answer that is not from the snapshotter. */
 export function foreignAnswer(where: string, what: string): SnapshotterError {
   return errorOf({
     code: 'FOREIGN_ANSWER',
     kind: 'permanent',
-    message: `What answered at ${where} is not the snapshotter: ${what}.`,
-    remediation: 'Check the URL, and what stands between: a proxy, a login page.',
+    message: `The answer from ${where} is not from the snapshotter: ${what}.`,
+    remediation: 'Check the URL, and any proxy or login page in front of the snapshotter.',
     retryable: false,
   });
 }
 
-/** The binding has no such method. */
+/** Returns the error of a binding without the RPC method. */
 export function rpcUnsupported(operation: string, cause?: unknown): SnapshotterError {
   return errorOf({
     code: 'RPC_UNSUPPORTED',
     kind: 'unsupported',
-    message: `The binding does not answer ${JSON.stringify(operation)} over RPC. Nothing was done.`,
+    message: `The binding does not implement ${JSON.stringify(operation)} over RPC. Nothing was done.`,
     remediation:
-      'Bind the Worker of the snapshotter, in a version that has the operation; the compatibility date of this Worker must be ' +
-      '2024-04-03 or later. Or give `token`, for the HTTP API.',
+      'Bind the Worker of a snapshotter version that has the operation. The compatibility date of this Worker must be ' +
+      '2024-04-03 or later. Or pass `token` to use the HTTP API.',
     retryable: false,
     cause,
   });
 }
 
-/** What a thrown value says, without a full stop. */
+/** Returns the message of a thrown value, without its final period. */
 function textOf(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? ` (${thrown.cause.message})` : '';

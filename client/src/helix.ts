@@ -1,15 +1,15 @@
-// The Snapshotter interface of Helix Agents, over a client.
+// The `Snapshotter` interface of Helix Agents, implemented with a client.
 
 import type { SnapshotterClient } from './client.ts';
 import type { SnapshotRef as OwnRef, Workspace } from './types.ts';
 
-/** A snapshot, as applications keep it. */
+/** A reference to a snapshot, as applications store it. */
 export interface SnapshotRef {
   readonly providerId: string;
   readonly ref: unknown;
 }
 
-/** A workspace, as a provider resolves it. */
+/** A reference to a workspace, as a provider resolves it. */
 export interface WorkspaceRef {
   readonly providerId: string;
   readonly ref: unknown;
@@ -17,21 +17,21 @@ export interface WorkspaceRef {
   readonly schemaVersion: number;
 }
 
-/** What every method takes. */
+/** The options of every method. */
 export interface SnapshotOptions {
-  /** One that has fired already lets nothing start. */
+  /** Aborts the call. If the signal has already fired, nothing is sent. */
   signal?: AbortSignal | undefined;
-  /** Whether a snapshot of another lineage than the session's is accepted: no where absent. */
+  /** Whether to allow snapshots of other lineages; `false` if absent. */
   allowCrossLineage?: boolean | undefined;
 }
 
-/** What `list` takes. */
+/** The options of `list`. */
 export interface SnapshotListOptions extends SnapshotOptions {
-  /** How many at most; all where absent. */
+  /** The maximum number of snapshots; unlimited if absent. */
   limit?: number | undefined;
 }
 
-/** Snapshots of one workspace. `restore` and `branch` make a new one, and leave that which they came from as it is. */
+/** The snapshots of one workspace. `restore` and `branch` create a new workspace, and do not change the existing one. */
 export interface Snapshotter {
   snapshot(options?: SnapshotOptions): Promise<SnapshotRef>;
   restore(ref: SnapshotRef, options?: SnapshotOptions): Promise<WorkspaceRef>;
@@ -40,9 +40,9 @@ export interface Snapshotter {
   delete?(ref: SnapshotRef, options?: SnapshotOptions): Promise<void>;
 }
 
-/** What is captured: a sandbox, or the workspace that persists by a name. */
+/** The captured workspace: a sandbox, or a named workspace. */
 export type Subject =
-  /** `dir` is what is captured; `/workspace`, unless the deployment says otherwise, where absent. */
+  /** `dir` is the captured directory; the deployment's default directory, usually `/workspace`, if absent. */
   { sandboxId: string; dir?: string } | { workspace: string; tenant?: string };
 
 /** The snapshots of one sandbox or one named workspace, for Helix Agents. */
@@ -55,30 +55,32 @@ export class CloudflareSandboxSnapshotter implements Snapshotter {
     this.#subject = subject;
   }
 
-  /** Fails now, and not at the first snapshot, where the deployment can't take one. Call it when a session starts. */
+  /** Verifies that the deployment can take snapshots. Call it when a session starts, before the first snapshot. */
   async ready({ signal }: SnapshotOptions = {}): Promise<void> {
-    const { sandboxId } = await this.#place(signal);
-    // The tools for snapshots are told only where there can be some; telling them touches nothing.
+    const { sandboxId } = await this.#resolve(signal);
+    // The list of tools for snapshots fails if the deployment cannot take snapshots, and has no side effects.
     await this.#client.tools.list({ workspaces: [{ name: 'session', snapshot: true, sandboxId }], signal });
   }
 
   async snapshot({ signal }: SnapshotOptions = {}): Promise<SnapshotRef> {
-    const { sandboxId, dir } = await this.#place(signal);
-    return bare(await this.#client.snapshot({ sandboxId, ...(dir === undefined ? {} : { dir }), signal }));
+    const { sandboxId, dir } = await this.#resolve(signal);
+    return strictRef(
+      await this.#client.snapshot({ sandboxId, ...(dir === undefined ? {} : { dir }), signal }),
+    );
   }
 
   async restore(ref: SnapshotRef, options: SnapshotOptions = {}): Promise<WorkspaceRef> {
-    return workspace(await this.#client.restore(await this.#selection(ref, options)));
+    return strictWorkspace(await this.#client.restore(await this.#selection(ref, options)));
   }
 
   async branch(ref: SnapshotRef, options: SnapshotOptions = {}): Promise<WorkspaceRef> {
-    return workspace(await this.#client.branch(await this.#selection(ref, options)));
+    return strictWorkspace(await this.#client.branch(await this.#selection(ref, options)));
   }
 
-  /** Those that may be restorable, the newest first; of a named workspace, its former sandboxes' follow. */
+  /** Returns the snapshots that may be restorable, newest first. Those of former sandboxes of a named workspace follow. */
   async list({ limit = Infinity, ...options }: SnapshotListOptions = {}): Promise<SnapshotRef[]> {
     const { signal, allowCrossLineage = false } = options;
-    const { sandboxId: lineageScope, formerSandboxIds } = await this.#place(signal);
+    const { sandboxId: lineageScope, formerSandboxIds } = await this.#resolve(signal);
     const refs: SnapshotRef[] = [];
     for (const sandboxId of [lineageScope, ...formerSandboxIds]) {
       if (refs.length >= limit) break;
@@ -88,7 +90,7 @@ export class CloudflareSandboxSnapshotter implements Snapshotter {
         allowCrossLineage,
         signal,
       })) {
-        if (ref && restorable !== 'no') refs.push(bare(ref));
+        if (ref && restorable !== 'no') refs.push(strictRef(ref));
         if (refs.length >= limit) break;
       }
     }
@@ -99,14 +101,14 @@ export class CloudflareSandboxSnapshotter implements Snapshotter {
     await this.#client.delete(await this.#selection(ref, options));
   }
 
-  /** The snapshotter checks the ref itself: a forged or foreign one is refused there. */
+  /** Returns the selection of a snapshot. The snapshotter verifies the ref. */
   async #selection(ref: SnapshotRef, { signal, allowCrossLineage = false }: SnapshotOptions) {
-    const { sandboxId: lineageScope } = await this.#place(signal);
+    const { sandboxId: lineageScope } = await this.#resolve(signal);
     return { ref: ref as OwnRef, lineageScope, allowCrossLineage, signal };
   }
 
-  /** Where the work is done now. */
-  async #place(signal: AbortSignal | undefined): Promise<Place> {
+  /** Returns the present sandbox. */
+  async #resolve(signal: AbortSignal | undefined): Promise<ResolvedSubject> {
     const subject = this.#subject;
     if ('sandboxId' in subject) return { ...subject, formerSandboxIds: [] };
     const { workspace: name, ...tenant } = subject;
@@ -114,14 +116,14 @@ export class CloudflareSandboxSnapshotter implements Snapshotter {
   }
 }
 
-/** A sandbox, what is captured of it, and which sandboxes it was before. */
-type Place = Pick<Workspace, 'sandboxId' | 'formerSandboxIds'> & { dir?: string };
+/** The present sandbox, its captured directory, and the former sandboxes of the workspace. */
+type ResolvedSubject = Pick<Workspace, 'sandboxId' | 'formerSandboxIds'> & { dir?: string };
 
-/** Exactly the ref: whoever keeps it may refuse more. */
-function bare({ providerId, ref }: SnapshotRef): SnapshotRef {
+/** Returns the ref without further fields, which an application may refuse. */
+function strictRef({ providerId, ref }: SnapshotRef): SnapshotRef {
   return { providerId, ref };
 }
 
-function workspace({ providerId, ref, capabilities, schemaVersion }: WorkspaceRef): WorkspaceRef {
+function strictWorkspace({ providerId, ref, capabilities, schemaVersion }: WorkspaceRef): WorkspaceRef {
   return { providerId, ref, capabilities, schemaVersion };
 }

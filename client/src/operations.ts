@@ -1,49 +1,49 @@
-// The operations, and what making a call again comes to.
+// The operations, and the effect of repeating a call.
 
 import type { Operations } from './types.ts';
 
-/** The name of an operation: `snapshot`, `workspaces/create`. */
+/** The name of an operation, such as `snapshot` or `workspaces/create`. */
 export type OperationName = keyof Operations;
 
-/** What any call takes besides the options of its operation. */
+/** The options that every call has, in addition to those of its operation. */
 export interface Control {
-  /** Ends the wait, and what was asked for as far as it can be taken back. */
+  /** Aborts the call. The snapshotter rolls back the operation where possible. */
   signal?: AbortSignal | undefined;
-  /** `false`: the call is made once, whatever the client's policy is. */
+  /** `false` disables retries for this call. */
   retry?: false | undefined;
 }
 
-/** What a call takes. */
+/** The options of a call. */
 export type CallOptions<O extends OperationName> = Operations[O]['options'] & Control;
 
-/** What a call answers. */
+/** The answer of a call. */
 export type Answer<O extends OperationName> = Operations[O]['answer'];
 
-/** Options as they are sent. */
+/** The options that a call sends. */
 export type Options = Readonly<Record<string, unknown>>;
 
-/** What a second call does when the first was carried out and its answer got lost. */
-type Again =
-  /** It changes nothing, as the first. */
+/** The effect of a second call when the first one took effect and its answer was lost. */
+type Repetition =
+  /** The second call changes nothing, as the first one. */
   | 'reads'
-  /** It leaves things as the first did. */
-  | 'settles'
-  /** It gets the answer of the first, by the idempotency key. */
+  /** The second call changes nothing more. */
+  | 'idempotent'
+  /** The second call gets the answer of the first one, because both have the same idempotency key. */
   | 'keyed'
-  /** It does the work a second time, or does it to something else. */
+  /** The second call does the work again, or does it to another object. */
   | 'repeats';
 
-/** Whether an option is given. What is `null` is as good as absent. */
+/** Returns whether an option is given. The value `null` counts as absent. */
 const has = (options: Options, name: string) => (options[name] ?? undefined) !== undefined;
 
-/** A label may have gone to another snapshot in between; a ref and an id stay with theirs. */
+/** Between the calls, a label may move to another snapshot. A ref or an id always selects the same snapshot. */
 const onSnapshot = (options: Options) =>
-  has(options, 'ref') || has(options, 'snapshotId') ? 'settles' : 'repeats';
+  has(options, 'ref') || has(options, 'snapshotId') ? 'idempotent' : 'repeats';
 
-/** The tool that does what `checkpoints/restore` does. */
+/** Matches the tool that restores a checkpoint. */
 const RESTORES_CHECKPOINT = /(^|__)snapshot_restore$/;
 
-const AGAIN: Readonly<Record<OperationName, Again | ((options: Options) => Again)>> = {
+const REPETITIONS: Readonly<Record<OperationName, Repetition | ((options: Options) => Repetition)>> = {
   snapshot: 'keyed',
   restore: 'keyed',
   branch: 'keyed',
@@ -54,27 +54,27 @@ const AGAIN: Readonly<Record<OperationName, Again | ((options: Options) => Again
   label: onSnapshot,
   pin: onSnapshot,
   unpin: onSnapshot,
-  delete: onSnapshot, // One that is gone is fine.
-  import: 'settles', // A backup that is known is answered as it is.
+  delete: onSnapshot, // The second deletion succeeds without an effect.
+  import: 'idempotent', // The second import returns the existing snapshot.
   lineage: 'reads',
   retention: 'reads',
-  setRetention: 'settles',
-  applyRetention: 'settles',
-  rotateKey: 'repeats', // The second rotation ends the refs that the first one still let pass.
-  sweep: 'settles',
+  setRetention: 'idempotent',
+  applyRetention: 'idempotent',
+  rotateKey: 'repeats', // The second rotation invalidates the refs that are still valid after the first one.
+  sweep: 'idempotent',
   'workspaces/create': 'keyed',
   'workspaces/getOrCreate': 'keyed',
   'workspaces/getByName': 'reads',
   'workspaces/list': 'reads',
-  'workspaces/start': 'settles', // One that runs is answered as it is.
-  'workspaces/stop': 'settles', // The second stop does nothing.
+  'workspaces/start': 'idempotent', // The second start returns the running workspace.
+  'workspaces/stop': 'idempotent', // The second stop does nothing.
   'workspaces/fork': 'keyed',
-  // Settings are what they are; going back makes another sandbox each time.
-  'workspaces/update': (options) => (has(options, 'currentSnapshotId') ? 'repeats' : 'settles'),
-  'workspaces/delete': 'repeats', // There may be another one of the name in between.
-  'checkpoints/create': 'settles', // The name stands for the files as they are while the caller waits.
+  // Each return to a snapshot creates another sandbox.
+  'workspaces/update': (options) => (has(options, 'currentSnapshotId') ? 'repeats' : 'idempotent'),
+  'workspaces/delete': 'repeats', // Another workspace may have the name by then.
+  'checkpoints/create': 'idempotent', // The second checkpoint replaces the first one.
   'checkpoints/list': 'reads',
-  'checkpoints/restore': 'repeats', // What was written in between would be lost, and `before` be overwritten.
+  'checkpoints/restore': 'repeats', // Files written in between would be lost, and `before` overwritten.
   'checkpoints/diff': 'reads',
   'tools/list': 'reads',
   'tools/call': ({ name }) => (RESTORES_CHECKPOINT.test(String(name)) ? 'repeats' : 'keyed'),
@@ -82,18 +82,18 @@ const AGAIN: Readonly<Record<OperationName, Again | ((options: Options) => Again
   health: 'reads',
 };
 
-function again(operation: OperationName, options: Options): Again {
-  const entry = AGAIN[operation];
+function repetition(operation: OperationName, options: Options): Repetition {
+  const entry = REPETITIONS[operation];
   return typeof entry === 'function' ? entry(options) : entry;
 }
 
-/** The options with an idempotency key, where the operation takes one and the caller gave none. */
+/** Returns the options with an idempotency key, if the operation takes one and the caller passed none. */
 export function withKey(operation: OperationName, options: Options, newKey: () => string): Options {
-  const lacksKey = again(operation, options) === 'keyed' && !has(options, 'idempotencyKey');
+  const lacksKey = repetition(operation, options) === 'keyed' && !has(options, 'idempotencyKey');
   return lacksKey ? { ...options, idempotencyKey: newKey() } : options;
 }
 
-/** Whether making the call twice does no more than making it once. */
+/** Returns whether a second call has no effect beyond the first one. */
 export function isRepeatable(operation: OperationName, options: Options): boolean {
-  return again(operation, options) !== 'repeats';
+  return repetition(operation, options) !== 'repeats';
 }

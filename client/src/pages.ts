@@ -1,17 +1,17 @@
-/** A page of something, and where the next one begins. */
-interface Paged {
+/** A page of a list, with the cursor of the next page. */
+interface Page {
   cursor?: string | undefined;
 }
 
-/** What is on the pages, one after the other. A page is asked for when the one before is used up. */
-export async function* each<P extends Paged, T>(
+/** Iterates over the items on all pages. Requests a page when the items of the previous page are consumed. */
+export async function* iteratePages<P extends Page, T>(
   page: (cursor: string | undefined) => Promise<P>,
   items: (page: P) => readonly T[],
 ): AsyncGenerator<T, void, undefined> {
   let cursor: string | undefined;
   do {
-    const read = await page(cursor);
-    yield* items(read);
-    cursor = read.cursor;
+    const current = await page(cursor);
+    yield* items(current);
+    cursor = current.cursor;
   } while (cursor !== undefined);
 }

@@ -1,53 +1,53 @@
 import { aborted } from './failures.ts';
 import type { SnapshotterError } from './errors.ts';
 
-/** How calls are made again that failed in passing. */
+/** The policy for retries of calls that failed with a transient error. */
 export interface RetryOptions {
-  /** How often a call is made at most: 4 where absent. */
+  /** The maximum number of attempts per call; 4 if absent. */
   attempts?: number;
-  /** The longest wait before the second attempt, in milliseconds: 100 where absent. It doubles with each attempt. */
+  /** The maximum delay before the second attempt, in milliseconds; 100 if absent. It doubles with each attempt. */
   baseMs?: number;
-  /** The longest wait before any attempt, in milliseconds: 5000 where absent. */
+  /** The maximum delay before any attempt, in milliseconds; 5000 if absent. */
   maxMs?: number;
-  /** From 0 to 1: which part of the longest wait is waited. */
+  /** Returns the fraction of the maximum delay to wait, from 0 to 1. */
   random?: () => number;
-  /** Waits; ends early when the signal fires. */
+  /** Waits for a duration in milliseconds, or until the signal fires. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Codes that say that nothing was done, so that any call can be made again. */
-const UNTOUCHED: ReadonlySet<string> = new Set([
+/** The codes of calls that had no effect, so that any call can be repeated. */
+const NO_EFFECT: ReadonlySet<string> = new Set([
   'SERVICE_UNREACHABLE',
   'SANDBOX_BUSY',
   'SANDBOX_STARTING',
   'SNAPSHOT_BUSY',
 ]);
 
-/** Codes that are no reason to give up a call which can be repeated, although the failure itself may not pass. */
+/** The codes of calls with an unknown outcome. Such a call is retried if it is repeatable, even if it is not transient. */
 const OUTCOME_UNKNOWN: ReadonlySet<string> = new Set(['ANSWER_LOST', 'WORKSPACE_UNAVAILABLE']);
 
-/** Whether a call that failed may be made again, without any harm and with some hope. */
-export function mayRepeat({ code, retryable }: SnapshotterError, repeatable: boolean): boolean {
+/** Returns whether to retry a failed call: a second call must be safe, and must have a chance to succeed. */
+export function allowsRetry({ code, retryable }: SnapshotterError, repeatable: boolean): boolean {
   if (code === 'ABORTED') return false;
-  if (!repeatable) return UNTOUCHED.has(code);
+  if (!repeatable) return NO_EFFECT.has(code);
   return retryable || OUTCOME_UNKNOWN.has(code);
 }
 
-/** Makes a call until it succeeds, fails for good, or was made often enough. The last error is thrown. */
-export async function retrying<T>(
+/** Repeats a call until it succeeds, until its error is not retryable, or until the attempts are exhausted. */
+export async function withRetries<T>(
   options: RetryOptions,
   signal: AbortSignal | undefined,
   attempt: () => Promise<T>,
-  isPassing: (thrown: unknown) => boolean,
+  isRetryable: (thrown: unknown) => boolean,
 ): Promise<T> {
   const { attempts = 4, baseMs = 100, maxMs = 5000, random = Math.random, sleep = wait } = options;
-  for (let made = 1; ; made += 1) {
+  for (let attempted = 1; ; attempted += 1) {
     try {
       return await attempt();
     } catch (thrown) {
-      if (made >= attempts || !isPassing(thrown)) throw thrown;
+      if (attempted >= attempts || !isRetryable(thrown)) throw thrown;
     }
-    await sleep(random() * Math.min(maxMs, baseMs * 2 ** (made - 1)), signal);
+    await sleep(random() * Math.min(maxMs, baseMs * 2 ** (attempted - 1)), signal);
     if (signal?.aborted) throw aborted(signal);
   }
 }

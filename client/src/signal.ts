@@ -1,9 +1,9 @@
 import { aborted } from './failures.ts';
 
 /**
- * Waits for some work until the signal fires, whatever the work makes of the signal.
+ * Waits for the work until the signal fires, even if the work ignores the signal.
  *
- * @throws ABORTED, without beginning the work where the signal has fired already.
+ * @throws ABORTED if the signal fires. If it has already fired, the work does not begin.
  */
 export async function untilAborted<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
   if (!signal) return work();

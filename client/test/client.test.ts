@@ -1,35 +1,35 @@
-// The methods and what they call; lists, page by page.
+// The methods of the client, and lists.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 
-import { clientOver, failure, FakeTransport, thrown } from './fakes.ts';
+import { clientOver, failure, FakeTransport, rpcError } from './fakes.ts';
 import type { Call } from '../src/index.ts';
 
 const schema = JSON.parse(readFileSync(new URL('../schema.json', import.meta.url), 'utf8'));
 const operations: string[] = schema.operations.map(({ name }: { name: string }) => name);
 
-describe('every operation of the snapshotter', () => {
+describe('every operation', () => {
   for (const operation of operations) {
-    test(`${operation} is a method`, async () => {
+    test(`has a method: ${operation}`, async () => {
       const transport = new FakeTransport('answer');
       const { client } = clientOver(transport);
       const [method = '', group] = operation.split('/').reverse();
       const methods = (group === undefined ? client : client[group as 'tools']) as any;
       const options = { given: true, idempotencyKey: 'key' };
       assert.equal(await methods[method](options), 'answer');
-      assert.deepEqual(transport.asked, [[operation, options]]);
+      assert.deepEqual(transport.sent, [[operation, options]]);
     });
   }
 
-  test('is there', () => {
+  test('is in the schema', () => {
     assert.ok(operations.length >= 34);
   });
 });
 
 describe('a list', () => {
-  /** A list of three on a page; the cursor is where the page begins. */
+  /** A fake list with three rows per page, whose cursor is the index of the next row. */
   function listing(member: string, count: number) {
     const rows = Array.from({ length: count }, (_, number) => ({ number }));
     return new FakeTransport(({ options }: Call) => {
@@ -44,7 +44,7 @@ describe('a list', () => {
     return read;
   }
 
-  test('is all of its pages, one after the other', async () => {
+  test('contains the items of all pages', async () => {
     const transport = listing('snapshots', 7);
     const { client } = clientOver(transport);
     assert.deepEqual(await numbers(client.snapshots({ sandboxId: 'x', limit: 3 })), [0, 1, 2, 3, 4, 5, 6]);
@@ -58,43 +58,43 @@ describe('a list', () => {
     );
   });
 
-  test('of workspaces is too', async () => {
+  test('of workspaces contains the items of all pages', async () => {
     const transport = listing('workspaces', 4);
     assert.deepEqual(await numbers(clientOver(transport).client.workspaces.all()), [0, 1, 2, 3]);
-    assert.deepEqual(transport.asked, [
+    assert.deepEqual(transport.sent, [
       ['workspaces/list', {}],
       ['workspaces/list', { cursor: '3' }],
     ]);
   });
 
-  test('begins where the caller says', async () => {
+  test('begins at the cursor of the caller', async () => {
     const { client } = clientOver(listing('snapshots', 7));
     assert.deepEqual(await numbers(client.snapshots({ sandboxId: 'x', cursor: '5' })), [5, 6]);
   });
 
-  test('asks for no page before it is needed', async () => {
+  test('requests pages on demand', async () => {
     const transport = listing('snapshots', 7);
     const rows = clientOver(transport).client.snapshots({ sandboxId: 'x' });
     assert.equal(transport.calls.length, 0);
-    for (const asked of [1, 1, 1, 2]) {
+    for (const requested of [1, 1, 1, 2]) {
       await rows.next();
-      assert.equal(transport.calls.length, asked);
+      assert.equal(transport.calls.length, requested);
     }
     await rows.return();
     assert.equal(transport.calls.length, 2);
   });
 
-  test('that is empty is empty', async () => {
+  test('can be empty', async () => {
     assert.deepEqual(
       await numbers(clientOver(listing('snapshots', 0)).client.snapshots({ sandboxId: 'x' })),
       [],
     );
   });
 
-  test('makes a page’s call again as any other, and goes on', async () => {
+  test('retries the call of a page', async () => {
     const transport = new FakeTransport(
       { snapshots: [{ number: 0 }], cursor: 'next' },
-      thrown('LEDGER_UNAVAILABLE', 'transient', true),
+      rpcError('LEDGER_UNAVAILABLE', 'transient', true),
       { snapshots: [{ number: 1 }] },
     );
     assert.deepEqual(await numbers(clientOver(transport).client.snapshots({ sandboxId: 'x' })), [0, 1]);

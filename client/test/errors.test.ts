@@ -1,4 +1,4 @@
-// The snapshotter's errors, in every form that they arrive in.
+// Recognition of errors of the snapshotter, over HTTP and RPC.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import * as client from '../src/index.ts';
 import { KINDS } from '../src/codes.ts';
 import type * as errors from '../src/errors.ts';
-import { problem, thrown } from './fakes.ts';
+import { problem, rpcError } from './fakes.ts';
 
 const { asSnapshotterError, isSnapshotterError, SnapshotterError } = client;
 
@@ -22,8 +22,8 @@ const CLASSES = {
   policy_denied: client.PolicyDeniedError,
 };
 
-/** What is known of an error. */
-function members(error: client.SnapshotterError | undefined) {
+/** Returns the fields of an error. */
+function fieldsOf(error: client.SnapshotterError | undefined) {
   assert.ok(error);
   const { code, kind, detail, remediation, retryable } = error;
   return { code, kind, detail, remediation, retryable };
@@ -32,146 +32,149 @@ function members(error: client.SnapshotterError | undefined) {
 const WHOLE = {
   code: 'SNAPSHOT_HAS_DEPENDENTS',
   kind: 'conflict',
-  detail: 'It went wrong.',
-  remediation: 'Put it right.',
+  detail: 'The call failed.',
+  remediation: 'Change the call.',
   retryable: false,
 };
 
 describe('an error of the snapshotter', () => {
-  test('is known by its properties, as it comes over RPC', () => {
-    const error = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
-    assert.deepEqual(members(error), WHOLE);
-    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.');
+  test('is recognized by its properties, over RPC', () => {
+    const error = asSnapshotterError(rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
+    assert.deepEqual(fieldsOf(error), WHOLE);
+    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.');
     assert.equal(error?.correlationId, 'c0ffee');
   });
 
-  test('is known by its members, as it comes over HTTP', () => {
+  test('is recognized by its members, over HTTP', () => {
     const error = asSnapshotterError(problem('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
-    assert.deepEqual(members(error), WHOLE);
-    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.');
+    assert.deepEqual(fieldsOf(error), WHOLE);
+    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.');
   });
 
   const FORMS = {
-    'by a message with its name before it, between Workers of an older date': new Error(
-      'SnapshotterError: SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.',
+    'by a message with a name prefix, from a Worker with an older compatibility date': new Error(
+      'SnapshotterError: SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.',
     ),
-    'by its name and its message': Object.assign(
-      new Error('SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.'),
+    'by its name and message': Object.assign(
+      new Error('SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.'),
       {
         name: 'SnapshotterError',
       },
     ),
-    'by a message that begins with a known code': new Error(
-      'SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right.',
+    'by a message that begins with a defined code': new Error(
+      'SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.',
     ),
   };
   for (const [how, error] of Object.entries(FORMS)) {
-    test(`is known ${how}`, () => {
-      const detail = 'It went wrong. Put it right.';
-      const known = asSnapshotterError(error);
-      assert.deepEqual(members(known), { ...WHOLE, detail, remediation: '' });
-      assert.equal(known?.message, `SNAPSHOT_HAS_DEPENDENTS: ${detail}`);
+    test(`is recognized ${how}`, () => {
+      const detail = 'The call failed. Change the call.';
+      const recognized = asSnapshotterError(error);
+      assert.deepEqual(fieldsOf(recognized), { ...WHOLE, detail, remediation: '' });
+      assert.equal(recognized?.message, `SNAPSHOT_HAS_DEPENDENTS: ${detail}`);
     });
   }
 
-  test('can be retried by its code, where nothing else is left', () => {
+  test('is retryable by its code, if it lost its other properties', () => {
     assert.equal(asSnapshotterError(new Error('SnapshotterError: SANDBOX_BUSY: Wait.'))?.retryable, true);
   });
 
-  test('of a kind that only a later snapshotter knows is known by its message', () => {
-    const { code, kind } = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'lunar')) ?? {};
+  test('of an undefined kind is recognized by its message', () => {
+    const { code, kind } = asSnapshotterError(rpcError('SNAPSHOT_HAS_DEPENDENTS', 'later_kind')) ?? {};
     assert.deepEqual([code, kind], ['SNAPSHOT_HAS_DEPENDENTS', 'conflict']);
   });
 
-  test('has the name by which it is known after RPC', () => {
-    assert.equal(asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict'))?.name, 'SnapshotterError');
+  test('has the name by which it is recognized after RPC', () => {
+    assert.equal(
+      asSnapshotterError(rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict'))?.name,
+      'SnapshotterError',
+    );
   });
 
-  test('keeps its lines', () => {
+  test('preserves line breaks in its message', () => {
     const error = new Error('SnapshotterError: R2_BINDING_MISSING: Add:\n[[r2_buckets]]\nbinding = "X"');
     assert.equal(asSnapshotterError(error)?.detail, 'Add:\n[[r2_buckets]]\nbinding = "X"');
   });
 
-  test('of a code that only a later snapshotter knows is known where it says whose it is', () => {
-    const { code, kind } = asSnapshotterError(new Error('SnapshotterError: MOON_FULL: Wait.')) ?? {};
-    assert.deepEqual([code, kind], ['MOON_FULL', 'permanent']);
-    assert.equal(asSnapshotterError(new Error('MOON_FULL: Wait.')), undefined);
+  test('of an undefined code is recognized by its name', () => {
+    const { code, kind } = asSnapshotterError(new Error('SnapshotterError: LATER_CODE: Wait.')) ?? {};
+    assert.deepEqual([code, kind], ['LATER_CODE', 'permanent']);
+    assert.equal(asSnapshotterError(new Error('LATER_CODE: Wait.')), undefined);
   });
 
-  test('keeps what the platform threw as its cause', () => {
+  test('preserves the exception of the platform as its cause', () => {
     const cause = { name: 'BackupCreateError', message: 'no space' };
     assert.deepEqual(asSnapshotterError({ ...problem('BACKUP_FAILED', 'permanent'), cause })?.cause, cause);
   });
 
   for (const [kind, Class] of Object.entries(CLASSES)) {
     test(`of the kind ${kind} is a ${Class.name}`, () => {
-      const error = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', kind));
+      const error = asSnapshotterError(rpcError('SNAPSHOT_HAS_DEPENDENTS', kind));
       assert.ok(error instanceof Class && error instanceof SnapshotterError && error instanceof Error);
       assert.equal(Object.values(CLASSES).filter((other) => error instanceof other).length, 1);
     });
   }
 
-  test('is passed on as it is', () => {
-    const error = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
+  test('is returned unchanged if it is an instance', () => {
+    const error = asSnapshotterError(rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
     assert.equal(asSnapshotterError(error), error);
   });
 
-  test('is the same again after JSON', () => {
-    const error = asSnapshotterError(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
+  test('is equal after a JSON round trip', () => {
+    const error = asSnapshotterError(rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
     const again = asSnapshotterError(JSON.parse(JSON.stringify(error)));
-    assert.deepEqual(members(again), members(error));
+    assert.deepEqual(fieldsOf(again), fieldsOf(error));
     assert.equal(again?.message, error?.message);
   });
 });
 
-describe('whatever else is thrown', () => {
+describe('an error of another source', () => {
   const OTHERS = {
     'a TypeError': new TypeError('x is not a function'),
-    'an error with a code of another world': Object.assign(new Error('x'), { code: 'ECONNREFUSED' }),
+    'an error with a foreign code': Object.assign(new Error('x'), { code: 'ECONNREFUSED' }),
     'an error whose message looks like a code': new Error('ENOENT: no such file'),
-    'an error of another class with the name before it': new Error('TypeError: SNAPSHOT_HAS_DEPENDENTS: no'),
-    'a text': 'SNAPSHOT_HAS_DEPENDENTS: no',
-    nothing: undefined,
+    'an error with the name of another class': new Error('TypeError: SNAPSHOT_HAS_DEPENDENTS: no'),
+    'a string': 'SNAPSHOT_HAS_DEPENDENTS: no',
+    undefined: undefined,
     null: null,
   };
   for (const [what, value] of Object.entries(OTHERS)) {
-    test(`${what} is not the snapshotter's`, () => {
+    test(`is not recognized: ${what}`, () => {
       assert.equal(asSnapshotterError(value), undefined);
       assert.equal(isSnapshotterError(value), false);
     });
   }
 });
 
-describe('the guard', () => {
-  test('knows errors of this package, and those that came over RPC', () => {
-    const raw = thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict');
+describe('isSnapshotterError', () => {
+  test('accepts errors of this package, and errors that arrived over RPC', () => {
+    const raw = rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict');
     assert.ok(isSnapshotterError(raw));
     assert.ok(isSnapshotterError(asSnapshotterError(raw)));
   });
 
-  test('knows errors of another copy of this package', async () => {
+  test('accepts errors of another copy of this package', async () => {
     const copy: typeof errors = await import('../src/errors.ts?copy' as string);
     const copied = copy.errorOf({ ...WHOLE, kind: 'conflict', message: WHOLE.detail });
     assert.ok(!(copied instanceof SnapshotterError));
     assert.ok(isSnapshotterError(copied));
-    assert.deepEqual(members(asSnapshotterError(copied)), WHOLE);
+    assert.deepEqual(fieldsOf(asSnapshotterError(copied)), WHOLE);
   });
 
-  test('knows errors of another realm', () => {
-    const properties = { ...thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict') };
+  test('accepts errors of another realm', () => {
+    const properties = { ...rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict') };
     const error: unknown = runInNewContext(
-      'Object.assign(new Error("SNAPSHOT_HAS_DEPENDENTS: It went wrong. Put it right."), properties)',
+      'Object.assign(new Error("SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call."), properties)',
       { properties },
     );
     assert.ok(!(error instanceof Error) && isSnapshotterError(error));
-    assert.deepEqual(members(asSnapshotterError(error)), WHOLE);
+    assert.deepEqual(fieldsOf(asSnapshotterError(error)), WHOLE);
   });
 });
 
 describe('the table of kinds', () => {
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
 
-  test('is that of the snapshotter', () => {
+  test('equals the table of the snapshotter', () => {
     const declared = read('../../src/model/code.rs').matchAll(/= "([A-Z0-9_]+)", ([A-Z]\w+);/g);
     const snake = (kind: string) => kind.replace(/\B[A-Z]/g, '_$&').toLowerCase();
     const kinds = [...declared].map(([, code = '', kind = '']): [string, string] => [code, snake(kind)]);
@@ -179,7 +182,7 @@ describe('the table of kinds', () => {
     assert.deepEqual({ ...KINDS }, Object.fromEntries(kinds));
   });
 
-  test('has the codes of the schema', () => {
+  test('contains the codes of the schema', () => {
     const schema = JSON.parse(read('../schema.json'));
     assert.deepEqual(Object.keys(KINDS).sort(), schema.$defs.Code.enum.sort());
   });

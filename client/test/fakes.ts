@@ -1,4 +1,4 @@
-// What the tests call instead of a snapshotter.
+// Fake transports and errors.
 
 import assert from 'node:assert/strict';
 
@@ -10,9 +10,9 @@ import {
   type Transport,
 } from '../src/index.ts';
 
-/** An error as it arrives over RPC between Workers of today. */
-export function thrown(code: string, kind: string, retryable = false): Error {
-  const [message, remediation] = ['It went wrong.', 'Put it right.'];
+/** An error as it arrives over RPC between Workers with a current compatibility date. */
+export function rpcError(code: string, kind: string, retryable = false): Error {
+  const [message, remediation] = ['The call failed.', 'Change the call.'];
   const error = new Error(`${code}: ${message} ${remediation}`);
   return Object.assign(error, {
     name: 'SnapshotterError',
@@ -27,31 +27,31 @@ export function thrown(code: string, kind: string, retryable = false): Error {
 
 /** The body of an error over HTTP. */
 export function problem(code: string, kind: string, retryable = false) {
-  const [message, remediation] = ['It went wrong.', 'Put it right.'];
+  const [message, remediation] = ['The call failed.', 'Change the call.'];
   const type = `urn:sandbox-snapshotter:error:${code}`;
   return { type, title: 'x', status: 500, detail: message, code, kind, message, remediation, retryable };
 }
 
-/** What comes of a call: an answer, an error that is thrown, or what a function makes of it. */
+/** The outcome of a call: an answer, an error to throw, or a function that returns the answer. */
 type Outcome = unknown;
 
-/** Makes the outcomes come true, one after the other. The last one stays. */
-export function inTurn<T>(outcomes: Outcome[]): (call: T) => Promise<unknown> {
-  let turn = 0;
+/** Returns a function with these outcomes, one per call. The last one repeats. */
+export function inSequence<T>(outcomes: Outcome[]): (call: T) => Promise<unknown> {
+  let index = 0;
   return async (call) => {
-    const outcome = outcomes[Math.min(turn++, outcomes.length - 1)];
+    const outcome = outcomes[Math.min(index++, outcomes.length - 1)];
     if (outcome instanceof Error) throw outcome;
     return typeof outcome === 'function' ? await outcome(call) : outcome;
   };
 }
 
-/** A transport that remembers its calls. */
+/** A fake transport that records its calls. */
 export class FakeTransport implements Transport {
   readonly calls: Call[] = [];
   readonly #next: (call: Call) => Promise<unknown>;
 
   constructor(...outcomes: Outcome[]) {
-    this.#next = inTurn(outcomes);
+    this.#next = inSequence(outcomes);
   }
 
   send(call: Call) {
@@ -59,13 +59,13 @@ export class FakeTransport implements Transport {
     return this.#next(call);
   }
 
-  /** What was asked for, in words and options. */
-  get asked() {
+  /** The operations and options of the recorded calls. */
+  get sent() {
     return this.calls.map(({ operation, options }) => [operation, options]);
   }
 }
 
-/** A client that waits for nothing, and whose keys are `key-1`, `key-2`… */
+/** A client that records its delays instead of waiting, and whose keys are `key-1`, `key-2`… */
 export function clientOver(transport: Transport, options: ClientOptions = {}) {
   const waits: number[] = [];
   let keys = 0;
@@ -79,7 +79,7 @@ export function clientOver(transport: Transport, options: ClientOptions = {}) {
   return { client: new SnapshotterClient(transport, { retry, newKey, ...options }), waits };
 }
 
-/** The error that a call fails with. */
+/** Returns the error of a call that must fail. */
 export async function failure(call: Promise<unknown>): Promise<SnapshotterError> {
   try {
     await call;
@@ -90,5 +90,5 @@ export async function failure(call: Promise<unknown>): Promise<SnapshotterError>
   throw new assert.AssertionError({ message: 'the call should have failed' });
 }
 
-/** A call that never ends. */
+/** An outcome that never settles. */
 export const never = () => new Promise<never>(() => undefined);

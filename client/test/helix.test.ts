@@ -1,10 +1,10 @@
-// The interface of Helix Agents.
+// The `Snapshotter` of Helix Agents.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { CloudflareSandboxSnapshotter, type Subject } from '../src/helix.ts';
-import { clientOver, failure, FakeTransport, thrown } from './fakes.ts';
+import { clientOver, failure, FakeTransport, rpcError } from './fakes.ts';
 import type { Call } from '../src/index.ts';
 
 const REF = { providerId: 'cloudflare-sandbox', ref: { snapshotId: 'snap-1' } };
@@ -16,7 +16,7 @@ const WORKSPACE = {
 };
 const SANDBOX = { sandboxId: 'agent-42' };
 
-/** A snapshotter of some subject, over answers by their operation. */
+/** Creates a snapshotter with a fake transport, which answers by operation. */
 function over(answers: Record<string, unknown>, subject: Subject = SANDBOX) {
   const transport = new FakeTransport(({ operation, options }: Call) => {
     const answer = answers[operation];
@@ -30,13 +30,13 @@ function over(answers: Record<string, unknown>, subject: Subject = SANDBOX) {
 describe('a snapshot', () => {
   const capture = { label: 'x', sizeBytes: 1, beganAt: 'now', shared: false };
 
-  test('is exactly a ref', async () => {
+  test('is a ref without further fields', async () => {
     const { snapshotter, transport } = over({ snapshot: { ...REF, capture } });
     assert.deepEqual(await snapshotter.snapshot(), REF);
-    assert.deepEqual(transport.asked, [['snapshot', { sandboxId: 'agent-42', idempotencyKey: 'key' }]]);
+    assert.deepEqual(transport.sent, [['snapshot', { sandboxId: 'agent-42', idempotencyKey: 'key' }]]);
   });
 
-  test('is of the directory that is named', async () => {
+  test('captures the given directory', async () => {
     const { snapshotter, transport } = over({ snapshot: REF }, { ...SANDBOX, dir: '/app' });
     await snapshotter.snapshot();
     assert.equal(transport.calls[0]?.options.dir, '/app');
@@ -45,32 +45,32 @@ describe('a snapshot', () => {
 
 describe('restore and branch', () => {
   for (const operation of ['restore', 'branch'] as const) {
-    test(`${operation} gives exactly a workspace, within the session’s lineage`, async () => {
+    test(`${operation} returns a workspace ref without further fields, within the lineage scope`, async () => {
       const { snapshotter, transport } = over({ [operation]: { ...WORKSPACE, later: 'field' } });
       assert.deepEqual(await snapshotter[operation](REF), WORKSPACE);
       const options = { ref: REF, lineageScope: 'agent-42', allowCrossLineage: false, idempotencyKey: 'key' };
-      assert.deepEqual(transport.asked, [[operation, options]]);
+      assert.deepEqual(transport.sent, [[operation, options]]);
     });
 
-    test(`${operation} goes beyond the lineage where that is allowed`, async () => {
+    test(`${operation} passes allowCrossLineage`, async () => {
       const { snapshotter, transport } = over({ [operation]: WORKSPACE });
       await snapshotter[operation](REF, { allowCrossLineage: true });
       assert.equal(transport.calls[0]?.options.allowCrossLineage, true);
     });
   }
 
-  test('a ref is passed as it is, so that one with unknown fields is refused', async () => {
+  test('the ref is passed unchanged, so that the snapshotter refuses unknown fields', async () => {
     const { snapshotter, transport } = over({ restore: WORKSPACE });
-    const strange = { ...REF, extra: true };
-    await snapshotter.restore(strange);
-    assert.deepEqual(transport.calls[0]?.options.ref, strange);
+    const extended = { ...REF, extra: true };
+    await snapshotter.restore(extended);
+    assert.deepEqual(transport.calls[0]?.options.ref, extended);
   });
 });
 
-test('delete deletes within the session’s lineage', async () => {
+test('delete deletes a snapshot within the lineage scope', async () => {
   const { snapshotter, transport } = over({ delete: { snapshotId: 'snap-1', removed: true } });
   assert.equal(await snapshotter.delete(REF), undefined);
-  assert.deepEqual(transport.asked, [
+  assert.deepEqual(transport.sent, [
     ['delete', { ref: REF, lineageScope: 'agent-42', allowCrossLineage: false }],
   ]);
 });
@@ -83,7 +83,7 @@ describe('the list', () => {
       : { snapshots: [row(3, 'unknown'), row(4)] };
   const numbers = (refs: { ref: unknown }[]) => refs.map(({ ref }) => (ref as { number: number }).number);
 
-  test('is of refs that may be restorable, from all pages', async () => {
+  test('contains refs that may be restorable, from all pages', async () => {
     const { snapshotter, transport } = over({ list: pages });
     const refs = await snapshotter.list();
     assert.deepEqual(numbers(refs), [1, 3, 4]);
@@ -95,7 +95,7 @@ describe('the list', () => {
     });
   });
 
-  test('has no more than the limit, and reads no page beyond it', async () => {
+  test('ends at the limit, and requests no further page', async () => {
     const { snapshotter, transport } = over({ list: pages });
     assert.deepEqual(numbers(await snapshotter.list({ limit: 1 })), [1]);
     assert.equal(transport.calls.length, 1);
@@ -103,20 +103,20 @@ describe('the list', () => {
   });
 });
 
-describe('of a workspace that persists by name', () => {
+describe('with a named workspace', () => {
   const workspace = { sandboxId: 'second', formerSandboxIds: ['first'], dir: '/app' };
   const subject = { workspace: 'notebook', tenant: 'acme' };
 
-  test('it is the sandbox that the workspace has now', async () => {
+  test('snapshot captures the present sandbox', async () => {
     const { snapshotter, transport } = over({ 'workspaces/getByName': workspace, snapshot: REF }, subject);
     await snapshotter.snapshot();
-    assert.deepEqual(transport.asked, [
+    assert.deepEqual(transport.sent, [
       ['workspaces/getByName', { name: 'notebook', tenant: 'acme' }],
       ['snapshot', { sandboxId: 'second', dir: '/app', idempotencyKey: 'key' }],
     ]);
   });
 
-  test('the list goes on with its former sandboxes', async () => {
+  test('list continues with the former sandboxes', async () => {
     const list = ({ sandboxId }: { sandboxId: string }) => ({
       snapshots: [{ restorable: 'yes', ref: { ...REF, ref: sandboxId } }],
     });
@@ -127,20 +127,20 @@ describe('of a workspace that persists by name', () => {
     );
   });
 
-  test('one that does not exist is not ready', async () => {
-    const gone = thrown('WORKSPACE_NOT_FOUND', 'not_found');
-    const { snapshotter } = over({ 'tools/list': { tools: [] }, 'workspaces/getByName': gone }, subject);
+  test('ready fails if the workspace does not exist', async () => {
+    const missing = rpcError('WORKSPACE_NOT_FOUND', 'not_found');
+    const { snapshotter } = over({ 'tools/list': { tools: [] }, 'workspaces/getByName': missing }, subject);
     assert.equal((await failure(snapshotter.ready())).code, 'WORKSPACE_NOT_FOUND');
   });
 });
 
-describe('when a session starts', () => {
-  test('a deployment that can take no snapshots says so', async () => {
-    const { snapshotter } = over({ 'tools/list': thrown('R2_BINDING_MISSING', 'permanent') });
+describe('ready', () => {
+  test('fails if the deployment cannot take snapshots', async () => {
+    const { snapshotter } = over({ 'tools/list': rpcError('R2_BINDING_MISSING', 'permanent') });
     assert.equal((await failure(snapshotter.ready())).code, 'R2_BINDING_MISSING');
   });
 
-  test('one that can touches nothing', async () => {
+  test('only lists tools if the deployment can take snapshots', async () => {
     const { snapshotter, transport } = over({ 'tools/list': { tools: [] } });
     await snapshotter.ready();
     assert.deepEqual(
@@ -150,7 +150,7 @@ describe('when a session starts', () => {
   });
 });
 
-test('a signal that has fired already lets nothing start', async () => {
+test('no call is sent if the signal has already fired', async () => {
   const { snapshotter, transport } = over({});
   const options = { signal: AbortSignal.abort() };
   const calls = [

@@ -1,4 +1,4 @@
-// The package, packed, installed in a fresh project, compiled against and run.
+// The packed package, installed in a new project.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -41,7 +41,7 @@ const TSCONFIG = {
   include: ['app.ts'],
 };
 
-/** Answers a list of two pages, and that everything else is not there. */
+/** A fake snapshotter: `list` has two pages, and every other call fails with SNAPSHOT_NOT_FOUND. */
 const server = createServer((request, response) => {
   let text = '';
   request.setEncoding('utf8').on('data', (part: string) => {
@@ -61,13 +61,13 @@ const server = createServer((request, response) => {
   });
 });
 
-test('the packed package is installed, compiles under strict settings, and runs', async () => {
+test('the packed package can be installed, compiled with strict settings and run', async () => {
   const files = {
     'package.json': { private: true, type: 'module' },
     'app.ts': APPLICATION,
     'tsconfig.json': TSCONFIG,
   };
-  await using project = await Project.make(tmpdir(), files);
+  await using project = await Project.create(tmpdir(), files);
 
   const destination = ['--json', '--silent', '--pack-destination', project.path];
   const packed = await project.run(process.execPath, [join(ROOT, 'scripts/run.mjs'), 'pack', ...destination]);

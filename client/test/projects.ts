@@ -1,4 +1,4 @@
-// Projects that are made for a test: compiled, run, and gone.
+// Temporary projects for tests.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,13 +11,13 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** This package. */
 export const PACKAGE = join(ROOT, 'client');
 
-/** What a command came to. */
-interface Ran {
+/** The result of a command. */
+interface CommandResult {
   status: number | null;
   output: string;
 }
 
-/** A folder with some files in it. */
+/** A temporary project, which is removed on disposal. */
 export class Project implements AsyncDisposable {
   readonly path: string;
 
@@ -25,9 +25,9 @@ export class Project implements AsyncDisposable {
     this.path = path;
   }
 
-  /** Makes one, in a folder of its own in `where`. */
-  static async make(where: string, files: Record<string, string | object>): Promise<Project> {
-    const project = new Project(await mkdtemp(join(where, '.project-')));
+  /** Creates a project in a new directory in `parent`. */
+  static async create(parent: string, files: Record<string, string | object>): Promise<Project> {
+    const project = new Project(await mkdtemp(join(parent, '.project-')));
     for (const [name, content] of Object.entries(files)) {
       const text = typeof content === 'string' ? content : JSON.stringify(content);
       await writeFile(join(project.path, name), text);
@@ -35,8 +35,8 @@ export class Project implements AsyncDisposable {
     return project;
   }
 
-  /** Runs a command in it. */
-  run(command: string, args: string[]): Promise<Ran> {
+  /** Runs a command in the project. */
+  run(command: string, args: string[]): Promise<CommandResult> {
     const child = spawn(command, args, { cwd: this.path, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
@@ -49,8 +49,8 @@ export class Project implements AsyncDisposable {
     });
   }
 
-  /** Compiles it, with the compiler of this repository. */
-  compile(): Promise<Ran> {
+  /** Compiles the project with the compiler of this repository. */
+  compile(): Promise<CommandResult> {
     return this.run(join(ROOT, 'node_modules/.bin/tsc'), ['--project', '.']);
   }
 

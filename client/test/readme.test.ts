@@ -1,4 +1,4 @@
-// The examples of the README compile, in a Worker's project.
+// The examples in the README, compiled in the project of a Worker.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -7,8 +7,8 @@ import { test } from 'node:test';
 
 import { PACKAGE, Project, ROOT } from './projects.ts';
 
-/** What the examples take for granted. */
-const GIVEN = `
+/** The declarations that the examples use. */
+const DECLARATIONS = `
 declare const env: { SNAPSHOTTER: Fetcher; API_TOKEN: string };
 declare const snapshotter: import('sandbox-snapshotter-client').SnapshotterClient;
 `;
@@ -29,7 +29,7 @@ const TSCONFIG = {
   exclude: [],
 };
 
-/** The TypeScript in a page, by the line that it begins in. Each piece is a module. */
+/** Returns the TypeScript examples in a page as modules, named by their lines. */
 function examples(page: string): Record<string, string> {
   const found = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(({ 1: code = '', index }) => {
     const line = page.slice(0, index).split('\n').length + 1;
@@ -38,13 +38,13 @@ function examples(page: string): Record<string, string> {
   return Object.fromEntries(found);
 }
 
-/** What the compiler says of some examples. */
+/** Returns the errors of the compiler for some examples. */
 async function errors(code: Record<string, string>): Promise<string> {
-  // Where the packages that they import are found.
-  const where = join(ROOT, 'node_modules');
-  await using project = await Project.make(where, {
+  // The examples can import the packages in this directory.
+  const parent = join(ROOT, 'node_modules');
+  await using project = await Project.create(parent, {
     ...code,
-    'given.d.ts': GIVEN,
+    'declarations.d.ts': DECLARATIONS,
     'tsconfig.json': TSCONFIG,
   });
   return (await project.compile()).output;
@@ -56,7 +56,7 @@ test('the examples compile', async () => {
   assert.equal(await errors(code), '');
 });
 
-test('an example that is wrong is found, by its line', async () => {
+test('a compile error in an example is reported with its line', async () => {
   const page = 'Text.\n\n```ts\nawait snapshotter.snapshot({ sandbox: 1 });\n```\n';
   assert.match(await errors(examples(page)), /^line-4\.ts\(1,/);
 });

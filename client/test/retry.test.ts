@@ -1,20 +1,23 @@
-// Which calls are made again, when, and by which key; and signals.
+// Retries, idempotency keys and signals.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { SnapshotterClient, type Call, type Selection, type SnapshotRef } from '../src/index.ts';
-import { clientOver, failure, FakeTransport, never, thrown } from './fakes.ts';
+import { clientOver, failure, FakeTransport, never, rpcError } from './fakes.ts';
 
-const busy = () => thrown('SANDBOX_BUSY', 'transient', true);
-const interrupted = () => thrown('OPERATION_INTERRUPTED', 'transient', true);
-const held = () => thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict');
-const unknown = () => thrown('WORKSPACE_UNAVAILABLE', 'conflict');
+const busy = () => rpcError('SANDBOX_BUSY', 'transient', true);
+const interrupted = () => rpcError('OPERATION_INTERRUPTED', 'transient', true);
+const conflict = () => rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict');
+const unavailable = () => rpcError('WORKSPACE_UNAVAILABLE', 'conflict');
 const lost = () => new Error('Network connection lost.');
-const aborted = () => thrown('ABORTED', 'transient', true);
+const aborted = () => rpcError('ABORTED', 'transient', true);
 
-/** How often a call is made that fails with an error and then would succeed. */
-async function made(error: Error, call: (client: SnapshotterClient) => Promise<unknown>): Promise<number> {
+/** Returns the number of attempts of a call whose first attempt fails with an error. */
+async function attemptsOf(
+  error: Error,
+  call: (client: SnapshotterClient) => Promise<unknown>,
+): Promise<number> {
   const transport = new FakeTransport(error, 'answer');
   await call(clientOver(transport).client).catch(() => undefined);
   return transport.calls.length;
@@ -25,32 +28,32 @@ describe('a call that failed', () => {
   const keyed = (client: SnapshotterClient) => client.restore({ sandboxId: 'x', label: 'y' });
   const once = (client: SnapshotterClient) => client.rotateKey({ sandboxId: 'x' });
 
-  test('is made again where it may pass', async () => {
-    for (const call of [read, keyed]) assert.equal(await made(interrupted(), call), 2);
+  test('is retried after a transient error', async () => {
+    for (const call of [read, keyed]) assert.equal(await attemptsOf(interrupted(), call), 2);
   });
 
-  test('is made again where its answer was lost, if that does no harm', async () => {
-    for (const error of [lost(), unknown()]) {
-      for (const call of [read, keyed]) assert.equal(await made(error, call), 2);
-      assert.equal(await made(error, once), 1);
+  test('is retried after a lost answer, if a second call has no further effect', async () => {
+    for (const error of [lost(), unavailable()]) {
+      for (const call of [read, keyed]) assert.equal(await attemptsOf(error, call), 2);
+      assert.equal(await attemptsOf(error, once), 1);
     }
   });
 
-  test('is made again whatever it is where nothing was done', async () => {
-    assert.equal(await made(busy(), once), 2);
-    assert.equal(await made(interrupted(), once), 1);
+  test('is always retried if it had no effect', async () => {
+    assert.equal(await attemptsOf(busy(), once), 2);
+    assert.equal(await attemptsOf(interrupted(), once), 1);
   });
 
-  test('is not made again where it would fail again', async () => {
-    for (const call of [read, keyed, once]) assert.equal(await made(held(), call), 1);
+  test('is not retried after a permanent error', async () => {
+    for (const call of [read, keyed, once]) assert.equal(await attemptsOf(conflict(), call), 1);
   });
 
-  test('is not made again where it was aborted', async () => {
-    assert.equal(await made(aborted(), read), 1);
+  test('is not retried after an abort', async () => {
+    assert.equal(await attemptsOf(aborted(), read), 1);
   });
 
-  test('is not made again where the caller does not want that', async () => {
-    assert.equal(await made(busy(), (client) => client.list({ sandboxId: 'x', retry: false })), 1);
+  test('is not retried if the caller disables retries', async () => {
+    assert.equal(await attemptsOf(busy(), (client) => client.list({ sandboxId: 'x', retry: false })), 1);
     const transport = new FakeTransport(busy());
     const client = new SnapshotterClient(transport, { retry: false });
     assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'SANDBOX_BUSY');
@@ -58,10 +61,10 @@ describe('a call that failed', () => {
   });
 });
 
-type Make = (client: SnapshotterClient) => Promise<unknown>;
+type MakeCall = (client: SnapshotterClient) => Promise<unknown>;
 
-/** Calls on a snapshot, by whatever it is named. */
-function onSnapshot(name: 'label' | 'ref' | 'id'): Record<string, Make> {
+/** The calls on a snapshot that is selected by a label, a ref or an id. */
+function onSnapshot(name: 'label' | 'ref' | 'id'): Record<string, MakeCall> {
   const ref = { providerId: 'cloudflare-sandbox' } as SnapshotRef;
   const selection = {
     label: { sandboxId: 'x', label: 'y' },
@@ -69,61 +72,64 @@ function onSnapshot(name: 'label' | 'ref' | 'id'): Record<string, Make> {
     id: { sandboxId: 'x', snapshotId: 'snap' },
   }[name];
   return {
-    [`label, by ${name},`]: (client) => client.label({ ...selection, newLabel: 'z' }),
-    [`pin, by ${name},`]: (client) => client.pin(selection),
-    [`unpin, by ${name},`]: (client) => client.unpin(selection),
-    [`delete, by ${name},`]: (client) => client.delete(selection),
+    [`label by ${name}`]: (client) => client.label({ ...selection, newLabel: 'z' }),
+    [`pin by ${name}`]: (client) => client.pin(selection),
+    [`unpin by ${name}`]: (client) => client.unpin(selection),
+    [`delete by ${name}`]: (client) => client.delete(selection),
   };
 }
 
 /** A call of a tool. */
 const tool =
-  (name: string): Make =>
+  (name: string): MakeCall =>
   (client) =>
     client.tools.call({ workspaces: [{ name: 'n' }], name });
 
-describe('a call that could do harm a second time', () => {
-  const CALLS: Record<string, Make> = {
+describe('a call that is not repeatable', () => {
+  const CALLS: Record<string, MakeCall> = {
     rotateKey: (client) => client.rotateKey({ sandboxId: 'x' }),
-    'going back': (client) => client.workspaces.update({ name: 'n', currentSnapshotId: 'snap' }),
+    'workspaces.update with a snapshot': (client) =>
+      client.workspaces.update({ name: 'n', currentSnapshotId: 'snap' }),
     'workspaces.delete': (client) => client.workspaces.delete({ name: 'n' }),
     'checkpoints.restore': (client) => client.checkpoints.restore({ sandboxId: 'x', name: 'n' }),
-    'the tool that goes back to a checkpoint': tool('snapshot_restore'),
-    'that of one workspace': tool('workspace__n__snapshot_restore'),
+    'the tool that restores a checkpoint': tool('snapshot_restore'),
+    'the tool that restores a checkpoint of one workspace': tool('workspace__n__snapshot_restore'),
     ...onSnapshot('label'),
   };
   for (const [what, call] of Object.entries(CALLS)) {
-    test(`${what} is made again only where nothing was done`, async () => {
-      for (const error of [lost(), unknown(), interrupted()]) assert.equal(await made(error, call), 1);
-      assert.equal(await made(busy(), call), 2);
+    test(`is retried only if it had no effect: ${what}`, async () => {
+      for (const error of [lost(), unavailable(), interrupted()])
+        assert.equal(await attemptsOf(error, call), 1);
+      assert.equal(await attemptsOf(busy(), call), 2);
     });
   }
 });
 
-describe('a call of the same operations that does none', () => {
-  const CALLS: Record<string, Make> = {
-    'an update of settings': (client) => client.workspaces.update({ name: 'n', persistent: true }),
-    'a tool that makes a workspace': tool('workspace__n__restore'),
+describe('a repeatable call of these operations', () => {
+  const CALLS: Record<string, MakeCall> = {
+    'workspaces.update with settings': (client) => client.workspaces.update({ name: 'n', persistent: true }),
+    'a tool that creates a workspace': tool('workspace__n__restore'),
     'a tool of a workspace with a name like another tool': tool('workspace__snapshot_restore__list'),
     ...onSnapshot('ref'),
     ...onSnapshot('id'),
   };
   for (const [what, call] of Object.entries(CALLS)) {
-    test(`${what} is made again`, async () => {
-      for (const error of [lost(), unknown(), interrupted()]) assert.equal(await made(error, call), 2);
+    test(`is retried: ${what}`, async () => {
+      for (const error of [lost(), unavailable(), interrupted()])
+        assert.equal(await attemptsOf(error, call), 2);
     });
   }
 
-  test('an option that is null is none', async () => {
+  test('treats options that are null as absent', async () => {
     const back = { name: 'n', currentSnapshotId: null } as unknown as { name: string };
-    assert.equal(await made(lost(), (client) => client.workspaces.update(back)), 2);
+    assert.equal(await attemptsOf(lost(), (client) => client.workspaces.update(back)), 2);
     const named = { sandboxId: 'x', snapshotId: null, label: 'y' } as unknown as Selection;
-    assert.equal(await made(lost(), (client) => client.delete(named)), 1);
+    assert.equal(await attemptsOf(lost(), (client) => client.delete(named)), 1);
   });
 });
 
-describe('the waits', () => {
-  test('double from the base to the maximum, and end with the attempts', async () => {
+describe('the delays', () => {
+  test('double from the base to the maximum, up to the last attempt', async () => {
     const transport = new FakeTransport(busy());
     const waits: number[] = [];
     const sleep = async (ms: number) => void waits.push(ms);
@@ -133,7 +139,7 @@ describe('the waits', () => {
     assert.deepEqual([transport.calls.length, waits], [5, [10, 20, 30, 30]]);
   });
 
-  test('are a random part of that', async () => {
+  test('are a random fraction of that', async () => {
     const waits: number[] = [];
     const sleep = async (ms: number) => void waits.push(ms);
     const retry = { baseMs: 10, random: () => 0.25, sleep };
@@ -141,7 +147,7 @@ describe('the waits', () => {
     assert.deepEqual(waits, [2.5]);
   });
 
-  test('are true ones where nothing else is said', async () => {
+  test('use timers by default', async () => {
     const client = new SnapshotterClient(new FakeTransport(busy(), 'answer'), { retry: { baseMs: 1 } });
     assert.equal(await client.list({ sandboxId: 'x' }), 'answer');
   });
@@ -174,16 +180,16 @@ describe('the idempotency key', () => {
   const keys = ({ calls }: FakeTransport) => calls.map(({ options }: Call) => options.idempotencyKey);
 
   for (const [operation, call] of Object.entries(KEYED)) {
-    test(`of ${operation} is made where there is none, and is the same for each attempt`, async () => {
+    test(`of ${operation} is generated, and is the same for each attempt`, async () => {
       const transport = new FakeTransport(lost(), interrupted(), 'answer');
       const { client } = clientOver(transport);
       await call(client);
       await call(client);
       assert.deepEqual(keys(transport), ['key-1', 'key-1', 'key-1', 'key-2']);
-      assert.ok(transport.calls.every((made) => made.operation === operation && made.repeatable));
+      assert.ok(transport.calls.every((call) => call.operation === operation && call.repeatable));
     });
 
-    test(`of ${operation} is the caller’s where there is one`, async () => {
+    test(`of ${operation} can be set by the caller`, async () => {
       const transport = new FakeTransport(lost(), 'answer');
       await call(clientOver(transport).client, 'mine');
       assert.deepEqual(keys(transport), ['mine', 'mine']);
@@ -196,7 +202,7 @@ describe('the idempotency key', () => {
     assert.match(String(keys(transport)[0]), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   });
 
-  test('is of no call that it would not help', async () => {
+  test('is not added to other calls', async () => {
     const transport = new FakeTransport('answer');
     const { client } = clientOver(transport);
     await client.pin({ sandboxId: 'x', label: 'y' });
@@ -206,14 +212,14 @@ describe('the idempotency key', () => {
 });
 
 describe('a signal', () => {
-  test('that has fired already lets no call start', async () => {
+  test('that has already fired prevents the call', async () => {
     const transport = new FakeTransport('answer');
     const signal = AbortSignal.abort('enough');
     const { code, cause } = await failure(clientOver(transport).client.list({ sandboxId: 'x', signal }));
     assert.deepEqual([code, cause, transport.calls], ['ABORTED', 'enough', []]);
   });
 
-  test('that fires ends the wait at once, also where nobody else sees it', async () => {
+  test('that fires ends the wait at once, even if the transport ignores it', async () => {
     const controller = new AbortController();
     const transport = new FakeTransport(() => {
       queueMicrotask(() => controller.abort());
@@ -223,7 +229,7 @@ describe('a signal', () => {
     assert.equal((await failure(call)).code, 'ABORTED');
   });
 
-  test('that does not fire holds nothing when the call is over', async () => {
+  test('that does not fire has no listeners after the call', async () => {
     const listeners = new Set<unknown>();
     const { signal } = new AbortController();
     const { addEventListener, removeEventListener } = signal;

@@ -1,15 +1,15 @@
-// A service binding, over RPC and over its fetch.
+// The transports over a service binding: RPC and fetch.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { rpc, service, type ServiceOptions } from '../src/index.ts';
-import { clientOver, failure, inTurn, problem, thrown } from './fakes.ts';
+import { clientOver, failure, inSequence, problem, rpcError } from './fakes.ts';
 
 type Method = (options: Record<string, unknown>) => Promise<unknown>;
 
-/** A binding whose every method does the same, with what it was called with, over RPC and over fetch. */
-function bindingOf(method: Method | undefined, ...overFetch: unknown[]) {
+/** Creates a fake binding whose RPC methods call `method`. Records its calls over RPC and over fetch. */
+function fakeBinding(method: Method | undefined, ...overFetch: unknown[]) {
   const called: [string, unknown][] = [];
   const fetched: { url: string; init: RequestInit }[] = [];
   const as = (name: string) =>
@@ -18,7 +18,7 @@ function bindingOf(method: Method | undefined, ...overFetch: unknown[]) {
       called.push([name, options]);
       return method(options);
     });
-  const next = inTurn(overFetch);
+  const next = inSequence(overFetch);
   const binding = {
     list: as('list'),
     snapshot: as('snapshot'),
@@ -41,8 +41,8 @@ const throwing = (error: Error) => async () => {
 };
 
 describe('over RPC', () => {
-  test('an operation is the method of its name, and one of a group is the group’s', async () => {
-    const { binding, called } = bindingOf(async () => 'answer');
+  test('an operation is the method of its name and group', async () => {
+    const { binding, called } = fakeBinding(async () => 'answer');
     const { client } = clientOver(rpc(binding));
     assert.equal(await client.list({ sandboxId: 'x' }), 'answer');
     await client.workspaces.create({ name: 'n', idempotencyKey: 'k' });
@@ -52,15 +52,15 @@ describe('over RPC', () => {
     ]);
   });
 
-  test('a signal goes along', async () => {
-    const { binding, called } = bindingOf(async () => 'answer');
+  test('a signal is passed', async () => {
+    const { binding, called } = fakeBinding(async () => 'answer');
     const { signal } = new AbortController();
     await clientOver(rpc(binding)).client.list({ sandboxId: 'x', signal });
     assert.deepEqual(called, [['list', { sandboxId: 'x', signal }]]);
   });
 
-  test('where the platform refuses signals, the call is made without one, and so are those after it', async () => {
-    const { binding, called } = bindingOf(async ({ signal }) => {
+  test('calls are sent without a signal after the platform has refused one', async () => {
+    const { binding, called } = fakeBinding(async ({ signal }) => {
       if (signal) throw uncloneable('AbortSignal serialization is not enabled.');
       return 'answer';
     });
@@ -74,30 +74,30 @@ describe('over RPC', () => {
     );
   });
 
-  test('options that can’t be sent are the caller’s mistake', async () => {
-    const { binding, called } = bindingOf(throwing(uncloneable('Symbol(x) could not be cloned.')));
+  test('options that cannot be serialized are INVALID_ARGUMENT', async () => {
+    const { binding, called } = fakeBinding(throwing(uncloneable('Symbol(x) could not be cloned.')));
     const { signal } = new AbortController();
     const { code, kind } = await failure(clientOver(rpc(binding)).client.list({ sandboxId: 'x', signal }));
     assert.deepEqual([code, kind, called.length], ['INVALID_ARGUMENT', 'permanent', 1]);
   });
 
   const CASES: Record<string, [Method | undefined, string]> = {
-    'a Worker whose compatibility date knows no RPC': [undefined, 'RPC_UNSUPPORTED'],
+    'a Worker with a compatibility date before RPC': [undefined, 'RPC_UNSUPPORTED'],
     'another Worker': [throwing(missing), 'RPC_UNSUPPORTED'],
-    'a connection that was lost': [throwing(new Error('Network connection lost.')), 'ANSWER_LOST'],
+    'a lost connection': [throwing(new Error('Network connection lost.')), 'ANSWER_LOST'],
     'a crash of the platform': [throwing(new Error('internal error; reference = abc')), 'ANSWER_LOST'],
-    'an error of the Worker that is none of its operations’': [
+    'an error of the Worker outside of an operation': [
       throwing(Object.assign(new Error('boom'), { remote: true })),
       'ANSWER_LOST',
     ],
-    'an answer of the snapshotter': [
-      throwing(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict')),
+    'an error of the snapshotter': [
+      throwing(rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict')),
       'SNAPSHOT_HAS_DEPENDENTS',
     ],
   };
   for (const [what, [method, code]] of Object.entries(CASES)) {
     test(`${what} is ${code}`, async () => {
-      const { client } = clientOver(rpc(bindingOf(method).binding), { retry: false });
+      const { client } = clientOver(rpc(fakeBinding(method).binding), { retry: false });
       assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, code);
     });
   }
@@ -107,24 +107,24 @@ describe('over a service binding', () => {
   const answer = () => Response.json('over fetch');
 
   function over(method: Method | undefined, options: ServiceOptions = {}, ...overFetch: unknown[]) {
-    const parts = bindingOf(method, ...(overFetch.length > 0 ? overFetch : [answer]));
+    const parts = fakeBinding(method, ...(overFetch.length > 0 ? overFetch : [answer]));
     const transport = () => service(parts.binding, { token: 'secret', ...options });
     const { client } = clientOver(transport(), { retry: false });
     return { ...parts, client, transport };
   }
 
-  test('RPC is used where it gets through', async () => {
+  test('RPC is used if it works', async () => {
     const { client, fetched } = over(async () => 'over RPC');
     assert.equal(await client.list({ sandboxId: 'x' }), 'over RPC');
     assert.deepEqual(fetched, []);
   });
 
   for (const [what, method] of Object.entries({
-    'there is none': undefined,
-    'the method is missing': throwing(missing),
-    'its answers get lost': throwing(new Error('internal error; reference = abc')),
+    'RPC is not available': undefined,
+    'the RPC method is missing': throwing(missing),
+    'RPC loses the answer': throwing(new Error('internal error; reference = abc')),
   })) {
-    test(`fetch is used where ${what}, with the token`, async () => {
+    test(`fetch is used with the token if ${what}`, async () => {
       const { client, fetched } = over(method);
       assert.equal(await client.list({ sandboxId: 'x' }), 'over fetch');
       assert.equal(fetched[0]?.url, 'https://snapshotter/v1/list');
@@ -132,20 +132,20 @@ describe('over a service binding', () => {
     });
   }
 
-  test('a refusal over RPC is an answer', async () => {
-    const { client, fetched } = over(throwing(thrown('SNAPSHOT_HAS_DEPENDENTS', 'conflict')));
+  test('an error of the snapshotter over RPC is not repeated over fetch', async () => {
+    const { client, fetched } = over(throwing(rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict')));
     assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'SNAPSHOT_HAS_DEPENDENTS');
     assert.deepEqual(fetched, []);
   });
 
-  test('what may have been carried out already is made over fetch by the same key', async () => {
+  test('a call with a key is repeated over fetch with the same key after a lost answer', async () => {
     const { client, called, fetched } = over(throwing(new Error('Network connection lost.')));
     await client.snapshot({ sandboxId: 'x' });
     assert.deepEqual(called, [['snapshot', { sandboxId: 'x', idempotencyKey: 'key-1' }]]);
     assert.equal(fetched[0]?.init.body, '{"sandboxId":"x","idempotencyKey":"key-1"}');
   });
 
-  test('what may have been carried out already, and has no key, is not made again; the next call goes over fetch', async () => {
+  test('a call that is not repeatable is not repeated after a lost answer, and the next call uses fetch', async () => {
     const { client, called, fetched } = over(throwing(new Error('Network connection lost.')));
     assert.equal((await failure(client.rotateKey({ sandboxId: 'x' }))).code, 'ANSWER_LOST');
     assert.deepEqual(fetched, []);
@@ -153,13 +153,13 @@ describe('over a service binding', () => {
     assert.deepEqual([called.length, fetched.length], [1, 1]);
   });
 
-  test('what certainly was not carried out is made over fetch, whatever it is', async () => {
+  test('a call that had no effect is always repeated over fetch', async () => {
     const { client, fetched } = over(throwing(missing));
     await client.rotateKey({ sandboxId: 'x' });
     assert.equal(fetched.length, 1);
   });
 
-  test('RPC is left alone for a while, by other clients of the binding too, and then tried again', async () => {
+  test('all clients of the binding avoid RPC for a time after it failed', async () => {
     let time = 0;
     const { client, called, transport } = over(throwing(missing), { avoidMs: 1000, now: () => time });
     const calls = async (by = client) => {
@@ -174,7 +174,7 @@ describe('over a service binding', () => {
     assert.equal(await calls(), 2);
   });
 
-  test('nothing goes over fetch when the caller has gone', async () => {
+  test('an aborted call is not repeated over fetch', async () => {
     const controller = new AbortController();
     const lost = async () => {
       controller.abort();
@@ -186,14 +186,14 @@ describe('over a service binding', () => {
     assert.deepEqual(fetched, []);
   });
 
-  test('a failure over fetch is the failure', async () => {
+  test('an error over fetch is the error of the call', async () => {
     const failed = () => Response.json(problem('UNAUTHORIZED', 'policy_denied'), { status: 401 });
     const { client } = over(undefined, {}, failed);
     assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'UNAUTHORIZED');
   });
 
-  test('without a token there is only RPC, and the error says what a token would do', async () => {
-    const { binding, fetched } = bindingOf(throwing(missing));
+  test('only RPC is used without a token, and the error names the option', async () => {
+    const { binding, fetched } = fakeBinding(throwing(missing));
     const error = await failure(clientOver(service(binding)).client.list({ sandboxId: 'x' }));
     assert.equal(error.code, 'RPC_UNSUPPORTED');
     assert.match(error.remediation, /`token`/);

@@ -1,4 +1,4 @@
-// What compiles and what must not: `npm run check` fails where a wrong call below does.
+// Type tests: `npm run check` fails if an invalid call below compiles, or a valid one does not.
 
 import type Anthropic from '@anthropic-ai/sdk';
 import { jsonSchema, type ToolSet } from 'ai';
@@ -23,7 +23,7 @@ declare const client: SnapshotterClient;
 declare const ref: SnapshotRef;
 declare const binding: { fetch: typeof fetch };
 
-/** Compiles where both types are the same. */
+/** Compiles only if both types are equal. */
 function same<A, B>(
   ..._equal: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : [never]
 ) {}
@@ -35,7 +35,7 @@ export function transports() {
   new SnapshotterClient(http({ url: 'https://x', token: 'x' }), { retry: { attempts: 2 } });
   // @ts-expect-error: a binding is not a transport
   new SnapshotterClient(binding);
-  // @ts-expect-error: over HTTP there is no way without a token
+  // @ts-expect-error: HTTP requires a token
   http({ url: 'https://x' });
   // @ts-expect-error: a binding has a fetch
   service({});
@@ -51,19 +51,19 @@ export async function options() {
     retry: false,
   });
   await client.snapshot({ sandboxId: 'x', signal: undefined });
-  // @ts-expect-error: no sandbox is named
+  // @ts-expect-error: the sandbox is missing
   await client.snapshot({ label: 'y' });
   // @ts-expect-error: a misspelt option
   await client.snapshot({ sandboxId: 'x', lable: 'y' });
-  // @ts-expect-error: a number for a text
+  // @ts-expect-error: a number instead of a string
   await client.snapshot({ sandboxId: 42 });
-  // @ts-expect-error: another algorithm
+  // @ts-expect-error: an unsupported algorithm
   await client.snapshot({ sandboxId: 'x', compression: { format: 'rar' } });
-  // @ts-expect-error: a signal is no number of milliseconds
+  // @ts-expect-error: a number instead of a signal
   await client.snapshot({ sandboxId: 'x', signal: 1000 });
-  // @ts-expect-error: a call can only do without retries
+  // @ts-expect-error: a call can only disable retries
   await client.snapshot({ sandboxId: 'x', retry: true });
-  // @ts-expect-error: options are needed
+  // @ts-expect-error: the options are missing
   await client.snapshot();
 }
 
@@ -71,7 +71,7 @@ export async function selections() {
   await client.restore({ ref });
   await client.restore({ sandboxId: 'x', snapshotId: 'y', lineageScope: 'z' });
   await client.restore({ sandboxId: 'x', label: 'y', allowCrossLineage: true, idempotencyKey: 'k' });
-  // @ts-expect-error: a sandbox is not a snapshot
+  // @ts-expect-error: a sandbox does not select a snapshot
   await client.restore({ sandboxId: 'x' });
   // @ts-expect-error: a ref is an object
   await client.restore({ ref: 'snap-1' });
@@ -89,13 +89,13 @@ export async function groups() {
   });
   await client.workspaces.list();
   await client.sweep();
-  // @ts-expect-error: no such choice
+  // @ts-expect-error: an undefined value
   await client.workspaces.start({ name: 'n', onDiverged: 'lose' });
   // @ts-expect-error: there is no such operation
   await client.workspaces.rename({ name: 'n' });
-  // @ts-expect-error: a name is needed
+  // @ts-expect-error: the name is missing
   await client.checkpoints.create({ sandboxId: 'x' });
-  // @ts-expect-error: workspaces are needed
+  // @ts-expect-error: the workspaces are missing
   await client.tools.list({});
   // @ts-expect-error: there is no such operation
   await client.call('rename', {});
@@ -116,7 +116,7 @@ export async function answers() {
   return { size, version, id };
 }
 
-/** Every operation is a method of the client, of its types. */
+/** The method of the client for an operation. */
 type MethodOf<O extends string> = O extends `${infer Group}/${infer Method}`
   ? Group extends keyof SnapshotterClient
     ? Method extends keyof SnapshotterClient[Group]
@@ -132,13 +132,13 @@ type Missing = { [O in OperationName]: Takes<O> }[OperationName];
 same<Missing, never>();
 
 export function errors(thrown: unknown, error: SnapshotterError): Kind {
-  // @ts-expect-error: anything may be thrown
+  // @ts-expect-error: the type of a thrown value is unknown
   thrown.code;
   if (isSnapshotterError(thrown)) same<typeof thrown.retryable, boolean>();
   if (error.code === 'SNAPSHOT_HAS_DEPENDENTS' || error.code === 'ANSWER_LOST') return error.kind;
   // @ts-expect-error: there is no such kind
   if (error.kind === 'temporary') return error.kind;
-  // @ts-expect-error: errors do not change
+  // @ts-expect-error: errors are immutable
   error.code = 'INTERNAL';
   return 'permanent';
 }
@@ -150,7 +150,7 @@ export function helix(): Snapshotter {
   return new CloudflareSandboxSnapshotter(client, { workspace: 'n' });
 }
 
-/** The tools are what the packages of model APIs take, and take what those answer. */
+/** The tools have the types of the packages of model APIs. */
 export async function models(
   message: OpenAI.Chat.ChatCompletionMessage,
   response: OpenAI.Responses.Response,
@@ -166,7 +166,7 @@ export async function models(
   const anthropic = toolset.forAnthropic();
   const anthropicTools: Anthropic.Tool[] = anthropic.tools;
   const results: Anthropic.ToolResultBlockParam[] = await anthropic.answer(reply.content);
-  // @ts-expect-error: workspaces are declared by objects
+  // @ts-expect-error: a workspace is declared by an object
   await client.toolset({ workspaces: ['code'] });
   return { ai, chatTools, messages, responseTools, input, anthropicTools, results };
 }

@@ -1,4 +1,5 @@
-// What somebody does by a button: once at a time, wherever it was begun, and never failing silently.
+// Actions that the user starts with a button. An action runs once at a time, wherever it was started, and never fails
+// silently.
 
 import { batch, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -7,140 +8,146 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { refresh } from './live.ts';
 import { go, href, place, type Place } from './routes.ts';
 import { token } from './session.ts';
-import { report } from './ui/action-failures.tsx';
-import { catchFocus, isAsking } from './ui/dialog-focus.ts';
+import { reportFailure } from './ui/action-failures.tsx';
+import { isDialogOpen, recoverFocus } from './ui/dialog-focus.ts';
 import { announce } from './ui/notice.tsx';
 
-/** A thing to do. */
-export interface Deed {
-  /** What is done: the name of its operation, mostly. */
-  verb: string;
-  /** What it is done to. Of what was done to one subject, the failure of the last alone is shown. */
+/** What identifies an action. */
+interface ActionKey {
+  /** The name of the operation. */
+  operation: string;
+  /** The object of the operation. The console shows only the failure of the last action on a subject. */
   subject: string;
-  /** What it is called where its failure is told elsewhere. */
+}
+
+/** The description of an action. */
+export interface ActionSpec extends ActionKey {
+  /** The name of the action in the report of its failure, on a page that does not show the action. */
   title: ComponentChildren;
 }
 
-/** What came of it. */
-export interface Done {
-  /** In one line. */
-  said: ComponentChildren;
-  /** Where to go then. Nobody is taken there who went elsewhere meanwhile, or is being asked something. */
+/** The outcome of an action that succeeded. */
+export interface Outcome {
+  /** The outcome in one line. */
+  message: ComponentChildren;
+  /** The page to go to. The user stays where they are if they went to another page or opened a dialog in the meantime. */
   to?: Place;
-  /** Whether something new is seen there: who is not taken there gets a link. Otherwise it is where one goes from what is gone. */
-  made?: boolean;
+  /** Whether `to` shows a new object: a user who stays gets a link to it. Otherwise `to` replaces the page of a deleted object. */
+  isNew?: boolean;
 }
 
-/** Something that can be done. */
+/** An action, as a view uses it. */
 export interface Action<A extends unknown[]> {
-  /** Whether it is under way. It is not begun a second time meanwhile. */
+  /** Whether the action is in progress. `run` does nothing then. */
   busy: boolean;
-  /** Why it failed, until something else is done to its subject. */
+  /** Why the action failed, until another action on its subject begins. */
   failure: unknown;
-  /** Does it. */
+  /** Runs the action. */
   run(...args: A): Promise<void>;
 }
 
-/** Whoever shows an action. */
-interface Watcher {
+/** A view that shows an action. */
+interface Observer {
   onDone?: (() => void) | undefined;
 }
 
-/** An action with all that show it. It goes on without them. */
-class Doing {
-  readonly deed: Pick<Deed, 'verb' | 'subject'>;
+/** The state of an action, shared by all views that show it. It continues without them. */
+class ActionState {
+  readonly key: ActionKey;
   readonly busy = signal(false);
   readonly failure = signal<unknown>();
-  readonly watchers = new Set<Watcher>();
+  readonly observers = new Set<Observer>();
 
-  constructor(deed: Pick<Deed, 'verb' | 'subject'>) {
-    this.deed = deed;
+  constructor(key: ActionKey) {
+    this.key = key;
   }
 
-  /** It is known for as long as somebody shows it, or it is under way. */
-  settle() {
-    if (this.watchers.size > 0 || this.busy.peek()) doings.set(keyOf(this.deed), this);
-    else doings.delete(keyOf(this.deed));
+  /** Registers the action while a view shows it or it is in progress, and unregisters it otherwise. */
+  updateRegistration() {
+    if (this.observers.size > 0 || this.busy.peek()) actions.set(keyOf(this.key), this);
+    else actions.delete(keyOf(this.key));
   }
 }
 
-const doings = new Map<string, Doing>();
+const actions = new Map<string, ActionState>();
 
-function keyOf({ verb, subject }: Pick<Deed, 'verb' | 'subject'>): string {
-  return JSON.stringify([verb, subject]);
+function keyOf({ operation, subject }: ActionKey): string {
+  return JSON.stringify([operation, subject]);
 }
 
 /**
- * An action. What it answers is said; then everything that is shown is read again, also where it failed.
+ * Returns an action that runs `work`. When the work ends, the action announces its outcome, and the console reads everything
+ * on the page again, also after a failure.
  *
- * @param onDone Called where it succeeded while this is still shown.
+ * @param onDone Called when the action succeeds while the view still shows it.
  */
 export function useAction<A extends unknown[]>(
-  deed: Deed,
-  work: (...args: A) => Promise<Done | void>,
+  spec: ActionSpec,
+  work: (...args: A) => Promise<Outcome | void>,
   onDone?: () => void,
 ): Action<A> {
-  const key = keyOf(deed);
-  const held = useRef<{ key: string; doing: Doing }>(undefined);
-  if (held.current?.key !== key) held.current = { key, doing: doings.get(key) ?? new Doing(deed) };
-  const { doing } = held.current;
-  const watcher = useRef<Watcher>({}).current;
-  watcher.onDone = onDone;
+  const key = keyOf(spec);
+  const current = useRef<{ key: string; state: ActionState }>(undefined);
+  if (current.current?.key !== key)
+    current.current = { key, state: actions.get(key) ?? new ActionState(spec) };
+  const { state } = current.current;
+  const observer = useRef<Observer>({}).current;
+  observer.onDone = onDone;
   useLayoutEffect(() => {
-    doing.watchers.add(watcher);
-    doing.settle();
+    state.observers.add(observer);
+    state.updateRegistration();
     return () => {
-      doing.watchers.delete(watcher);
-      doing.settle();
+      state.observers.delete(observer);
+      state.updateRegistration();
     };
-  }, [doing]);
+  }, [state]);
 
   return {
-    busy: doing.busy.value,
-    failure: doing.failure.value,
-    run: (...args) => run(doing, watcher, deed.title, () => work(...args)),
+    busy: state.busy.value,
+    failure: state.failure.value,
+    run: (...args) => run(state, observer, spec.title, () => work(...args)),
   };
 }
 
 async function run(
-  doing: Doing,
-  beginner: Watcher,
+  state: ActionState,
+  starter: Observer,
   title: ComponentChildren,
-  work: () => Promise<Done | void>,
+  work: () => Promise<Outcome | void>,
 ) {
-  if (doing.busy.peek()) return;
+  if (state.busy.peek()) return;
   const session = token.peek();
-  const begunAt = href(place.peek());
+  const startedAt = href(place.peek());
   batch(() => {
-    for (const other of doings.values())
-      if (other.deed.subject === doing.deed.subject) other.failure.value = undefined;
-    doing.busy.value = true;
+    for (const other of actions.values())
+      if (other.key.subject === state.key.subject) other.failure.value = undefined;
+    state.busy.value = true;
   });
   try {
-    const done = await work();
-    if (done && token.peek() === session) await finish(done);
+    const outcome = await work();
+    if (outcome && token.peek() === session) await finish(outcome);
   } catch (thrown) {
     if (token.peek() !== session) return;
-    if (doing.watchers.size > 0) doing.failure.value = thrown;
-    else report(title, thrown, begunAt);
+    if (state.observers.size > 0) state.failure.value = thrown;
+    else reportFailure(title, thrown, startedAt);
     void refresh();
   } finally {
-    doing.busy.value = false;
-    doing.settle();
+    state.busy.value = false;
+    state.updateRegistration();
   }
 
-  async function finish({ said, to, made = false }: Done) {
-    const isThere = () => href(place.peek()) === begunAt;
-    const goes = doing.watchers.has(beginner) && isThere();
-    for (const { onDone } of doing.watchers) onDone?.();
-    announce(said, made && !goes ? to : undefined);
-    if (to && goes && !made) go(to);
+  async function finish({ message, to, isNew = false }: Outcome) {
+    const isUnmoved = () => href(place.peek()) === startedAt;
+    const follows = state.observers.has(starter) && isUnmoved();
+    for (const { onDone } of state.observers) onDone?.();
+    announce(message, isNew && !follows ? to : undefined);
+    if (to && follows && !isNew) go(to);
     await refresh();
     if (token.peek() !== session) return;
-    if (to && goes && made) {
-      if (isThere() && !isAsking()) go(to);
-      else announce(said, to);
+    if (to && follows && isNew) {
+      if (isUnmoved() && !isDialogOpen()) go(to);
+      else announce(message, to);
     }
-    catchFocus();
+    recoverFocus();
   }
 }

@@ -1,4 +1,4 @@
-// The console: who is not signed in signs in; who is sees the place of the address.
+// The console: the sign-in page, or the page of the address if the user is signed in.
 
 import { useEffect, useRef } from 'preact/hooks';
 
@@ -9,28 +9,28 @@ import { WorkspaceView } from './views/workspace.tsx';
 import { WorkspacesView } from './views/workspaces.tsx';
 import { href, place, type Place } from './routes.ts';
 import { token } from './session.ts';
-import { ActionFailures, forgetFailures } from './ui/action-failures.tsx';
+import { ActionFailures, clearFailures } from './ui/action-failures.tsx';
 import { Boundary } from './ui/boundary.tsx';
-import { catchFocus } from './ui/dialog-focus.ts';
+import { recoverFocus } from './ui/dialog-focus.ts';
 import { announce, Notice } from './ui/notice.tsx';
 import { Outlet } from './ui/portal.tsx';
 
-/** All of it. */
+/** The whole console. */
 export function App() {
   const isSignedIn = token.value !== undefined;
-  const was = useRef(isSignedIn);
+  const wasSignedIn = useRef(isSignedIn);
   useEffect(() => {
-    if (was.current !== isSignedIn) catchFocus();
-    was.current = isSignedIn;
+    if (wasSignedIn.current !== isSignedIn) recoverFocus();
+    wasSignedIn.current = isSignedIn;
     if (isSignedIn) return;
     document.title = 'Sign in · Sandbox snapshots';
     announce();
-    forgetFailures();
+    clearFailures();
   }, [isSignedIn]);
   return (
     <>
       {isSignedIn ? (
-        <Shown />
+        <CurrentPage />
       ) : (
         <Boundary>
           <SignIn />
@@ -42,30 +42,30 @@ export function App() {
   );
 }
 
-function Shown() {
+function CurrentPage() {
   const to = place.value;
   const address = href(to);
   const main = useRef<HTMLElement>(null);
   const title = titleOf(to);
-  // What is selected within a place leaves the focus where it is.
-  const ground = href(to.at === 'workspaces' ? { at: 'workspaces', tenant: to.tenant } : bare(to));
-  const entered = useRef(ground);
+  // A selection within a page does not move the focus.
+  const base = href(to.at === 'workspaces' ? { at: 'workspaces', tenant: to.tenant } : withoutDetails(to));
+  const previous = useRef(base);
   useEffect(() => {
     document.title = `${title} · Sandbox snapshots`;
-    if (entered.current !== ground) main.current?.focus();
-    entered.current = ground;
-  }, [ground]);
+    if (previous.current !== base) main.current?.focus();
+    previous.current = base;
+  }, [base]);
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
         Skip to content
       </a>
-      <Boundary about={address}>
+      <Boundary resetKey={address}>
         <Header />
       </Boundary>
-      <main ref={main} tabIndex={-1} id="main" key={ground}>
+      <main ref={main} tabIndex={-1} id="main" key={base}>
         <ActionFailures />
-        <Boundary about={address}>
+        <Boundary resetKey={address}>
           {to.at === 'workspaces' && <WorkspacesView {...to} />}
           {to.at === 'workspace' && <WorkspaceView {...to} />}
           {to.at === 'sandbox' && <SandboxView {...to} />}
@@ -75,7 +75,7 @@ function Shown() {
   );
 }
 
-function bare(to: Exclude<Place, { at: 'workspaces' }>): Place {
+function withoutDetails(to: Exclude<Place, { at: 'workspaces' }>): Place {
   return to.at === 'workspace'
     ? { at: 'workspace', tenant: to.tenant, name: to.name }
     : { at: 'sandbox', sandboxId: to.sandboxId };

@@ -1,26 +1,26 @@
-// What time it is, as the deployment has it: times that it tells are compared with its own clock.
+// The deployment's clock. The console compares the deployment's times with it, and not with the browser's clock.
 
 import { signal } from '@preact/signals';
 
 /** Milliseconds by which the deployment's clock is ahead of the browser's. */
-let ahead = 0;
+let offset = 0;
 
-/** The time, in milliseconds, as exact as the ages that are shown. */
+/** The deployment's time, in milliseconds. */
 export const now = signal(Date.now());
 
 setInterval(() => {
   if (!document.hidden) tick();
 }, 10_000);
 
-/** Looks at the clock. */
+/** Updates the time. */
 export function tick() {
-  now.value = Date.now() + ahead;
+  now.value = Date.now() + offset;
 }
 
-/** Goes by the deployment's clock from now on, which shows `time`. */
+/** Sets the clock to the deployment's present time. */
 export function setClock(time: string) {
   const millis = Date.parse(time);
   if (Number.isNaN(millis)) return;
-  ahead = millis - Date.now();
+  offset = millis - Date.now();
   tick();
 }

@@ -1,122 +1,122 @@
-// What is shown is read again while somebody looks at it.
+// Data that the console reads again while the page is visible.
 
 import { signal, type Signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 
 import { tick } from './clock.ts';
 
-/** Milliseconds from one reading to the next, where readings are quick. */
-const EVERY = 4_000;
+/** The default milliseconds from one read to the next. */
+const INTERVAL = 4_000;
 
-/** How many times as long as the last reading took there is none: a big tree asks many sandboxes. */
-const SPARING = 5;
+/** The minimum pause between reads, as a multiple of the last read's duration: a large tree reads many sandboxes. */
+const PAUSE_FACTOR = 5;
 
-/** Milliseconds between readings at most, after failures. */
-const MOST = 60_000;
+/** The maximum milliseconds between reads. */
+const MAX_INTERVAL = 60_000;
 
-/** Milliseconds after which a reading has failed that nobody answered. */
-const PATIENCE = 60_000;
+/** The milliseconds after which a read without an answer fails. */
+const TIMEOUT = 60_000;
 
-/** Readers at work that read again what is changed here. */
+/** The started readers that {@link refresh} includes. */
 const readers = new Set<Reader<unknown>>();
 
-/** Reads again what is shown, because something was changed. Resolves when all of it is read. */
+/** Reads everything on the page again after a change. Resolves when all reads have ended. */
 export async function refresh(): Promise<void> {
   await Promise.all([...readers].map((reader) => reader.refresh()));
 }
 
-/** Reads something; `isAsked` is whether somebody asked for it, or changed something, and not its time alone came. */
-export type Read<T> = (signal: AbortSignal, isAsked: boolean) => Promise<T>;
+/** Reads a value. `isRefresh` is whether the user requested the read or changed something. */
+export type Read<T> = (signal: AbortSignal, isRefresh: boolean) => Promise<T>;
 
-/** When something is read. */
-export interface Pace {
-  /** Milliseconds from one reading to the next; four seconds where it is not said. */
-  every?: number;
-  /** Whether nothing that is done here changes it, so that {@link refresh} leaves it out. */
-  apart?: boolean;
+/** When a reader reads. */
+export interface Schedule {
+  /** Milliseconds from one read to the next; 4 seconds if absent. */
+  interval?: number;
+  /** Whether no action of the console changes the value: {@link refresh} does not read it then. */
+  isIndependent?: boolean;
 }
 
-/** Reads something again and again while the page is visible. Failures make it slower, and keep what was read before. */
+/** Reads a value repeatedly while the page is visible. After a failure it reads less often, and keeps the last value. */
 export class Reader<T> {
-  /** What was last read. It is the same object for as long as nothing differs. */
+  /** The last value. The object stays the same as long as its content does. */
   readonly value = signal<T>();
-  /** Why the last reading failed; undefined where it did not. */
+  /** Why the last read failed; undefined if it succeeded. */
   readonly failure = signal<unknown>();
-  /** When it was last read, in milliseconds. */
+  /** When the value was last read, in milliseconds. */
   readonly readAt = signal<number>();
   readonly #read: Read<T>;
-  readonly #pace: Required<Pace>;
+  readonly #schedule: Required<Schedule>;
   #text = '';
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reading: AbortController | undefined;
-  #waiting: PromiseWithResolvers<void> | undefined;
+  #refreshed: PromiseWithResolvers<void> | undefined;
 
-  constructor(read: Read<T>, { every = EVERY, apart = false }: Pace = {}) {
+  constructor(read: Read<T>, { interval = INTERVAL, isIndependent = false }: Schedule = {}) {
     this.#read = read;
-    this.#pace = { every, apart };
+    this.#schedule = { interval, isIndependent };
   }
 
-  /** Begins to read. */
+  /** Starts to read. */
   start() {
-    if (!this.#pace.apart) readers.add(this);
-    document.addEventListener('visibilitychange', this.#look);
-    addEventListener('online', this.#look);
-    this.#look();
+    if (!this.#schedule.isIndependent) readers.add(this);
+    document.addEventListener('visibilitychange', this.#update);
+    addEventListener('online', this.#update);
+    this.#update();
   }
 
-  /** Reads no more. */
+  /** Stops reading. */
   stop() {
     readers.delete(this);
-    document.removeEventListener('visibilitychange', this.#look);
-    removeEventListener('online', this.#look);
-    this.#halt();
-    this.#waiting?.resolve();
+    document.removeEventListener('visibilitychange', this.#update);
+    removeEventListener('online', this.#update);
+    this.#cancel();
+    this.#refreshed?.resolve();
   }
 
-  /** Reads now, whatever is being read. Resolves when that is done. */
+  /** Reads the value now, and aborts a read in progress. Resolves when the read ends. */
   refresh(): Promise<void> {
-    this.#waiting ??= Promise.withResolvers();
-    const { promise } = this.#waiting;
-    void this.#once();
+    this.#refreshed ??= Promise.withResolvers();
+    const { promise } = this.#refreshed;
+    void this.#readOnce();
     return promise;
   }
 
-  #look = () => {
-    if (document.hidden) this.#halt();
-    else void this.#once();
+  #update = () => {
+    if (document.hidden) this.#cancel();
+    else void this.#readOnce();
   };
 
-  #halt() {
+  #cancel() {
     clearTimeout(this.#timer);
     this.#reading?.abort();
     this.#reading = undefined;
   }
 
-  async #once() {
-    this.#halt();
+  async #readOnce() {
+    this.#cancel();
     const reading = new AbortController();
     this.#reading = reading;
-    this.#timer = setTimeout(() => reading.abort(), PATIENCE);
+    this.#timer = setTimeout(() => reading.abort(), TIMEOUT);
     const began = performance.now();
     try {
-      const value = await this.#read(reading.signal, this.#waiting !== undefined);
+      const value = await this.#read(reading.signal, this.#refreshed !== undefined);
       if (this.#reading !== reading) return;
-      this.#take(value);
+      this.#accept(value);
     } catch (thrown) {
       if (this.#reading !== reading) return;
       this.#failures += 1;
       this.failure.value = thrown;
     }
-    this.#waiting?.resolve();
-    this.#waiting = undefined;
+    this.#refreshed?.resolve();
+    this.#refreshed = undefined;
     clearTimeout(this.#timer);
-    const spared = SPARING * (performance.now() - began);
-    const wait = Math.max(this.#pace.every * 2 ** this.#failures, spared);
-    this.#timer = setTimeout(this.#look, Math.min(wait, MOST));
+    const pause = PAUSE_FACTOR * (performance.now() - began);
+    const wait = Math.max(this.#schedule.interval * 2 ** this.#failures, pause);
+    this.#timer = setTimeout(this.#update, Math.min(wait, MAX_INTERVAL));
   }
 
-  #take(value: T) {
+  #accept(value: T) {
     const text = JSON.stringify(value);
     if (text !== this.#text) this.value.value = value;
     this.#text = text;
@@ -127,16 +127,16 @@ export class Reader<T> {
   }
 }
 
-/** What a view shows of something that is read again and again. */
+/** A value that is read repeatedly, as a view uses it. */
 export interface Live<T> {
   value: Signal<T | undefined>;
   failure: Signal<unknown>;
   readAt: Signal<number | undefined>;
 }
 
-/** Reads something for as long as a view shows it, and anew where `key` says that it is something else. */
-export function useLive<T>(key: string, read: Read<T>, pace?: Pace): Live<T> {
-  const reader = useMemo(() => new Reader(read, pace), [key]);
+/** Reads a value while the view is mounted. A new `key` begins a new value. */
+export function useLive<T>(key: string, read: Read<T>, schedule?: Schedule): Live<T> {
+  const reader = useMemo(() => new Reader(read, schedule), [key]);
   useEffect(() => {
     reader.start();
     return () => reader.stop();

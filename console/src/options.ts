@@ -1,22 +1,22 @@
-// From what stands in a form to the options of an operation.
+// Converts the contents of form fields to the options of an operation.
 
-/** The values that are given. */
-export function given<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
+/** Returns the values without those that are undefined. */
+export function defined<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** A text; undefined where there is none. */
+/** Returns the trimmed text; undefined if it is empty. */
 export function text(value: string): string | undefined {
   return value.trim() === '' ? undefined : value.trim();
 }
 
-/** Lines, without the empty ones; undefined where there is none. */
+/** Returns the trimmed lines that are not empty; undefined if there are none. */
 export function lines(value: string): string[] | undefined {
-  const given = value.split('\n').flatMap((line) => text(line) ?? []);
-  return given.length > 0 ? given : undefined;
+  const found = value.split('\n').flatMap((line) => text(line) ?? []);
+  return found.length > 0 ? found : undefined;
 }
 
-/** A number; undefined where there is none. */
+/** Returns the number; undefined if the field is empty. */
 export function number(value: string): number | undefined {
   return value.trim() === '' ? undefined : Number(value);
 }

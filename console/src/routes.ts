@@ -1,4 +1,4 @@
-// Where somebody is in the console, as it stands behind the `#` of its address. Never more than names and ids.
+// The pages of the console, and their addresses: the part of the URL after `#`. Addresses contain only names and ids.
 
 import { signal } from '@preact/signals';
 
@@ -8,86 +8,86 @@ export interface Selected {
   snapshotId?: string;
 }
 
-/** A part of what is shown of a sandbox. */
+/** A tab of a sandbox's details. */
 export type Tab = 'checkpoints' | 'retention';
 
-/** What is shown beside a lineage. */
-export interface Beside {
+/** What the details next to a lineage show. */
+export interface DetailsParams {
   selected?: Selected;
   tab?: Tab;
 }
 
-/** A workspace, whole. */
+/** The address of a workspace. */
 export interface Address {
   tenant: string;
   name: string;
 }
 
-/** A place in the console. */
+/** A page of the console. */
 export type Place =
   | { at: 'workspaces'; tenant: string; prefix?: string; after?: string }
-  | ({ at: 'workspace' } & Address & Beside)
-  | ({ at: 'sandbox'; sandboxId: string } & Beside);
+  | ({ at: 'workspace' } & Address & DetailsParams)
+  | ({ at: 'sandbox'; sandboxId: string } & DetailsParams);
 
-/** Whose workspaces those are where nobody names a tenant. */
+/** The tenant of an address that names none. */
 export const DEFAULT_TENANT = 'default';
 
 const HOME: Place = { at: 'workspaces', tenant: DEFAULT_TENANT };
 
-/** The present place. */
-export const place = signal(read(location.hash));
+/** The present page. */
+export const place = signal(parse(location.hash));
 
 addEventListener('hashchange', () => {
-  place.value = read(location.hash);
+  place.value = parse(location.hash);
 });
 
-/** Goes to a place. The browser's button goes back. */
+/** Goes to a page. Adds an entry to the browser's history. */
 export function go(to: Place) {
   location.hash = href(to);
   place.value = to;
 }
 
-/** The address of a place. */
+/** Returns the address of a page. */
 export function href(to: Place): string {
   const query = new URLSearchParams();
-  const say = (name: string, value: string | undefined) => value && query.set(name, value);
+  const set = (name: string, value: string | undefined) => value && query.set(name, value);
   if (to.at === 'workspaces') {
-    say('prefix', to.prefix);
-    say('after', to.after);
+    set('prefix', to.prefix);
+    set('after', to.after);
   } else {
-    say('sandbox', to.selected?.sandboxId);
-    say('snapshot', to.selected?.snapshotId);
-    say('tab', to.tab);
+    set('sandbox', to.selected?.sandboxId);
+    set('snapshot', to.selected?.snapshotId);
+    set('tab', to.tab);
   }
-  const path = steps(to).map(encodeURIComponent).join('/');
+  const path = segments(to).map(encodeURIComponent).join('/');
   return `#/${path}${query.size > 0 ? `?${query}` : ''}`;
 }
 
-function steps(to: Place): string[] {
+function segments(to: Place): string[] {
   if (to.at === 'workspaces') return ['workspaces', to.tenant];
   return to.at === 'workspace' ? ['workspaces', to.tenant, to.name] : ['sandboxes', to.sandboxId];
 }
 
-/** The place of an address; the first one where it is none. */
-export function read(hash: string): Place {
+/** Returns the page of an address; the list of workspaces if the address is invalid. */
+export function parse(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
-  const said = new URLSearchParams(query);
+  const params = new URLSearchParams(query);
   const value = <K extends string>(key: K, name: string) => {
-    const text = said.get(name);
+    const text = params.get(name);
     return (text ? { [key]: text } : {}) as Partial<Record<K, string>>;
   };
   const [kind, first, second] = decoded(path);
   if (kind === 'workspaces' && first) {
-    if (second) return { at: 'workspace', tenant: first, name: second, ...beside(said) };
+    if (second) return { at: 'workspace', tenant: first, name: second, ...detailsOf(params) };
     return { at: 'workspaces', tenant: first, ...value('prefix', 'prefix'), ...value('after', 'after') };
   }
-  return kind === 'sandboxes' && first ? { at: 'sandbox', sandboxId: first, ...beside(said) } : HOME;
+  return kind === 'sandboxes' && first ? { at: 'sandbox', sandboxId: first, ...detailsOf(params) } : HOME;
 }
 
-function beside(said: URLSearchParams): Beside {
-  const sandboxId = said.get('sandbox');
-  const snapshotId = said.get('snapshot');
-  const tab = said.get('tab');
+function detailsOf(params: URLSearchParams): DetailsParams {
+  const sandboxId = params.get('sandbox');
+  const snapshotId = params.get('snapshot');
+  const tab = params.get('tab');
   return {
     ...(sandboxId ? { selected: { sandboxId, ...(snapshotId ? { snapshotId } : {}) } } : {}),
     ...(tab === 'checkpoints' || tab === 'retention' ? { tab } : {}),
@@ -98,6 +98,6 @@ function decoded(path: string): string[] {
   try {
     return path.split('/').map(decodeURIComponent);
   } catch {
-    return []; // Somebody typed a stray percent sign.
+    return []; // The address contains an invalid percent escape.
   }
 }

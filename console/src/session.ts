@@ -1,38 +1,38 @@
-// Who is signed in, and the client that makes their calls.
+// The session of the user who is signed in, and the client that makes their calls.
 
 import { signal } from '@preact/signals';
 
 import { http, SnapshotterClient, SnapshotterError, type Call, type Health } from '../../client/src/index.ts';
 import { setClock } from './clock.ts';
 
-/** The name that a token is kept under for as long as the tab is open, where that was asked for. */
-const KEPT = 'snapshotter-token';
+/** The key under which the tab stores the token, if the user chose to stay signed in. */
+const STORAGE_KEY = 'snapshotter-token';
 
-/** Codes that say that no call with this token can succeed. */
-const SHUT: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'API_TOKEN_MISSING']);
+/** The error codes that end the session: no call with this token can succeed. */
+const ENDS_SESSION: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'API_TOKEN_MISSING']);
 
-/** The API token; undefined while nobody is signed in. */
-export const token = signal(kept()?.getItem(KEPT) ?? undefined);
+/** The API token; undefined if no user is signed in. */
+export const token = signal(storage()?.getItem(STORAGE_KEY) ?? undefined);
 
-/** Why nobody is signed in any more, where that was not their own wish. */
-export const expelled = signal<SnapshotterError>();
+/** The error that ended the last session; undefined if the user signed out. */
+export const sessionError = signal<SnapshotterError>();
 
-// The browser may keep a page that was left, to go back to: without the token, unless the tab was to keep it.
+// The browser may keep the page in its back/forward cache. The page keeps the token there only if the tab stores it.
 addEventListener('pagehide', () => {
-  token.value = kept()?.getItem(KEPT) ?? undefined;
+  token.value = storage()?.getItem(STORAGE_KEY) ?? undefined;
 });
 
-/** Makes the calls of who is signed in. A token that is refused ends the session. */
+/** Makes calls with the token of the session. A refused token ends the session. */
 export const client = new SnapshotterClient({
   async send(call) {
     const used = token.peek();
     try {
       return await sendWith(used ?? '', call);
     } catch (thrown) {
-      const isShut = thrown instanceof SnapshotterError && SHUT.has(thrown.code);
-      if (isShut && used !== undefined && token.peek() === used) {
+      const isRefused = thrown instanceof SnapshotterError && ENDS_SESSION.has(thrown.code);
+      if (isRefused && used !== undefined && token.peek() === used) {
         signOut();
-        expelled.value = thrown;
+        sessionError.value = thrown;
       }
       throw thrown;
     }
@@ -40,34 +40,34 @@ export const client = new SnapshotterClient({
 });
 
 /**
- * Signs in, if the deployment takes the token.
+ * Signs in, if the deployment accepts the token.
  *
- * @param keep Whether the tab keeps it across reloads. It is in memory alone otherwise.
- * @throws SnapshotterError where it is refused, or nobody answers.
+ * @param persist Whether the tab stores the token, so that it survives a reload. Otherwise it is only in memory.
+ * @throws SnapshotterError if the deployment refuses the token or does not answer.
  */
-export async function signIn(given: string, keep: boolean) {
-  const trying = new SnapshotterClient({ send: (call) => sendWith(given, call) }, { retry: { attempts: 2 } });
-  await trying.call('health', {});
-  if (keep) kept()?.setItem(KEPT, given);
-  expelled.value = undefined;
-  token.value = given;
+export async function signIn(candidate: string, persist: boolean) {
+  const send = (call: Call) => sendWith(candidate, call);
+  await new SnapshotterClient({ send }, { retry: { attempts: 2 } }).call('health', {});
+  if (persist) storage()?.setItem(STORAGE_KEY, candidate);
+  sessionError.value = undefined;
+  token.value = candidate;
 }
 
-/** Forgets the token. */
+/** Removes the token from the page and from the tab's storage. */
 export function signOut() {
-  kept()?.removeItem(KEPT);
-  expelled.value = undefined;
+  storage()?.removeItem(STORAGE_KEY);
+  sessionError.value = undefined;
   token.value = undefined;
 }
 
-async function sendWith(given: string, call: Call): Promise<unknown> {
-  const answer = await http({ url: location.origin, token: given }).send(call);
+async function sendWith(bearer: string, call: Call): Promise<unknown> {
+  const answer = await http({ url: location.origin, token: bearer }).send(call);
   if (call.operation === 'health') setClock((answer as Health).time);
   return answer;
 }
 
-/** The tab's storage; undefined where the browser forbids it. */
-function kept(): Storage | undefined {
+/** The tab's storage; undefined if the browser forbids it. */
+function storage(): Storage | undefined {
   try {
     return sessionStorage;
   } catch {

@@ -1,4 +1,4 @@
-// A span of time as it is typed: a number, and its unit.
+// A duration as the user types it: a number and a unit.
 
 /** Seconds of each unit, the smallest first. */
 export const UNITS = { seconds: 1, minutes: 60, hours: 3_600, days: 86_400 } as const;
@@ -9,20 +9,20 @@ export type Unit = keyof typeof UNITS;
 /** The units, the smallest first. */
 export const UNIT_NAMES = Object.keys(UNITS) as Unit[];
 
-/** What is in the field: its text may be anything. */
+/** The content of the field. The amount may be any text. */
 export interface Span {
   amount: string;
   unit: Unit;
 }
 
-/** A number of seconds as one would type it, in the largest unit that holds it whole; one day where there is none. */
+/** Converts seconds to an amount of the largest unit that divides them. Undefined and 0 give one day. */
 export function spanOf(seconds: number | undefined): Span {
   if (!seconds) return { amount: '1', unit: 'days' };
   const unit = UNIT_NAMES.findLast((name) => seconds % UNITS[name] === 0) ?? 'seconds';
   return { amount: String(seconds / UNITS[unit]), unit };
 }
 
-/** The whole seconds of a span; undefined where its text is no number, or less than one of its unit. */
+/** Returns a span in seconds, rounded; undefined if the amount is not a number of at least 1. */
 export function secondsOf({ amount, unit }: Span): number | undefined {
   const number = amount.trim() === '' ? NaN : Number(amount);
   return Number.isFinite(number) && number >= 1 ? Math.round(number * UNITS[unit]) : undefined;

@@ -1,30 +1,30 @@
-// Light or dark: as the system has it, unless somebody chose.
+// The color theme: light, dark, or that of the system.
 
 import { effect, signal } from '@preact/signals';
 
-/** What can be chosen. */
+/** The themes that the user can choose. */
 export const THEMES = ['system', 'light', 'dark'] as const;
 
-/** A choice. */
+/** A theme. */
 export type Theme = (typeof THEMES)[number];
 
-const KEPT = 'snapshotter-theme';
+const STORAGE_KEY = 'snapshotter-theme';
 
-/** The choice, which the browser keeps. */
-export const theme = signal<Theme>(known(stored(() => localStorage.getItem(KEPT))));
+/** The chosen theme. The browser stores it. */
+export const theme = signal<Theme>(parse(tryStorage(() => localStorage.getItem(STORAGE_KEY))));
 
 effect(() => {
   const chosen = theme.value;
   document.documentElement.dataset['theme'] = chosen;
-  stored(() => localStorage.setItem(KEPT, chosen));
+  tryStorage(() => localStorage.setItem(STORAGE_KEY, chosen));
 });
 
-function known(name: string | null | undefined): Theme {
+function parse(name: string | null | undefined): Theme {
   return THEMES.find((theme) => theme === name) ?? 'system';
 }
 
-/** What the storage does; undefined where the browser forbids it. */
-function stored<T>(work: () => T): T | undefined {
+/** Returns the result of `work`; undefined if the browser forbids the storage. */
+function tryStorage<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch {

@@ -1,186 +1,186 @@
-// Reading again what is shown.
+// Tests of the reader that keeps a value up to date.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 
-import { page, pass, settled, win } from './page.ts';
+import { advance, flush, page, win } from './page.ts';
 
 const { Reader, refresh } = await import('../src/live.ts');
-type Pace = ConstructorParameters<typeof Reader>[1];
+type Schedule = ConstructorParameters<typeof Reader>[1];
 
-/** Something that is read: each reading waits to be answered. */
-class Source {
-  readonly readings: (PromiseWithResolvers<unknown> & { signal: AbortSignal })[] = [];
-  /** Whether a reading that is aborted goes on all the same. */
-  isDeaf = false;
+/** A source whose reads stay pending until the test answers them. */
+class FakeSource {
+  readonly reads: (PromiseWithResolvers<unknown> & { signal: AbortSignal })[] = [];
+  /** Whether an aborted read stays pending. */
+  ignoresAbort = false;
 
   read = (signal: AbortSignal) => {
-    const reading = { ...Promise.withResolvers<unknown>(), signal };
-    signal.addEventListener('abort', () => this.isDeaf || reading.reject(new Error('aborted')));
-    this.readings.push(reading);
-    return reading.promise;
+    const pending = { ...Promise.withResolvers<unknown>(), signal };
+    signal.addEventListener('abort', () => this.ignoresAbort || pending.reject(new Error('aborted')));
+    this.reads.push(pending);
+    return pending.promise;
   };
 
-  /** Answers the last reading. */
+  /** Answers the last read. */
   async answer(value: unknown) {
-    this.readings.at(-1)?.resolve(value);
-    await settled();
+    this.reads.at(-1)?.resolve(value);
+    await flush();
   }
 
-  /** Lets the last reading fail. */
+  /** Fails the last read. */
   async fail() {
-    this.readings.at(-1)?.reject(new Error('no'));
-    await settled();
+    this.reads.at(-1)?.reject(new Error('failed'));
+    await flush();
   }
 }
 
-describe('a reader', () => {
-  let source: Source;
+describe('the reader', () => {
+  let source: FakeSource;
   let reader: InstanceType<typeof Reader>;
 
-  function begin(pace?: Pace) {
-    source = new Source();
-    reader = new Reader(source.read, pace);
+  function begin(schedule?: Schedule) {
+    source = new FakeSource();
+    reader = new Reader(source.read, schedule);
     reader.start();
   }
 
   beforeEach(() => begin());
   afterEach(() => {
     reader.stop();
-    page.show(true);
+    page.setVisible(true);
     mock.restoreAll();
   });
 
-  test('reads at once, and again four seconds after it has read', async () => {
+  test('reads at once, and again 4 seconds after a read', async () => {
     await source.answer(1);
     assert.equal(reader.value.value, 1);
-    await pass(3_999);
-    assert.equal(source.readings.length, 1);
-    await pass(1);
-    assert.equal(source.readings.length, 2);
+    await advance(3_999);
+    assert.equal(source.reads.length, 1);
+    await advance(1);
+    assert.equal(source.reads.length, 2);
   });
 
-  test('keeps its pace where it has one of its own', async () => {
+  test('uses the interval of its schedule', async () => {
     reader.stop();
-    begin({ every: 30_000 });
+    begin({ interval: 30_000 });
     await source.answer(1);
-    await pass(29_999);
-    assert.equal(source.readings.length, 1);
-    await pass(1);
-    assert.equal(source.readings.length, 2);
+    await advance(29_999);
+    assert.equal(source.reads.length, 1);
+    await advance(1);
+    assert.equal(source.reads.length, 2);
   });
 
-  test('spares what is slow to answer: there is a pause of five times as long', async () => {
+  test('pauses for five times the duration of a slow read', async () => {
     reader.stop();
     let clock = 0;
     mock.method(performance, 'now', () => clock);
     begin();
     clock = 2_000;
     await source.answer(1);
-    await pass(9_999);
-    assert.equal(source.readings.length, 1);
-    await pass(1);
-    assert.equal(source.readings.length, 2);
+    await advance(9_999);
+    assert.equal(source.reads.length, 1);
+    await advance(1);
+    assert.equal(source.reads.length, 2);
   });
 
-  test('has the same object for as long as nothing differs', async () => {
+  test('keeps the same object while the content does not change', async () => {
     await source.answer({ is: 'same' });
     const before = reader.value.value;
     const readAt = reader.readAt.value ?? 0;
-    await pass(4_000);
+    await advance(4_000);
     await source.answer({ is: 'same' });
     assert.equal(reader.value.value, before);
     assert.equal(reader.readAt.value, readAt + 4_000);
-    await pass(4_000);
+    await advance(4_000);
     await source.answer({ is: 'another' });
     assert.deepEqual(reader.value.value, { is: 'another' });
   });
 
-  test('keeps what it read where it fails, and waits twice as long each time, up to a minute', async () => {
+  test('keeps its value after failures, and doubles the interval with each, up to 60 seconds', async () => {
     await source.answer(1);
-    await pass(4_000);
+    await advance(4_000);
     for (const wait of [8_000, 16_000, 32_000, 60_000, 60_000]) {
-      const { length } = source.readings;
+      const { length } = source.reads;
       await source.fail();
-      assert.match(String(reader.failure.value), /no/);
+      assert.match(String(reader.failure.value), /failed/);
       assert.equal(reader.value.value, 1);
-      await pass(wait - 1);
-      assert.equal(source.readings.length, length);
-      await pass(1);
-      assert.equal(source.readings.length, length + 1);
+      await advance(wait - 1);
+      assert.equal(source.reads.length, length);
+      await advance(1);
+      assert.equal(source.reads.length, length + 1);
     }
     await source.answer(2);
     assert.equal(reader.failure.value, undefined);
-    const { length } = source.readings;
-    await pass(4_000);
-    assert.equal(source.readings.length, length + 1);
+    const { length } = source.reads;
+    await advance(4_000);
+    assert.equal(source.reads.length, length + 1);
   });
 
   for (const [what, end] of [
     ['answer', (early: PromiseWithResolvers<unknown>) => early.resolve('early')],
     ['failure', (early: PromiseWithResolvers<unknown>) => early.reject(new Error('early'))],
   ] as const)
-    test(`takes no ${what} of a reading that another one followed`, async () => {
-      source.isDeaf = true;
+    test(`ignores the ${what} of a read that a newer read replaced`, async () => {
+      source.ignoresAbort = true;
       void reader.refresh();
-      const [early, late] = source.readings;
+      const [early, late] = source.reads;
       assert.ok(early?.signal.aborted);
       late?.resolve('late');
-      await settled();
+      await flush();
       end(early);
-      await settled();
+      await flush();
       assert.deepEqual([reader.value.value, reader.failure.value], ['late', undefined]);
     });
 
-  test('gives up a reading that nobody answers for a minute', async () => {
-    await pass(59_999);
+  test('aborts a read without an answer after 60 seconds', async () => {
+    await advance(59_999);
     assert.equal(reader.failure.value, undefined);
-    await pass(1);
+    await advance(1);
     assert.match(String(reader.failure.value), /aborted/);
-    await pass(8_000);
-    assert.equal(source.readings.length, 2);
+    await advance(8_000);
+    assert.equal(source.reads.length, 2);
   });
 
-  test('reads nothing while nobody looks, and at once when somebody does', async () => {
-    page.show(false);
-    assert.ok(source.readings[0]?.signal.aborted);
-    await pass(600_000);
-    assert.equal(source.readings.length, 1);
+  test('stops reading while the page is hidden, and reads at once when the page is visible again', async () => {
+    page.setVisible(false);
+    assert.ok(source.reads[0]?.signal.aborted);
+    await advance(600_000);
+    assert.equal(source.reads.length, 1);
     assert.equal(reader.failure.value, undefined);
-    page.show(true);
-    assert.equal(source.readings.length, 2);
+    page.setVisible(true);
+    assert.equal(source.reads.length, 2);
   });
 
-  test('reads at once when the network is there again', async () => {
+  test('reads at once when the browser is online again', async () => {
     await source.fail();
     win.dispatchEvent(new Event('online'));
-    assert.equal(source.readings.length, 2);
+    assert.equal(source.reads.length, 2);
   });
 
-  test('that is stopped reads no more, and leaves nobody waiting', async () => {
+  test('stops reading after stop(), which resolves a pending refresh', async () => {
     await source.answer(1);
-    const asked = reader.refresh();
+    const refreshed = reader.refresh();
     reader.stop();
-    await asked;
-    await pass(600_000);
-    page.show(true);
+    await refreshed;
+    await advance(600_000);
+    page.setVisible(true);
     win.dispatchEvent(new Event('online'));
     await refresh();
-    assert.equal(source.readings.length, 2);
+    assert.equal(source.reads.length, 2);
   });
 });
 
-describe('a change that was made here', () => {
-  test('is read by all that show something, and by none that it does not concern', async () => {
-    const [shown, apart] = [new Source(), new Source()];
-    const readers = [new Reader(shown.read), new Reader(apart.read, { apart: true })];
+describe('refresh', () => {
+  test('reads all values on the page except independent ones', async () => {
+    const [dependent, independent] = [new FakeSource(), new FakeSource()];
+    const readers = [new Reader(dependent.read), new Reader(independent.read, { isIndependent: true })];
     for (const reader of readers) reader.start();
-    let isRead = false;
-    void refresh().then(() => (isRead = true));
-    await settled();
-    assert.deepEqual([shown.readings.length, apart.readings.length, isRead], [2, 1, false]);
-    await shown.answer(1);
-    assert.ok(isRead);
+    let isDone = false;
+    void refresh().then(() => (isDone = true));
+    await flush();
+    assert.deepEqual([dependent.reads.length, independent.reads.length, isDone], [2, 1, false]);
+    await dependent.answer(1);
+    assert.ok(isDone);
     for (const reader of readers) reader.stop();
   });
 });

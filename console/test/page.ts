@@ -1,20 +1,20 @@
-// As much of a browser as the console's modules ask for, and a clock that is turned by hand.
+// Fakes of the browser APIs that the console's modules use, and a clock that tests advance.
 
 import { mock } from 'node:test';
 
-/** What happens to a page: who leaves it, comes back to it, or moves in it. */
-class Page extends EventTarget {
+/** A fake of `document`. */
+class FakeDocument extends EventTarget {
   hidden = false;
 
-  /** Somebody looks at the page, or does not any more. */
-  show(isShown: boolean) {
-    this.hidden = !isShown;
+  /** Changes the visibility of the page. */
+  setVisible(isVisible: boolean) {
+    this.hidden = !isVisible;
     this.dispatchEvent(new Event('visibilitychange'));
   }
 }
 
-/** A storage that a browser keeps for a tab. */
-class Kept {
+/** A fake of `sessionStorage`. */
+class FakeStorage {
   readonly #items = new Map<string, string>();
 
   getItem(name: string): string | null {
@@ -30,10 +30,10 @@ class Kept {
   }
 }
 
-/** What `document`, `window` and `sessionStorage` are from here on. */
-export const page = new Page();
+/** The fakes of `document`, `window` and `sessionStorage`, which this module installs. */
+export const page = new FakeDocument();
 export const win = new EventTarget();
-export const storage = new Kept();
+export const storage = new FakeStorage();
 
 Object.assign(globalThis, {
   document: page,
@@ -45,13 +45,13 @@ Object.defineProperty(globalThis, 'sessionStorage', { value: storage, configurab
 
 mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: Date.parse('2026-11-20T12:00:00Z') });
 
-/** Lets time pass, and what waits for it be done. */
-export async function pass(millis: number) {
+/** Advances the clock, and completes the work that becomes due. */
+export async function advance(millis: number) {
   mock.timers.tick(millis);
-  await settled();
+  await flush();
 }
 
-/** Lets everything be done that waits for nothing but its turn. */
-export function settled(): Promise<void> {
+/** Completes the pending microtasks. */
+export function flush(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-// A policy as the fields of its form.
+// Tests of the form of a policy.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -14,10 +14,10 @@ const FULL: Policy = {
 };
 
 describe('the form of a policy', () => {
-  test('that nobody changed gives the same policy', () =>
+  test('gives the same policy if no field changed', () =>
     assert.deepEqual(policyOf(FULL, fieldsOf(FULL)), FULL));
 
-  test('begins with what holds where the policy says nothing', () =>
+  test('shows the defaults of an empty policy', () =>
     assert.deepEqual(fieldsOf({}), {
       expirationSeconds: 2_592_000,
       last: '',
@@ -27,12 +27,12 @@ describe('the form of a policy', () => {
       weekly: '',
     }));
 
-  test('takes a rule away whose field was emptied', () => {
-    const emptied = { ...fieldsOf(FULL), last: '', daily: '', weekly: '' };
-    assert.deepEqual(policyOf(FULL, emptied), { expirationSeconds: 86_400 });
+  test('removes a rule whose field is empty', () => {
+    const cleared = { ...fieldsOf(FULL), last: '', daily: '', weekly: '' };
+    assert.deepEqual(policyOf(FULL, cleared), { expirationSeconds: 86_400 });
   });
 
-  test('keeps what it has no field for', () => {
+  test('keeps the rules that it has no field for', () => {
     const newer = { ...FULL, keepHourly: 3, keepLast: { count: 5, keepNamed: true } } as Policy;
     const policy = policyOf(newer, { ...fieldsOf(newer), last: '6' });
     assert.deepEqual(policy, { ...newer, keepLast: { count: 6, deleteEvicted: true, keepNamed: true } });

@@ -1,12 +1,12 @@
-// Places, and their addresses.
+// Tests of the pages' addresses.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { win } from './page.ts';
 
-const { go, href, place, read } = await import('../src/routes.ts');
-type Place = ReturnType<typeof read>;
+const { go, href, parse, place } = await import('../src/routes.ts');
+type Place = ReturnType<typeof parse>;
 
 const PLACES: [string, Place][] = [
   ['#/workspaces/default', { at: 'workspaces', tenant: 'default' }],
@@ -23,29 +23,29 @@ const PLACES: [string, Place][] = [
   ],
 ];
 
-describe('an address', () => {
+describe('the address', () => {
   for (const [address, place] of PLACES)
-    test(`${address} is of a place, and leads to it`, () => {
+    test(`${address} converts to a page and back`, () => {
       assert.equal(href(place), address);
-      assert.deepEqual(read(address), place);
+      assert.deepEqual(parse(address), place);
     });
 
   for (const address of ['', '#', '#/nowhere', '#/workspaces/%', '#/sandboxes/', '#main'])
-    test(`${address || 'that is empty'} is that of the first place`, () =>
-      assert.deepEqual(read(address), { at: 'workspaces', tenant: 'default' }));
+    test(`${address || '(empty)'} leads to the list of workspaces`, () =>
+      assert.deepEqual(parse(address), { at: 'workspaces', tenant: 'default' }));
 
-  test('of a part that does not exist is that of the whole', () =>
-    assert.deepEqual(read('#/sandboxes/agent?tab=secrets&token=x'), { at: 'sandbox', sandboxId: 'agent' }));
+  test('ignores an unknown tab and unknown parameters', () =>
+    assert.deepEqual(parse('#/sandboxes/agent?tab=secrets&token=x'), { at: 'sandbox', sandboxId: 'agent' }));
 });
 
-describe('the present place', () => {
-  test('is where one goes', () => {
+describe('the present page', () => {
+  test('changes with go()', () => {
     go({ at: 'sandbox', sandboxId: 'agent' });
     assert.deepEqual(place.value, { at: 'sandbox', sandboxId: 'agent' });
     assert.equal(location.hash, '#/sandboxes/agent');
   });
 
-  test('is where the browser’s buttons lead', () => {
+  test('follows the browser’s history', () => {
     location.hash = '#/workspaces/default/desk';
     win.dispatchEvent(new Event('hashchange'));
     assert.deepEqual(place.value, { at: 'workspace', tenant: 'default', name: 'desk' });

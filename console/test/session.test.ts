@@ -1,20 +1,20 @@
-// Who is signed in.
+// Tests of signing in and out.
 
 import assert from 'node:assert/strict';
 import { afterEach, describe, mock, test } from 'node:test';
 
 import { storage, win } from './page.ts';
 
-const { client, expelled, signIn, signOut, token } = await import('../src/session.ts');
+const { client, sessionError, signIn, signOut, token } = await import('../src/session.ts');
 const { now } = await import('../src/clock.ts');
 
-const KEPT = 'snapshotter-token';
+const STORAGE_KEY = 'snapshotter-token';
 
-/** A deployment that takes one token; its clock shows `time`. */
-function deployment(right: string, time = '2026-11-20T12:00:00Z') {
+/** Fakes a deployment that accepts one token; its clock shows `time`. */
+function fakeDeployment(accepted: string, time = '2026-11-20T12:00:00Z') {
   mock.method(globalThis, 'fetch', async (_: unknown, init: RequestInit) => {
-    const isRight = new Headers(init.headers).get('authorization') === `Bearer ${right}`;
-    return isRight ? Response.json({ ok: true, version: '1', time, checks: [] }) : refusal('UNAUTHORIZED');
+    const isAccepted = new Headers(init.headers).get('authorization') === `Bearer ${accepted}`;
+    return isAccepted ? Response.json({ ok: true, version: '1', time, checks: [] }) : refusal('UNAUTHORIZED');
   });
 }
 
@@ -28,70 +28,70 @@ afterEach(() => {
   mock.restoreAll();
 });
 
-describe('who signs in', () => {
-  test('is kept by the tab where that was asked for alone', async () => {
-    deployment('right');
+describe('signing in', () => {
+  test('stores the token in the tab only on request', async () => {
+    fakeDeployment('right');
     await signIn('right', false);
-    assert.deepEqual([token.value, storage.getItem(KEPT)], ['right', null]);
+    assert.deepEqual([token.value, storage.getItem(STORAGE_KEY)], ['right', null]);
     await signIn('right', true);
-    assert.equal(storage.getItem(KEPT), 'right');
+    assert.equal(storage.getItem(STORAGE_KEY), 'right');
   });
 
-  test('with another token is not signed in, nor kept', async () => {
-    deployment('right');
+  test('with a refused token neither starts a session nor stores the token', async () => {
+    fakeDeployment('right');
     await assert.rejects(signIn('wrong', true), { code: 'UNAUTHORIZED' });
-    assert.deepEqual([token.value, storage.getItem(KEPT)], [undefined, null]);
+    assert.deepEqual([token.value, storage.getItem(STORAGE_KEY)], [undefined, null]);
   });
 
-  test('goes by the clock of the deployment', async () => {
-    deployment('right', '2026-11-20T13:30:00Z');
+  test('sets the clock to the deployment’s time', async () => {
+    fakeDeployment('right', '2026-11-20T13:30:00Z');
     await signIn('right', false);
     assert.equal(new Date(now.value).toISOString(), '2026-11-20T13:30:00.000Z');
   });
 });
 
-describe('a session', () => {
-  test('that ends is forgotten by the tab too', async () => {
-    deployment('right');
+describe('the session', () => {
+  test('removes the token from the tab’s storage when the user signs out', async () => {
+    fakeDeployment('right');
     await signIn('right', true);
     signOut();
-    assert.deepEqual([token.value, storage.getItem(KEPT)], [undefined, null]);
+    assert.deepEqual([token.value, storage.getItem(STORAGE_KEY)], [undefined, null]);
   });
 
-  test('whose token is refused ends, and says why', async () => {
-    deployment('right');
+  test('ends with the error when its token is refused', async () => {
+    fakeDeployment('right');
     await signIn('right', true);
-    deployment('another');
+    fakeDeployment('another');
     await assert.rejects(client.health(), { code: 'UNAUTHORIZED' });
-    assert.deepEqual([token.value, storage.getItem(KEPT)], [undefined, null]);
-    assert.equal(expelled.value?.code, 'UNAUTHORIZED');
-    deployment('right');
+    assert.deepEqual([token.value, storage.getItem(STORAGE_KEY)], [undefined, null]);
+    assert.equal(sessionError.value?.code, 'UNAUTHORIZED');
+    fakeDeployment('right');
     await signIn('right', false);
-    assert.equal(expelled.value, undefined);
+    assert.equal(sessionError.value, undefined);
   });
 
-  test('does not end by the refusal of a token that was changed meanwhile', async () => {
-    deployment('early');
+  test('continues after the refusal of an earlier token', async () => {
+    fakeDeployment('early');
     await signIn('early', false);
     const { promise, resolve } = Promise.withResolvers<Response>();
     mock.method(globalThis, 'fetch', () => promise);
-    const asked = client.health();
-    deployment('late');
+    const call = client.health();
+    fakeDeployment('late');
     await signIn('late', false);
     resolve(refusal('UNAUTHORIZED'));
-    await assert.rejects(asked, { code: 'UNAUTHORIZED' });
-    assert.deepEqual([token.value, expelled.value], ['late', undefined]);
+    await assert.rejects(call, { code: 'UNAUTHORIZED' });
+    assert.deepEqual([token.value, sessionError.value], ['late', undefined]);
   });
 
-  test('is over when the page is left, also for who comes back to it by the browser’s button', async () => {
-    deployment('right');
+  test('ends when the user leaves the page, also in the back/forward cache', async () => {
+    fakeDeployment('right');
     await signIn('right', false);
     win.dispatchEvent(new Event('pagehide'));
     assert.equal(token.value, undefined);
   });
 
-  test('goes on when the page is left, where the tab keeps it', async () => {
-    deployment('right');
+  test('survives leaving the page if the tab stores the token', async () => {
+    fakeDeployment('right');
     await signIn('right', true);
     win.dispatchEvent(new Event('pagehide'));
     assert.equal(token.value, 'right');

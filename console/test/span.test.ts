@@ -1,11 +1,11 @@
-// Spans of time as they are typed.
+// Tests of durations as users type them.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { secondsOf, spanOf, type Span } from '../src/span.ts';
 
-describe('a span', () => {
+describe('a duration', () => {
   for (const [seconds, amount, unit] of [
     [1, '1', 'seconds'],
     [90, '90', 'seconds'],
@@ -13,22 +13,22 @@ describe('a span', () => {
     [129_600, '36', 'hours'],
     [2_592_000, '30', 'days'],
   ] as const)
-    test(`of ${seconds} seconds is typed as ${amount} ${unit}, and is that again`, () => {
+    test(`of ${seconds} seconds converts to ${amount} ${unit} and back`, () => {
       assert.deepEqual(spanOf(seconds), { amount, unit });
       assert.equal(secondsOf({ amount, unit }), seconds);
     });
 
-  for (const nothing of [undefined, 0])
-    test(`that is ${nothing} begins as a day`, () =>
-      assert.deepEqual(spanOf(nothing), { amount: '1', unit: 'days' }));
+  for (const seconds of [undefined, 0])
+    test(`of ${seconds} converts to 1 day`, () =>
+      assert.deepEqual(spanOf(seconds), { amount: '1', unit: 'days' }));
 
-  test('may be of a part of a unit, in whole seconds', () => {
+  test('with a fraction of a unit is rounded to whole seconds', () => {
     assert.equal(secondsOf({ amount: '1.5', unit: 'hours' }), 5_400);
     assert.equal(secondsOf({ amount: '1.0001', unit: 'minutes' }), 60);
   });
 
   for (const amount of ['', ' ', '0', '-3', '0.4', 'x', '1e999'])
-    test(`is none where “${amount}” is typed`, () => {
+    test(`is undefined for the amount “${amount}”`, () => {
       const span: Span = { amount, unit: 'days' };
       assert.equal(secondsOf(span), undefined);
     });

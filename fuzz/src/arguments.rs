@@ -1,4 +1,4 @@
-//! The arguments of every operation, as they come over RPC and HTTP. The input is the name of an operation on a line of its own,
+//! The arguments of every operation, over RPC and HTTP. The input has two parts: a line with the name of an operation,
 //! and JSON.
 
 use std::fmt::Debug;
@@ -15,37 +15,40 @@ use sandbox_snapshotter::model::request::{
 use sandbox_snapshotter::model::{RestoreRequest, Result, Selection, SnapshotRequest, json};
 use serde_json::Value;
 
-use super::rules::legible;
-use super::words;
+use super::input;
+use super::rules::assert_legible;
 
 /// See the module.
 pub fn read(data: &[u8]) {
-    let Some((name, rest)) = words::line(data) else { return };
-    let (Some(operation), Some(arguments)) = (Operation::by_name(name), words::json(rest)) else { return };
+    let Some((name, rest)) = input::line(data) else { return };
+    let (Some(operation), Some(arguments)) = (Operation::by_name(name), input::json(rest)) else { return };
     let decoded = decode(operation, &arguments);
     match (&decoded, decode_target(operation, &arguments)) {
         (Ok(()), Ok(_)) => (),
-        (Err(one), Err(other)) => {
-            assert_eq!(one, &other);
-            legible(one);
-            tells_no_secret(operation, one.message(), &arguments);
+        (Err(error), Err(target_error)) => {
+            assert_eq!(error, &target_error);
+            assert_legible(error);
+            check_secrets(operation, error.message(), &arguments);
         }
         (decoded, target) => panic!("{decoded:?}, but {target:?}"),
     }
 }
 
-/// Arguments that are taken can be written again, and mean the same then.
-fn again<Request: Options + PartialEq + Debug>(decode: fn(&Value) -> Result<Request>, arguments: &Value) -> Result<()> {
+/// Asserts that accepted arguments can be written back with the same meaning.
+fn check_round_trip<Request: Options + PartialEq + Debug>(
+    decode: fn(&Value) -> Result<Request>,
+    arguments: &Value,
+) -> Result<()> {
     let request = decode(arguments)?;
     let written = request.to_json();
     assert_eq!(decode(&written).as_ref(), Ok(&request), "{written}");
-    // Between the objects of this Worker they pass as text.
+    // The objects of this Worker pass arguments to each other as text.
     assert_eq!(json::from_str(&arguments.to_string()).as_ref(), Ok(arguments));
     Ok(())
 }
 
-/// The values of environment variables may be secrets: whatever they are, the message is the same.
-fn tells_no_secret(operation: Operation, message: &str, arguments: &Value) {
+/// Asserts that the message does not depend on the values of environment variables, which may be secrets.
+fn check_secrets(operation: Operation, message: &str, arguments: &Value) {
     let mut others = arguments.clone();
     let Some(env) = others.get_mut("env").and_then(Value::as_object_mut) else { return };
     for value in env.values_mut() {
@@ -62,36 +65,36 @@ fn tells_no_secret(operation: Operation, message: &str, arguments: &Value) {
 
 fn decode(operation: Operation, arguments: &Value) -> Result<()> {
     match operation {
-        Operation::Snapshot => again(SnapshotRequest::decode, arguments),
-        Operation::Restore | Operation::Branch => again(RestoreRequest::decode, arguments),
+        Operation::Snapshot => check_round_trip(SnapshotRequest::decode, arguments),
+        Operation::Restore | Operation::Branch => check_round_trip(RestoreRequest::decode, arguments),
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
-            again(Selection::decode, arguments)
+            check_round_trip(Selection::decode, arguments)
         }
-        Operation::Label => again(LabelRequest::decode, arguments),
-        Operation::Delete => again(DeleteRequest::decode, arguments),
-        Operation::List => again(ListRequest::decode, arguments),
-        Operation::Import => again(ImportRequest::decode, arguments),
-        Operation::Lineage => again(LineageRequest::decode, arguments),
-        Operation::Retention | Operation::RotateKey => again(SandboxRequest::decode, arguments),
-        Operation::SetRetention => again(SetRetentionRequest::decode, arguments),
-        Operation::ApplyRetention => again(ApplyRetentionRequest::decode, arguments),
-        Operation::Sweep => again(SweepRequest::decode, arguments),
-        Operation::CreateWorkspace => again(CreateRequest::decode, arguments),
-        Operation::GetOrCreateWorkspace => again(GetOrCreateRequest::decode, arguments),
-        Operation::GetWorkspaceByName | Operation::DeleteWorkspace => again(by_name, arguments),
-        Operation::ListWorkspaces => again(ListWorkspacesRequest::decode, arguments),
-        Operation::StartWorkspace => again(StartRequest::decode, arguments),
-        Operation::StopWorkspace => again(|value| Ok(StopRequest::decode(value)?.address), arguments),
-        Operation::ForkWorkspace => again(ForkRequest::decode, arguments),
-        Operation::UpdateWorkspace => again(UpdateRequest::decode, arguments),
-        Operation::CreateCheckpoint => again(CreateCheckpointRequest::decode, arguments),
-        Operation::ListCheckpoints => again(ListCheckpointsRequest::decode, arguments),
-        Operation::RestoreCheckpoint => again(RestoreCheckpointRequest::decode, arguments),
-        Operation::DiffCheckpoint => again(DiffCheckpointRequest::decode, arguments),
-        Operation::ListTools => again(Toolset::decode, arguments),
-        Operation::CallTool => again(CallToolRequest::decode, arguments),
-        Operation::GrantTools => again(GrantRequest::decode, arguments),
-        Operation::Health => again(HealthRequest::decode, arguments),
+        Operation::Label => check_round_trip(LabelRequest::decode, arguments),
+        Operation::Delete => check_round_trip(DeleteRequest::decode, arguments),
+        Operation::List => check_round_trip(ListRequest::decode, arguments),
+        Operation::Import => check_round_trip(ImportRequest::decode, arguments),
+        Operation::Lineage => check_round_trip(LineageRequest::decode, arguments),
+        Operation::Retention | Operation::RotateKey => check_round_trip(SandboxRequest::decode, arguments),
+        Operation::SetRetention => check_round_trip(SetRetentionRequest::decode, arguments),
+        Operation::ApplyRetention => check_round_trip(ApplyRetentionRequest::decode, arguments),
+        Operation::Sweep => check_round_trip(SweepRequest::decode, arguments),
+        Operation::CreateWorkspace => check_round_trip(CreateRequest::decode, arguments),
+        Operation::GetOrCreateWorkspace => check_round_trip(GetOrCreateRequest::decode, arguments),
+        Operation::GetWorkspaceByName | Operation::DeleteWorkspace => check_round_trip(by_name, arguments),
+        Operation::ListWorkspaces => check_round_trip(ListWorkspacesRequest::decode, arguments),
+        Operation::StartWorkspace => check_round_trip(StartRequest::decode, arguments),
+        Operation::StopWorkspace => check_round_trip(|value| Ok(StopRequest::decode(value)?.address), arguments),
+        Operation::ForkWorkspace => check_round_trip(ForkRequest::decode, arguments),
+        Operation::UpdateWorkspace => check_round_trip(UpdateRequest::decode, arguments),
+        Operation::CreateCheckpoint => check_round_trip(CreateCheckpointRequest::decode, arguments),
+        Operation::ListCheckpoints => check_round_trip(ListCheckpointsRequest::decode, arguments),
+        Operation::RestoreCheckpoint => check_round_trip(RestoreCheckpointRequest::decode, arguments),
+        Operation::DiffCheckpoint => check_round_trip(DiffCheckpointRequest::decode, arguments),
+        Operation::ListTools => check_round_trip(Toolset::decode, arguments),
+        Operation::CallTool => check_round_trip(CallToolRequest::decode, arguments),
+        Operation::GrantTools => check_round_trip(GrantRequest::decode, arguments),
+        Operation::Health => check_round_trip(HealthRequest::decode, arguments),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What answers a client: the snapshotter, a later one, or somebody else. The input is the name of an operation and a status on
-//! a line of their own, and the body.
+//! Responses to a client: of the snapshotter, of a later release, or of another server. The input has two parts: a line
+//! with the name of an operation and an HTTP status, and the body.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -21,75 +21,77 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::rules::kept;
-use super::words;
+use super::input;
+use super::rules::assert_json_round_trip;
 
 /// See the module.
 pub fn read(data: &[u8]) {
-    let Some((first, body)) = words::line(data) else { return };
+    let Some((first, body)) = input::line(data) else { return };
     let Some((operation, status)) = first.split_once(' ') else { return };
     let Ok(status) = status.parse() else { return };
     let sent = Cell::new(0);
     let reply = HttpResponse { status, body: String::from_utf8_lossy(body).into_owned() };
-    let client = Client::new(Always { reply: &reply, sent: &sent });
+    let client = Client::new(ConstantTransport { reply: &reply, sent: &sent });
     match block_on(client.call(operation, json!({}))) {
         Ok(answer) => {
             assert!((200..300).contains(&status));
-            understood(operation, &answer);
+            check_answer(operation, &answer);
         }
         Err(error) => {
             assert!(!error.code().as_str().is_empty() || reply.body.contains("\"code\""));
             assert!(!(200..300).contains(&status) || serde_json::from_str::<Value>(&reply.body).is_err());
         }
     }
-    assert!((1..=4).contains(&sent.get()), "it was asked {} times", sent.get());
+    assert!((1..=4).contains(&sent.get()), "{} calls were made", sent.get());
 }
 
-/// An answer that is understood is written as the same.
-fn understood(operation: &str, answer: &Value) {
+/// Asserts that an accepted answer is written back unchanged.
+fn check_answer(operation: &str, answer: &Value) {
     match operation {
-        "snapshot" | "import" => again::<TakenSnapshot>(answer),
-        "restore" | "branch" => again::<WorkspaceRef>(answer),
-        "list" => again::<Page>(answer),
-        "get" | "label" | "pin" | "unpin" => again::<Summary>(answer),
-        "manifest" => again::<Manifest>(answer),
-        "verify" => again::<Verification>(answer),
-        "delete" => again::<Deletion>(answer),
-        "lineage" => again::<Tree>(answer),
-        "retention" | "setRetention" | "applyRetention" => again::<Retention>(answer),
-        "rotateKey" => again::<KeyRotation>(answer),
-        "sweep" => again::<Sweep>(answer),
-        "health" => again::<Health>(answer),
-        "workspaces/create" | "workspaces/getOrCreate" | "workspaces/start" => again::<StartedWorkspace>(answer),
-        "workspaces/getByName" | "workspaces/update" => again::<WorkspaceDescription>(answer),
-        "workspaces/stop" => again::<StoppedWorkspace>(answer),
-        "workspaces/fork" => again::<ForkedWorkspaces<StartedWorkspace>>(answer),
-        "workspaces/delete" => again::<DeletedWorkspace>(answer),
-        "workspaces/list" => again::<WorkspacePage>(answer),
-        "checkpoints/create" => again::<CreatedCheckpoint>(answer),
-        "checkpoints/list" => again::<Checkpoints>(answer),
-        "checkpoints/restore" => again::<RestoredCheckpoint>(answer),
-        "checkpoints/diff" => again::<CheckpointDiff>(answer),
-        "tools/list" => again::<Tools>(answer),
-        "tools/call" => again::<ToolResult>(answer),
-        "tools/grant" => again::<ToolGrant>(answer),
+        "snapshot" | "import" => check_round_trip::<TakenSnapshot>(answer),
+        "restore" | "branch" => check_round_trip::<WorkspaceRef>(answer),
+        "list" => check_round_trip::<Page>(answer),
+        "get" | "label" | "pin" | "unpin" => check_round_trip::<Summary>(answer),
+        "manifest" => check_round_trip::<Manifest>(answer),
+        "verify" => check_round_trip::<Verification>(answer),
+        "delete" => check_round_trip::<Deletion>(answer),
+        "lineage" => check_round_trip::<Tree>(answer),
+        "retention" | "setRetention" | "applyRetention" => check_round_trip::<Retention>(answer),
+        "rotateKey" => check_round_trip::<KeyRotation>(answer),
+        "sweep" => check_round_trip::<Sweep>(answer),
+        "health" => check_round_trip::<Health>(answer),
+        "workspaces/create" | "workspaces/getOrCreate" | "workspaces/start" => {
+            check_round_trip::<StartedWorkspace>(answer);
+        }
+        "workspaces/getByName" | "workspaces/update" => check_round_trip::<WorkspaceDescription>(answer),
+        "workspaces/stop" => check_round_trip::<StoppedWorkspace>(answer),
+        "workspaces/fork" => check_round_trip::<ForkedWorkspaces<StartedWorkspace>>(answer),
+        "workspaces/delete" => check_round_trip::<DeletedWorkspace>(answer),
+        "workspaces/list" => check_round_trip::<WorkspacePage>(answer),
+        "checkpoints/create" => check_round_trip::<CreatedCheckpoint>(answer),
+        "checkpoints/list" => check_round_trip::<Checkpoints>(answer),
+        "checkpoints/restore" => check_round_trip::<RestoredCheckpoint>(answer),
+        "checkpoints/diff" => check_round_trip::<CheckpointDiff>(answer),
+        "tools/list" => check_round_trip::<Tools>(answer),
+        "tools/call" => check_round_trip::<ToolResult>(answer),
+        "tools/grant" => check_round_trip::<ToolGrant>(answer),
         _ => (),
     }
 }
 
-fn again<T: Serialize + DeserializeOwned + PartialEq + Debug>(answer: &Value) {
+fn check_round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(answer: &Value) {
     if let Ok(answer) = text::from_value::<T>(answer) {
-        kept(&answer);
+        assert_json_round_trip(&answer);
     }
 }
 
-/// A way to somebody who always answers the same.
-struct Always<'a> {
+/// A transport that always returns the same response.
+struct ConstantTransport<'a> {
     reply: &'a HttpResponse,
     sent: &'a Cell<u32>,
 }
 
-impl Transport for Always<'_> {
+impl Transport for ConstantTransport<'_> {
     async fn send(&self, _: &str, _: &Value) -> Result<HttpResponse, TransportError> {
         self.sent.set(self.sent.get() + 1);
         Ok(self.reply.clone())

@@ -1,5 +1,5 @@
-//! What the script answers that works on checkpoints with git. The input is what was asked for on a line of its own, and the
-//! answer before it was written in base64; or as it was printed, behind the line `printed`.
+//! The answers of the checkpoint script, which uses git. The input has two parts: a line with the call, and the answer
+//! before its base64 encoding. If the line is `printed`, the rest is the output as printed.
 
 use base64ct::{Base64, Encoding};
 use sandbox_snapshotter::fuzzing::checkpoint;
@@ -7,14 +7,14 @@ use sandbox_snapshotter::model::checkpoint::RestoredCheckpoint;
 use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName};
 
-use super::rules::{kept, short};
-use super::words;
+use super::input;
+use super::rules::{assert_json_round_trip, assert_short};
 
 /// See the module.
 pub fn read(data: &[u8]) {
-    let Some((asked, answer)) = words::line(data) else { return };
+    let Some((line, answer)) = input::line(data) else { return };
     let name = CheckpointName::parse("s1").expect("a name");
-    let (call, stdout) = match asked.split_once(' ').unwrap_or((asked, "")) {
+    let (call, stdout) = match line.split_once(' ').unwrap_or((line, "")) {
         ("create", _) => (
             CheckpointCall::Create { description: CheckpointDescription::default_for(&name), name },
             Base64::encode_string(answer),
@@ -31,54 +31,54 @@ pub fn read(data: &[u8]) {
         _ => return,
     };
     match checkpoint(&stdout, &call) {
-        Ok(Ok(done)) => told(&done, &call),
-        Ok(Err(refusal)) => refused(&refusal),
+        Ok(Ok(outcome)) => check_outcome(&outcome, &call),
+        Ok(Err(refusal)) => check_refusal(&refusal),
         Err(failure) => {
             assert!(failure.is_protocol());
-            short(&failure);
+            assert_short(&failure);
         }
     }
 }
 
-/// What was done is what was asked for, is of the length that was asked for, and is read by every client.
-fn told(done: &CheckpointOutcome, call: &CheckpointCall) {
-    match (done, call) {
+/// Asserts that an outcome belongs to its call, is within the requested limits, and can be parsed by clients.
+fn check_outcome(outcome: &CheckpointOutcome, call: &CheckpointCall) {
+    match (outcome, call) {
         (CheckpointOutcome::Created(created), CheckpointCall::Create { .. }) => {
-            commit(&created.checkpoint.commit);
-            kept(created);
+            check_commit(&created.checkpoint.commit);
+            assert_json_round_trip(created);
         }
         (CheckpointOutcome::Listed(listed), CheckpointCall::List { .. }) => {
-            listed.checkpoints.iter().for_each(|checkpoint| commit(&checkpoint.commit));
-            assert!(listed.checkpoints.is_sorted_by(|one, next| one.created_at >= next.created_at));
-            kept(listed);
+            listed.checkpoints.iter().for_each(|checkpoint| check_commit(&checkpoint.commit));
+            assert!(listed.checkpoints.is_sorted_by(|newer, older| newer.created_at >= older.created_at));
+            assert_json_round_trip(listed);
         }
         (CheckpointOutcome::Restored(restored), CheckpointCall::Restore { .. }) => {
-            commit(&restored.commit);
+            check_commit(&restored.commit);
             assert!(restored.changed.len() <= RestoredCheckpoint::MAX_CHANGED);
-            plain(&restored.changed);
-            kept(restored);
+            check_paths(&restored.changed);
+            assert_json_round_trip(restored);
         }
-        (CheckpointOutcome::Diffed(compared), CheckpointCall::Diff { max_bytes, .. }) => {
-            commit(&compared.commit);
-            assert!(compared.diff.len() <= *max_bytes as usize);
-            kept(compared);
+        (CheckpointOutcome::Diffed(diffed), CheckpointCall::Diff { max_bytes, .. }) => {
+            check_commit(&diffed.commit);
+            assert!(diffed.diff.len() <= *max_bytes as usize);
+            assert_json_round_trip(diffed);
         }
-        _ => panic!("{done:?}"),
+        _ => panic!("{outcome:?}"),
     }
 }
 
-fn refused(refusal: &CheckpointRefusal) {
+fn check_refusal(refusal: &CheckpointRefusal) {
     use CheckpointRefusal::{ReservedNames, Unreadable, WouldOverwrite};
     if let Unreadable(paths) | ReservedNames(paths) | WouldOverwrite(paths) = refusal {
-        plain(paths);
+        check_paths(paths);
     }
 }
 
-/// A path is one line, whatever it holds.
-fn plain(paths: &[String]) {
+/// Asserts that paths contain no control characters.
+fn check_paths(paths: &[String]) {
     assert!(paths.iter().all(|path| !path.contains(char::is_control)));
 }
 
-fn commit(id: &str) {
+fn check_commit(id: &str) {
     assert!(matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit()));
 }

@@ -1,4 +1,4 @@
-//! The bodies of requests, as JSON. The input is one.
+//! The bodies of requests, as JSON. The input is one body.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use serde_json::Value;
 /// See the module.
 pub fn read(data: &[u8]) {
     let received = json::parse_untrusted(data);
-    // A second reader, which keeps every member, says the same.
+    // A second parser, which keeps every member, must agree.
     match serde_json::from_slice::<Whole>(data) {
-        Ok(whole) if whole.is_ambiguous() => assert!(received.is_err(), "one of two values is lost"),
+        Ok(whole) if whole.is_ambiguous() => assert!(received.is_err(), "a duplicate key was accepted"),
         Ok(_) => {
-            let value = received.as_ref().expect("it is JSON");
+            let value = received.as_ref().expect("valid JSON");
             let own = value.to_string();
             assert_eq!(json::to_string(value).as_ref(), Ok(&own));
             assert_eq!(json::parse_untrusted(own.as_bytes()).as_ref(), Ok(value));
@@ -22,12 +22,12 @@ pub fn read(data: &[u8]) {
         }
         Err(_) => assert!(received.is_err()),
     }
-    if let Err(why) = received {
-        assert!(why.len() <= 2048, "a message has {} bytes", why.len());
+    if let Err(message) = received {
+        assert!(message.len() <= 2048, "the message has {} bytes", message.len());
     }
 }
 
-/// JSON with all of its members.
+/// JSON with all members of its objects, also those with the same key.
 enum Whole {
     Leaf,
     List(Vec<Whole>),
@@ -35,7 +35,7 @@ enum Whole {
 }
 
 impl Whole {
-    /// Whether a key is given twice anywhere.
+    /// Whether any object has a key twice.
     fn is_ambiguous(&self) -> bool {
         match self {
             Self::Leaf => false,

@@ -1,20 +1,21 @@
-//! Whatever reads outside data, given anything: one target per kind of data. Each takes the bytes, has them read as the
-//! product does, and panics where something does not hold that must.
+//! Fuzz targets for the code that parses outside data, one per kind of data. A target parses its input with the code of
+//! the product, and panics if a rule is violated.
 //!
-//! - [`refs`], [`texts`], [`arguments`], [`json`]: what callers send
-//! - [`mcp`], [`tokens`], [`tools`]: what language models send, and who lets them
-//! - [`sandbox`], [`git`], [`failures`]: what sandboxes answer
-//! - [`storage`]: what is in the bucket
-//! - [`rows`]: what the product itself has written
-//! - [`client`]: what the snapshotter, or somebody else, answers a client
+//! - [`refs`], [`texts`], [`arguments`], [`json`]: requests of callers
+//! - [`mcp`], [`tokens`], [`tools`]: requests of language models, and their authorization
+//! - [`sandbox`], [`git`], [`failures`]: answers of sandboxes
+//! - [`storage`]: objects in the bucket
+//! - [`rows`]: rows and messages that the product itself has written
+//! - [`client`]: responses to a client, from the snapshotter or from another server
 //!
-//! `rules` is what holds of several; `words` takes inputs apart.
+//! `rules` has the rules that several targets share; `input` splits inputs into their parts.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::missing_panics_doc)] // A panic is a finding.
 
 pub mod arguments;
 pub mod client;
 pub mod failures;
 pub mod git;
+mod input;
 pub mod json;
 pub mod mcp;
 pub mod refs;
@@ -25,12 +26,11 @@ pub mod storage;
 pub mod texts;
 pub mod tokens;
 pub mod tools;
-mod words;
 
-/// Reads an input.
+/// A function that runs a target on an input.
 pub type Target = fn(&[u8]);
 
-/// Every target, by its name.
+/// Every target, by name.
 pub const TARGETS: [(&str, Target); 13] = [
     ("arguments", arguments::read),
     ("client", client::read),

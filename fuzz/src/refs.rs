@@ -1,47 +1,47 @@
-//! Refs of snapshots and of workspaces, and the handles in them. The input is JSON.
+//! Refs of snapshots and of workspaces, and handles of backups. The input is JSON.
 
 use sandbox_snapshotter::model::request::ImportRequest;
 use sandbox_snapshotter::model::{Code, SigningKey, SnapshotRef, WorkspaceRef, json};
 use serde_json::{Value, json};
 
-use super::rules::{by_javascript, kept, legible, shallow};
-use super::words;
+use super::input;
+use super::rules::{assert_depth, assert_json_round_trip, assert_legible, through_javascript};
 
-/// How deep a handle is in the deepest answer that has refs: a page of a list, of one object to another.
+/// The depth at which a handle is nested in the deepest answer that contains refs: a page of a list, passed between objects.
 const AROUND_HANDLE: usize = 8;
 
 /// See the module.
 pub fn read(data: &[u8]) {
-    let Some(value) = words::json(data) else { return };
-    handle(&value);
-    snapshot(&value);
+    let Some(value) = input::json(data) else { return };
+    check_handle(&value);
+    check_snapshot(&value);
     match WorkspaceRef::decode(&value) {
         Ok(workspace) => assert_eq!(json::to_value(&workspace), Ok(value)),
-        Err(error) => legible(&error),
+        Err(error) => assert_legible(&error),
     }
 }
 
-/// A handle is taken in only if it comes back whole.
-fn handle(value: &Value) {
+/// Asserts that an accepted handle survives JavaScript unchanged.
+fn check_handle(value: &Value) {
     match ImportRequest::decode(&json!({ "sandboxId": "agent-42", "backup": value })) {
         Ok(ImportRequest { backup, .. }) => {
             assert_eq!(json::to_value(&backup).as_ref(), Ok(value));
-            assert_eq!(&by_javascript(value), value, "a handle does not come back whole");
-            shallow(value, AROUND_HANDLE);
-            kept(&backup);
+            assert_eq!(&through_javascript(value), value, "the handle changes in JavaScript");
+            assert_depth(value, AROUND_HANDLE);
+            assert_json_round_trip(&backup);
         }
-        Err(error) => legible(&error),
+        Err(error) => assert_legible(&error),
     }
 }
 
-fn snapshot(value: &Value) {
+fn check_snapshot(value: &Value) {
     let snapshot = match SnapshotRef::decode(value) {
         Ok(snapshot) => snapshot,
-        Err(error) => return legible(&error),
+        Err(error) => return assert_legible(&error),
     };
-    let written = json::to_value(&snapshot).expect("it is written");
-    assert_eq!(written["ref"], value["ref"], "there is one way to write a ref");
-    kept(&snapshot);
+    let written = json::to_value(&snapshot).expect("the ref is serialized");
+    assert_eq!(written["ref"], value["ref"], "a ref has one form");
+    assert_json_round_trip(&snapshot);
     if !snapshot.backup().is_javascript_safe() {
         return;
     }
@@ -54,17 +54,17 @@ fn snapshot(value: &Value) {
         snapshot.created_at(),
         &key,
     );
-    // Only what is signed as a whole is taken for signed, and it comes back from a caller in JavaScript as it was.
+    // The signature covers the whole ref, and is valid after JavaScript.
     assert_eq!(snapshot.is_signed_by(std::slice::from_ref(&key)), snapshot == signed);
     assert!(signed.is_signed_by(&[other.clone(), key.clone()]) && !signed.is_signed_by(&[other]));
-    let back = by_javascript(&json::to_value(&signed).expect("it is written"));
+    let returned = through_javascript(&json::to_value(&signed).expect("the ref is serialized"));
     assert!(
-        SnapshotRef::decode(&back).is_ok_and(|back| back.is_signed_by(std::slice::from_ref(&key))),
-        "a ref does not come back whole"
+        SnapshotRef::decode(&returned).is_ok_and(|returned| returned.is_signed_by(std::slice::from_ref(&key))),
+        "the ref changes in JavaScript"
     );
-    let mut forged = back;
+    let mut forged = returned;
     forged["ref"]["rootId"] = format!("not-{}", signed.root_id()).chars().take(60).collect::<String>().into();
-    assert!(!SnapshotRef::decode(&forged).is_ok_and(|forged| forged.is_signed_by(&[key])), "a forged ref is taken");
+    assert!(!SnapshotRef::decode(&forged).is_ok_and(|forged| forged.is_signed_by(&[key])), "a forged ref is accepted");
     let mut foreign = written;
     foreign["providerId"] = "another".into();
     assert_eq!(SnapshotRef::decode(&foreign).map_err(|error| error.code()), Err(Code::ForeignRef));

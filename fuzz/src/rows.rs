@@ -1,5 +1,5 @@
-//! The rows of ledgers, and what the objects of this Worker tell each other. The input is what it is a row of on a line of its
-//! own, and its JSON.
+//! Rows of ledgers, and messages between the objects of this Worker. The input has two parts: a line with the type, and
+//! its JSON.
 
 use std::fmt::Debug;
 
@@ -19,59 +19,60 @@ use sandbox_snapshotter::model::{Error, Policy, SandboxId, SigningKey, Timestamp
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::rules::kept;
-use super::words;
+use super::input;
+use super::rules::assert_json_round_trip;
 
 /// See the module.
 pub fn read(data: &[u8]) {
-    let Some((of, row)) = words::line(data) else { return };
+    let Some((kind, row)) = input::line(data) else { return };
     let Ok(row) = std::str::from_utf8(row) else { return };
-    match of {
-        "snapshots" => with(row, snapshots),
-        "workspace" => with(row, |_: &WorkspaceRecord| ()),
+    match kind {
+        "snapshot" => check(row, check_snapshot),
+        "workspace" => check(row, |_: &WorkspaceRecord| ()),
         "derivation" => {
-            with(row, |row: &Derivation| assert!(row.needs_snapshot() || row.task().is_some() || is_let_go(row)));
+            check(row, |row: &Derivation| assert!(row.needs_snapshot() || row.task().is_some() || is_released(row)));
         }
-        "request" => with(row, |_: &IdempotencyRecord| ()),
-        "release" => with(row, |_: &Release| ()),
-        "home" => with(row, home),
-        "entry" => with(row, |_: &WorkspaceEntry| ()),
-        "standing" => with(row, |_: &WorkspaceBinding| ()),
-        "resume" => with(row, |request: &EnsureRunningRequest| drop(request.settings.check())),
-        "resumed" => with(row, |_: &EnsuredRunning| ()),
-        "halt" => with(row, |_: &StopSandboxRequest| ()),
-        "halted" => with(row, |_: &SandboxStopped| ()),
-        "reserve" => with(row, |_: &ReserveRequest| ()),
-        "retired" => with(row, |_: &Decommissioned| ()),
-        "description" => with(row, |_: &WorkspaceLineage| ()),
-        "descent" => with(row, |_: &SandboxParent| ()),
-        "error" => with(row, |_: &Error| ()),
-        "policy" => with(row, |policy: &Policy| drop(policy.check())),
-        "key" => with(row, |key: &SigningKey| assert!(key.verify(b"message", &key.sign(b"message")))),
-        "reply" => reply(row),
+        "idempotent_call" => check(row, |_: &IdempotencyRecord| ()),
+        "release" => check(row, |_: &Release| ()),
+        "named_workspace" => check(row, check_named_record),
+        "directory_entry" => check(row, |_: &WorkspaceEntry| ()),
+        "binding" => check(row, |_: &WorkspaceBinding| ()),
+        "ensure_running" => check(row, |request: &EnsureRunningRequest| drop(request.settings.check())),
+        "ensured_running" => check(row, |_: &EnsuredRunning| ()),
+        "stop_sandbox" => check(row, |_: &StopSandboxRequest| ()),
+        "sandbox_stopped" => check(row, |_: &SandboxStopped| ()),
+        "reserve" => check(row, |_: &ReserveRequest| ()),
+        "decommissioned" => check(row, |_: &Decommissioned| ()),
+        "lineage" => check(row, |_: &WorkspaceLineage| ()),
+        "parent" => check(row, |_: &SandboxParent| ()),
+        "error" => check(row, |_: &Error| ()),
+        "policy" => check(row, |policy: &Policy| drop(policy.check())),
+        "key" => check(row, |key: &SigningKey| assert!(key.verify(b"message", &key.sign(b"message")))),
+        "rpc_envelope" => check_rpc_envelope(row),
         _ => (),
     }
 }
 
-/// What is read is written as the same; a row whose form changes by being read would be lost.
-fn with<T: Serialize + DeserializeOwned + PartialEq + Debug>(text: &str, holds: impl Fn(&T)) {
+/// Asserts that a parsed row is written back unchanged, and checks further rules. An update that changed the form of a row
+/// could lose data.
+fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(text: &str, holds: impl Fn(&T)) {
     if let Ok(row) = json::from_str::<T>(text) {
-        kept(&row);
+        assert_json_round_trip(&row);
         holds(&row);
     }
 }
 
-fn is_let_go(row: &Derivation) -> bool {
+fn is_released(row: &Derivation) -> bool {
     row.state == DerivedState::Ready { needs_snapshot: false }
 }
 
-fn reply(text: &str) {
+fn check_rpc_envelope(text: &str) {
     if let Ok(written) = fuzzing::rpc_envelope(text) {
         assert_eq!(fuzzing::rpc_envelope(&written), Ok(written));
     }
 }
 
-fn home(record: &NamedRecord) {
+fn check_named_record(record: &NamedRecord) {
     let mut record = record.clone();
     let _ = record.deadlines();
     for state in State::ALL {
@@ -80,22 +81,23 @@ fn home(record: &NamedRecord) {
             assert_eq!((record.state, record.version), (state, version + 1));
         }
     }
-    kept(&record);
+    assert_json_round_trip(&record);
 }
 
-/// A policy decides about every snapshot, and never lets go the newest that can be restored, or one that is needed.
-fn snapshots(snapshot: &SnapshotRecord) {
+/// Asserts that a policy decides about every snapshot, and keeps the newest restorable snapshot and snapshots with
+/// dependents.
+fn check_snapshot(snapshot: &SnapshotRecord) {
     let now = Timestamp::from_millis(1_795_150_800_000);
-    let holder = SandboxId::parse("agent-42-branch-abcd1234").expect("an id");
-    let candidates: Vec<RetentionCandidate> = [Vec::new(), vec![holder], Vec::new()]
+    let dependent = SandboxId::parse("agent-42-branch-abcd1234").expect("an id");
+    let candidates: Vec<RetentionCandidate> = [Vec::new(), vec![dependent], Vec::new()]
         .into_iter()
-        .map(|holders| snapshot.candidate(None, holders, now))
+        .map(|dependents| snapshot.candidate(None, dependents, now))
         .collect();
     let strict = Policy { expiration_seconds: 60, keep_daily: 1, keep_weekly: 1, ..Policy::default() };
     for policy in [Policy::default(), strict] {
         let plan = policy.plan(&candidates, now);
         assert_eq!(plan.len(), candidates.len());
         assert!(plan[1].keep && (!snapshot.pinned || plan[2].keep) && (!candidates[0].restorable || plan[0].keep));
-        plan.iter().for_each(kept);
+        plan.iter().for_each(assert_json_round_trip);
     }
 }

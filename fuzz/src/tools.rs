@@ -1,5 +1,5 @@
-//! What models give to tools, and what becomes of it. The input is the arguments of `tools/call` on a line of their own, and
-//! in further lines what the operations answer in turn; an answer with a member `code` is an error.
+//! Calls of tools by models. The first line of the input has the arguments of `tools/call`, and each further line the
+//! answer of an operation, in order. An answer with a member `code` is an error.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -14,42 +14,42 @@ use sandbox_snapshotter::model::tool::ToolResult;
 use sandbox_snapshotter::model::{Error, Result, SandboxId, json};
 use serde_json::Value;
 
-use super::rules::legible;
-use super::words;
+use super::input;
+use super::rules::assert_legible;
 
 /// See the module.
 pub fn read(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
-    let Some(arguments) = lines.next().and_then(words::json) else { return };
+    let Some(arguments) = lines.next().and_then(input::json) else { return };
     let request = match CallToolRequest::decode(&arguments) {
         Ok(request) => request,
-        Err(error) => return legible(&error),
+        Err(error) => return assert_legible(&error),
     };
-    let offered = definitions(&request.toolset).expect("there are tools");
+    let offered = definitions(&request.toolset).expect("the toolset has tools");
     assert!(offered.iter().all(|tool| (1..=64).contains(&tool.name.len())));
     let is_offered = offered.iter().any(|tool| tool.name == request.name);
     assert_eq!(find_tool(&request.toolset, &request.name).is_ok(), is_offered);
-    let answers = Answers(RefCell::new(lines.take(100).filter_map(words::json).collect()));
+    let answers = Answers(RefCell::new(lines.take(100).filter_map(input::json).collect()));
     match block_on(call(&answers, &request)) {
-        Ok(result) => told(&result),
+        Ok(result) => check_result(&result),
         Err(error) => {
-            legible(&error);
+            assert_legible(&error);
             let result = error_result(&error, "0123456789abcdef");
             assert!(result.is_error);
-            told(&result);
+            check_result(&result);
         }
     }
 }
 
-/// A result has a text, and is what a client reads.
-fn told(result: &ToolResult) {
+/// Asserts that a result has a text and can be parsed by clients.
+fn check_result(result: &ToolResult) {
     assert!(result.content.iter().any(|part| !part.text.is_empty()));
-    let text = json::to_string(result).expect("it is written");
-    let again: ToolResult = json::from_str(&text).expect("it is read");
-    assert_eq!(again.content, result.content);
+    let text = json::to_string(result).expect("the result is serialized");
+    let parsed: ToolResult = json::from_str(&text).expect("the result is parsed");
+    assert_eq!(parsed.content, result.content);
 }
 
-/// What the operations answer.
+/// The answers of the operations.
 struct Answers(RefCell<VecDeque<Value>>);
 
 impl Answers {
@@ -69,7 +69,7 @@ impl OperationExecutor for Answers {
     }
 
     async fn parent_of(&self, _: &SandboxId) -> Result<SandboxParent> {
-        let descent = json::from_value(&self.next()?);
-        Ok(descent.unwrap_or(SandboxParent { parent: None, has_binding: false }))
+        let parent = json::from_value(&self.next()?);
+        Ok(parent.unwrap_or(SandboxParent { parent: None, has_binding: false }))
     }
 }

@@ -1,4 +1,4 @@
-/** The part `backup` of the API: makes archives, uploads them in parts, and mounts them. */
+/** The part `backup` of the API: creates archives, uploads them in parts, and mounts them. */
 import { mkdtempSync, openAsBlob, rmSync, statSync } from 'node:fs';
 import { open, rm, stat, writeFile } from 'node:fs/promises';
 import { SandboxError } from './errors.ts';
@@ -18,8 +18,8 @@ interface ArchiveOptions {
 }
 
 /**
- * The files that git ignores below a directory, as patterns for mksquashfs. Names that git quotes, or that begin or end
- * in a blank, are not met by their pattern, and so stay in the archive.
+ * Returns the files below a directory that git ignores, as patterns for mksquashfs. A name that git quotes, or that
+ * begins or ends with a blank, does not match its pattern and stays in the archive.
  */
 async function ignoredByGit(dir: string): Promise<string[]> {
   const git = (...args: string[]) => run('git', ['-C', dir, '-c', 'core.quotePath=false', ...args]);
@@ -32,7 +32,7 @@ async function ignoredByGit(dir: string): Promise<string[]> {
     .filter((name) => name !== '');
 }
 
-/** A pattern without the `**` that mksquashfs does not know; undefined where nothing is left of it. */
+/** Removes `**` from a pattern, which mksquashfs does not support. Returns undefined if nothing remains. */
 function normalized(pattern: string): string | undefined {
   const single = pattern
     .replace(/^(\*\*\/)+/, '')
@@ -47,20 +47,20 @@ async function createArchive(
   _sessionId: string,
   options: ArchiveOptions = {},
 ) {
-  const fail = (why: string): never => {
-    throw new SandboxError('BACKUP_CREATE_FAILED', `Cannot archive ${dir}: ${why}`, { dir, archivePath });
+  const fail = (reason: string): never => {
+    throw new SandboxError('BACKUP_CREATE_FAILED', `Cannot archive ${dir}: ${reason}`, { dir, archivePath });
   };
   const info = await stat(dir).catch(() => undefined);
   if (!info?.isDirectory()) fail('there is no such directory in the sandbox');
 
   const { format = 'lz4', threads = 8 } = options.compression ?? {};
-  const given = [
+  const excluded = [
     ...(options.gitignore ? await ignoredByGit(dir) : []),
     ...(options.excludes ?? []).flatMap((pattern) => normalized(pattern) ?? []),
   ];
-  // With dots a pattern holds at every depth. One with a slash loses more than it says then: the whole of its first
-  // directory, as with the published container server (cloudflare/sandbox-sdk 859).
-  const patterns = new Set(given.flatMap((pattern) => [pattern, `... ${pattern}`]));
+  // With dots, a pattern applies at every depth. A pattern with a slash then excludes the whole of its first directory, as
+  // with the published container server.
+  const patterns = new Set(excluded.flatMap((pattern) => [pattern, `... ${pattern}`]));
   const args = [dir, archivePath, '-comp', format, '-processors', String(threads)];
   args.push('-no-progress', '-noappend');
   const excludeFile = `${archivePath}.exclude`;
@@ -76,7 +76,7 @@ async function createArchive(
   return { success: true, sizeBytes: size, archivePath };
 }
 
-/** A part of an archive, and the signed URL that it belongs to. */
+/** A part of an archive, and its signed URL. */
 interface Part {
   partNumber: number;
   url: string;
@@ -84,13 +84,13 @@ interface Part {
   size: number;
 }
 
-/** How often the upload of a part is tried. */
+/** The number of attempts to upload a part. */
 const ATTEMPTS = 3;
 
 /** Uploads parts of an archive to signed URLs, all at the same time. */
 async function uploadParts({ archivePath, parts }: { archivePath: string; parts: Part[] }) {
-  const fail = (why: string): never => {
-    throw new SandboxError('BACKUP_CREATE_FAILED', `Multipart upload failed: ${why}`, { archivePath });
+  const fail = (reason: string): never => {
+    throw new SandboxError('BACKUP_CREATE_FAILED', `Multipart upload failed: ${reason}`, { archivePath });
   };
   const archive = await openAsBlob(archivePath);
   const upload = async (part: Part, attempt = 1): Promise<{ partNumber: number; etag: string }> => {
@@ -110,15 +110,14 @@ async function uploadParts({ archivePath, parts }: { archivePath: string; parts:
 }
 
 /**
- * Uses up inode numbers until new files have higher ones than those in an archive, which squashfuse counts from 1.
- * fuse-overlayfs shows the numbers of both layers as they are: where a number is in both, `find` sees loops of
- * directories, and other tools take two files for one. Most disks are far beyond the files of an archive, so that there
- * is nothing to do; on a tmpfs there is.
+ * Allocates inode numbers until new files have higher ones than those in an archive, which squashfuse counts from 1.
+ * fuse-overlayfs exposes the numbers of both layers. If both contain a number, `find` reports directory loops, and other
+ * tools treat two files as one. The inode numbers of most disks are higher already; those of a tmpfs are not.
  */
-async function passNumbers(archivePath: string): Promise<void> {
+async function skipInodeNumbers(archivePath: string): Promise<void> {
   const archive = await open(archivePath);
   const { buffer } = await archive.read(Buffer.alloc(8), 0, 8, 0).finally(() => archive.close());
-  if (buffer.toString('latin1', 0, 4) !== 'hsqs') return; // It is no archive, which squashfuse will say.
+  if (buffer.toString('latin1', 0, 4) !== 'hsqs') return; // Not an archive. squashfuse reports that.
   const count = buffer.readUInt32LE(4);
   const used = mkdtempSync(`${BACKUPS}/used-`);
   while (statSync(mkdtempSync(`${used}/`)).ino <= count);
@@ -126,34 +125,34 @@ async function passNumbers(archivePath: string): Promise<void> {
 }
 
 /**
- * Mounts an archive on a directory, by the commands that the published container server runs in the session: the
- * archive by squashfuse, and over it, with a writable layer, fuse-overlayfs.
+ * Mounts an archive on a directory, with the commands that the published container server runs in the session:
+ * squashfuse mounts the archive, and fuse-overlayfs adds a writable layer.
  */
 async function restoreArchive(sessions: Sessions, dir: string, archivePath: string, sessionId: string) {
   const inSession = (command: string) => sessions.execute(command, sessionId);
-  const must = async (what: string, command: string) => {
+  const runStep = async (step: string, command: string) => {
     const { exitCode, stderr } = await inSession(command);
     if (exitCode === 0) return;
-    throw new SandboxError('BACKUP_RESTORE_FAILED', `Failed to ${what}: ${stderr}`, { dir, archivePath });
+    throw new SandboxError('BACKUP_RESTORE_FAILED', `Failed to ${step}: ${stderr}`, { dir, archivePath });
   };
   const backupId = archivePath.slice(`${BACKUPS}/`.length).replace(/\.sqsh$/, '');
   const mounts = quote(`${MOUNTS}/${backupId}`);
   const base = `${MOUNTS}/${backupId}_${Date.now()}_${Math.random().toString(36).slice(2, 8)}`;
   const [lower, upper, work, target] = [`${base}/lower`, `${base}/upper`, `${base}/work`, dir].map(quote);
 
-  await must('find the archive', `test -f ${quote(archivePath)}`);
+  await runStep('find the archive', `test -f ${quote(archivePath)}`);
   await inSession(`${FUSERMOUNT} -u ${target} 2>/dev/null; ${FUSERMOUNT} -uz ${target} 2>/dev/null; true`);
   await inSession(
     `for d in ${mounts}_*/lower ${mounts}/lower; do [ -d "$d" ] && ${FUSERMOUNT} -u "$d" 2>/dev/null; ` +
       `${FUSERMOUNT} -uz "$d" 2>/dev/null; done; true`,
   );
   await inSession(`rm -rf ${mounts}_* ${mounts} 2>/dev/null; true`);
-  await passNumbers(archivePath);
-  await must('create mount directories', `mkdir -p ${lower} ${upper} ${work} ${target}`);
-  await must('mount squashfs', `/usr/bin/squashfuse ${quote(archivePath)} ${lower}`);
+  await skipInodeNumbers(archivePath);
+  await runStep('create mount directories', `mkdir -p ${lower} ${upper} ${work} ${target}`);
+  await runStep('mount squashfs', `/usr/bin/squashfuse ${quote(archivePath)} ${lower}`);
   try {
     const layers = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
-    await must('mount overlayfs', `/usr/bin/fuse-overlayfs -o ${layers} ${target}`);
+    await runStep('mount overlayfs', `/usr/bin/fuse-overlayfs -o ${layers} ${target}`);
   } catch (error) {
     await inSession(`${FUSERMOUNT} -u ${lower} 2>/dev/null || true`);
     throw error;

@@ -1,4 +1,4 @@
-/** Errors in the form in which the Sandbox class recognises them: `code` and `details` survive capnweb. */
+/** Errors in the form that the Sandbox class recognizes: capnweb transfers `code` and `details`. */
 
 /** An error with one of the SDK's codes. */
 export class SandboxError extends Error {
@@ -24,7 +24,7 @@ const FILE_CODES: Record<string, string> = {
   ENAMETOOLONG: 'NAME_TOO_LONG',
 };
 
-/** The SDK's error for whatever was thrown. */
+/** Converts a thrown value to an error of the SDK. */
 export function toSandboxError(thrown: unknown): SandboxError {
   if (thrown instanceof SandboxError) return thrown;
   const error = (thrown instanceof Error ? thrown : new Error(String(thrown))) as NodeJS.ErrnoException;

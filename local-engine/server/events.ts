@@ -1,11 +1,11 @@
-/** Server-sent events, the form in which the SDK expects streams of output and of files. */
+/** Server-sent events, in which the SDK expects streams of output and of files. */
 
 /** Encodes one event. */
 export function encodeEvent(event: object): Uint8Array {
   return Buffer.from(`data: ${JSON.stringify(event)}\n\n`);
 }
 
-/** A stream of the events that `produce` sends; it ends when `produce` does. */
+/** Returns a stream of the events that `produce` sends. It ends when `produce` ends. */
 export function eventStream(
   produce: (send: (event: object) => void) => Promise<void>,
 ): ReadableStream<Uint8Array> {

@@ -7,16 +7,16 @@ import { encodeEvent } from './events.ts';
 import type { Api } from './rpc.ts';
 import type { Sessions } from './sessions.ts';
 
-/** A multiple of 3, so that the base64 of the pieces has no padding between them. */
-const CHUNK = 3 * 64 * 1024;
+/** The size of a chunk, in bytes. A multiple of 3, so that its base64 has no padding. */
+const CHUNK_BYTES = 3 * 64 * 1024;
 
 const mimeType = (binary: boolean) => (binary ? 'application/octet-stream' : 'text/plain');
 
-/** Whether the whole of a file is text: only then can it travel as such. */
+/** Returns whether a file is binary: it contains a NUL byte or is not valid UTF-8. */
 async function isBinaryFile(path: string): Promise<boolean> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
-    for await (const data of pieces(path)) {
+    for await (const data of chunks(path)) {
       if (data.includes(0)) return true;
       decoder.decode(data, { stream: true });
     }
@@ -28,11 +28,11 @@ async function isBinaryFile(path: string): Promise<boolean> {
   }
 }
 
-async function* pieces(path: string): AsyncGenerator<Buffer, void> {
+async function* chunks(path: string): AsyncGenerator<Buffer, void> {
   const file = await open(path);
   try {
     for (;;) {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK), 0, CHUNK);
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES);
       if (bytesRead === 0) return;
       yield buffer.subarray(0, bytesRead);
     }
@@ -46,7 +46,7 @@ async function* fileEvents(path: string, size: number, binary: boolean): AsyncGe
   yield encodeEvent({ type: 'metadata', mimeType: mimeType(binary), size, isBinary: binary, encoding });
   const decoder = new TextDecoder();
   let bytesRead = 0;
-  for await (const data of pieces(path)) {
+  for await (const data of chunks(path)) {
     bytesRead += data.length;
     const text = binary ? data.toString('base64') : decoder.decode(data, { stream: true });
     yield encodeEvent({ type: 'chunk', data: text });
@@ -77,7 +77,7 @@ async function describe(path: string, folder: string, name: string): Promise<obj
   };
 }
 
-/** The part `files` of the API; relative paths start from the session's directory. */
+/** The part `files` of the API. Relative paths start at the session's directory. */
 export function files(sessions: Sessions): Api {
   const at = (path: string, sessionId: string) => resolve(sessions.cwd(sessionId), path);
   const done = (path: string, more: object = {}) => ({
@@ -97,16 +97,16 @@ export function files(sessions: Sessions): Api {
       const file = at(path, sessionId);
       if (encoding === 'none') {
         const { size } = await stat(file);
-        const content = ReadableStream.from(pieces(file));
+        const content = ReadableStream.from(chunks(file));
         return done(path, { content, size, mimeType: mimeType(await isBinaryFile(file)) });
       }
       const data = await readFile(file);
       const binary = encoding === 'base64' || (encoding === undefined && (data.includes(0) || !isUtf8(data)));
       const content = data.toString(binary ? 'base64' : 'utf8');
-      const as = binary ? 'base64' : 'utf-8';
+      const contentEncoding = binary ? 'base64' : 'utf-8';
       return done(path, {
         content,
-        encoding: as,
+        encoding: contentEncoding,
         isBinary: binary,
         mimeType: mimeType(binary),
         size: data.length,

@@ -1,11 +1,11 @@
 /**
- * The container server: what the Sandbox class talks to, inside each sandbox. Stands in for the server of the
- * published container image, for the rpc transport only.
+ * The container server: accepts the calls of the Sandbox class, inside each sandbox. Replaces the server of the published
+ * container image, for the rpc transport only.
  *
  *     main.ts ── rpc.ts ──┬── sessions.ts (commands, utils) ── shell.ts: a session's bash
  *                         ├── files.ts
  *                         ├── backup.ts
- *                         └── processes.ts (processes, git)      all over run.ts, events.ts, errors.ts
+ *                         └── processes.ts (processes, git)      all use run.ts, events.ts, errors.ts
  */
 import { createServer } from 'node:http';
 import { newWebSocketRpcSession } from 'capnweb';
@@ -17,7 +17,7 @@ import { git, processes } from './processes.ts';
 import { missing, serve } from './rpc.ts';
 import { commands, Sessions, utils } from './sessions.ts';
 
-/** The version of @cloudflare/sandbox whose container this stands in for. */
+/** The version of @cloudflare/sandbox whose container this server replaces. */
 const VERSION = '0.12.10';
 const SOCKET = '/opt/local-engine/io/s';
 
@@ -25,29 +25,29 @@ type Message = 'stop' | { call: number; error?: string };
 
 // NODE_EXTRA_CA_CERTS is for this server's own uploads.
 const { LOCAL_ENGINE_ENV = '[]', LOCAL_ENGINE_ASK, NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
-env['SANDBOX_VERSION'] = VERSION; // The image has it.
+env['SANDBOX_VERSION'] = VERSION; // As in the image.
 for (const pair of JSON.parse(LOCAL_ENGINE_ENV) as string[]) {
   const at = pair.indexOf('=');
   if (at > 0) env[pair.slice(0, at)] = pair.slice(at + 1);
 }
 
-/** The calls that wait for the engine's leave. */
-const waiting = new Map<number, (error?: string) => void>();
-let calls = 0;
+/** The calls that wait for the engine's `onCall`. */
+const pendingCalls = new Map<number, (error?: string) => void>();
+let lastCall = 0;
 
 process.on('message', (message: Message) => {
   if (message === 'stop') process.exit(0);
-  waiting.get(message.call)?.(message.error);
-  waiting.delete(message.call);
+  pendingCalls.get(message.call)?.(message.error);
+  pendingCalls.delete(message.call);
 });
 process.on('disconnect', () => process.exit(0));
 
-function ask(method: string, [command]: unknown[]): Promise<void> | undefined {
+function awaitEngine(method: string, [command]: unknown[]): Promise<void> | undefined {
   if (LOCAL_ENGINE_ASK === undefined) return undefined;
   const hasCommand = method.startsWith('commands.') || method === 'processes.startProcess';
-  const call = ++calls;
+  const call = ++lastCall;
   return new Promise((resolve, reject) => {
-    waiting.set(call, (error) => {
+    pendingCalls.set(call, (error) => {
       if (error === undefined) resolve();
       else reject(new SandboxError('INTERNAL_ERROR', error));
     });
@@ -75,7 +75,7 @@ const api = serve(
     ]),
     tunnels: missing('tunnels', ['ensureTunnelRun', 'stopTunnelRun', 'listTunnels', 'destroyTunnel']),
   },
-  ask,
+  awaitEngine,
 );
 
 const server = createServer((_request, response) => void response.end('{"status":"ok"}'));

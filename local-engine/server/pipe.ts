@@ -1,4 +1,4 @@
-/** Pipes for the output of programs. What Node itself gives to children are sockets, which `>/dev/stderr` cannot open. */
+/** Pipes for the output of programs. Node gives sockets to children, which `>/dev/stderr` cannot open. */
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { Socket } from 'node:net';
 export interface Output {
   readonly stdout: Socket;
   readonly stderr: Socket;
-  /** For the `stdio` of `spawn`; to be closed here once the program has them. */
+  /** For the `stdio` of `spawn`. Call {@link close} after the spawn. */
   readonly ends: [stdout: number, stderr: number];
   close(): void;
 }
@@ -19,7 +19,7 @@ export function openOutput(): Output {
   const { status, stderr } = spawnSync('mkfifo', paths);
   if (status !== 0) throw new Error(`mkfifo: ${stderr}`);
   const [stdout, errors] = paths.map((path) => {
-    // In this order, since neither end may wait for the other.
+    // The order matters: opening the write end first would block.
     const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const write = openSync(path, constants.O_WRONLY);
     unlinkSync(path);

@@ -50,7 +50,7 @@ export function processes(sessions: Sessions): Api {
       options: ExecuteOptions & { processId?: string } = {},
     ) {
       const id = options.processId ?? `proc_${randomUUID()}`;
-      const how = await sessions.background(sessionId, options);
+      const runOptions = await sessions.background(sessionId, options);
       return new Promise((resolve, reject) => {
         const entry = { log: [], listeners: new Set() } as unknown as Entry;
         const output = textOutput((type, data) => {
@@ -58,7 +58,7 @@ export function processes(sessions: Sessions): Api {
           for (const listener of entry.listeners) listener(type, data);
         }, sessionId !== NO_SESSION);
         const ended = run('bash', ['-c', command], {
-          ...how,
+          ...runOptions,
           onOutput: output.add,
           onStart(pid) {
             entry.info = { id, pid, command, status: 'running', startTime: new Date().toISOString() };
@@ -120,8 +120,8 @@ export function git(sessions: Sessions): Api {
         env: sessions.environment(),
       });
       if (clone.exitCode !== 0) {
-        const why = clone.timedOut ? `timed out after ${timeoutMs} ms` : clone.stderr.toString().trim();
-        throw new SandboxError('GIT_CLONE_FAILED', `git clone ${repoUrl}: ${why}`, {
+        const reason = clone.timedOut ? `timed out after ${timeoutMs} ms` : clone.stderr.toString().trim();
+        throw new SandboxError('GIT_CLONE_FAILED', `git clone ${repoUrl}: ${reason}`, {
           repository: repoUrl,
           targetDir,
         });

@@ -1,11 +1,11 @@
-/** Turns groups of functions into the objects that capnweb serves. */
+/** Converts groups of functions to the objects that capnweb serves. */
 import { RpcTarget } from 'capnweb';
 import { SandboxError, toSandboxError } from './errors.ts';
 
 /** The functions of one part of the API, such as `files`. */
 export type Api = Record<string, (...args: any[]) => unknown>;
 
-/** Runs before each call; when it throws, the call fails. */
+/** Runs before each call. If it throws, the call fails. */
 export type Before = (method: string, args: unknown[]) => Promise<void> | undefined;
 
 function target(members: PropertyDescriptorMap): RpcTarget {
@@ -14,7 +14,7 @@ function target(members: PropertyDescriptorMap): RpcTarget {
   return new Target();
 }
 
-/** The main object of a session: one member per part of the API. */
+/** Returns the main object of an RPC session, with one member per part of the API. */
 export function serve(parts: Record<string, Api>, before: Before): RpcTarget {
   const members: PropertyDescriptorMap = {};
   for (const [part, api] of Object.entries(parts)) {
@@ -37,7 +37,7 @@ export function serve(parts: Record<string, Api>, before: Before): RpcTarget {
   return target(members);
 }
 
-/** A part of the API that only says that it is missing. */
+/** Returns a part of the API whose methods fail because the engine lacks them. */
 export function missing(part: string, methods: string[]): Api {
   const refuse = () => {
     throw new SandboxError('INTERNAL_ERROR', `sandbox ${part} is not part of the local engine`);

@@ -8,10 +8,10 @@ import { openOutput } from './pipe.ts';
 export type Stream = 'stdout' | 'stderr';
 const STREAMS = ['stdout', 'stderr'] as const;
 
-/** Where output goes while a program runs. */
+/** Receives output while a program runs. */
 export type OnOutput = (stream: Stream, data: Buffer) => void;
 
-/** Decodes output as it comes; characters may be cut anywhere. With `lines`, the last line is given an end where it has none. */
+/** Decodes output chunk by chunk, also within characters. With `lines`, appends a missing newline to the last line. */
 export function textOutput(
   send: (stream: Stream, text: string) => void,
   lines = false,
@@ -30,7 +30,7 @@ export function textOutput(
   return { add: decode, end: () => STREAMS.forEach(end) };
 }
 
-/** How a program runs. */
+/** The options of a program run. */
 export interface RunOptions {
   cwd?: string | undefined;
   env?: NodeJS.ProcessEnv | undefined;
@@ -39,7 +39,7 @@ export interface RunOptions {
   onStart?: ((pid: number) => void) | undefined;
 }
 
-/** How it ended. */
+/** The result of a program run. */
 export interface RunResult {
   exitCode: number;
   stdout: Buffer;
@@ -47,24 +47,24 @@ export interface RunResult {
   timedOut: boolean;
 }
 
-/** The exit code of a process as a shell reports it. */
+/** Returns the exit code of a process as a shell reports it. */
 export function exitStatus(code: number | null, signal: NodeJS.Signals | null): number {
   return code ?? 128 + constants.signals[signal ?? 'SIGKILL'];
 }
 
-/** How long a program may take to end after its time is over. */
+/** The time between SIGTERM at the timeout and SIGKILL, in milliseconds. */
 const GRACE_MS = 5000;
 
-/** Sends a signal to a program and all that it started, when it leads a process group. */
+/** Sends a signal to the process group that a program leads. */
 export function killGroup(pid: number | undefined, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // All gone already.
+    // The group has ended already.
   }
 }
 
-/** Runs a program as the leader of a process group; resolves when it has ended and nothing holds its output open. */
+/** Runs a program as the leader of a process group. Resolves when it has ended and its output is closed. */
 export async function run(program: string, args: string[], options: RunOptions = {}): Promise<RunResult> {
   const output = openOutput();
   const chunks: Record<Stream, Buffer[]> = { stdout: [], stderr: [] };

@@ -1,15 +1,15 @@
-/** The sessions of a sandbox, and the commands that run in them or without one. */
+/** The sessions of a sandbox, and the commands with and without a session. */
 import { SandboxError } from './errors.ts';
 import { eventStream } from './events.ts';
 import type { Api } from './rpc.ts';
 import { run, textOutput, type RunOptions, type RunResult } from './run.ts';
 import { Shell } from './shell.ts';
 
-/** The session id with which the SDK asks for a command outside of any session. */
+/** The session id with which the SDK requests a command without a session. */
 export const NO_SESSION = '__DISABLE_SESSION__';
 const START = '/workspace';
 
-/** The options of `execute` and its relatives, as the SDK sends them. */
+/** The options of `execute` and similar calls, as the SDK sends them. */
 export interface ExecuteOptions {
   timeoutMs?: number;
   env?: Record<string, string | undefined>;
@@ -25,17 +25,20 @@ export class Sessions {
     this.#env = env;
   }
 
-  /** The environment of a process that belongs to no session. */
+  /** Returns the environment of a process without a session. */
   environment(extra: ExecuteOptions['env'] = {}): NodeJS.ProcessEnv {
     for (const key of Object.keys(extra)) {
       if (!/^[A-Za-z_]\w*$/.test(key)) {
-        throw new SandboxError('VALIDATION_FAILED', `${JSON.stringify(key)} is not the name of a variable`);
+        throw new SandboxError(
+          'VALIDATION_FAILED',
+          `${JSON.stringify(key)} is not a valid name of a variable`,
+        );
       }
     }
     return { ...this.#env, ...extra };
   }
 
-  /** How a program runs beside the commands of a session: where the session is now, and without a limit of time. */
+  /** Returns the options of a program in the background of a session: in its present directory, without a time limit. */
   async background(id: string, { cwd, env, timeoutMs }: ExecuteOptions): Promise<RunOptions> {
     const own = await this.#shells.get(id)?.environment();
     return {
@@ -45,7 +48,7 @@ export class Sessions {
     };
   }
 
-  /** The directory that relative paths of a session's calls start from. */
+  /** Returns the directory at which the relative paths of a session's calls start. */
   cwd(sessionId: string): string {
     return this.#shells.get(sessionId)?.cwd ?? START;
   }
@@ -71,17 +74,17 @@ export class Sessions {
     return [...this.#shells.keys()];
   }
 
-  /** Runs a command line in a session, which begins with its first command if nobody created it. */
+  /** Runs a command line in a session. The first command creates the session if it does not exist. */
   async execute(command: string, id: string, options: ExecuteOptions = {}): Promise<RunResult> {
     const env = this.environment(options.env);
-    const how: RunOptions = { cwd: options.cwd, timeoutMs: options.timeoutMs };
-    if (id === NO_SESSION) return runLoose(command, { ...how, env });
+    const runOptions: RunOptions = { cwd: options.cwd, timeoutMs: options.timeoutMs };
+    if (id === NO_SESSION) return runWithoutSession(command, { ...runOptions, env });
     const shell = this.#shells.get(id) ?? this.#open(id, options.cwd ?? START, this.environment());
     try {
       if (shell.exitCode !== undefined) throw shell.terminated();
-      return await shell.run(command, { ...how, env: options.env });
+      return await shell.run(command, { ...runOptions, env: options.env });
     } finally {
-      // The caller learns of its end, and the next call has a new session.
+      // This call fails because the session ended. The next call has a new session.
       if (shell.exitCode !== undefined && this.#shells.get(id) === shell) {
         this.#shells.delete(id);
         void shell.close();
@@ -96,19 +99,19 @@ export class Sessions {
   }
 }
 
-/** The status of a command without a session that runs out of time. */
-const OUT_OF_TIME = 124;
+/** The exit code of a command without a session that exceeds its timeout. */
+const TIMEOUT_EXIT_CODE = 124;
 
-/** Runs a command line outside of any session. When its time is over it is ended, and what it printed is answered. */
-export async function runLoose(command: string, options: RunOptions): Promise<RunResult> {
+/** Runs a command line without a session. Ends it at its timeout, and returns its output up to then. */
+export async function runWithoutSession(command: string, options: RunOptions): Promise<RunResult> {
   const result = await run('/bin/bash', ['-c', command], options).catch((error: Error) => {
     throw new SandboxError('COMMAND_EXECUTION_ERROR', `Cannot run ${command}: ${error.message}`, { command });
   });
   if (!result.timedOut) return result;
-  const said = `${result.stderr}`;
-  const separator = said === '' || said.endsWith('\n') ? '' : '\n';
-  const stderr = Buffer.from(`${said}${separator}Command timed out after ${options.timeoutMs}ms`);
-  return { ...result, exitCode: OUT_OF_TIME, stderr };
+  const printed = `${result.stderr}`;
+  const separator = printed === '' || printed.endsWith('\n') ? '' : '\n';
+  const stderr = Buffer.from(`${printed}${separator}Command timed out after ${options.timeoutMs}ms`);
+  return { ...result, exitCode: TIMEOUT_EXIT_CODE, stderr };
 }
 
 /** The part `commands` of the API. */
@@ -130,10 +133,11 @@ export function commands(sessions: Sessions): Api {
       return eventStream(async (send) => {
         send({ type: 'start', command, sessionId });
         const text = textOutput((type, data) => send({ type, data }), sessionId !== NO_SESSION);
-        const how = await sessions.background(sessionId, options);
-        const result = await runLoose(command, { ...how, onOutput: text.add });
+        const runOptions = await sessions.background(sessionId, options);
+        const result = await runWithoutSession(command, { ...runOptions, onOutput: text.add });
         text.end();
-        if (result.timedOut) send({ type: 'stderr', data: `Command timed out after ${how.timeoutMs}ms\n` });
+        if (result.timedOut)
+          send({ type: 'stderr', data: `Command timed out after ${runOptions.timeoutMs}ms\n` });
         send({ type: 'complete', exitCode: result.exitCode });
       });
     },

@@ -1,9 +1,9 @@
 /**
- * A session: one bash that lives on from command to command, so that its directory, variables and functions do too.
+ * A session: one bash process for all commands, which preserves the directory, variables and functions.
  *
  * As in the published container server, a command writes its output to files in the session's folder in /tmp, and a
- * file with its exit status ends the wait for it. So output loses its last newline and NUL characters, a command goes on
- * after its time is over, a syntax error ends the session, and where a mount hides the folder no command ever ends.
+ * file with its exit status ends the wait for it. Therefore output loses its last newline and NUL characters, a command
+ * continues after its timeout, a syntax error ends the session, and no command ends if a mount hides the folder.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -12,9 +12,9 @@ import { readFile, rm } from 'node:fs/promises';
 import { SandboxError } from './errors.ts';
 import { exitStatus, type RunOptions, type RunResult } from './run.ts';
 
-/** How often a session looks for the end of a command, where the kernel does not tell it. */
+/** The interval at which a session checks for the end of a command, if no file event arrives, in milliseconds. */
 const POLL_MS = 50;
-/** How long a session that is deleted may take to end by itself. */
+/** The time between SIGTERM and SIGKILL for a deleted session, in milliseconds. */
 const GRACE_MS = 1000;
 
 /** Quotes a string for bash. */
@@ -22,9 +22,9 @@ export function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** One session. Its commands run one after the other. */
+/** A session. Its commands run one after the other. */
 export class Shell {
-  /** The status that the shell ended with; undefined while it lives. */
+  /** The exit code of the shell; undefined while it runs. */
   exitCode: number | undefined;
   readonly #id: string;
   readonly #ended: Promise<number>;
@@ -49,10 +49,10 @@ export class Shell {
     this.#process.stdin!.on('error', () => {});
   }
 
-  /** The directory that the session is in now. */
+  /** The present directory of the session. */
   get cwd(): string {
     try {
-      // Where the sandbox had to take over the host's /proc, pids mean other processes there.
+      // If the sandbox has the host's /proc, pids refer to other processes there.
       if (readlinkSync('/proc/self') !== String(process.pid)) return '/workspace';
       return readlinkSync(`/proc/${this.#process.pid}/cwd`);
     } catch {
@@ -60,23 +60,23 @@ export class Shell {
     }
   }
 
-  /** Runs a command after those that were there before. */
+  /** Runs a command after the previous ones. */
   async run(command: string, options: RunOptions): Promise<RunResult> {
-    const result = await this.#next(() => this.#run(command, options));
-    return { ...result, stdout: asLines(result.stdout), stderr: asLines(result.stderr) };
+    const result = await this.#enqueue(() => this.#run(command, options));
+    return { ...result, stdout: trimOutput(result.stdout), stderr: trimOutput(result.stderr) };
   }
 
-  /** The variables that a program has which is started in the session now. */
+  /** Returns the environment of a program that starts in the session now. */
   async environment(): Promise<NodeJS.ProcessEnv> {
-    const { stdout } = await this.#next(() => this.#run('env -0', {}));
+    const { stdout } = await this.#enqueue(() => this.#run('env -0', {}));
     const pairs = `${stdout}`.split('\0').filter((pair) => pair.includes('='));
     const at = (pair: string) => pair.indexOf('=');
     return Object.fromEntries(pairs.map((pair) => [pair.slice(0, at(pair)), pair.slice(at(pair) + 1)]));
   }
 
-  /** Ends the session after its commands. What it left in the background goes on. */
+  /** Ends the session after its commands. Its background processes continue. */
   async close(): Promise<void> {
-    await this.#next(async () => {
+    await this.#enqueue(async () => {
       this.#process.kill('SIGTERM');
       const timer = setTimeout(() => this.#process.kill('SIGKILL'), GRACE_MS);
       await this.#ended;
@@ -85,13 +85,13 @@ export class Shell {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** The error of a call to a session whose shell has ended. */
+  /** Returns the error of a call to a session whose shell has ended. */
   terminated(): SandboxError {
     const message = `Session '${this.#id}' shell exited (exit code: ${this.exitCode})`;
     return new SandboxError('SESSION_TERMINATED', message, { sessionId: this.#id, exitCode: this.exitCode });
   }
 
-  #next<T>(act: () => Promise<T>): Promise<T> {
+  #enqueue<T>(act: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(act);
     this.#queue = result.catch(() => {});
     return result;
@@ -101,14 +101,15 @@ export class Shell {
     const files = `${this.#folder}/${randomUUID()}`;
     const timedOut = new AbortController();
     const timer = options.timeoutMs && setTimeout(() => timedOut.abort(), options.timeoutMs);
-    const status = this.#written(`${files}.exit`, timedOut.signal).catch((error: Error) => {
-      throw failed(command, error.message);
+    const status = this.#awaitFile(`${files}.exit`, timedOut.signal).catch((error: Error) => {
+      throw executionError(command, error.message);
     });
     this.#process.stdin!.write(script(command, files, options));
     try {
       const exitCode = Number(await Promise.race([status, this.#ended.then(() => undefined)]));
       if (this.exitCode !== undefined) throw this.terminated();
-      if (timedOut.signal.aborted) throw failed(command, `Command timeout after ${options.timeoutMs}ms`);
+      if (timedOut.signal.aborted)
+        throw executionError(command, `Command timeout after ${options.timeoutMs}ms`);
       const output = [`${files}.out`, `${files}.err`].map((file) =>
         readFile(file).catch(() => Buffer.alloc(0)),
       );
@@ -121,33 +122,33 @@ export class Shell {
     }
   }
 
-  /** Resolves with the text of a file in the session's folder when it is there; with nothing when aborted. */
-  async #written(path: string, signal: AbortSignal): Promise<string | undefined> {
+  /** Waits for a file in the session's folder, and returns its text; undefined if aborted. */
+  async #awaitFile(path: string, signal: AbortSignal): Promise<string | undefined> {
     const watcher = watch(this.#folder);
     await new Promise<void>((resolve) => {
-      const look = () => existsSync(path) && resolve();
-      const poll = setInterval(look, POLL_MS);
-      watcher.on('change', look).on('error', () => {});
+      const check = () => existsSync(path) && resolve();
+      const poll = setInterval(check, POLL_MS);
+      watcher.on('change', check).on('error', () => {});
       signal.addEventListener('abort', () => (clearInterval(poll), resolve()), { once: true });
-      look();
+      check();
     });
     watcher.close();
     return signal.aborted ? undefined : readFile(path, 'utf8');
   }
 }
 
-function failed(command: string, why: string): SandboxError {
-  const message = `Failed to execute command '${command}': ${why}`;
+function executionError(command: string, reason: string): SandboxError {
+  const message = `Failed to execute command '${command}': ${reason}`;
   return new SandboxError('COMMAND_EXECUTION_ERROR', message, { command });
 }
 
-/** Output as the SDK gives it: lines, without the end of the last one. */
-function asLines(output: Buffer): Buffer {
+/** Removes NUL bytes and the last newline from output, as the SDK does. */
+function trimOutput(output: Buffer): Buffer {
   const text = output.includes(0) ? output.filter((byte) => byte !== 0) : output;
   return Buffer.from(text.at(-1) === 0x0a ? text.subarray(0, -1) : text);
 }
 
-/** The shell code of one command, with a directory and variables that hold for it alone. */
+/** Returns the shell code of one command, with a directory and variables that apply to it alone. */
 function script(command: string, files: string, { cwd, env = {} }: RunOptions): string {
   const [out, err, exit] = ['out', 'err', 'exit'].map((name) => quote(`${files}.${name}`));
   const before: string[] = [];

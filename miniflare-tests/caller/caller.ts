@@ -1,5 +1,5 @@
-// A Worker with a Durable Object that does what a test tells it to: call the snapshotter, or a sandbox, or look into
-// the bucket. It exports the class of the sandboxes too, for the topology where the application does.
+// A Worker with a Durable Object that runs the steps of a test: it calls the snapshotter or a sandbox, or accesses the
+// bucket. It also exports the class of the sandboxes, for the topology in which the application does.
 
 import { getSandbox, type Sandbox as SandboxClass } from '@cloudflare/sandbox';
 import { DurableObject } from 'cloudflare:workers';
@@ -20,7 +20,7 @@ export interface Env {
 export class Caller extends DurableObject<Env> {
   #abort = new AbortController();
 
-  async perform(step: Step): Promise<Answer> {
+  async runStep(step: Step): Promise<Answer> {
     try {
       return { value: await this.#do(step) };
     } catch (thrown) {
@@ -48,13 +48,13 @@ export class Caller extends DurableObject<Env> {
         return sandbox[step.method]?.(...step.args);
       }
       case 'session': {
-        // Of an application that makes it where it is not there.
+        // The application creates the session if it does not exist.
         const sandbox = getSandbox(this.env.Sandbox, step.id);
-        const made = sandbox.createSession({ id: step.session });
-        const session = await made.catch(() => sandbox.getSession(step.session));
+        const created = sandbox.createSession({ id: step.session });
+        const session = await created.catch(() => sandbox.getSession(step.session));
         return session.exec(step.command);
       }
-      case 'hex':
+      case 'objectId':
         return this.env.Sandbox.idFromName(step.id).toString();
       case 'objects':
         return this.#objects();
@@ -86,7 +86,7 @@ export class Caller extends DurableObject<Env> {
 
   #rpc(method: string, options: unknown, signal: boolean | undefined): Promise<unknown> {
     const argument = signal ? { ...(options as object), signal: this.#abort.signal } : options;
-    // A stub's methods know their stub only when they are called on it.
+    // The methods of a stub must be called on the stub.
     const [name, group] = method.split('/').reverse() as [string, string?];
     if (group === undefined) return (this.env.SNAPSHOTTER as Methods)[name]!(argument);
     return (this.env.SNAPSHOTTER as unknown as Record<string, Methods>)[group]![name]!(argument);
@@ -96,6 +96,6 @@ export class Caller extends DurableObject<Env> {
 export default {
   async fetch(request, env): Promise<Response> {
     const name = new URL(request.url).pathname.slice(1);
-    return Response.json(await env.Caller.getByName(name).perform(await request.json()));
+    return Response.json(await env.Caller.getByName(name).runStep(await request.json()));
   },
 } satisfies ExportedHandler<Env>;

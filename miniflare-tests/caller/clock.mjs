@@ -1,26 +1,26 @@
-// The snapshotter's Worker, whose clock the tests can put forward: alarms and time limits that are due then come at once. And
-// whose objects can be looked into, and ended, whose Directories can be down, and whose sandboxes can leave calls unanswered. The
-// sandboxes must be another Worker's, which goes by the true time; the snapshotter sees their containers older by as much as
-// its clock was put forward.
+// The snapshotter's Worker with a clock that tests can advance. Alarms and time limits that become due fire at once. Tests can
+// also read the rows of its objects, abort the objects, take the Directories down, and make sandboxes leave calls unanswered.
+// Another Worker must export the class of the sandboxes, and uses the real time. For the snapshotter, containers are older by
+// the time by which its clock was advanced.
 
 import Snapshotter, { NamedWorkspace as RealNamed, Workspace as Real } from '../../src/entry.mjs';
 
 export { ContainerProxy, Directory, Sandbox } from '../../src/entry.mjs';
 
 const now = Date.now;
-let ahead = 0;
-Date.now = () => now() + ahead;
+let offset = 0;
+Date.now = () => now() + offset;
 
-/** Puts the clock forward, by hundredths of a second: the uptime of a system is counted in those. */
-function putForwardTo(at) {
-  ahead += Math.max(0, Math.ceil((at - Date.now()) / 10) * 10);
+/** Advances the clock, in steps of 10 ms, the resolution of a system's uptime. */
+function advanceTo(at) {
+  offset += Math.max(0, Math.ceil((at - Date.now()) / 10) * 10);
 }
 
-/** From how many milliseconds on a timer goes by the clock: those are time limits. */
-const LONG = 30_000;
+/** Timers of at least this many milliseconds follow the clock: they are time limits. */
+const MIN_TIME_LIMIT = 30_000;
 const { setTimeout, setInterval } = globalThis;
 globalThis.setTimeout = (passed, millis, ...list) => {
-  if (!(millis >= LONG)) return setTimeout(passed, millis, ...list);
+  if (!(millis >= MIN_TIME_LIMIT)) return setTimeout(passed, millis, ...list);
   const due = Date.now() + millis;
   const timer = setInterval(() => {
     if (Date.now() < due) return;
@@ -30,19 +30,19 @@ globalThis.setTimeout = (passed, millis, ...list) => {
   return timer;
 };
 
-const PASSING = `
+const TRANSIENT_ROWS = `
   SELECT 'snapshot ' || record AS what FROM snapshots WHERE state IN ('creating', 'deleting')
   UNION ALL SELECT 'sandbox ' || record FROM derivations WHERE settled = 0
   UNION ALL SELECT 'call ' || record FROM requests WHERE answered = 0
-  UNION ALL SELECT 'word ' || record FROM releases
+  UNION ALL SELECT 'release ' || record FROM releases
   UNION ALL SELECT 'container ' || record FROM workspace WHERE record ->> '$.binding.restoreTask' IS NOT NULL`;
 
-const PASSING_NAMED = `
+const TRANSIENT_NAMED_ROWS = `
   SELECT 'named ' || record AS what FROM home WHERE record ->> '$.state' IN ('provisioning', 'stopping', 'restoring')
     OR record ->> '$.tasks' != '[]' OR record ->> '$.directoryVersion' < record ->> '$.version'`;
 
-/** An object whose methods `replace` may replace: each gets the call, and with what it was made. */
-function replacing(object, replace) {
+/** Wraps an object. `replace` overrides methods: each override receives the original call and its arguments. */
+function withOverrides(object, replace) {
   const get = (target, key) => {
     const value = Reflect.get(target, key);
     if (typeof value !== 'function' || key === 'constructor') return value;
@@ -54,115 +54,121 @@ function replacing(object, replace) {
   return new Proxy(object, { get: (target, key) => get(target, key) });
 }
 
-/** The methods of sandboxes that leave calls unanswered, and whether they are carried out. */
-let silent = {};
-/** How many calls were left unanswered. */
+/** The methods of sandboxes that leave calls unanswered, and whether these calls are carried out. */
+let unansweredMethods = {};
+/** The number of calls that were left unanswered. */
 let unanswered = 0;
 
-/** A method that can be silent; `then` makes its call where it is not. */
-const audible =
+/** Overrides a method so that it can leave calls unanswered. Otherwise `then` makes the call. */
+const answerable =
   (method, then = (run) => run()) =>
   (run, list) => {
-    const how = silent[method];
-    if (how === undefined) return then(run, list);
+    const mode = unansweredMethods[method];
+    if (mode === undefined) return then(run, list);
     unanswered += 1;
-    if (how === 'carried out') Promise.resolve(run()).catch(() => {});
+    if (mode === 'carried out') Promise.resolve(run()).catch(() => {});
     return Object.assign(new Promise(() => {}), { [Symbol.dispose]: () => {} });
   };
 
 const IN_SESSIONS = {
-  exec: audible('exec', older),
-  createBackup: audible('createBackup'),
-  restoreBackup: audible('restoreBackup'),
+  exec: answerable('exec', withUptimeOffset),
+  createBackup: answerable('createBackup'),
+  restoreBackup: answerable('restoreBackup'),
 };
 const OF_SANDBOXES = {
-  getState: audible('getState'),
-  configure: audible('configure'),
-  setEnvVars: audible('setEnvVars'),
-  destroy: audible('destroy'),
-  execWithSessionToken: audible('execWithSessionToken', older),
-  getSession: (ask) => replacing(ask(), IN_SESSIONS),
+  getState: answerable('getState'),
+  configure: answerable('configure'),
+  setEnvVars: answerable('setEnvVars'),
+  destroy: answerable('destroy'),
+  execWithSessionToken: answerable('execWithSessionToken', withUptimeOffset),
+  getSession: (call) => withOverrides(call(), IN_SESSIONS),
 };
 
-/** A sandbox whose uptime goes by the clock, for every command that reads it. */
-const aged = (call) => replacing(call(), OF_SANDBOXES);
+/** Wraps a sandbox so that commands read an uptime that follows the clock. */
+const sandboxClient = (call) => withOverrides(call(), OF_SANDBOXES);
 
 const UPTIME = /read -r (\w+) _ <\/proc\/uptime/g;
 
-/** Runs a command in which the system has been up for longer. */
-function older(run, list) {
-  const further = (text, up) =>
-    `${text}; ${up}=$((10#\${${up}/./} + ${ahead / 10})); ${up}=\${${up}%??}.\${${up}: -2}`;
-  return run(list.map((given) => (typeof given === 'string' ? given.replace(UPTIME, further) : given)));
+/** Runs a command with an uptime that includes the clock's offset. */
+function withUptimeOffset(run, list) {
+  const addOffset = (text, up) =>
+    `${text}; ${up}=$((10#\${${up}/./} + ${offset / 10})); ${up}=\${${up}%??}.\${${up}: -2}`;
+  return run(list.map((given) => (typeof given === 'string' ? given.replace(UPTIME, addOffset) : given)));
 }
 
-/** A Directory that answers nothing while it is said to be down. */
-let down = false;
-const unsure = (call) =>
-  replacing(call(), {
+/** Whether the Directories are down: their calls fail. */
+let isDirectoryDown = false;
+const directoryClient = (call) =>
+  withOverrides(call(), {
     receive: (run) => {
-      if (down) throw new Error('the Directory is down');
+      if (isDirectoryDown) throw new Error('the Directory is down');
       return run();
     },
   });
 
-/** An object whose alarm goes by the clock, and that can be ended. `table` knows when it is due. */
-const clocked = (Class, table, passing) =>
+/** Extends the class of an object: its alarm follows the clock, and it can be aborted. `table` stores the alarm's time. */
+const withClock = (Class, table, transientRowsQuery) =>
   class extends Class {
-    /** Asks its tables, of which there are none before anything is kept. */
+    /** Queries its tables, which do not exist before the first write. */
     rows(query) {
-      const made = "SELECT 1 FROM sqlite_schema WHERE name = 'schema'";
+      const hasSchema = "SELECT 1 FROM sqlite_schema WHERE name = 'schema'";
       const { sql } = this.ctx.storage;
-      return sql.exec(made).toArray().length > 0 ? sql.exec(query).toArray() : [];
+      return sql.exec(hasSchema).toArray().length > 0 ? sql.exec(query).toArray() : [];
     }
 
-    /** When its alarm is due, by its table: the runtime knows of none while one is going off. */
-    due() {
+    /** Returns the time of its alarm from its table. The runtime has no alarm while the alarm handler runs. */
+    alarmDueAt() {
       return this.rows(`SELECT alarm_at AS at FROM ${table}`)[0]?.at ?? null;
     }
 
-    ring() {
+    runAlarm() {
       return this.alarm();
     }
 
-    /** Has its alarm go off as the platform does, which knows of none then. */
-    async goOff() {
+    /** Fires its alarm as the platform does, which has no alarm while the handler runs. */
+    async fireAlarm() {
       await this.ctx.storage.deleteAlarm();
       await this.alarm();
       return this.ctx.storage.getAlarm();
     }
 
-    passing() {
-      return this.rows(passing).map(({ what }) => what);
+    transientRows() {
+      return this.rows(transientRowsQuery).map(({ what }) => what);
     }
 
     alarmAt() {
       return this.ctx.storage.getAlarm();
     }
 
-    end() {
+    abortObject() {
       this.ctx.abort('ended by a test');
     }
 
-    async endInAlarm() {
+    async abortObjectInAlarm() {
       void this.alarm();
       await this.ctx.storage.sync();
-      this.end();
+      this.abortObject();
     }
   };
 
-export class Workspace extends clocked(Real, 'workspace', PASSING) {
+export class Workspace extends withClock(Real, 'workspace', TRANSIENT_ROWS) {
   constructor(ctx, env) {
-    super(ctx, { ...env, Sandbox: replacing(env.Sandbox, { get: aged, getByName: aged }) });
+    super(ctx, {
+      ...env,
+      Sandbox: withOverrides(env.Sandbox, { get: sandboxClient, getByName: sandboxClient }),
+    });
   }
 }
 
-export class NamedWorkspace extends clocked(RealNamed, 'home', PASSING_NAMED) {
+export class NamedWorkspace extends withClock(RealNamed, 'home', TRANSIENT_NAMED_ROWS) {
   constructor(ctx, env) {
-    super(ctx, { ...env, Directory: replacing(env.Directory, { get: unsure, getByName: unsure }) });
+    super(ctx, {
+      ...env,
+      Directory: withOverrides(env.Directory, { get: directoryClient, getByName: directoryClient }),
+    });
   }
 
-  /** Every sandbox that its record knows. */
+  /** Returns every sandbox in its record. */
   sandboxIds() {
     const [row] = this.rows('SELECT record FROM home');
     const none = '{"formerSandboxIds":[],"tasks":[]}';
@@ -175,7 +181,10 @@ export class NamedWorkspace extends clocked(RealNamed, 'home', PASSING_NAMED) {
 
 export default class extends Snapshotter {
   constructor(ctx, env) {
-    super(ctx, { ...env, Directory: replacing(env.Directory, { get: unsure, getByName: unsure }) });
+    super(ctx, {
+      ...env,
+      Directory: withOverrides(env.Directory, { get: directoryClient, getByName: directoryClient }),
+    });
   }
 
   #objects({ sandboxId, sandboxIds = sandboxId === undefined ? [] : [sandboxId], name, tenant = 'default' }) {
@@ -183,68 +192,68 @@ export default class extends Snapshotter {
     return [...named, ...sandboxIds.map((id) => this.env.Workspace.getByName(id))];
   }
 
-  /** Lets time pass; the objects live through it from alarm to alarm. */
-  async elapse({ seconds, ...options }) {
+  /** Advances the clock, and runs the alarms of the objects that become due. */
+  async advanceClock({ seconds, ...options }) {
     const end = Date.now() + seconds * 1000;
     for (;;) {
       const objects = this.#objects(options);
-      const times = await Promise.all(objects.map((object) => object.due()));
+      const times = await Promise.all(objects.map((object) => object.alarmDueAt()));
       const next = Math.min(...times.map((at) => at ?? Infinity));
       if (next > end) break;
-      putForwardTo(next);
-      await objects[times.indexOf(next)].ring();
+      advanceTo(next);
+      await objects[times.indexOf(next)].runAlarm();
     }
-    putForwardTo(end);
+    advanceTo(end);
   }
 
-  /** Goes back to the true time. */
-  trueTime() {
-    ahead = 0;
+  /** Resets the clock to the real time. */
+  resetClock() {
+    offset = 0;
   }
 
-  /** Ends the Directories, in a manner of speaking, or has them be there again. */
-  directoryIsDown(options) {
-    down = options.down;
+  /** Takes the Directories down, or up again. */
+  setDirectoryDown(options) {
+    isDirectoryDown = options.down;
   }
 
-  /** Has methods of sandboxes leave calls unanswered from now on: `{method: 'carried out' | 'lost'}`. */
+  /** Makes methods of sandboxes leave calls unanswered from now on: `{method: 'carried out' | 'lost'}`. */
   leaveUnanswered(methods) {
-    silent = methods;
+    unansweredMethods = methods;
     unanswered = 0;
   }
 
-  /** How many calls were left unanswered since. */
+  /** Returns the number of calls that were left unanswered since {@link leaveUnanswered}. */
   unanswered() {
     return unanswered;
   }
 
-  /** The rows of the objects that are in a passing state. */
-  async passing(options) {
-    const rows = await Promise.all(this.#objects(options).map((object) => object.passing()));
+  /** The rows of the objects that are in a transient state. */
+  async transientRows(options) {
+    const rows = await Promise.all(this.#objects(options).map((object) => object.transientRows()));
     return rows.flat();
   }
 
-  /** Every sandbox that the record of a named workspace knows. */
+  /** Returns every sandbox in the record of a named workspace. */
   sandboxIds(options) {
     return this.#objects(options)[0].sandboxIds();
   }
 
-  /** Ends the object, as a deployment does: the next call starts another one. */
-  async end(options) {
-    await this.#objects(options)[0].end();
+  /** Aborts the object, as a deployment does. The next call starts a new instance. */
+  async abortObject(options) {
+    await this.#objects(options)[0].abortObject();
   }
 
-  /** Has the object's alarm go off, and answers when it comes again. */
-  goOff(options) {
-    return this.#objects(options)[0].goOff();
+  /** Fires the object's alarm, and returns the time of the next one. */
+  fireAlarm(options) {
+    return this.#objects(options)[0].fireAlarm();
   }
 
   alarmAt(options) {
     return this.#objects(options)[0].alarmAt();
   }
 
-  /** Ends the object in the middle of its alarm. */
-  async endInAlarm(options) {
-    await this.#objects(options)[0].endInAlarm();
+  /** Aborts the object while its alarm handler runs. */
+  async abortObjectInAlarm(options) {
+    await this.#objects(options)[0].abortObjectInAlarm();
   }
 }

@@ -1,4 +1,4 @@
-// The snapshotter's Worker, with a dataset that writes its data points to the log.
+// The snapshotter's Worker, with an Analytics Engine dataset that writes its data points to the log.
 
 import Snapshotter from '../../src/entry.mjs';
 

@@ -1,4 +1,4 @@
-// The snapshotter's Worker, whose WebAssembly can be reset as it is after a trap.
+// The snapshotter's Worker, whose WebAssembly instance can be reset, as after a trap.
 
 import * as rust from '../../build/index.js';
 import Snapshotter from '../../src/entry.mjs';

@@ -1,4 +1,4 @@
-// The snapshotter's Worker, whose sandboxes log when a session is begun, and when whoever asked for it has let go of it.
+// The snapshotter's Worker, whose sandboxes log when a session begins, and when its caller disposes of it.
 
 import Snapshotter, { Sandbox as Real } from '../../src/entry.mjs';
 

@@ -1,4 +1,4 @@
-/** What the caller can be told to do. */
+/** A step that the caller can run. */
 export type Step =
   | { do: 'rpc'; method: string; options: unknown; signal?: boolean }
   | {
@@ -10,17 +10,17 @@ export type Step =
   | { do: 'abort' }
   | { do: 'sandbox'; id: string; method: string; args: unknown[] }
   | { do: 'session'; id: string; session: string; command: string }
-  | { do: 'hex'; id: string }
+  | { do: 'objectId'; id: string }
   | { do: 'objects' }
   | { do: 'read' | 'delete'; key: string }
   | { do: 'write'; key: string; text: string }
   | { do: 'copy'; from: string; to: string }
   | { do: 'all'; steps: Step[] };
 
-/** What came of it. An error has its own properties, its name and its message. */
+/** The result of a step. An error has its own properties, its name and its message. */
 export type Answer = { value: unknown; error?: never } | { value?: never; error: Thrown };
 
-/** An error as it arrived over RPC. */
+/** An error as it arrives over RPC. */
 export interface Thrown {
   name: string;
   message: string;

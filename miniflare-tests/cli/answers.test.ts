@@ -1,11 +1,11 @@
-// What becomes of answers, by servers that answer what a test says.
+// The handling of answers, with fake servers.
 
 import assert from 'node:assert/strict';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 
-import { Cli, serving, web, type Ended } from './cli.ts';
+import { Cli, fakeServer, withServer, type CommandResult } from './cli.ts';
 
 const SUMMARY = {
   snapshotId: 'snap-aaaaaaaaaaaaaaaa',
@@ -24,40 +24,43 @@ const CURSOR = Buffer.from('1795150800000 snap-aaaaaaaaaaaaaaaa').toString('base
 
 let cli: Cli;
 before(async () => {
-  cli = await Cli.of('http://127.0.0.1:1');
+  cli = await Cli.create('http://127.0.0.1:1');
 });
 after(() => cli[Symbol.asyncDispose]());
 
-/** What a server was asked. */
-interface Asked {
+/** A call that a fake server received. */
+interface ReceivedCall {
   operation: string;
   options: Record<string, any>;
 }
 
-/** Runs `use` for a server that answers with what `answer` says, and tells what it was asked. */
-async function answering(answer: (asked: Asked) => unknown, use: (address: string) => Promise<unknown>) {
-  const all: Asked[] = [];
+/** Runs `use` with a fake server that answers each call with `answer`, and returns the calls that it received. */
+async function withAnswers(
+  answer: (call: ReceivedCall) => unknown,
+  use: (address: string) => Promise<unknown>,
+) {
+  const received: ReceivedCall[] = [];
   const listen = async (request: IncomingMessage, response: ServerResponse) => {
-    const asked = { operation: request.url!.slice('/v1/'.length), options: (await json(request)) as any };
-    all.push(asked);
+    const call = { operation: request.url!.slice('/v1/'.length), options: (await json(request)) as any };
+    received.push(call);
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(await answer(asked)));
+    response.end(JSON.stringify(await answer(call)));
   };
-  await serving(
-    web((request, response) => void listen(request, response)),
+  await withServer(
+    fakeServer((request, response) => void listen(request, response)),
     (address) => use(`--address=${address}`),
   );
-  return all;
+  return received;
 }
 
-/** Runs a command on a terminal, where it is told yes when it asks. */
-function agreeing(...args: string[]): Promise<Ended> {
+/** Runs a command on a terminal, and confirms it when it asks. */
+function runConfirmed(...args: string[]): Promise<CommandResult> {
   const { child, ended } = cli.beginOnTerminal(args);
   child.stdout?.on('data', (shown: Buffer) => shown.includes('[y/N]') && child.stdin?.write('y\r'));
   return ended;
 }
 
-describe('an answer that is none', () => {
+describe('an invalid answer', () => {
   const problem = { code: 'LABEL_TAKEN', message: 'x', remediation: 'x', retryable: false };
   for (const command of [
     LIST,
@@ -71,9 +74,9 @@ describe('an answer that is none', () => {
     ['workspace', 'fork', 'notebook'],
     ['sweep', '--yes'],
   ]) {
-    test(`is told in both forms, once: ${command.join(' ')}`, async () => {
+    test(`fails the command in both output modes: ${command.join(' ')}`, async () => {
       for (const answer of [null, {}, problem, { snapshots: 1, workspaces: 1, ok: true, forks: [{}] }])
-        await answering(
+        await withAnswers(
           () => answer,
           async (address) =>
             assert.deepEqual(
@@ -85,60 +88,60 @@ describe('an answer that is none', () => {
     });
   }
 
-  test('says what came: a page', async () => {
+  test('is described as an HTML page', async () => {
     const page: RequestListener = (_, response) =>
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>hello</html>');
-    await serving(web(page), async (address) => {
+    await withServer(fakeServer(page), async (address) => {
       const { error, exitCode } = await cli.failure(...LIST, '--address', address);
       assert.deepEqual([error.code, exitCode], ['FOREIGN_ANSWER', 9]);
-      assert.match(error.message, /it answers HTML with the status 200\.$/);
+      assert.match(error.message, /the response was HTML with the status 200\.$/);
     });
   });
 
-  test('says what came: where a redirect leads, which gets no request, and nobody the token', async () => {
-    const seen: (string | undefined)[] = [];
-    const elsewhere = web((_, response) => response.end('{}'), seen);
-    await serving(elsewhere, (elsewhere) =>
-      serving(
-        web((_, response) => response.writeHead(307, { location: elsewhere }).end()),
+  test('is described as a redirect, whose target gets no request', async () => {
+    const tokens: (string | undefined)[] = [];
+    const target = fakeServer((_, response) => response.end('{}'), tokens);
+    await withServer(target, (target) =>
+      withServer(
+        fakeServer((_, response) => response.writeHead(307, { location: target }).end()),
         async (address) => {
           const { error } = await cli.failure(...LIST, '--address', address);
           assert.deepEqual(
-            [error.code, error.message.endsWith(`with the status 307, which leads to ${elsewhere}.`)],
+            [error.code, error.message.endsWith(`with the status 307 and a redirect to ${target}.`)],
             ['FOREIGN_ANSWER', true],
           );
         },
       ),
     );
-    assert.deepEqual(seen, []);
+    assert.deepEqual(tokens, []);
   });
 
-  test('says what came: more than is read, and is not asked for again', async () => {
-    const seen: (string | undefined)[] = [];
-    const huge = web((_, response) => response.end(Buffer.alloc(33 * 1024 * 1024, ' ')), seen);
-    await serving(huge, async (address) => {
+  test('is described as too large, and is not requested again', async () => {
+    const tokens: (string | undefined)[] = [];
+    const huge = fakeServer((_, response) => response.end(Buffer.alloc(33 * 1024 * 1024, ' ')), tokens);
+    await withServer(huge, async (address) => {
       const { status, stderr } = await cli.run(['restore', 'origin', 'first', '--address', address]);
       assert.equal(status, 9);
-      assert.match(stderr, /error\[FOREIGN_ANSWER\]: .* more than 32 MiB\./);
+      assert.match(stderr, /error\[FOREIGN_ANSWER\]: .* larger than 32 MiB\./);
     });
-    assert.equal(seen.length, 1);
+    assert.equal(tokens.length, 1);
   });
 });
 
 describe('a list', () => {
-  test('that never ends is no answer', async () => {
+  test('fails if it repeats a cursor', async () => {
     const again = { snapshots: [], workspaces: [], cursor: CURSOR };
     for (const command of [LIST, ['workspace', 'list']]) {
-      await answering(
+      await withAnswers(
         ({ operation }) => (operation === 'list' ? again : { ...again, cursor: 'same' }),
         async (address) => assert.deepEqual(await cli.code(...command, address), ['FOREIGN_ANSWER', 9]),
       );
     }
   });
 
-  test('whose cursor is none is no answer either', async () => {
+  test('fails if its cursor is invalid', async () => {
     const page = { snapshots: [SUMMARY], cursor: 'nonsense' };
-    await answering(
+    await withAnswers(
       () => page,
       async (address) => {
         const { status, stdout } = await cli.run([...LIST, address, '--json']);
@@ -148,25 +151,28 @@ describe('a list', () => {
   });
 
   for (const form of [[], ['--quiet']]) {
-    test(`is printed as its pages come: ${form.join(' ') || 'for people'}`, async () => {
-      const first = Promise.withResolvers<void>();
+    test(`is printed page by page: ${form.join(' ') || 'as text'}`, async () => {
+      const firstPrinted = Promise.withResolvers<void>();
       const second = { ...SUMMARY, snapshotId: 'snap-bbbbbbbbbbbbbbbb' };
-      const answer = async ({ options }: Asked) => {
+      const answer = async ({ options }: ReceivedCall) => {
         if (!options.cursor) return { snapshots: [SUMMARY], cursor: CURSOR };
-        await first.promise; // until the first row was printed
+        await firstPrinted.promise;
         return { snapshots: [second] };
       };
-      const asked = await answering(answer, async (address) => {
+      const received = await withAnswers(answer, async (address) => {
         const { child, ended } = cli.begin([...LIST, ...form, address]);
-        child.stdout?.on('data', (shown: Buffer) => shown.includes(SUMMARY.snapshotId) && first.resolve());
+        child.stdout?.on(
+          'data',
+          (shown: Buffer) => shown.includes(SUMMARY.snapshotId) && firstPrinted.resolve(),
+        );
         const { status, stdout } = await ended;
         const ids = stdout.match(/^snap-\w+/gm);
         assert.deepEqual([status, ids], [0, [SUMMARY.snapshotId, second.snapshotId]]);
         assert.equal(stdout.match(/^ID /gm)?.length, form.length ? undefined : 1);
       });
-      // Ids alone do not tell what is in R2.
+      // The output of `--quiet` does not contain the results of the check.
       assert.deepEqual(
-        asked.map(({ options }) => options.check),
+        received.map(({ options }) => options.check),
         form.length ? [false, false] : [true, true],
       );
     });
@@ -174,36 +180,36 @@ describe('a list', () => {
 });
 
 describe('on a terminal', () => {
-  test('what is deleted is what was shown, though its tag has gone to another one', async () => {
-    const answer = ({ operation, options }: Asked) =>
+  test('`snapshot delete` deletes the snapshot that it showed, although the tag has moved', async () => {
+    const answer = ({ operation, options }: ReceivedCall) =>
       operation === 'get' ? SUMMARY : { snapshotId: options.snapshotId, removed: true };
-    const asked = await answering(answer, async (address) => {
+    const received = await withAnswers(answer, async (address) => {
       const remove = ['snapshot', 'delete', 'origin', 'first', '--force', address];
-      assert.equal((await agreeing(...remove)).status, 0);
+      assert.equal((await runConfirmed(...remove)).status, 0);
     });
-    const { operation, options } = asked.at(-1)!;
+    const { operation, options } = received.at(-1)!;
     assert.deepEqual(
       [operation, options.snapshotId, options.label],
       ['delete', SUMMARY.snapshotId, undefined],
     );
   });
 
-  /** A policy that lets one snapshot go, or none. */
-  const retention = (evicted: number) => (asked: Asked) => ({
+  /** The answer of a policy that removes one snapshot, or none. */
+  const retention = (evicted: number) => (call: ReceivedCall) => ({
     policy: { expirationSeconds: 0, keepDaily: 0, keepWeekly: 0 },
     decisions: [{ ...SUMMARY, keep: evicted === 0, reasons: ['not among the newest 1'] }],
     evicted,
-    dryRun: asked.options.dryRun,
+    dryRun: call.options.dryRun,
   });
 
   for (const form of [[], ['--quiet']]) {
-    test(`what goes is shown, agreed to, and told: ${form.join(' ') || 'for people'}`, async () => {
-      const asked = await answering(retention(1), async (address) => {
-        const { status, stdout } = await agreeing('retention', 'apply', 'origin', ...form, address);
+    test(`\`retention apply\` shows its plan, and prints the result after a confirmation: ${form.join(' ') || 'as text'}`, async () => {
+      const received = await withAnswers(retention(1), async (address) => {
+        const { status, stdout } = await runConfirmed('retention', 'apply', 'origin', ...form, address);
         assert.equal(status, 0);
         assert.match(
           stdout,
-          / goes +not among the newest 1\s+1 snapshot would go\.\s+What goes is gone for good/,
+          / would be removed +not among the newest 1\s+1 snapshot would be removed\.\s+Removed snapshots cannot be/,
         );
         assert.match(
           stdout,
@@ -211,15 +217,15 @@ describe('on a terminal', () => {
         );
       });
       assert.deepEqual(
-        asked.map(({ options }) => options.dryRun),
+        received.map(({ options }) => options.dryRun),
         [true, false],
       );
     });
   }
 
-  test('nobody is asked where nothing goes', async () => {
-    await answering(retention(0), async (address) => {
-      const { status, stdout } = await agreeing('retention', 'apply', 'origin', address);
+  test('`retention apply` asks for no confirmation if it removes nothing', async () => {
+    await withAnswers(retention(0), async (address) => {
+      const { status, stdout } = await runConfirmed('retention', 'apply', 'origin', address);
       assert.deepEqual(
         [status, /No snapshot was removed/.test(stdout), stdout.includes('[y/N]')],
         [0, true, false],
@@ -227,53 +233,53 @@ describe('on a terminal', () => {
     });
   });
 
-  test('an input that ends is no answer', async () => {
-    await answering(retention(1), async (address) => {
+  test('`retention apply` fails if the input ends without an answer', async () => {
+    await withAnswers(retention(1), async (address) => {
       const { child, ended } = cli.beginOnTerminal(['retention', 'apply', 'origin', address]);
       child.stdout?.on('data', (shown: Buffer) => shown.includes('[y/N]') && child.stdin?.write('\x04'));
       const { status, stdout } = await ended;
       assert.equal(status, 1);
-      assert.match(stdout, /error\[CONSENT_REFUSED\].*: The input ended before there was an answer\./);
+      assert.match(stdout, /error\[CONSENT_REFUSED\].*: The input ended without an answer\./);
     });
   });
 });
 
-describe('the doctor', () => {
-  const well = { ok: true, version: '99.0.0', time: '2020-01-01T00:00:00.000Z', checks: [] };
+describe('`doctor`', () => {
+  const healthy = { ok: true, version: '99.0.0', time: '2020-01-01T00:00:00.000Z', checks: [] };
 
-  /** What the doctor finds of a server that has this health, and answers the token in this way. */
-  async function found(health: unknown, token: RequestListener = (_, response) => response.end('{}')) {
-    const seen: (string | undefined)[] = [];
+  /** Runs `doctor` for a server with this health, which handles other requests with `onCall`. */
+  async function examine(health: unknown, onCall: RequestListener = (_, response) => response.end('{}')) {
+    const tokens: (string | undefined)[] = [];
     const listen: RequestListener = (request, response) =>
-      request.url === '/healthz' ? response.end(JSON.stringify(health)) : token(request, response);
-    const { status, stdout } = await serving(web(listen, seen), (address) =>
+      request.url === '/healthz' ? response.end(JSON.stringify(health)) : onCall(request, response);
+    const { status, stdout } = await withServer(fakeServer(listen, tokens), (address) =>
       cli.run(['doctor', '--json', '--address', address]),
     );
     const { ok, checks } = JSON.parse(stdout);
     const check = (name: string) => checks.find((check: { name: string }) => check.name === name) ?? {};
-    return { status, ok, check, seen };
+    return { status, ok, check, tokens };
   }
 
-  test('tells that it is somebody else, and shows them no token', async () => {
-    const { status, check, seen } = await found('hello');
-    assert.deepEqual([status, seen], [10, [undefined]]);
+  test('reports a server that is not the snapshotter, and sends it no token', async () => {
+    const { status, check, tokens } = await examine('hello');
+    assert.deepEqual([status, tokens], [10, [undefined]]);
     assert.match(check('server').detail, /is not the snapshotter/);
   });
 
-  test('tells of a clock and of a version that differ', async () => {
-    const { status, check } = await found(well);
+  test('reports a different clock and a different version', async () => {
+    const { status, check } = await examine(healthy);
     assert.deepEqual([status, check('clock').ok, check('version').ok], [10, false, undefined]);
-    assert.match(check('version').detail, /The server is 99\.0\.0/);
+    assert.match(check('version').detail, /The server has the version 99\.0\.0/);
   });
 
-  test('believes a server that says it is not well', async () => {
-    const ill = { ...well, ok: false, time: new Date().toISOString() };
-    const { ok, check } = await found(ill, (_, response) => response.end(JSON.stringify(ill)));
+  test('reports a failure of the server that has no failed check', async () => {
+    const failing = { ...healthy, ok: false, time: new Date().toISOString() };
+    const { ok, check } = await examine(failing, (_, response) => response.end(JSON.stringify(failing)));
     assert.deepEqual([ok, check('token').ok, check('health').ok], [false, true, false]);
   });
 
-  test('does not call a token wrong that could not be tried', async () => {
-    const { check } = await found(well, (_, response) => response.writeHead(500).end('oops'));
-    assert.match(check('token').remediation, /not known whether it is right/);
+  test('does not report an unverified token as wrong', async () => {
+    const { check } = await examine(healthy, (_, response) => response.writeHead(500).end('oops'));
+    assert.match(check('token').remediation, /could not be verified/);
   });
 });

@@ -1,22 +1,22 @@
-// Who a command works with: somebody who interrupts it, a terminal, a pipe.
+// Interrupts, terminals and pipes.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, describe, test } from 'node:test';
 
-import { serving, start, web, type Cli, type Running } from './cli.ts';
+import { fakeServer, start, withServer, type Cli, type RunningCommand } from './cli.ts';
 import { isUnpacking, until, type World } from '../world.ts';
 
 let world: World;
 let cli: Cli;
-let hold: { reached: PromiseWithResolvers<void>; released: PromiseWithResolvers<void> } | undefined;
+let blocked: { reached: PromiseWithResolvers<void>; released: PromiseWithResolvers<void> } | undefined;
 
 before(async () => {
   ({ world, cli } = await start({
     onCall: async (call) => {
-      if (!hold || !isUnpacking(call)) return;
-      hold.reached.resolve();
-      await hold.released.promise;
+      if (!blocked || !isUnpacking(call)) return;
+      blocked.reached.resolve();
+      await blocked.released.promise;
     },
   }));
   await world.exec('origin', 'echo x > file');
@@ -27,27 +27,27 @@ after(async () => {
   await world[Symbol.asyncDispose]();
 });
 afterEach(() => {
-  hold?.released.resolve();
-  hold = undefined;
+  blocked?.released.resolve();
+  blocked = undefined;
 });
 
-/** Holds what is being unpacked until it is released. */
-function holding() {
-  hold = { reached: Promise.withResolvers(), released: Promise.withResolvers() };
-  return hold;
+/** Blocks the unpacking of archives until `released` is resolved. */
+function blockUnpacking() {
+  blocked = { reached: Promise.withResolvers(), released: Promise.withResolvers() };
+  return blocked;
 }
 
 describe('an interrupt', () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    test(`by ${signal} ends the command at once, and the same key gets one sandbox`, async () => {
+    test(`by ${signal} ends the command at once, and a repetition with the key gets the same sandbox`, async () => {
       const running = world.running().length;
-      const { reached, released } = holding();
+      const { reached, released } = blockUnpacking();
       const restore = cli.begin(['restore', 'origin', 'first']);
       await reached.promise;
       restore.child.kill(signal);
-      const { status, stdout, stderr } = await restore.ended; // while the server is still being held
+      const { status, stdout, stderr } = await restore.ended; // while the server is still blocked
       assert.deepEqual([status, stdout], [130, '']);
-      assert.match(stderr, /never half of it/);
+      assert.match(stderr, /completes the operation or rolls it back/);
       const [, key] = /`snapshotter restore` with `--idempotency-key (\w+)`/.exec(stderr) ?? [];
       assert.ok(key, stderr);
 
@@ -60,8 +60,8 @@ describe('an interrupt', () => {
     });
   }
 
-  test('in JSON mode is told in the form of failures too', async () => {
-    const { reached } = holding();
+  test('is reported as a failure document in JSON mode', async () => {
+    const { reached } = blockUnpacking();
     const restore = cli.begin(['branch', 'origin', 'first', '--json', '--idempotency-key', 'mine']);
     await reached.promise;
     restore.child.kill('SIGINT');
@@ -73,15 +73,15 @@ describe('an interrupt', () => {
     assert.match(stderr, /error\[INTERRUPTED\]/);
   });
 
-  /** Waits until a command would say what an interrupt means. */
-  const watching = ({ child }: Running) =>
+  /** Waits until a command has installed its signal handler. */
+  const handlerInstalled = ({ child }: RunningCommand) =>
     until(async () => {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
       return (BigInt(`0x${/^SigCgt:\s*(\w+)$/m.exec(status)?.[1]}`) & 2n) !== 0n;
     });
 
-  /** The document that a command prints because of an interrupt. */
-  async function interrupted(running: Running) {
+  /** Interrupts a command, and returns the command name in the document that it prints. */
+  async function interrupt(running: RunningCommand) {
     running.child.kill('SIGINT');
     const { status, stdout } = await running.ended;
     assert.equal(status, 130);
@@ -90,25 +90,25 @@ describe('an interrupt', () => {
     return command;
   }
 
-  test('while the input does not end is told in JSON mode', async () => {
+  test('is reported in JSON mode while the command waits for input', async () => {
     const restore = cli.begin(['restore', '--ref', '-', '--json'], { input: null });
-    await watching(restore);
-    assert.equal(await interrupted(restore), 'restore');
+    await handlerInstalled(restore);
+    assert.equal(await interrupt(restore), 'restore');
   });
 
-  test('of the doctor is told in JSON mode', async () => {
+  test('is reported in JSON mode by `doctor`', async () => {
     const reached = Promise.withResolvers<void>();
-    await serving(
-      web(() => reached.resolve()),
+    await withServer(
+      fakeServer(() => reached.resolve()),
       async (address) => {
         const doctor = cli.begin(['doctor', '--json', '--address', address]);
         await reached.promise;
-        assert.equal(await interrupted(doctor), 'doctor');
+        assert.equal(await interrupt(doctor), 'doctor');
       },
     );
   });
 
-  test('at a question is told in JSON mode, once', async () => {
+  test('is reported in JSON mode once, while the command waits for a confirmation', async () => {
     const rotate = cli.beginOnTerminal(['key', 'rotate', 'origin', '--json']);
     rotate.child.stdout?.on('data', (shown: Buffer) => {
       if (shown.includes('[y/N]')) rotate.child.stdin?.write('\x03');
@@ -119,13 +119,13 @@ describe('an interrupt', () => {
     assert.equal(JSON.parse(documents[0] ?? '').error.code, 'INTERRUPTED');
   });
 
-  test('is ignored where it was ignored before, as under nohup', async () => {
+  test('is ignored if the signal was ignored before, as under nohup', async () => {
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const held = web((_, response) => {
+    const blocking = fakeServer((_, response) => {
       reached.resolve();
       void released.promise.then(() => response.end('{"snapshots":[]}'));
     });
-    await serving(held, async (address) => {
+    await withServer(blocking, async (address) => {
       const { child, ended } = cli.beginIgnoring('INT', ['snapshot', 'list', 'origin', '--address', address]);
       await reached.promise;
       child.kill('SIGINT');
@@ -136,8 +136,8 @@ describe('an interrupt', () => {
 });
 
 describe('on a terminal', () => {
-  /** The answer that is typed when a command asks. */
-  async function answering(typed: string, ...args: string[]) {
+  /** Runs a command, and types an answer when it asks for a confirmation. */
+  async function runAnswered(typed: string, ...args: string[]) {
     const { child, ended } = cli.beginOnTerminal(args);
     child.stdout?.on('data', (shown: Buffer) => {
       if (shown.includes('[y/N]')) child.stdin?.write(typed);
@@ -145,47 +145,50 @@ describe('on a terminal', () => {
     return ended;
   }
 
-  test('what takes longer than a second shows that it is alive', async () => {
-    const { reached, released } = holding();
+  test('a command that takes longer than one second shows a spinner', async () => {
+    const { reached, released } = blockUnpacking();
     const { child, ended } = cli.beginOnTerminal(['restore', 'origin', 'first']);
-    const alive = new Promise<void>((resolve) => {
+    const spinner = new Promise<void>((resolve) => {
       child.stdout?.on('data', (shown: Buffer) => shown.includes('restore…') && resolve());
     });
     await reached.promise;
-    await alive;
+    await spinner;
     released.resolve();
     assert.equal((await ended).status, 0);
   });
 
-  test('what can not be undone is asked for', async () => {
+  test('`snapshot delete --force` asks for a confirmation', async () => {
     const id = await cli.id('snapshot', 'create', 'origin', '--fresh');
     await cli.print('snapshot', 'pin', 'origin', id);
     const remove = ['snapshot', 'delete', 'origin', id, '--force'];
 
-    const refused = await answering('n\r', ...remove);
-    assert.match(refused.stdout, /goes for good\. It is pinned\. Go on\? \[y\/N\]/);
+    const refused = await runAnswered('n\r', ...remove);
+    assert.match(
+      refused.stdout,
+      /This permanently deletes the snapshot .*\. It is pinned\. Continue\? \[y\/N\]/,
+    );
     assert.match(refused.stdout, /error\[CONSENT_REFUSED\]/);
     assert.equal(refused.status, 1);
     await cli.print('snapshot', 'show', 'origin', id);
 
-    const agreed = await answering('y\r', ...remove);
-    assert.deepEqual([agreed.status, agreed.stdout.includes(`Deleted ${id}`)], [0, true]);
+    const confirmed = await runAnswered('y\r', ...remove);
+    assert.deepEqual([confirmed.status, confirmed.stdout.includes(`Deleted ${id}`)], [0, true]);
   });
 
-  test('the end of a workspace is asked for by its whole name, with what goes with it', async () => {
+  test('`workspace delete` asks for a confirmation with the full name, the sandbox and the number of snapshots', async () => {
     const sandbox = await cli.id('workspace', 'create', 'tenant-1/notebook');
     await world.exec(sandbox, 'echo x > file');
     await cli.print('snapshot', 'create', '@tenant-1/notebook');
-    const { stdout } = await answering('n\r', 'workspace', 'delete', 'tenant-1/notebook');
+    const { stdout } = await runAnswered('n\r', 'workspace', 'delete', 'tenant-1/notebook');
     assert.match(
       stdout,
       new RegExp(
-        `The workspace tenant-1/notebook goes for good, with its sandbox ${sandbox} and its 1 snapshot\\.`,
+        `This permanently deletes the workspace tenant-1/notebook, its sandbox ${sandbox} and its 1 snapshot,`,
       ),
     );
   });
 
-  test('there are colours, unless somebody wants none', async () => {
+  test('the output has colors, unless NO_COLOR is set', async () => {
     const lineage = async (env: NodeJS.ProcessEnv) =>
       (await cli.beginOnTerminal(['lineage', 'origin'], env).ended).stdout;
     assert.match(await lineage({}), /\x1b\[32mrunning/);
@@ -194,7 +197,7 @@ describe('on a terminal', () => {
 });
 
 describe('without a terminal', () => {
-  test('there are no colours, unless somebody wants them', async () => {
+  test('the output has no colors, unless CLICOLOR_FORCE is set', async () => {
     assert.doesNotMatch(await cli.print('lineage', 'origin'), /\x1b/);
     const { stdout } = await cli.run(['lineage', 'origin'], { env: { CLICOLOR_FORCE: '1' } });
     assert.match(stdout, /\x1b\[32mrunning/);
@@ -216,7 +219,7 @@ describe('without a terminal', () => {
     });
   }
 
-  test('a reader that goes away ends the command quietly', async () => {
+  test('a reader that closes the pipe ends the command without an error message', async () => {
     const { status, stdout, stderr } = await cli.shell(
       '{ snapshotter completions bash; echo $? >&2; } | head -1',
     );
@@ -224,16 +227,19 @@ describe('without a terminal', () => {
     assert.match(stdout, /^_snapshotter/);
   });
 
-  test('an answer that can not be printed is told', async () => {
+  test('an answer that cannot be printed is reported', async () => {
     const { status, stderr } = await cli.shell('snapshotter snapshot list origin >/dev/full');
     assert.equal(status, 1);
-    assert.match(stderr, /error\[OUTPUT_FAILED\].*\nhelp: What was asked for is done/);
+    assert.match(stderr, /error\[OUTPUT_FAILED\].*\nhelp: The operation completed\./);
   });
 
-  test('an answer that can not be printed in JSON is told elsewhere, with what it was about', async () => {
+  test('an answer that cannot be printed in JSON mode is reported on stderr with its ids', async () => {
     const create = 'snapshotter snapshot create origin --fresh --json --idempotency-key full';
     const { status, stderr } = await cli.shell(`${create} >/dev/full`);
     assert.equal(status, 1);
-    assert.match(stderr, /^error\[OUTPUT_FAILED\]: .* It is about snap-\w{16}\.\nhelp: .*\nnote: .* full` /);
+    assert.match(
+      stderr,
+      /^error\[OUTPUT_FAILED\]: .* Ids in the answer: snap-\w{16}\.\nhelp: .*\nnote: .* full` /,
+    );
   });
 });

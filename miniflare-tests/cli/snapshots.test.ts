@@ -1,4 +1,4 @@
-// The commands about snapshots, in both forms.
+// The commands for snapshots, in both output modes.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -23,8 +23,8 @@ beforeEach(async () => {
   await world.exec(origin, 'echo x > file; mkdir cache; echo y > cache/file');
 });
 
-describe('create', () => {
-  test('prints the tag that was given', async () => {
+describe('`snapshot create`', () => {
+  test('prints the given tag', async () => {
     const printed = await cli.print('snapshot', 'create', origin, '--tag', 'before it');
     assert.match(
       printed,
@@ -33,7 +33,7 @@ describe('create', () => {
     assert.deepEqual(await world.labels(origin), ['before it']);
   });
 
-  test('gives a tag by the time, and another one within the same second', async () => {
+  test('derives a tag from the time, which is unique within the same second', async () => {
     const tags = [];
     for (let count = 0; count < 3; count++)
       tags.push((await cli.json('snapshot', 'create', origin)).capture.label);
@@ -42,7 +42,7 @@ describe('create', () => {
     assert.deepEqual(await world.labels(origin), tags.toReversed());
   });
 
-  test('fails on a tag that is taken, and takes it over when asked to', async () => {
+  test('fails if the tag is taken, unless `--replace` is passed', async () => {
     const create = ['snapshot', 'create', origin, '--tag', 'taken'];
     await cli.print(...create);
     const { error, exitCode } = await cli.failure(...create);
@@ -50,7 +50,7 @@ describe('create', () => {
     assert.equal((await cli.json(...create, '--replace')).capture.label, 'taken');
   });
 
-  test('refuses a tag that could not be told from an id, as everything does that gives one', async () => {
+  test('refuses a tag with the form of an id, as `label` and `import` do', async () => {
     const tag = 'snap-0123456789abcdef';
     const handle = await cli.file('any.json', '{}');
     await cli.print('snapshot', 'create', origin, '--tag', 'first');
@@ -62,13 +62,13 @@ describe('create', () => {
       assert.deepEqual(await cli.code(...command), ['INVALID_LABEL', 2]);
   });
 
-  test('advises in terms of its own flags', async () => {
+  test('reports remediations with flags of the command line', async () => {
     await cli.print('snapshot', 'create', origin, '--tag', 'taken');
     const { stderr } = await cli.run(['snapshot', 'create', origin, '--tag', 'taken']);
     assert.match(stderr, /^error\[LABEL_TAKEN\]: .*\nhelp: .*`--replace`.*\ncorrelation id: \w+\n$/);
   });
 
-  test('passes on what is to be captured, how, and for how long', async () => {
+  test('passes its options to the server', async () => {
     const options = ['--exclude', 'cache', '--exclude', '*.log', '--gitignore', '--compression', 'gzip'];
     const more = ['--compression-threads', '1', '--dir', '/workspace/.', '--expires', '7d', '--fresh'];
     const id = await cli.id('snapshot', 'create', origin, ...options, ...more);
@@ -79,21 +79,21 @@ describe('create', () => {
     );
   });
 
-  test('captures a sandbox that does not run when it is to be woken', async () => {
+  test('starts a sandbox that is not running with `--wake`', async () => {
     await world.kill(origin);
     assert.deepEqual(await cli.code('snapshot', 'create', origin), ['SANDBOX_NOT_RUNNING', 4]);
     assert.match(await cli.id('snapshot', 'create', origin, '--wake'), /^snap-/);
   });
 
-  test('with the same key is done once', async () => {
+  test('takes one snapshot for a repeated key', async () => {
     const create = ['snapshot', 'create', origin, '--idempotency-key', 'mine', '--fresh'];
     assert.deepEqual(await cli.json(...create), await cli.json(...create));
     assert.equal((await world.labels(origin)).length, 1);
   });
 });
 
-describe('list', () => {
-  test('shows the newest first, with sizes and ages', async () => {
+describe('`snapshot list`', () => {
+  test('prints the newest snapshot first, with sizes and ages', async () => {
     await cli.print('snapshot', 'create', origin, '--tag', 'one');
     const two = await cli.id('snapshot', 'create', origin, '--tag', 'two');
     await cli.print('snapshot', 'pin', origin, 'two');
@@ -104,7 +104,7 @@ describe('list', () => {
     assert.equal((await cli.print('snapshot', 'list', origin, '--quiet')).split('\n')[0], two);
   });
 
-  test('reads all pages, or one', async () => {
+  test('reads all pages, or one page', async () => {
     for (const tag of ['a-1', 'a-2', 'b-1'])
       await cli.print('snapshot', 'create', origin, '--tag', tag, '--fresh');
     const labels = async (...options: string[]) => {
@@ -125,7 +125,7 @@ describe('list', () => {
     );
   });
 
-  test('is the answer of the API in JSON', async () => {
+  test('prints the answer of the API in JSON mode', async () => {
     await cli.print('snapshot', 'create', origin);
     const { snapshots, ...rest } = await cli.json('snapshot', 'list', origin, '--no-check');
     const [{ ageSeconds, ...expected }] = (await world.list(origin, { check: false })).snapshots as any;
@@ -134,13 +134,13 @@ describe('list', () => {
     assert.ok(ageSeconds >= snapshots[0].ageSeconds);
   });
 
-  test('of nothing is empty', async () => {
-    assert.equal(await cli.print('snapshot', 'list', 'nobody'), 'There are no snapshots.\n');
-    assert.deepEqual(await cli.json('snapshot', 'list', 'nobody'), { snapshots: [] });
-    assert.equal(await cli.print('snapshot', 'list', 'nobody', '--quiet'), '');
+  test('prints an empty list if there are no snapshots', async () => {
+    assert.equal(await cli.print('snapshot', 'list', 'unused'), 'There are no snapshots.\n');
+    assert.deepEqual(await cli.json('snapshot', 'list', 'unused'), { snapshots: [] });
+    assert.equal(await cli.print('snapshot', 'list', 'unused', '--quiet'), '');
   });
 
-  test('makes escape sequences from outside harmless', async () => {
+  test('escapes invisible characters in labels', async () => {
     const label = 'a\u202eb';
     await world.snapshot(origin, { label });
     assert.match(await cli.print('snapshot', 'list', origin), / a\\u\{202e\}b /);
@@ -155,7 +155,7 @@ describe('one snapshot', () => {
     id = await cli.id('snapshot', 'create', origin, '--tag', 'first');
   });
 
-  test('is shown, by its id and by its tag', async () => {
+  test('is shown by its id and by its tag', async () => {
     const shown = await cli.json('snapshot', 'show', origin, id);
     const { ageSeconds, checkedAt, ...known } = await cli.json('snapshot', 'show', origin, 'first');
     assert.deepEqual({ ...known, ageSeconds: shown.ageSeconds, checkedAt: shown.checkedAt }, shown);
@@ -163,18 +163,18 @@ describe('one snapshot', () => {
     assert.match(await cli.print('snapshot', 'show', origin, id), /\nsize +4\.1 kB \(4096 bytes\)\n/);
   });
 
-  test('is verified, and its damage has a status of its own', async () => {
+  test('is verified, and a damaged snapshot has the exit status 10', async () => {
     assert.match(
       await cli.print('snapshot', 'verify', origin, 'first'),
       /✓ objects: .*\n.* can be restored\n$/s,
     );
     const { objects } = await cli.json('snapshot', 'show', origin, 'first');
     await world.delete(objects[0]);
-    const people = await cli.run(['snapshot', 'verify', origin, 'first']);
-    assert.deepEqual([people.status, people.stderr], [10, '']);
-    assert.match(people.stdout, /✗ objects: .* can't be restored\n$/s);
-    const program = await cli.run(['snapshot', 'verify', origin, 'first', '--json']);
-    assert.deepEqual([program.status, JSON.parse(program.stdout).ok], [10, false]);
+    const asText = await cli.run(['snapshot', 'verify', origin, 'first']);
+    assert.deepEqual([asText.status, asText.stderr], [10, '']);
+    assert.match(asText.stdout, /✗ objects: .* can't be restored\n$/s);
+    const asJson = await cli.run(['snapshot', 'verify', origin, 'first', '--json']);
+    assert.deepEqual([asJson.status, JSON.parse(asJson.stdout).ok], [10, false]);
   });
 
   test('is pinned and unpinned', async () => {
@@ -182,20 +182,20 @@ describe('one snapshot', () => {
     assert.equal((await cli.json('snapshot', 'unpin', origin, id)).pinned, false);
   });
 
-  test('gets another tag', async () => {
+  test('gets a new tag', async () => {
     assert.equal((await cli.json('snapshot', 'label', origin, 'first', '--to', 'second')).label, 'second');
     const taken = ['snapshot', 'label', origin, await cli.id('snapshot', 'create', origin), '--to', 'second'];
     assert.deepEqual(await cli.code(...taken), ['LABEL_TAKEN', 4]);
     assert.match(await cli.print(...taken, '--replace'), /\ntag +second\n/);
   });
 
-  test('is deleted, and is gone then', async () => {
+  test('is deleted, and does not exist afterwards', async () => {
     assert.equal(await cli.print('snapshot', 'delete', origin, id), `Deleted ${id}\n`);
     assert.deepEqual(await cli.code('snapshot', 'show', origin, 'first'), ['SNAPSHOT_NOT_FOUND', 3]);
     assert.deepEqual(await cli.json('snapshot', 'delete', origin, id), { snapshotId: id, removed: false });
   });
 
-  test('that is needed is deleted by force alone', async () => {
+  test('with dependents is deleted only with `--force`', async () => {
     const made = await cli.id('restore', origin, id);
     const { error, exitCode } = await cli.failure('snapshot', 'delete', origin, id);
     assert.deepEqual([error.code, exitCode], ['SNAPSHOT_HAS_DEPENDENTS', 4]);
@@ -203,7 +203,7 @@ describe('one snapshot', () => {
     assert.equal(await cli.id('snapshot', 'delete', origin, id, '--force', '--yes'), id);
   });
 
-  test('of another lineage is refused in a lineage scope', async () => {
+  test('of another lineage is refused within a lineage scope', async () => {
     await world.exec('elsewhere', 'true');
     await cli.print('snapshot', 'create', 'elsewhere');
     const show = ['snapshot', 'show', origin, id, '--lineage-scope', 'elsewhere'];
@@ -211,22 +211,22 @@ describe('one snapshot', () => {
     assert.equal((await cli.json(...show, '--allow-cross-lineage')).snapshotId, id);
   });
 
-  test('that never was is not found', async () => {
+  test('that never existed is not found', async () => {
     for (const name of ['never', 'snap-0123456789abcdef']) {
       assert.deepEqual(await cli.code('restore', origin, name), ['SNAPSHOT_NOT_FOUND', 3]);
     }
   });
 });
 
-describe('restore and branch', () => {
-  test('make a sandbox with the files', async () => {
+describe('`restore` and `branch`', () => {
+  test('create a sandbox with the files', async () => {
     const ref = await world.snapshot(origin, { label: 'first' });
-    for (const [command, made] of [
+    for (const [command, kind] of [
       ['restore', 'restored'],
       ['branch', 'branch'],
     ] as const) {
       const sandbox = await cli.id(command, origin, 'first');
-      assert.match(sandbox, new RegExp(`^${origin}-${made}-\\w{8}$`));
+      assert.match(sandbox, new RegExp(`^${origin}-${kind}-\\w{8}$`));
       assert.equal(await world.exec(sandbox, 'cat file'), 'x\n');
       const answer = await cli.json(command, origin, ref.ref.snapshotId, '--idempotency-key', command);
       const again = await cli.print(command, origin, ref.ref.snapshotId, '--idempotency-key', command);
@@ -234,14 +234,14 @@ describe('restore and branch', () => {
     }
   });
 
-  test('take a ref from a pipe, as it was printed', async () => {
+  test('read a printed ref from a pipe', async () => {
     const pipe = `snapshotter snapshot create ${origin} --json | snapshotter restore --ref - --quiet`;
     const { status, stdout, stderr } = await cli.shell(pipe);
     assert.deepEqual([status, stderr], [0, '']);
     assert.equal(await world.exec(stdout.trim(), 'cat file'), 'x\n');
   });
 
-  test('take a ref from a file, also from what shows a snapshot', async () => {
+  test('read a ref from a file, also from the output of `snapshot show`', async () => {
     await cli.print('snapshot', 'create', origin, '--tag', 'first');
     const shown = await cli.file(
       'shown.json',
@@ -250,7 +250,7 @@ describe('restore and branch', () => {
     assert.match(await cli.id('branch', '--ref', shown), /-branch-/);
   });
 
-  test('refuse what is no ref, or was altered', async () => {
+  test('refuse an invalid or altered ref', async () => {
     const ref = await cli.print('snapshot', 'create', origin, '--json');
     const altered = ref.replace(`"originId":"${origin}"`, '"originId":"another"');
     assert.deepEqual(await cli.code('restore', '--ref', await cli.file('altered.json', altered)), [
@@ -269,7 +269,7 @@ describe('restore and branch', () => {
   });
 });
 
-test('a backup that the SDK made directly comes in', async () => {
+test('`snapshot import` imports a backup that the SDK created directly', async () => {
   const backup = await world.backUp(origin);
   const handle = await cli.file('handle.json', JSON.stringify(backup));
   const options = ['--backup', handle, '--tag', 'imported', '--expires', '1d'];

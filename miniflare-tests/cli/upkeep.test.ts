@@ -1,4 +1,4 @@
-// The commands that look after a sandbox, its lineage and the bucket, in both forms.
+// The commands for retention, checkpoints, lineages, keys, the bucket, help and completions, in both output modes.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -31,7 +31,7 @@ async function take(...tags: string[]) {
   for (const tag of tags) await cli.print('snapshot', 'create', origin, '--fresh', '--tag', tag);
 }
 
-/** What `printf` makes of a format without directives. */
+/** Returns the output of `printf` for a format without directives. */
 function unescaped(format: string): string {
   const named: Record<string, string> = { n: '\n', r: '\r', t: '\t' };
   const bytes = format.replace(/\\(\d{3}|[nrt])/g, (_, code: string) => {
@@ -41,18 +41,21 @@ function unescaped(format: string): string {
 }
 
 describe('retention', () => {
-  test('is planned before it is applied, with the reasons', async () => {
+  test('is planned with reasons before it is applied', async () => {
     await take('one', 'two', 'three');
     const plan = await cli.print('retention', 'plan', origin, '--keep-last', '1');
     assert.match(
       plan,
-      /^policy: expires 30 days after the last use; the newest 1\nID +TAG +TAKEN +BECAUSE\n/,
+      /^policy: expires 30 days after the last use; keeps the newest 1\nID +TAG +TAKEN +DECISION +REASON\n/,
     );
-    assert.match(plan, / three +\S.* stays +the newest snapshot that can be restored\n/);
-    assert.match(plan, / one +\S.* goes +not among the newest 1\n2 snapshots would go\.\n$/);
+    assert.match(plan, / three +\S.* kept +the newest snapshot that can be restored\n/);
+    assert.match(
+      plan,
+      / one +\S.* would be removed +not among the newest 1\n2 snapshots would be removed\.\n$/,
+    );
     assert.deepEqual(await world.labels(origin), ['three', 'two', 'one']);
     const present = await cli.print('retention', 'plan', origin);
-    assert.match(present, / it expires in 30 days\nNone goes\.\n$/);
+    assert.match(present, / it expires in 30 days\nNo snapshot would be removed\.\n$/);
   });
 
   test('is set, shown and applied', async () => {
@@ -75,22 +78,22 @@ describe('retention', () => {
     assert.match(await cli.print('retention', 'apply', origin, '--yes'), /\nNo snapshot was removed\.\n$/);
   });
 
-  test('removes what the new policy says', async () => {
+  test('removes the snapshots that a new policy does not keep', async () => {
     await take('one', 'two');
     const printed = await cli.print('retention', 'set', origin, '--keep-last', '1', '--yes');
-    assert.match(printed, / is gone +not among the newest 1\n1 snapshot removed\.\n$/);
+    assert.match(printed, / removed +not among the newest 1\n1 snapshot removed\.\n$/);
     assert.deepEqual(await world.labels(origin), ['two']);
   });
 
-  test('without a rule is not set', async () => {
+  test('is not set without a rule', async () => {
     assert.deepEqual(await cli.code('retention', 'set', origin, '--yes'), ['INVALID_USAGE', 2]);
   });
 });
 
 describe('a checkpoint', () => {
-  test('is made, listed, compared with and gone back to', async () => {
+  test('is created, listed, compared and restored', async () => {
     const made = await cli.print('checkpoint', 'create', origin, 'first', '--message', 'it works');
-    assert.match(made, /^checkpoint +first\ncommit +\w{40}\nmade .*\nmessage +it works\n$/);
+    assert.match(made, /^checkpoint +first\ncommit +\w{40}\ncreated .*\nmessage +it works\n$/);
     assert.match(
       await cli.print('checkpoint', 'list', origin),
       /^NAME .*\nfirst +\w{10} +(now|.* ago) +it works\n$/,
@@ -104,10 +107,10 @@ describe('a checkpoint', () => {
     assert.equal(await world.exec(origin, 'cat file'), 'x\n');
     assert.equal(await cli.print('checkpoint', 'diff', origin, 'first'), '');
     const again = await cli.print('checkpoint', 'restore', origin, 'first', '--yes');
-    assert.equal(again, 'The files are as they were at first already.\n');
+    assert.equal(again, 'The files already match the checkpoint first.\n');
   });
 
-  test('is compared in colours, and without what a terminal would obey', async () => {
+  test('is compared in colors, with escaped control characters', async () => {
     await cli.print('checkpoint', 'create', origin, 'first');
     await world.exec(origin, String.raw`printf '\033[2Jgone\n' > file`);
     const { stdout } = await cli.run(['checkpoint', 'diff', origin, 'first'], {
@@ -117,17 +120,20 @@ describe('a checkpoint', () => {
     assert.ok((await cli.json('checkpoint', 'diff', origin, 'first')).diff.includes('\x1b[2J'));
   });
 
-  test('is compared as far as was asked for', async () => {
+  test('is compared up to the requested size', async () => {
     await cli.print('checkpoint', 'create', origin, 'first');
     await world.exec(origin, 'seq 1000 > file');
     const compare = ['checkpoint', 'diff', origin, 'first', '--max-bytes', '200'];
     const { status, stdout, stderr } = await cli.run(compare);
     const { diff } = await cli.json(...compare);
     assert.deepEqual([status, stdout], [0, diff]);
-    assert.match(stderr, /^warning: The diff is cut off; the whole one has \d\.\d kB: --max-bytes \d+\n$/);
+    assert.match(
+      stderr,
+      /^warning: The diff is truncated\. The complete diff has \d\.\d kB: pass --max-bytes \d+\n$/,
+    );
   });
 
-  test('is compared in a patch that applies, where no terminal shows it', async () => {
+  test('is compared in an applicable patch, if the output is not a terminal', async () => {
     const before = String.raw`first\033[1m\n\tsecond\r\nthird\342\200\250\nfourth \342\200\256\n\033[2Jfifth`;
     const after = before.replace('second', 'another').replace('fifth', 'last');
     await world.exec(origin, `printf '${before}' > file`);
@@ -145,15 +151,15 @@ describe('a checkpoint', () => {
     assert.doesNotMatch(stdout, /\x1b\[2J|\u2028|\u202e/);
   });
 
-  test('that is not there is not found', async () => {
+  test('that does not exist is not found', async () => {
     assert.deepEqual(await cli.code('checkpoint', 'diff', origin, 'never'), ['CHECKPOINT_NOT_FOUND', 3]);
     assert.deepEqual(await cli.code('checkpoint', 'create', origin, '-x'), ['INVALID_USAGE', 2]);
     assert.deepEqual(await cli.code('checkpoint', 'create', origin, 'a..b'), ['INVALID_CHECKPOINT_NAME', 2]);
-    assert.deepEqual(await cli.code('checkpoint', 'list', 'nobody'), ['SANDBOX_NOT_RUNNING', 4]);
+    assert.deepEqual(await cli.code('checkpoint', 'list', 'unused'), ['SANDBOX_NOT_RUNNING', 4]);
   });
 });
 
-test('a lineage is a tree, with what runs and what needs what', async () => {
+test('`lineage` prints a tree with statuses and dependents', async () => {
   await take('first', 'second');
   await cli.print('snapshot', 'pin', origin, 'second');
   const restored = await cli.id('restore', origin, 'first');
@@ -180,19 +186,19 @@ test('a lineage is a tree, with what runs and what needs what', async () => {
   assert.deepEqual((await cli.print('lineage', origin, '--quiet')).trimEnd().split('\n'), [origin, one, two]);
 });
 
-test('a key is rotated', async () => {
+test('`key rotate` rotates the key', async () => {
   await take('first');
   assert.match(
     await cli.print('key', 'rotate', origin, '--yes'),
-    /^New refs are signed with the key \d+\. Refs of the key \d+ /,
+    /^New refs are signed with the key \d+\. Refs that the key \d+ signed /,
   );
   const { key, previous } = await cli.json('key', 'rotate', origin, '--yes');
   assert.equal(key, previous + 1);
 });
 
-test('the bucket is swept of what nobody owns', async () => {
+test('`sweep` deletes backups that no snapshot owns', async () => {
   const ref = await world.snapshot(origin);
-  await world.orphan(ref);
+  await world.orphanBackup(ref);
   const { scanned, deleted, dryRun } = await cli.json('sweep', '--dry-run', '--grace', '0');
   assert.deepEqual([deleted, dryRun], [1, true]);
   assert.match(
@@ -202,7 +208,7 @@ test('the bucket is swept of what nobody owns', async () => {
   assert.equal((await cli.json('sweep', '--dry-run', '--grace', '0')).deleted, 0);
 });
 
-test('a sweep lists archives without metadata', async () => {
+test('`sweep` lists archives without metadata', async () => {
   const key = 'backups/00000000-0000-4000-8000-00000000000a/data.sqsh';
   await world.write(key, 'an archive');
   const { unowned, unownedObjects } = await cli.json('sweep', '--dry-run', '--grace', '0');
@@ -212,7 +218,7 @@ test('a sweep lists archives without metadata', async () => {
   await world.delete(key);
 });
 
-describe('help', () => {
+describe('the help', () => {
   const commands = [
     '',
     'snapshot',
@@ -224,18 +230,18 @@ describe('help', () => {
     'man',
   ];
   for (const command of commands) {
-    test(`of \`snapshotter ${command}\` is there`, async () => {
+    test(`of \`snapshotter ${command}\` is printed`, async () => {
       const words = command.split(' ').filter(Boolean);
       assert.match(await cli.print(...words, '--help'), /Usage: snapshotter .*Global options:/s);
       assert.match(await cli.print(...words, '-h'), /Usage: snapshotter /);
     });
   }
 
-  test('tells the exit statuses', async () => {
-    assert.match(await cli.print('--help'), /Exit status:\n +0 +done\n(.*\n)* +130 +interrupted\n/);
+  test('lists the exit statuses', async () => {
+    assert.match(await cli.print('--help'), /Exit status:\n +0 +success\n(.*\n)* +130 +interrupted\n/);
   });
 
-  test('has a key and a consent where options are, and not among others', async () => {
+  test('lists `--yes` and `--idempotency-key` among the options of the command', async () => {
     for (const [command, option] of [
       ['retention set', '--yes'],
       ['workspace create', '--idempotency-key'],
@@ -251,16 +257,16 @@ describe('help', () => {
   });
 });
 
-describe('completions', () => {
+describe('the completions', () => {
   for (const shell of ['zsh', 'fish', 'elvish', 'powershell']) {
-    test(`for ${shell} know every command`, async () => {
+    test(`for ${shell} contain every command`, async () => {
       const script = await cli.print('completions', shell);
       for (const word of ['checkpoint', 'doctor', 'lineage', 'retention', 'sweep', 'idempotency-key'])
         assert.ok(script.includes(word), word);
     });
   }
 
-  test('for bash complete what is typed', async () => {
+  test('for bash complete commands and options', async () => {
     const script = await cli.file('completions.bash', await cli.print('completions', 'bash'));
     const complete = async (...words: string[]) => {
       const typed = `COMP_WORDS=(snapshotter ${words.join(' ')}); COMP_CWORD=${words.length}`;
@@ -277,7 +283,7 @@ describe('completions', () => {
   });
 });
 
-test('there are manual pages, one for each command', async () => {
+test('`man` writes one manual page per command', async () => {
   assert.match(await cli.print('man'), /^\.ie .*\.TH snapshotter 1 .*Exit status:/s);
   const folder = await cli.file('man', '').then((path) => `${path}.d`);
   assert.equal(await cli.print('man', '--dir', folder), '');

@@ -1,4 +1,4 @@
-// The commands about named workspaces, and names in the place of sandboxes.
+// The commands for named workspaces, and names instead of sandbox ids.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 describe('a workspace', () => {
-  test('is made, stopped and started again, with its files', async () => {
+  test('is created, stopped and started again with its files', async () => {
     const sandbox = await cli.id('workspace', 'create', name);
     await world.exec(sandbox, 'echo idea > file');
     const stopped = await cli.print('workspace', 'stop', name);
@@ -31,10 +31,10 @@ describe('a workspace', () => {
     const started = await cli.json('workspace', 'start', name);
     assert.deepEqual([started.how, started.sandboxId], ['restored', sandbox]);
     assert.equal(await world.exec(sandbox, 'cat file'), 'idea\n');
-    assert.match(await cli.print('workspace', 'start', name), /\nfiles +in place already\n/);
+    assert.match(await cli.print('workspace', 'start', name), /\nfiles +already in place\n/);
   });
 
-  test('of a name that is taken is refused, or started when asked to', async () => {
+  test('with a taken name is refused, unless `--or-start` is passed', async () => {
     const sandbox = await cli.id('workspace', 'create', name);
     const again = ['workspace', 'create', name];
     assert.deepEqual(await cli.code(...again), ['NAME_TAKEN', 4]);
@@ -42,12 +42,12 @@ describe('a workspace', () => {
     assert.deepEqual(await cli.code(...again, '--allow-empty'), ['INVALID_USAGE', 2]);
   });
 
-  test('is made once by the same key', async () => {
+  test('is created once for a repeated key', async () => {
     const create = ['workspace', 'create', name, '--idempotency-key', 'mine'];
     assert.equal(await cli.id(...create), await cli.id(...create));
   });
 
-  test('is kept as options and files say', async () => {
+  test('has the settings of the options and files', async () => {
     const settings = { hooks: { beforeStop: { command: 'sync' } }, expiry: { maxSeconds: 7200 } };
     const file = await cli.file('settings.json', JSON.stringify(settings));
     const env = await cli.file('settings.env', '# comment\nFROM_FILE=1\n');
@@ -84,7 +84,7 @@ describe('a workspace', () => {
     assert.equal((await cli.json('workspace', 'update', name, '--idle', 'never')).expiry.idleSeconds, 0);
   });
 
-  test('takes a variable from here, and tells when there is none', async () => {
+  test('copies a variable from the environment, and is refused if it is not set', async () => {
     const { status } = await cli.run(['workspace', 'create', name, '--env', 'SECRET'], {
       env: { SECRET: 'x' },
     });
@@ -93,7 +93,7 @@ describe('a workspace', () => {
     assert.deepEqual(await cli.code('workspace', 'update', name, '--env', 'SECRET'), ['INVALID_USAGE', 2]);
   });
 
-  test('that is stale is started when that is accepted', async () => {
+  test('that is stale is started only with `--accept-stale`', async () => {
     const sandbox = await cli.id('workspace', 'create', name, '--fingerprint', 'a', '--depends-on', 'file');
     await world.exec(sandbox, 'echo x > file');
     await cli.print('workspace', 'stop', name);
@@ -105,9 +105,9 @@ describe('a workspace', () => {
     assert.deepEqual(await cli.code('workspace', 'start', name, ...expect), ['SNAPSHOT_STALE', 4]);
   });
 
-  test('that woke by itself is treated as asked', async () => {
+  test('that was cold-started is handled as `--on-diverged` requests', async () => {
     await cli.print('workspace', 'create', name);
-    await world.workspace(name).wakeByItself('echo since > file');
+    await world.workspace(name).coldStart('echo since > file');
     assert.deepEqual(await cli.code('workspace', 'start', name), ['WORKSPACE_DIVERGED', 4]);
     assert.equal((await cli.json('workspace', 'start', name, '--on-diverged', 'adopt')).how, 'adopted');
   });
@@ -127,7 +127,7 @@ describe('a workspace', () => {
     assert.equal(await cli.id(...one), await cli.id(...one));
   });
 
-  test('whose fork fails ends with the status of that', async () => {
+  test('whose fork fails ends the command with the status of the failure', async () => {
     await cli.print('workspace', 'create', name);
     await cli.print('workspace', 'create', `${name}-try-2`);
     const fork = ['workspace', 'fork', name, '--new-name', `${name}-try`, '--count', '2', '--json'];
@@ -151,7 +151,7 @@ describe('a workspace', () => {
     assert.match(failed.stderr, /^error\[NAME_TAKEN\]: .*\nhelp: .*`workspace create --or-start`/);
   });
 
-  test('goes back to an earlier snapshot, by its tag', async () => {
+  test('goes back to an earlier snapshot by its tag', async () => {
     const sandbox = await cli.id('workspace', 'create', name);
     await world.exec(sandbox, 'echo before > file');
     await cli.print('snapshot', 'create', `@${name}`, '--tag', 'before');
@@ -161,7 +161,7 @@ describe('a workspace', () => {
     assert.equal(await world.exec(sandboxId, 'cat file'), 'before\n');
   });
 
-  test('begins with another one, or with a snapshot', async () => {
+  test('is created from another workspace or from a snapshot', async () => {
     const sandbox = await cli.id('workspace', 'create', name);
     await world.exec(sandbox, 'echo x > file');
     const ref = await cli.file(
@@ -182,12 +182,12 @@ describe('a workspace', () => {
     await cli.print('workspace', 'create', name);
     assert.match(
       await cli.print('workspace', 'delete', name, '--yes'),
-      new RegExp(`^Deleted ${name}; 0 snapshots`),
+      new RegExp(`^Deleted ${name}, with 0 snapshots\\.`),
     );
     assert.deepEqual(await cli.code('workspace', 'show', name), ['WORKSPACE_NOT_FOUND', 3]);
   });
 
-  test('is listed for its tenant alone', async () => {
+  test('is listed for its tenant only', async () => {
     const tenant = `tenant-${name}`;
     for (const each of ['a-1', 'a-2', 'b-1']) await cli.print('workspace', 'create', `${tenant}/${each}`);
     const listed = async (...options: string[]) => {
@@ -202,7 +202,7 @@ describe('a workspace', () => {
       await cli.print('workspace', 'list', '--tenant', tenant),
       /^NAME +SIZE +STATE +SINCE +SANDBOX\na-1 +active /,
     );
-    assert.equal(await cli.print('workspace', 'list', '--tenant', 'nobody'), 'There are no workspaces.\n');
+    assert.equal(await cli.print('workspace', 'list', '--tenant', 'unused'), 'There are no workspaces.\n');
     assert.equal(
       await cli.print('workspace', 'list', '--tenant', tenant, '--prefix', 'c'),
       'There are no workspaces whose name begins with "c".\n',
@@ -210,9 +210,9 @@ describe('a workspace', () => {
   });
 });
 
-describe('a name in the place of a sandbox', () => {
-  /** A workspace that went back once, with a snapshot in each of its sandboxes. */
-  async function wentBack() {
+describe('a name instead of a sandbox id', () => {
+  /** Creates a workspace with a former and a present sandbox, and a snapshot of each. */
+  async function workspaceWithFormerSandbox() {
     const former = await cli.id('workspace', 'create', name);
     await world.exec(former, 'echo former > file');
     await cli.print('snapshot', 'create', `@${name}`, '--tag', 'former');
@@ -222,14 +222,14 @@ describe('a name in the place of a sandbox', () => {
     return { former, present };
   }
 
-  test('is its present one, and its snapshots are those of all', async () => {
-    const { former, present } = await wentBack();
+  test('selects the present sandbox, and lists the snapshots of all sandboxes', async () => {
+    const { former, present } = await workspaceWithFormerSandbox();
     const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
     const origins = snapshots.map((snapshot: any) => [snapshot.label, snapshot.ref.ref.originId]);
     assert.deepEqual(origins[0], ['present', present]);
     assert.deepEqual(origins.at(-1), ['former', former]);
 
-    const walked = [];
+    const paged = [];
     for (let cursor = undefined; ;) {
       const page = await cli.json(
         'snapshot',
@@ -239,27 +239,27 @@ describe('a name in the place of a sandbox', () => {
         '1',
         ...(cursor ? ['--cursor', cursor] : []),
       );
-      walked.push(...page.snapshots.map((snapshot: any) => snapshot.snapshotId));
+      paged.push(...page.snapshots.map((snapshot: any) => snapshot.snapshotId));
       if (!(cursor = page.cursor)) break;
     }
     assert.deepEqual(
-      walked,
+      paged,
       snapshots.map((snapshot: any) => snapshot.snapshotId),
     );
   });
 
-  test('finds a snapshot of a former sandbox by its tag', async () => {
-    const { former } = await wentBack();
+  test('selects a snapshot of a former sandbox by its tag', async () => {
+    const { former } = await workspaceWithFormerSandbox();
     const made = await cli.id('restore', `@${name}`, 'former');
     assert.ok(made.startsWith(`${former}-restored-`), made);
     assert.equal((await cli.json('snapshot', 'show', `@default/${name}`, 'former')).originId, former);
     const { error, exitCode } = await cli.failure('restore', `@${name}`, 'never');
     assert.deepEqual([error.code, exitCode], ['SNAPSHOT_NOT_FOUND', 3]);
-    assert.match(error.message, new RegExp(`It was looked for in .*, ${former}, which @${name} has or had`));
+    assert.match(error.message, new RegExp(`Searched sandboxes of @${name}: .*, ${former}\\.`));
   });
 
-  test('is asked for what its retention means for all of its sandboxes', async () => {
-    await wentBack();
+  test('selects all sandboxes for retention', async () => {
+    await workspaceWithFormerSandbox();
     await cli.print('snapshot', 'create', `@${name}`, '--fresh', '--tag', 'newest');
     const labels = async () => {
       const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
@@ -267,25 +267,30 @@ describe('a name in the place of a sandbox', () => {
     };
     const before = await labels();
     const plan = await cli.json('retention', 'plan', `@${name}`, '--keep-last', '1');
-    const goes = plan.decisions.filter(({ keep }: { keep: boolean }) => !keep);
-    assert.deepEqual([plan.evicted, plan.dryRun, plan.decisions.length], [goes.length, true, before.length]);
-    const going = goes.map(({ label }: { label: string }) => label);
-    assert.deepEqual(going, ['present', 'former']);
+    const planned = plan.decisions.filter(({ keep }: { keep: boolean }) => !keep);
+    assert.deepEqual(
+      [plan.evicted, plan.dryRun, plan.decisions.length],
+      [planned.length, true, before.length],
+    );
+    assert.deepEqual(
+      planned.map(({ label }: { label: string }) => label),
+      ['present', 'former'],
+    );
     assert.deepEqual(await labels(), before);
 
     const set = await cli.json('retention', 'set', `@${name}`, '--keep-last', '1', '--yes');
-    const left = await labels();
-    assert.deepEqual([set.evicted, set.dryRun, set.policy.keepLast.count], [going.length, false, 1]);
-    const gone = set.decisions.filter(({ keep }: { keep: boolean }) => !keep);
+    const remaining = await labels();
+    assert.deepEqual([set.evicted, set.dryRun, set.policy.keepLast.count], [planned.length, false, 1]);
+    const removed = set.decisions.filter(({ keep }: { keep: boolean }) => !keep);
     assert.deepEqual(
-      gone.map(({ label }: { label: string }) => label),
-      before.filter((label: string) => !left.includes(label)),
+      removed.map(({ label }: { label: string }) => label),
+      before.filter((label: string) => !remaining.includes(label)),
     );
     assert.deepEqual((await cli.json('workspace', 'show', name)).retention, set.policy);
     const shown = await cli.json('retention', 'show', `@${name}`);
     assert.deepEqual(
       shown.decisions.map(({ label }: { label: string }) => label),
-      left,
+      remaining,
     );
     assert.match(
       await cli.print('retention', 'apply', `@${name}`, '--yes'),
@@ -293,7 +298,7 @@ describe('a name in the place of a sandbox', () => {
     );
   });
 
-  test('works for everything that is in a sandbox', async () => {
+  test('selects the sandbox for lineages, checkpoints and retention', async () => {
     const sandbox = await cli.id('workspace', 'create', name);
     await world.exec(sandbox, 'echo x > file');
     assert.equal((await cli.json('lineage', `@${name}`)).root.workspace.name, name);
@@ -303,10 +308,10 @@ describe('a name in the place of a sandbox', () => {
     assert.equal((await cli.json('workspace', 'show', name)).retention.keepLast.count, 2);
   });
 
-  test('that nobody has is not found', async () => {
-    assert.deepEqual(await cli.code('snapshot', 'create', '@nobody'), ['WORKSPACE_NOT_FOUND', 3]);
-    // Nobody is asked to agree to what there is not.
-    const restore = ['checkpoint', 'restore', '@nobody', 'first'];
+  test('of a missing workspace is not found', async () => {
+    assert.deepEqual(await cli.code('snapshot', 'create', '@missing'), ['WORKSPACE_NOT_FOUND', 3]);
+    // The command fails before it asks for a confirmation.
+    const restore = ['checkpoint', 'restore', '@missing', 'first'];
     assert.deepEqual(await cli.code(...restore), ['WORKSPACE_NOT_FOUND', 3]);
   });
 });

@@ -1,19 +1,19 @@
 //! Runs the conformance suite over the ports of a real Worker, in workerd.
 //!
-//! - `suite`: the cases that ports in memory pass too
-//! - `storage`, `homes`, `bucket`: those about SQLite and R2 alone
-//! - `hooks`: those about processes
-//! - `real`: the world that they are played in
+//! - `suite`: the cases that the in-memory ports also run
+//! - `ledger_storage`, `workspace_storage`, `bucket`: cases of SQLite and R2 alone
+//! - `hooks`: cases of processes
+//! - `real`: the environment of the cases
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 #[macro_use]
 #[path = "../../tests/conformance/suite/mod.rs"]
 mod suite;
 mod bucket;
-mod homes;
 mod hooks;
+mod ledger_storage;
 mod real;
-mod storage;
+mod workspace_storage;
 
 use std::panic;
 
@@ -24,53 +24,53 @@ use serde_json::json;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
+use self::ledger_storage::Object;
 use self::real::Real;
-use self::storage::Object;
 use self::suite::{Case, backups, directory_store, ledger, runtime, sandbox_ledgers, sandboxes, workspace_store};
 
 #[wasm_bindgen]
 extern "C" {
-    /// A panic ends this module without a word to the promise that waits for it.
+    /// Reports a panic. A panic ends this module, but does not reject the promise of the call.
     #[wasm_bindgen(js_namespace = globalThis, js_name = panicked)]
     fn panicked(message: &str);
 }
 
-/// The names of all cases, by their subjects, as JSON.
+/// Returns the names of all cases by subject, as JSON.
 #[wasm_bindgen]
 pub fn cases() -> String {
     json!({
         "ledger": names(&ledger::cases::<SqlLedger>()),
-        "storage": names(&storage::cases()),
-        "home": names(&workspace_store::cases::<SqlWorkspaceStore>()),
-        "index": names(&directory_store::cases::<SqlDirectoryStore>()),
-        "homes": names(&homes::cases()),
+        "ledger-storage": names(&ledger_storage::cases()),
+        "workspace-store": names(&workspace_store::cases::<SqlWorkspaceStore>()),
+        "directory-store": names(&directory_store::cases::<SqlDirectoryStore>()),
+        "workspace-storage": names(&workspace_storage::cases()),
         "sandboxes": names(&sandboxes::cases::<Real>()),
         "hooks": names(&hooks::cases()),
         "backups": names(&backups::cases::<Real>()),
-        "workspaces": names(&sandbox_ledgers::cases::<Real>()),
+        "sandbox-ledgers": names(&sandbox_ledgers::cases::<Real>()),
         "bucket": names(&bucket::cases()),
         "runtime": names(&runtime::cases::<Real>()),
     })
     .to_string()
 }
 
-/// Makes sure of one of them, in a Durable Object of its own.
+/// Runs a case, in its own Durable Object.
 #[wasm_bindgen]
 pub async fn run(subject: String, name: String, ctx: JsValue, env: Env) {
     panic::set_hook(Box::new(|panic| panicked(&panic.to_string())));
     match subject.as_str() {
-        "ledger" => play(&ledger::cases(), &name, &SqlLedger::open(&ctx).unwrap()).await,
-        "storage" => play(&storage::cases(), &name, &Object(ctx)).await,
-        "home" => play(&workspace_store::cases(), &name, &SqlWorkspaceStore::open(&ctx).unwrap()).await,
-        "index" => play(&directory_store::cases(), &name, &SqlDirectoryStore::open(&ctx).unwrap()).await,
-        "homes" => play(&homes::cases(), &name, &Object(ctx)).await,
-        "sandboxes" => play(&sandboxes::cases(), &name, &Real::new(env, ctx)).await,
-        "hooks" => play(&hooks::cases(), &name, &Real::new(env, ctx)).await,
-        "backups" => play(&backups::cases(), &name, &Real::new(env, ctx)).await,
-        "workspaces" => play(&sandbox_ledgers::cases(), &name, &Real::new(env, ctx)).await,
-        "bucket" => play(&bucket::cases(), &name, &Real::new(env, ctx)).await,
-        "runtime" => play(&runtime::cases(), &name, &Real::new(env, ctx)).await,
-        _ => panic!("there is no subject {subject}"),
+        "ledger" => run_case(&ledger::cases(), &name, &SqlLedger::open(&ctx).unwrap()).await,
+        "ledger-storage" => run_case(&ledger_storage::cases(), &name, &Object(ctx)).await,
+        "workspace-store" => run_case(&workspace_store::cases(), &name, &SqlWorkspaceStore::open(&ctx).unwrap()).await,
+        "directory-store" => run_case(&directory_store::cases(), &name, &SqlDirectoryStore::open(&ctx).unwrap()).await,
+        "workspace-storage" => run_case(&workspace_storage::cases(), &name, &Object(ctx)).await,
+        "sandboxes" => run_case(&sandboxes::cases(), &name, &Real::new(env, ctx)).await,
+        "hooks" => run_case(&hooks::cases(), &name, &Real::new(env, ctx)).await,
+        "backups" => run_case(&backups::cases(), &name, &Real::new(env, ctx)).await,
+        "sandbox-ledgers" => run_case(&sandbox_ledgers::cases(), &name, &Real::new(env, ctx)).await,
+        "bucket" => run_case(&bucket::cases(), &name, &Real::new(env, ctx)).await,
+        "runtime" => run_case(&runtime::cases(), &name, &Real::new(env, ctx)).await,
+        _ => panic!("unknown subject {subject}"),
     }
 }
 
@@ -78,7 +78,7 @@ fn names<T>(cases: &[Case<T>]) -> Vec<&'static str> {
     cases.iter().map(|case| case.name).collect()
 }
 
-async fn play<T>(cases: &[Case<T>], name: &str, subject: &T) {
+async fn run_case<T>(cases: &[Case<T>], name: &str, subject: &T) {
     let case = cases.iter().find(|case| case.name == name);
-    (case.expect("there is such a case").run)(subject).await;
+    (case.expect("a known case").run)(subject).await;
 }

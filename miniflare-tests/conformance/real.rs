@@ -1,4 +1,4 @@
-//! The real world: the bindings of this Worker.
+//! The environment of the cases in workerd: the bindings of this Worker.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub struct Real {
     env: Env,
     namespace: ObjectNamespace,
     bucket: Bucket,
-    /// Sets the sandboxes of this case apart from those of others.
+    /// Makes the ids of the sandboxes of this case unique.
     case: ShortId,
 }
 
@@ -36,13 +36,13 @@ impl Real {
         }
     }
 
-    /// Somebody stores an object in the bucket.
-    pub async fn stores(&self, key: &str, content: &[u8]) {
+    /// Stores an object in the bucket, without the port.
+    pub async fn put_object(&self, key: &str, content: &[u8]) {
         self.bucket.put(key, content.to_vec()).execute().await.unwrap();
     }
 
-    /// Has the workspace of a sandbox carry an operation out.
-    async fn perform(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Value {
+    /// Calls an operation of the Workspace object of a sandbox.
+    async fn call_workspace(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Value {
         let workspaces = WorkspaceObjects::open(&self.env).unwrap();
         workspaces.call(id, operation, arguments, &JsValue::UNDEFINED).await.unwrap().parse().unwrap()
     }
@@ -91,8 +91,8 @@ impl World for Real {
 
     async fn git_ignore(&self, id: &SandboxId, paths: &[&str]) {
         let command = format!("cd /workspace && git init -q && printf '/%s\\n' {} > .gitignore", paths.join(" "));
-        let ran = self.call(id, "exec", &[json!(command)]).await.unwrap();
-        assert_eq!(ran["exitCode"], json!(0), "{ran}");
+        let result = self.call(id, "exec", &[json!(command)]).await.unwrap();
+        assert_eq!(result["exitCode"], json!(0), "{result}");
     }
 
     async fn read_file(&self, id: &SandboxId, path: &str) -> Option<String> {
@@ -111,8 +111,8 @@ impl World for Real {
 
     async fn mint_snapshot_id(&self, id: &SandboxId) -> SnapshotId {
         self.write_file(id, "/workspace/file", "first").await;
-        let taken = self.perform(id, "snapshot", &json!({ "sandboxId": id })).await;
-        self.perform(id, "delete", &json!({ "ref": taken })).await;
+        let taken = self.call_workspace(id, "snapshot", &json!({ "sandboxId": id })).await;
+        self.call_workspace(id, "delete", &json!({ "ref": taken })).await;
         serde_json::from_value(taken["ref"]["snapshotId"].clone()).unwrap()
     }
 }

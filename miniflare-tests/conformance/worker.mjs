@@ -1,4 +1,4 @@
-// Plays cases of the conformance suite, each in a Durable Object of its own.
+// Runs cases of the conformance suite, each in its own Durable Object.
 
 import { DurableObject } from 'cloudflare:workers';
 
@@ -10,7 +10,7 @@ export { ContainerProxy, Sandbox } from '@cloudflare/sandbox';
 rust.initSync({ module });
 
 export class Subject extends DurableObject {
-  async play(subject, name) {
+  async run(subject, name) {
     const panic = Promise.withResolvers();
     globalThis.panicked = (message) => panic.reject(new Error(message));
     try {
@@ -26,10 +26,10 @@ export class Subject extends DurableObject {
 }
 
 export default {
-  /** `GET /`: the names of the cases, by their subjects. `POST /<subject>/<case>`: plays one. */
+  /** `GET /` returns the names of the cases by subject. `POST /<subject>/<case>` runs a case. */
   async fetch(request, env) {
     const [subject, name] = new URL(request.url).pathname.slice(1).split('/');
     if (!name) return new Response(rust.cases());
-    return Response.json(await env.Subject.getByName(`${subject}/${name}`).play(subject, name));
+    return Response.json(await env.Subject.getByName(`${subject}/${name}`).run(subject, name));
   },
 };

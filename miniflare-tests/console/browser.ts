@@ -1,4 +1,4 @@
-// A browser that looks at the console.
+// Fixtures of the console's tests: a browser, its tabs, and a world to show.
 
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
@@ -15,35 +15,35 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
-/** A tab at the console of a world. */
+/** A browser tab that shows the console of a world. */
 export class Tab implements AsyncDisposable {
   readonly page: Page;
-  /** Requests to anywhere else than the world, and what the content security policy stopped. There must be none. */
-  readonly strayed: string[] = [];
+  /** Requests to other origins, violations of the content security policy, and uncaught errors. There must be none. */
+  readonly violations: string[] = [];
   /** The addresses of all requests. */
   readonly requests: string[] = [];
-  /** What was written to the browser's console. */
+  /** The messages in the browser's console. */
   readonly logged: string[] = [];
   readonly #origin: string;
 
   private constructor(page: Page, origin: string) {
     this.page = page;
     this.#origin = origin;
-    // It only limits how long a failure takes: a busy machine needs many times what an idle one does.
+    // This limits only how long a failure takes. A busy machine is many times slower than an idle one.
     page.setDefaultTimeout(120_000);
     page.on('console', (message) => {
       this.logged.push(message.text());
-      if (message.text().includes('Content Security Policy')) this.strayed.push(message.text());
+      if (message.text().includes('Content Security Policy')) this.violations.push(message.text());
     });
-    page.on('pageerror', (error) => this.strayed.push(String(error)));
+    page.on('pageerror', (error) => this.violations.push(String(error)));
     page.on('request', (request) => {
       this.requests.push(request.url());
       if (!request.url().startsWith(this.#origin) && !request.url().startsWith('data:'))
-        this.strayed.push(request.url());
+        this.violations.push(request.url());
     });
   }
 
-  /** Opens a tab at the first place of the console. */
+  /** Opens a tab at the first page of the console. */
   static async open(browser: Browser, world: World, options: BrowserContextOptions = {}): Promise<Tab> {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const { origin } = await world.url('/');
@@ -54,22 +54,22 @@ export class Tab implements AsyncDisposable {
 
   async [Symbol.asyncDispose]() {
     await this.page.context().close();
-    assert.deepEqual(this.strayed, []);
+    assert.deepEqual(this.violations, []);
   }
 
-  /** Signs in, and waits until that is so. */
+  /** Signs in, and waits until it is done. */
   async signIn(token = TOKEN) {
     await this.page.getByLabel('API token').fill(token);
     await this.button('Sign in').click();
     await this.button('Sign out').waitFor();
   }
 
-  /** Goes to a place by its address. */
-  async visit(place: string) {
-    await this.page.evaluate(`location.hash = ${JSON.stringify(place)}`);
+  /** Goes to a page by its address. */
+  async visit(address: string) {
+    await this.page.evaluate(`location.hash = ${JSON.stringify(address)}`);
   }
 
-  /** The page of a sandbox, once its tree is read. */
+  /** Goes to the page of a sandbox, and waits until its tree is shown. */
   async sandbox(sandboxId: string) {
     await this.visit(`#/sandboxes/${encodeURIComponent(sandboxId)}`);
     await this.node(`Sandbox ${sandboxId}`).waitFor();
@@ -87,18 +87,18 @@ export class Tab implements AsyncDisposable {
     return this.page.getByLabel(label, { exact: true });
   }
 
-  /** The nodes of the tree that are called like this: `Sandbox agent`, `Snapshot base`. */
+  /** The nodes of the tree whose accessible names begin with these words: `Sandbox agent`, `Snapshot base`. */
   node(name: string): Locator {
-    const whole = new RegExp(`^${name.replace(/[^\w ]/g, '\\$&')}( |$)`);
-    return this.page.getByRole('treeitem', { name: whole });
+    const pattern = new RegExp(`^${name.replace(/[^\w ]/g, '\\$&')}( |$)`);
+    return this.page.getByRole('treeitem', { name: pattern });
   }
 
-  /** The tree, as a screen reader has it. */
+  /** The tree, as a screen reader reads it. */
   tree(): Promise<string> {
     return this.page.getByRole('tree').ariaSnapshot();
   }
 
-  /** What is told beside the tree. */
+  /** The details next to the tree. */
   get details(): Locator {
     return this.page.getByRole('region', { name: /^Details/ });
   }
@@ -107,32 +107,32 @@ export class Tab implements AsyncDisposable {
     return this.page.getByRole('dialog');
   }
 
-  /** Waits for a failure with this code, and answers its text. */
+  /** Waits for a failure with this code, and returns its text. */
   async failure(code: string): Promise<string> {
     const alert = this.page.getByRole('alert').filter({ hasText: code });
     await alert.waitFor();
     return alert.innerText();
   }
 
-  /** Waits until something like this is told that was done, and answers it. */
-  async told(text: string | RegExp): Promise<string> {
+  /** Waits for a notice that matches, and returns its text. */
+  async notice(text: string | RegExp): Promise<string> {
     const notice = this.page.getByRole('status').filter({ hasText: text });
     await notice.waitFor();
     return notice.innerText();
   }
 
-  /** What an expression is in the page. */
+  /** Evaluates an expression in the page. */
   evaluate<T>(expression: string): Promise<T> {
     return this.page.evaluate(expression);
   }
 }
 
-/** What the tests of a file have together: a world and a browser. */
-export class Stage {
+/** The fixture that the tests of a file share: a world and a browser. */
+export class ConsoleFixture {
   world!: World;
   browser!: Browser;
 
-  /** Has them there for the tests of the file; `prepare` fills the world first. */
+  /** Starts both before the tests of the file, and stops them after. `prepare` fills the world. */
   constructor(options: WorldOptions = {}, prepare?: (world: World) => Promise<void>) {
     before(async () => {
       this.world = await World.start({ ...options, snapshotter: { port: 0, ...options.snapshotter } });
@@ -145,20 +145,20 @@ export class Stage {
     });
   }
 
-  /** A tab that nobody is signed in at. */
+  /** Opens a tab without signing in. */
   open(options?: BrowserContextOptions): Promise<Tab> {
     return Tab.open(this.browser, this.world, options);
   }
 
-  /** A tab that somebody is signed in at, at a place. */
-  async signedIn(place?: string, options?: BrowserContextOptions): Promise<Tab> {
+  /** Opens a tab, signs in, and goes to an address. */
+  async signedIn(address?: string, options?: BrowserContextOptions): Promise<Tab> {
     const tab = await this.open(options);
     await tab.signIn();
-    if (place !== undefined) await tab.visit(place);
+    if (address !== undefined) await tab.visit(address);
     return tab;
   }
 
-  /** A tab at the page of a sandbox, once its tree is read. */
+  /** Opens a tab, signs in, and waits for the tree of a sandbox. */
   async atSandbox(sandboxId: string, options?: BrowserContextOptions): Promise<Tab> {
     const tab = await this.signedIn(undefined, options);
     await tab.sandbox(sandboxId);

@@ -1,9 +1,9 @@
-// What the console asks of the Worker, seen and changed on the way.
+// Records and changes the console's calls to the Worker.
 
 import type { Tab } from './browser.ts';
 
-/** The bodies of the requests for an operation, as they are sent from now on. */
-export function sent(tab: Tab, operation: string): any[] {
+/** Returns an array that collects the bodies of the calls of an operation from now on. */
+export function recordBodies(tab: Tab, operation: string): any[] {
   const bodies: any[] = [];
   tab.page.on('request', (request) => {
     if (new URL(request.url()).pathname === `/v1/${operation}`) bodies.push(request.postDataJSON());
@@ -11,8 +11,8 @@ export function sent(tab: Tab, operation: string): any[] {
   return bodies;
 }
 
-/** Holds the calls of an operation back until what is answered is called. */
-export async function hold(tab: Tab, operation: string): Promise<() => void> {
+/** Delays the calls of an operation until the returned function is called. */
+export async function delayCalls(tab: Tab, operation: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   await tab.page.route(`**/v1/${operation}`, async (route) => {
     await promise;
@@ -21,8 +21,8 @@ export async function hold(tab: Tab, operation: string): Promise<() => void> {
   return resolve;
 }
 
-/** Answers the calls of an operation with a failure that is not tried again. */
-export async function refuse(tab: Tab, operation: string, code: string, kind: string) {
+/** Answers the calls of an operation with a failure that the console does not retry. */
+export async function failCalls(tab: Tab, operation: string, code: string, kind: string) {
   const failure = { code, kind, message: `${code}: of the test.`, remediation: 'None.', retryable: false };
   let calls = 0;
   await tab.page.route(`**/v1/${operation}`, (route) =>
@@ -30,15 +30,15 @@ export async function refuse(tab: Tab, operation: string, code: string, kind: st
   );
 }
 
-/** Has the failures of an operation be final, so that the console does not try again. */
-export async function tryOnce(tab: Tab, operation: string) {
+/** Marks the failures of an operation as not retryable, so that the console does not retry them. */
+export async function disableRetries(tab: Tab, operation: string) {
   await tab.page.route(`**/v1/${operation}`, async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, json: { ...(await response.json()), retryable: false } });
   });
 }
 
-/** Has the console read again what it shows, as after its network came back. */
-export async function lookAgain(tab: Tab) {
+/** Makes the console read again what it shows, by the event of a restored network. */
+export async function triggerRead(tab: Tab) {
   await tab.evaluate("void dispatchEvent(new Event('online'))");
 }

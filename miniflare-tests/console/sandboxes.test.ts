@@ -1,152 +1,152 @@
-// What is told of a sandbox besides its lineage: how long its snapshots are kept, and its checkpoints.
+// Tests of a sandbox's details: retention, whether it is running, and checkpoints.
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 
 import { until } from '../world.ts';
-import { Stage, type Tab } from './browser.ts';
-import { lookAgain, sent } from './calls.ts';
+import { ConsoleFixture, type Tab } from './browser.ts';
+import { recordBodies, triggerRead } from './calls.ts';
 
-const stage = new Stage();
+const fixture = new ConsoleFixture();
 let sandboxes = 0;
 let sandboxId: string;
 
 beforeEach(async () => {
   sandboxId = `sandbox-${++sandboxes}`;
-  await stage.world.exec(sandboxId, 'printf "one\\ntwo\\n" >file');
+  await fixture.world.exec(sandboxId, 'printf "one\\ntwo\\n" >file');
 });
 
-/** A tab at one part of what is told of the sandbox. */
-async function at(part: 'Retention' | 'Checkpoints'): Promise<Tab> {
-  const tab = await stage.atSandbox(sandboxId);
+/** Opens a tab of the sandbox's details. */
+async function open(part: 'Retention' | 'Checkpoints'): Promise<Tab> {
+  const tab = await fixture.atSandbox(sandboxId);
   await tab.link(part).click();
   return tab;
 }
 
-describe('retention', () => {
+describe('the retention tab', () => {
   beforeEach(async () => {
-    for (const label of ['old', 'middle', 'new']) await stage.world.snapshot(sandboxId, { label });
+    for (const label of ['old', 'middle', 'new']) await fixture.world.snapshot(sandboxId, { label });
   });
 
-  /** The plan as a table: label, decision, reasons. */
-  async function plan(tab: Tab, name: string): Promise<string[]> {
+  /** Returns the rows of a plan's table: label, decision, reasons. */
+  async function planRows(tab: Tab, name: string): Promise<string[]> {
     const rows = tab.page.getByRole('table', { name }).getByRole('row');
     await rows.nth(1).waitFor();
     const texts = await rows.allInnerTexts();
     return texts.slice(1).map((text) => text.replace(/\s+/g, ' '));
   }
 
-  test('is told in words, with what it means for each snapshot and why', async () => {
-    await using tab = await at('Retention');
-    await tab.page.getByText('A snapshot goes 30 d after its last use.').waitFor();
-    const rows = await plan(tab, 'What the policy means for each snapshot');
+  test('shows the policy in sentences, and its decision about each snapshot', async () => {
+    await using tab = await open('Retention');
+    await tab.page.getByText('Snapshots expire 30 d after their last use.').waitFor();
+    const rows = await planRows(tab, 'Effect of the policy on each snapshot');
     assert.equal(rows.length, 3);
     for (const [row, label] of [
       [rows[0], 'new'],
       [rows[2], 'old'],
     ])
-      assert.match(row ?? '', new RegExp(`^${label} .* stays `));
+      assert.match(row ?? '', new RegExp(`^${label} .* keep `));
   });
 
-  test('is changed only after its plan was seen', async () => {
-    await using tab = await at('Retention');
+  test('changes the policy only after the user saw its plan', async () => {
+    await using tab = await open('Retention');
     await tab.button('Change the policy…').click();
-    await tab.field('Keep the newest').fill('1');
+    await tab.field('Newest snapshots to keep').fill('1');
     await tab.button('Preview…').click();
-    await tab.dialog.getByText('2 snapshots would go now, for good.').waitFor();
-    const rows = await plan(tab, 'What would become of each snapshot');
+    await tab.dialog.getByText('2 snapshots would be removed permanently now.').waitFor();
+    const rows = await planRows(tab, 'Planned effect on each snapshot');
     assert.deepEqual(
-      rows.map((row) => row.includes(' goes ')),
+      rows.map((row) => row.includes(' remove ')),
       [false, true, true],
     );
-    assert.deepEqual(await stage.world.labels(sandboxId), ['new', 'middle', 'old']);
-    await tab.button('Set the policy').click();
-    await tab.told('The policy is set; 2 snapshots went.');
-    assert.deepEqual(await stage.world.labels(sandboxId), ['new']);
-    await tab.page.getByText('The newest 1 stay; others go at once.').waitFor();
+    assert.deepEqual(await fixture.world.labels(sandboxId), ['new', 'middle', 'old']);
+    await tab.button('Set policy').click();
+    await tab.notice('The policy was set; 2 snapshots removed.');
+    assert.deepEqual(await fixture.world.labels(sandboxId), ['new']);
+    await tab.page.getByText('Snapshots that are not among the newest 1 are removed at once.').waitFor();
     await tab.node('Snapshot old').waitFor({ state: 'detached' });
   });
 
-  test('is asked about again where its plan is another one by then', async () => {
-    await using tab = await at('Retention');
+  test('asks again if the plan has changed', async () => {
+    await using tab = await open('Retention');
     await tab.button('Change the policy…').click();
-    await tab.field('Keep the newest').fill('1');
+    await tab.field('Newest snapshots to keep').fill('1');
     await tab.button('Preview…').click();
-    await tab.dialog.getByText('2 snapshots would go now, for good.').waitFor();
-    await stage.world.snapshot(sandboxId, { label: 'newest' });
-    await tab.button('Set the policy').click();
-    await tab.dialog.getByText('Nothing was done: something changed').waitFor();
-    await tab.dialog.getByText('3 snapshots would go now, for good.').waitFor();
-    assert.deepEqual(await stage.world.labels(sandboxId), ['newest', 'new', 'middle', 'old']);
-    await tab.button('Set the policy').click();
-    await tab.told('The policy is set; 3 snapshots went.');
+    await tab.dialog.getByText('2 snapshots would be removed permanently now.').waitFor();
+    await fixture.world.snapshot(sandboxId, { label: 'newest' });
+    await tab.button('Set policy').click();
+    await tab.dialog.getByText('Nothing was done: the plan has changed.').waitFor();
+    await tab.dialog.getByText('3 snapshots would be removed permanently now.').waitFor();
+    assert.deepEqual(await fixture.world.labels(sandboxId), ['newest', 'new', 'middle', 'old']);
+    await tab.button('Set policy').click();
+    await tab.notice('The policy was set; 3 snapshots removed.');
   });
 
-  test('is applied after a look at what would go', async () => {
-    await using tab = await at('Retention');
-    await tab.button('Apply it now…').click();
-    await tab.dialog.getByText('Nothing would go now.').waitFor();
-    await tab.button('Apply it').click();
-    await tab.told('The policy was applied; nothing went.');
+  test('applies the policy after the user saw its plan', async () => {
+    await using tab = await open('Retention');
+    await tab.button('Apply now…').click();
+    await tab.dialog.getByText('No snapshot would be removed now.').waitFor();
+    await tab.button('Apply policy').click();
+    await tab.notice('The policy was applied; 0 snapshots removed.');
   });
 });
 
-describe('what runs', () => {
-  test('is asked at first and on demand, and told in between as it was', async () => {
-    await using tab = await stage.signedIn();
-    const calls = sent(tab, 'lineage');
+describe('the status of sandboxes', () => {
+  test('is checked on the first read and on a refresh, and reused in between', async () => {
+    await using tab = await fixture.signedIn();
+    const calls = recordBodies(tab, 'lineage');
     await tab.sandbox(sandboxId);
-    await lookAgain(tab);
+    await triggerRead(tab);
     await until(async () => calls.length === 2);
     await tab.page.getByText('Updated just now').waitFor();
-    await tab.node(`Sandbox ${sandboxId} here running`).waitFor();
-    await tab.button('Read again').click();
+    await tab.node(`Sandbox ${sandboxId} current running`).waitFor();
+    await tab.button('Refresh').click();
     await until(async () => calls.length === 3);
     assert.deepEqual(
       calls.map(({ check }) => check),
       [true, false, true],
     );
   });
+});
 
-  test('is not to be found under an id of which nothing is known, and that is said', async () => {
-    await using tab = await stage.atSandbox('nobody');
-    await tab.page.getByText('Nothing is known of nobody').waitFor();
-  });
+test('an unknown sandbox id leads to a remark', async () => {
+  await using tab = await fixture.atSandbox('unknown');
+  await tab.page.getByText('The sandbox unknown is not running and has no snapshots.').waitFor();
 });
 
 describe('checkpoints', () => {
-  test('are made, compared with and gone back to', async () => {
-    await using tab = await at('Checkpoints');
-    await tab.page.getByText('There is no checkpoint yet.').waitFor();
-    await tab.button('Make a checkpoint…').click();
+  test('are created, compared and restored', async () => {
+    await using tab = await open('Checkpoints');
+    await tab.page.getByText('No checkpoints yet.').waitFor();
+    await tab.button('Create a checkpoint…').click();
     await tab.field('Name').fill('green');
-    await tab.field('What it is of').fill('all tests pass');
-    await tab.button('Make it').click();
-    await tab.told('“green” was made');
+    await tab.field('Description').fill('all tests pass');
+    await tab.button('Create').click();
+    await tab.notice('“green” was created');
     await tab.details.getByText('all tests pass').waitFor();
 
-    await stage.world.exec(sandboxId, 'printf "one\\n--2\\n" >file');
+    await fixture.world.exec(sandboxId, 'printf "one\\n--2\\n" >file');
     await tab.button('Compare with green').click();
     const diff = tab.page.locator('pre');
     await diff.waitFor();
     assert.deepEqual(await diff.locator('del').allInnerTexts(), ['-two\n']);
     assert.deepEqual(await diff.locator('ins').allInnerTexts(), ['+--2\n']);
 
-    await tab.button('Go back to green…').click();
-    await tab.dialog.getByText('What was written since is undone.').waitFor();
-    await tab.button('Go back').click();
-    await tab.told('The files are as they were at “green”: 1 path changed.');
-    assert.equal(await stage.world.exec(sandboxId, 'cat file'), 'one\ntwo\n');
+    await tab.button('Restore green…').click();
+    await tab.dialog.getByText('Changes since the checkpoint are undone.').waitFor();
+    await tab.button('Restore checkpoint').click();
+    await tab.notice('The checkpoint “green” was restored: 1 path changed.');
+    assert.equal(await fixture.world.exec(sandboxId, 'cat file'), 'one\ntwo\n');
   });
 
-  test('are shown 50 at a time', async () => {
-    await stage.world.rpc('checkpoints/create', { sandboxId, name: 'oldest' });
-    const { commit } = await stage.world.rpc('checkpoints/create', { sandboxId, name: 'newer' });
-    await stage.world.exec(
+  test('are listed 50 at a time', async () => {
+    await fixture.world.rpc('checkpoints/create', { sandboxId, name: 'oldest' });
+    const { commit } = await fixture.world.rpc('checkpoints/create', { sandboxId, name: 'newer' });
+    await fixture.world.exec(
       sandboxId,
       `for i in {1..60}; do echo "create refs/sandbox/snapshots/c$i ${commit}"; done | git update-ref --stdin`,
     );
-    await using tab = await at('Checkpoints');
+    await using tab = await open('Checkpoints');
     const shown = tab.details.locator('.cards > li');
     await tab.button('Show older checkpoints').click();
     await tab.details.getByText('oldest', { exact: true }).waitFor();
@@ -154,18 +154,18 @@ describe('checkpoints', () => {
     assert.equal(await tab.button('Show older checkpoints').count(), 0);
   });
 
-  test('of a name that can not be are refused, and the remedy is told', async () => {
-    await using tab = await at('Checkpoints');
-    await tab.button('Make a checkpoint…').click();
+  test('with an invalid name are refused with a remediation', async () => {
+    await using tab = await open('Checkpoints');
+    await tab.button('Create a checkpoint…').click();
     await tab.field('Name').fill('not a name');
-    await tab.button('Make it').click();
+    await tab.button('Create').click();
     assert.match(await tab.failure('INVALID_CHECKPOINT_NAME'), /matches/);
   });
 
-  test('of a sandbox that is asleep are not asked for', async () => {
-    await stage.world.sandbox(sandboxId, 'destroy');
-    await using tab = await at('Checkpoints');
-    await tab.details.getByText('The sandbox is asleep.').waitFor();
+  test('are not listed after the container ended', async () => {
+    await fixture.world.sandbox(sandboxId, 'destroy');
+    await using tab = await open('Checkpoints');
+    await tab.details.getByText('The container has ended.').waitFor();
     assert.ok(!tab.requests.some((address) => address.includes('checkpoints')));
   });
 });

@@ -1,16 +1,16 @@
-// Takes the pictures of docs/console.md: node miniflare-tests/console/screenshots.ts
+// Takes the screenshots of docs/console.md: node miniflare-tests/console/screenshots.ts
 
 import { mkdirSync } from 'node:fs';
 
 import { at } from '../../scripts/setup.mjs';
 import { World } from '../world.ts';
 import { launch, Tab } from './browser.ts';
-import { fill } from './showcase.ts';
+import { fillShowcase } from './showcase.ts';
 
 const folder = process.argv[2] ?? at('docs/images');
 mkdirSync(folder, { recursive: true });
 await using world = await World.start({ snapshotter: { port: 0 } });
-const { origin, restored } = await fill(world);
+const { origin, restored } = await fillShowcase(world);
 const browser = await launch();
 try {
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -21,7 +21,7 @@ try {
     await tab.signIn();
     await tab.visit('#/workspaces/default/checkout-agent');
     await tab.node('Snapshot tests are green').click();
-    await tab.details.getByText('Made from it').waitFor();
+    await tab.details.getByText('Created from it').waitFor();
     await tab.page.screenshot({ path: `${folder}/console-${colorScheme}.png` });
   }
   await using phone = await Tab.open(browser, world, {
@@ -32,13 +32,13 @@ try {
   await phone.signIn();
   await phone.sandbox(origin);
   await phone.page.screenshot({ path: `${folder}/console-phone.png` });
-  if (process.argv[2]) await others(phone);
+  if (process.argv[2]) await takeMore(phone);
 } finally {
   await browser.close();
 }
 
-/** Pictures that are only looked at. */
-async function others(phone: Tab) {
+/** Takes screenshots that the documentation does not use. */
+async function takeMore(phone: Tab) {
   await phone.node(`Sandbox ${restored}`).click();
   await phone.page.screenshot({ path: `${folder}/phone-sheet.png` });
   await phone.visit('#/workspaces/default');
@@ -53,27 +53,27 @@ async function others(phone: Tab) {
   await tab.page.screenshot({ path: `${folder}/list.png` });
   await tab.sandbox(origin);
   await tab.link('Retention').click();
-  await tab.page.getByRole('region', { name: 'What the policy means' }).waitFor();
+  await tab.page.getByRole('region', { name: 'Effect of the policy' }).waitFor();
   await tab.page.screenshot({ path: `${folder}/retention.png` });
   await tab.button('Change the policy…').click();
   await tab.page.screenshot({ path: `${folder}/policy-form.png` });
   await tab.link('Checkpoints').click();
-  await tab.button('Make a checkpoint…').click();
+  await tab.button('Create a checkpoint…').click();
   await tab.field('Name').fill('before-lunch');
-  await tab.button('Make it').click();
-  await tab.told('was made');
+  await tab.button('Create').click();
+  await tab.notice('was created');
   await world.exec(origin, 'printf "a\\nb\\n" >notes; echo x >>log; rm data');
   await tab.button('Compare with before-lunch').click();
-  await tab.page.getByRole('heading', { name: /What differs/ }).waitFor();
+  await tab.page.getByRole('heading', { name: /Changes since/ }).waitFor();
   await tab.page.screenshot({ path: `${folder}/checkpoints.png` });
   await tab.node('Snapshot base image').click();
   await tab.button('Delete…').click();
   await tab.dialog.getByRole('button', { name: 'Delete' }).click();
   await tab.failure('SNAPSHOT_HAS_DEPENDENTS');
-  await tab.page.screenshot({ path: `${folder}/needed.png` });
+  await tab.page.screenshot({ path: `${folder}/dependents.png` });
   await tab.button('Cancel').click();
   await tab.button('Verify').click();
-  await tab.page.getByText('Everything that').waitFor();
+  await tab.page.getByText('No check failed.').waitFor();
   await tab.page.screenshot({ path: `${folder}/verify.png` });
   await tab.page.getByText('Healthy').click();
   await tab.dialog.waitFor();

@@ -1,50 +1,50 @@
-// Named workspaces in the console.
+// Tests of named workspaces in the console.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { until } from '../world.ts';
-import { Stage, type Tab } from './browser.ts';
-import { lookAgain, refuse, sent } from './calls.ts';
+import { ConsoleFixture, type Tab } from './browser.ts';
+import { failCalls, recordBodies, triggerRead } from './calls.ts';
 
-const stage = new Stage();
+const fixture = new ConsoleFixture();
 
 /** The row of a workspace in the list. */
 const row = (tab: Tab, name: string) => tab.page.getByRole('row', { name: new RegExp(`^${name} `) });
 
-/** Makes workspaces of a tenant. */
-async function workspaces(tenant: string, names: string[]) {
-  for (const name of names) await stage.world.workspace(name, tenant).create();
-  const listed = async () => (await stage.world.rpc('workspaces/list', { tenant })).workspaces.length;
+/** Creates workspaces of a tenant, and waits until they are listed. */
+async function createWorkspaces(tenant: string, names: string[]) {
+  for (const name of names) await fixture.world.workspace(name, tenant).create();
+  const listed = async () => (await fixture.world.rpc('workspaces/list', { tenant })).workspaces.length;
   await until(async () => (await listed()) === names.length);
 }
 
 describe('the list', () => {
-  test('tells of each workspace its state, its last snapshot and its sandbox', async () => {
-    await workspaces('told', ['docs', 'shop']);
-    await stage.world.workspace('docs', 'told').exec('head -c 30000 /dev/urandom >file');
-    await stage.world.workspace('docs', 'told').stop();
-    await using tab = await stage.signedIn('#/workspaces/told');
+  test('shows the state, the last snapshot and the sandbox of each workspace', async () => {
+    await createWorkspaces('listed', ['docs', 'shop']);
+    await fixture.world.workspace('docs', 'listed').exec('head -c 30000 /dev/urandom >file');
+    await fixture.world.workspace('docs', 'listed').stop();
+    await using tab = await fixture.signedIn('#/workspaces/listed');
     await row(tab, 'docs').getByText('stopped').waitFor();
     assert.match(await row(tab, 'docs').innerText(), /stopped\s+3\d kB\s.*docs-\w{10}/s);
     assert.match(await row(tab, 'shop').innerText(), /active\s+none/);
   });
 
-  test('is of another tenant, and of names that begin with something, where that is asked for', async () => {
-    await workspaces('asked', ['alpha', 'beta-1', 'beta-2']);
-    await using tab = await stage.signedIn();
-    await tab.page.getByText('There is no workspace yet.').waitFor();
-    await tab.field('Tenant').fill('asked');
+  test('filters by tenant and by the beginning of the name', async () => {
+    await createWorkspaces('filtered', ['alpha', 'beta-1', 'beta-2']);
+    await using tab = await fixture.signedIn();
+    await tab.page.getByText('No workspaces yet.').waitFor();
+    await tab.field('Tenant').fill('filtered');
     await tab.field('Name begins with').fill('beta');
     await tab.button('Show').click();
     await tab.link('beta-2').waitFor();
     assert.equal(await tab.link('alpha').count(), 0);
-    assert.ok(tab.page.url().endsWith('#/workspaces/asked?prefix=beta'));
+    assert.ok(tab.page.url().endsWith('#/workspaces/filtered?prefix=beta'));
   });
 
-  test('is turned page by page', async () => {
-    await workspaces('paged', ['a', 'b', 'c']);
-    await using tab = await stage.signedIn();
+  test('is shown page by page', async () => {
+    await createWorkspaces('paged', ['a', 'b', 'c']);
+    await using tab = await fixture.signedIn();
     await tab.page.route('**/v1/workspaces/list', (route) =>
       route.continue({ postData: { ...route.request().postDataJSON(), limit: 2 } }),
     );
@@ -56,78 +56,78 @@ describe('the list', () => {
     await tab.link('a').waitFor();
   });
 
-  test('shows by itself what others make', async () => {
-    await using tab = await stage.signedIn('#/workspaces/others');
-    await tab.page.getByText('There is no workspace yet.').waitFor();
-    await stage.world.workspace('new', 'others').create();
+  test('shows workspaces that other users create', async () => {
+    await using tab = await fixture.signedIn('#/workspaces/others');
+    await tab.page.getByText('No workspaces yet.').waitFor();
+    await fixture.world.workspace('new', 'others').create();
     await tab.link('new').waitFor();
   });
 });
 
 describe('a workspace', () => {
-  test('is made, and its page is shown', async () => {
-    await using tab = await stage.signedIn('#/workspaces/makers');
+  test('is created, and its page is shown', async () => {
+    await using tab = await fixture.signedIn('#/workspaces/makers');
     await tab.button('New workspace…').click();
     await tab.field('Name').fill('fresh');
-    await tab.button('Make it').click();
+    await tab.button('Create').click();
     await tab.page.getByRole('heading', { name: 'fresh', exact: true }).waitFor();
-    await tab.page.getByRole('treeitem', { name: 'here running fresh' }).waitFor();
-    assert.equal(await stage.world.workspace('fresh', 'makers').state(), 'active');
+    await tab.page.getByRole('treeitem', { name: 'current running fresh' }).waitFor();
+    assert.equal(await fixture.world.workspace('fresh', 'makers').state(), 'active');
   });
 
-  test('whose name is taken is refused', async () => {
-    await workspaces('taken', ['one']);
-    await using tab = await stage.signedIn('#/workspaces/taken');
+  test('with a taken name is refused', async () => {
+    await createWorkspaces('taken', ['one']);
+    await using tab = await fixture.signedIn('#/workspaces/taken');
     await tab.button('New workspace…').click();
     await tab.field('Name').fill('one');
-    await tab.button('Make it').click();
+    await tab.button('Create').click();
     assert.match(await tab.failure('NAME_TAKEN'), /one/);
   });
 
   test('is stopped with a snapshot, and started from it', async () => {
-    await workspaces('stops', ['desk']);
-    const desk = stage.world.workspace('desk', 'stops');
+    await createWorkspaces('stops', ['desk']);
+    const desk = fixture.world.workspace('desk', 'stops');
     await desk.exec('echo work >file');
-    await using tab = await stage.signedIn('#/workspaces/stops');
+    await using tab = await fixture.signedIn('#/workspaces/stops');
     await tab.button('Stop desk').click();
-    assert.match(await tab.told('desk is stopped'), /its files are in snap-\w+, \d/);
+    assert.match(await tab.notice('desk is stopped'), /Its last snapshot is snap-\w+, \d/);
     await row(tab, 'desk').getByText('stopped').waitFor();
     await tab.button('Start desk').click();
-    await tab.told('desk was restored from its snapshot.');
+    await tab.notice('desk was restored from its snapshot.');
     await row(tab, 'desk').getByText('active').waitFor();
     assert.equal(await desk.exec('cat file'), 'work\n');
   });
 
-  test('whose sandbox woke by itself is started as its user chooses', async () => {
-    await workspaces('woke', ['desk']);
-    const desk = stage.world.workspace('desk', 'woke');
+  test('whose sandbox cold-started is started as the user chooses', async () => {
+    await createWorkspaces('diverged', ['desk']);
+    const desk = fixture.world.workspace('desk', 'diverged');
     await desk.exec('echo work >file');
-    await stage.world.snapshot(await desk.sandboxId());
-    await desk.wakeByItself('echo other >other');
-    await using tab = await stage.signedIn('#/workspaces/woke');
+    await fixture.world.snapshot(await desk.sandboxId());
+    await desk.coldStart('echo other >other');
+    await using tab = await fixture.signedIn('#/workspaces/diverged');
     await tab.button('Start desk').click();
     await tab.failure('WORKSPACE_DIVERGED');
-    await tab.button('Discard it, and restore…').click();
-    await tab.dialog.getByText('what was written in its sandbox since').waitFor();
-    await tab.button('Discard it').click();
-    await tab.told('desk was restored from its snapshot.');
+    await tab.button('Discard them and restore…').click();
+    await tab.dialog.getByText('that were written since its sandbox cold-started').waitFor();
+    await tab.button('Discard').click();
+    await tab.notice('desk was restored from its snapshot.');
     assert.equal(await desk.exec('ls'), 'file\n');
   });
 
-  test('that keeps no files is stopped only after a question', async () => {
-    await stage.world.rpc('workspaces/create', { name: 'desk', tenant: 'unkept', persistent: false });
-    await using tab = await stage.signedIn('#/workspaces/unkept');
-    const calls = sent(tab, 'workspaces/stop');
+  test('that is not persistent is stopped only after a confirmation', async () => {
+    await fixture.world.rpc('workspaces/create', { name: 'desk', tenant: 'temporary', persistent: false });
+    await using tab = await fixture.signedIn('#/workspaces/temporary');
+    const calls = recordBodies(tab, 'workspaces/stop');
     await tab.button('Stop desk').click();
     await tab.dialog.getByText('a stop takes no snapshot').waitFor();
     assert.deepEqual(calls, []);
-    await tab.button('Stop it').click();
-    await tab.told('desk is stopped; without a snapshot.');
+    await tab.button('Stop').click();
+    await tab.notice('desk is stopped. No snapshot was taken.');
   });
 
-  test('whose hook fails says so in a line, and shows what it printed beside', async () => {
-    await workspaces('hooked', ['desk']);
-    await using tab = await stage.signedIn('#/workspaces/hooked/desk');
+  test('whose hook fails shows a notice and the output of the hook', async () => {
+    await createWorkspaces('hooked', ['desk']);
+    await using tab = await fixture.signedIn('#/workspaces/hooked/desk');
     const output = `line\n`.repeat(1000);
     await tab.page.route('**/v1/workspaces/start', async (route) => {
       const response = await route.fetch();
@@ -135,78 +135,81 @@ describe('a workspace', () => {
       await route.fulfill({ response, json: { ...(await response.json()), hookRuns } });
     });
     await tab.button('Start desk').click();
-    assert.match(await tab.told('desk was running.'), /Its hook afterStart failed\.$/);
+    assert.match(await tab.notice('desk was already running.'), /The hook afterStart failed\.$/);
     const shown = tab.page.getByRole('region', { name: 'Output of the hook afterStart' });
     assert.equal(await shown.locator('pre').textContent(), output);
     assert.ok(((await shown.boundingBox())?.height ?? Infinity) < 600);
   });
 
-  test('shows the failure of what was done last alone', async () => {
-    await workspaces('last', ['desk']);
-    await using tab = await stage.signedIn('#/workspaces/last');
-    await refuse(tab, 'workspaces/start', 'NOTHING_RESTORABLE', 'conflict');
+  test('shows only the failure of the last action', async () => {
+    await createWorkspaces('last', ['desk']);
+    await using tab = await fixture.signedIn('#/workspaces/last');
+    await failCalls(tab, 'workspaces/start', 'NOTHING_RESTORABLE', 'conflict');
     await tab.button('Start desk').click();
     await tab.failure('NOTHING_RESTORABLE');
     await tab.button('Stop desk').click();
-    await tab.told('desk is stopped');
+    await tab.notice('desk is stopped');
     assert.equal(await tab.page.getByRole('alert').count(), 0);
   });
 
-  test('is forked as often as that can be, and each refusal is told with its reason', async () => {
-    await workspaces('refused', ['desk', 'copy-1']);
-    await using tab = await stage.signedIn('#/workspaces/refused/desk');
+  test('shows the result of each fork if a fork fails', async () => {
+    await createWorkspaces('partly-forked', ['desk', 'copy-1']);
+    await using tab = await fixture.signedIn('#/workspaces/partly-forked/desk');
     await tab.button('Fork desk…').click();
     await tab.field('Name of the fork').fill('copy');
-    await tab.field('How many').fill('2');
-    await tab.button('Fork it').click();
+    await tab.field('Number of forks').fill('2');
+    await tab.button('Fork').click();
     const forks = tab.dialog.getByRole('list', { name: 'Forks' });
     await forks.waitFor();
-    assert.match(await forks.innerText(), /refused\s+copy-1\s+NAME_TAKEN.*made\s+copy-2/s);
+    assert.match(await forks.innerText(), /failed\s+copy-1\s+NAME_TAKEN.*created\s+copy-2/s);
   });
 
   test('is forked', async () => {
-    await workspaces('forks', ['desk']);
-    await stage.world.workspace('desk', 'forks').exec('echo work >file');
-    await using tab = await stage.signedIn('#/workspaces/forks/desk');
+    await createWorkspaces('forks', ['desk']);
+    await fixture.world.workspace('desk', 'forks').exec('echo work >file');
+    await using tab = await fixture.signedIn('#/workspaces/forks/desk');
     await tab.button('Fork desk…').click();
     await tab.field('Name of the fork').fill('copy');
-    await tab.button('Fork it').click();
-    await tab.told('Forked: copy.');
+    await tab.button('Fork').click();
+    await tab.notice('Forked: copy.');
     await tab.page.getByRole('treeitem', { name: 'running copy' }).waitFor();
-    assert.equal(await stage.world.workspace('copy', 'forks').exec('cat file'), 'work\n');
+    assert.equal(await fixture.world.workspace('copy', 'forks').exec('cat file'), 'work\n');
   });
 
-  test('is deleted when its name was typed, and what that takes is told before and after', async () => {
-    await workspaces('ends', ['desk']);
-    const desk = stage.world.workspace('desk', 'ends');
+  test('is deleted after its name is typed, with a list of what is kept before and after', async () => {
+    await createWorkspaces('ends', ['desk']);
+    const desk = fixture.world.workspace('desk', 'ends');
     await desk.exec('echo work >file');
-    const snapshot = await stage.world.snapshot(await desk.sandboxId());
-    const dependent = (await stage.world.branch(snapshot)).ref.sandboxId;
-    await using tab = await stage.signedIn('#/workspaces/ends/desk');
+    const snapshot = await fixture.world.snapshot(await desk.sandboxId());
+    const dependent = (await fixture.world.branch(snapshot)).ref.sandboxId;
+    await using tab = await fixture.signedIn('#/workspaces/ends/desk');
     await tab.button('Delete desk…').click();
-    assert.match(await tab.dialog.innerText(), /Removed, for good:.*Kept:.*that other sandboxes need/s);
-    assert.ok(await tab.button('Delete the workspace').isDisabled());
-    await tab.field('Type desk to go on').fill('desk');
-    await tab.button('Delete the workspace').click();
-    assert.ok((await tab.told('desk was deleted')).includes(`1 snapshot stays, for ${dependent}.`));
-    await tab.page.getByText('There is no workspace yet.').waitFor();
+    assert.match(
+      await tab.dialog.innerText(),
+      /Permanently deleted:.*Kept:.*while other sandboxes depend on them/s,
+    );
+    assert.ok(await tab.button('Delete workspace').isDisabled());
+    await tab.field('Type desk to confirm').fill('desk');
+    await tab.button('Delete workspace').click();
+    assert.ok((await tab.notice('desk was deleted')).includes(`Kept 1 snapshot for ${dependent}.`));
+    await tab.page.getByText('No workspaces yet.').waitFor();
   });
 
-  test('tells its settings and its history', async () => {
-    await workspaces('history', ['desk']);
-    await using tab = await stage.signedIn('#/workspaces/history/desk');
+  test('shows its settings and its history', async () => {
+    await createWorkspaces('history', ['desk']);
+    await using tab = await fixture.signedIn('#/workspaces/history/desk');
     await tab.page.getByText('Settings and history').click();
     assert.match(await tab.page.getByRole('list', { name: 'History' }).innerText(), /active.*provisioning/s);
   });
 
-  test('that is not there says so', async () => {
-    await using tab = await stage.signedIn('#/workspaces/default/nobody');
+  test('that does not exist shows the failure once', async () => {
+    await using tab = await fixture.signedIn('#/workspaces/default/missing');
     const failure = await tab.failure('WORKSPACE_NOT_FOUND');
-    assert.match(failure, /read again by itself/);
-    const again = tab.page.waitForResponse('**/v1/workspaces/getByName');
-    await lookAgain(tab);
-    await (await again).finished();
+    assert.match(failure, /retries automatically/);
+    const response = tab.page.waitForResponse('**/v1/workspaces/getByName');
+    await triggerRead(tab);
+    await (await response).finished();
     await tab.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
-    assert.equal(await tab.failure('WORKSPACE_NOT_FOUND'), failure, 'it is told once');
+    assert.equal(await tab.failure('WORKSPACE_NOT_FOUND'), failure, 'the failure stays the same');
   });
 });

@@ -1,6 +1,6 @@
-// The official conformance suite of the Model Context Protocol, for both eras of it. Much of it is about what a server of
-// tools alone does not have, or needs tools that exist for the suite: conformance.json lists the checks that therefore fail,
-// and why. All others have to pass, and these have to fail.
+// The official conformance suite of the Model Context Protocol, for two revisions. Many of its checks cover features that a
+// server of tools alone does not have, or need special tools. conformance.json lists the checks that must fail, with the
+// reason, and the checks that must pass.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -15,10 +15,10 @@ import { describe, test } from 'node:test';
 import { environment } from '../../scripts/setup.mjs';
 import { TOKEN, World } from '../world.ts';
 
-/** Of a scenario's name, the checks in it. */
+/** The checks of each scenario. */
 type Checks = Record<string, string[]>;
 
-/** What a revision's scenarios come to: what has to pass at least, and for each reason what can't. */
+/** The expected results of a revision: the checks that must pass, and the checks that must fail, by reason. */
 interface Expected {
   passes: Checks;
   fails: Record<string, Checks>;
@@ -43,32 +43,32 @@ for (const [revision, { passes, fails }] of revisions) {
       ];
       test(scenario, () => {
         assert.deepEqual(ids('FAILURE', 'WARNING').sort(), failing(scenario).sort());
-        assert.deepEqual(lacking(passes[scenario] ?? [], ids('SUCCESS')), []);
+        assert.deepEqual(missingFrom(passes[scenario] ?? [], ids('SUCCESS')), []);
       });
     }
 
-    test('has every scenario that something is expected of', () => {
+    test('contains every expected scenario', () => {
       const expected = [passes, ...Object.values(fails)].flatMap((checks) => Object.keys(checks));
-      assert.deepEqual(lacking(expected, [...scenarios.keys()]), []);
+      assert.deepEqual(missingFrom(expected, [...scenarios.keys()]), []);
     });
   });
 }
 
-/** Those of the `wanted` that are not `there`. */
-function lacking(wanted: string[], there: string[]): string[] {
-  return wanted.filter((each) => !there.includes(each));
+/** Returns those of `expected` that are not in `actual`. */
+function missingFrom(expected: string[], actual: string[]): string[] {
+  return expected.filter((each) => !actual.includes(each));
 }
 
-/** Runs the scenarios that a revision requires, and answers the checks of each. */
+/** Runs the scenarios of a revision, and returns the checks of each. */
 async function run(revision: string): Promise<Map<string, Check[]>> {
   await using world = await World.start({ snapshotter: { port: 0 } });
-  const proxy = authorizing(await world.url('/mcp?sandbox=conformance'));
+  const proxy = authorizingProxy(await world.url('/mcp?sandbox=conformance'));
   const folder = await mkdtemp(join(tmpdir(), 'mcp-conformance-'));
   try {
     await once(proxy.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mcp`;
     const args = ['server', '--url', url, '--requirements', revision, '--output-dir', folder];
-    // It ends with a failure where any check fails, so its results tell more than its status.
+    // The exit status is a failure if any check fails, so only the results are read.
     await once(spawn('conformance', args, { env: environment(), stdio: 'ignore' }), 'close');
     const results = (await readdir(folder)).map(async (name): Promise<[string, Check[]]> => {
       const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1];
@@ -82,15 +82,15 @@ async function run(revision: string): Promise<Map<string, Check[]>> {
   }
 }
 
-/** Passes requests on with the token, which the suite can't send. */
-function authorizing(target: URL) {
+/** Makes a proxy that adds the token, which the suite cannot send. */
+function authorizingProxy(target: URL) {
   return createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${TOKEN}` };
-    const passedOn = request(target, { method: incoming.method ?? 'GET', headers }, (answer) => {
+    const forwarded = request(target, { method: incoming.method ?? 'GET', headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
-    passedOn.on('error', () => outgoing.destroy());
-    incoming.pipe(passedOn);
+    forwarded.on('error', () => outgoing.destroy());
+    incoming.pipe(forwarded);
   });
 }

@@ -1,4 +1,4 @@
-// The API document: whole, true to its standard, and what the Worker serves.
+// The API document: it is complete, valid, and served by the Worker.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,19 +10,19 @@ import { at } from '../../scripts/setup.mjs';
 import { World } from '../world.ts';
 import { DOCUMENT, examples, faults, OPERATIONS } from './document.ts';
 
-/** The names of the operations, as the clients have them. */
+/** The names of the operations in the clients. */
 const NAMES = JSON.parse(readFileSync(at('client/schema.json'), 'utf8')).operations.map(
   ({ name }: { name: string }) => name,
 );
 
 describe('the document', () => {
-  test('is one of OpenAPI 3.1', async () => {
+  test('is valid OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(DOCUMENT)));
     assert.ok(valid, JSON.stringify(errors, null, 2));
     assert.match(DOCUMENT.openapi, /^3\.1\./);
   });
 
-  test('has every operation, and each under a name of its own', () => {
+  test('has every operation with a unique name', () => {
     assert.deepEqual(
       OPERATIONS.map(({ path }) => path).sort(),
       NAMES.map((name: string) => `/v1/${name}`).sort(),
@@ -33,8 +33,8 @@ describe('the document', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  test('has an example of every request and of every answer', () => {
-    const all = [...examples()].map(([place]) => place);
+  test('has an example of every request and of every response', () => {
+    const all = [...examples()].map(([path]) => path);
     for (const { path } of OPERATIONS)
       for (const part of ['requestBody', 'responses/200'])
         assert.ok(all.includes(`/paths/${path}/post/${part}/content/application/json`), `${path} ${part}`);
@@ -42,8 +42,8 @@ describe('the document', () => {
       assert.ok(all.includes(`/components/responses/${name}/content/application/problem+json`), name);
   });
 
-  test('has examples that are what their schemas say', () => {
-    for (const [place, schema, example] of examples()) assert.deepEqual(faults(schema, example), [], place);
+  test('has examples that match their schemas', () => {
+    for (const [path, schema, example] of examples()) assert.deepEqual(faults(schema, example), [], path);
   });
 });
 
@@ -54,19 +54,19 @@ describe('the Worker', () => {
   });
   after(() => world[Symbol.asyncDispose]());
 
-  test('serves it, without a token', async () => {
+  test('serves the document without a token', async () => {
     const answer = await fetch(await world.url('/openapi.json'));
     assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/json']);
     assert.deepEqual(await answer.json(), DOCUMENT);
   });
 
-  test('serves its page, which takes no script, and whose links lead somewhere', async () => {
+  test('serves the page of the document without scripts and with valid links', async () => {
     const answer = await fetch(await world.url('/docs'));
     assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
     const html = await answer.text();
     assert.doesNotMatch(html, /<script|<style| style=| on\w+=/);
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
-    assert.equal(new Set(ids).size, ids.length, 'no id is given twice');
+    assert.equal(new Set(ids).size, ids.length, 'every id is unique');
     for (const [, link] of html.matchAll(/ href="#([^"]+)"/g)) assert.ok(ids.includes(link), link);
     for (const { path } of OPERATIONS) assert.ok(html.includes(`</span> ${path}</a>`), path);
     for (const [, link] of html.matchAll(/ href="(\/[^"]*)"/g))

@@ -1,4 +1,4 @@
-// The API document, and answers held against it.
+// The API document, and the validation of responses against it.
 
 import { readFileSync } from 'node:fs';
 
@@ -18,7 +18,7 @@ export interface Route {
   responses: Record<string, Schema>;
 }
 
-/** What the tests read of the document. */
+/** The parts of the document that the tests read. */
 export interface Document {
   openapi: string;
   info: { version: string };
@@ -26,22 +26,22 @@ export interface Document {
   components: Record<string, Record<string, Schema>>;
 }
 
-/** The document that is in the repository. */
+/** The document in the repository. */
 export const DOCUMENT: Document = JSON.parse(readFileSync(at('reference/openapi.json'), 'utf8'));
 
-/** The operations, each with its path. */
+/** The operations with their paths. */
 export const OPERATIONS = Object.entries(DOCUMENT.paths).flatMap(([path, { post }]) =>
   post && path.startsWith('/v1/') ? [{ path, route: post }] : [],
 );
 
-/** What was answered to a request. */
-export interface Answered {
+/** The status, headers and body of a response. */
+export interface HttpResponse {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** A part of the document, or what it refers to. */
+/** Resolves a part of the document that is a reference. */
 function resolved(part: Schema): Schema {
   const pointer: string | undefined = part.$ref;
   return pointer
@@ -52,8 +52,8 @@ function resolved(part: Schema): Schema {
     : part;
 }
 
-/** The document's schemas, which admit no field that they don't name, unless they say so. */
-class Strict {
+/** A validator of the document's schemas that refuses unknown fields, unless a schema permits them. */
+class StrictValidator {
   readonly #ajv = new Ajv2020({ allErrors: true, strict: false });
   readonly #compiled = new Map<string, ValidateFunction>();
 
@@ -64,7 +64,7 @@ class Strict {
     this.#ajv.addSchema({ $id: 'document', components: { schemas: closed } });
   }
 
-  /** What is wrong with a value, if anything is. */
+  /** Returns the errors of a value. */
   faults(schema: Schema, value: unknown): string[] {
     const text = JSON.stringify(schema).replaceAll('"#/components', '"document#/components');
     const validate = this.#compiled.get(text) ?? this.#ajv.compile(closed(JSON.parse(text)));
@@ -78,14 +78,14 @@ class Strict {
 
 const IN_PLACE = ['allOf', 'anyOf', 'oneOf'];
 
-/** A schema for a whole value, which has no fields that are not named. */
+/** Returns a schema of a whole value that refuses unknown fields. */
 function closed(schema: Schema): Schema {
   const isOpen = 'additionalProperties' in schema || 'unevaluatedProperties' in schema;
-  const names = ['$ref', 'properties', ...IN_PLACE].some((keyword) => keyword in schema);
-  return names && !isOpen ? { ...inner(schema), unevaluatedProperties: false } : inner(schema);
+  const hasFields = ['$ref', 'properties', ...IN_PLACE].some((keyword) => keyword in schema);
+  return hasFields && !isOpen ? { ...inner(schema), unevaluatedProperties: false } : inner(schema);
 }
 
-/** A schema that others may be built on, whose parts are closed. */
+/** Returns a schema whose parts refuse unknown fields, and which other schemas may extend. */
 function inner(schema: Schema): Schema {
   const result: Schema = { ...schema };
   for (const keyword of IN_PLACE) if (result[keyword]) result[keyword] = result[keyword].map(inner);
@@ -97,15 +97,18 @@ function inner(schema: Schema): Schema {
   return result;
 }
 
-const strict = new Strict();
+const strict = new StrictValidator();
 
-/** What is wrong with options by the document. */
+/** Returns the errors of an operation's options. */
 export function optionFaults(route: Route, options: unknown): string[] {
   return strict.faults(route.requestBody?.content['application/json']?.schema ?? {}, options);
 }
 
-/** What of an answer is not as the document says: its status, its headers, its media type, its body. */
-export function answerFaults(responses: Route['responses'], { status, headers, text }: Answered): string[] {
+/** Returns the errors of a response: its status, headers, media type and body. */
+export function responseFaults(
+  responses: Route['responses'],
+  { status, headers, text }: HttpResponse,
+): string[] {
   const part = responses[status];
   if (!part) return [`the status ${status} is none of ${Object.keys(responses)}`];
   const { headers: named = {}, content } = resolved(part);
@@ -132,7 +135,7 @@ function bodyFaults(
   return strict.faults(form['schema'], mediaType.endsWith('json') ? JSON.parse(text) : text);
 }
 
-/** Every example in the document, with where it is and its schema. */
+/** Yields every example in the document, with its path and its schema. */
 export function* examples(part: unknown = DOCUMENT, at = ''): Generator<[string, Schema, unknown]> {
   if (typeof part !== 'object' || part === null) return;
   if ('example' in part && 'schema' in part) yield [at, part.schema as Schema, part.example];
@@ -140,7 +143,7 @@ export function* examples(part: unknown = DOCUMENT, at = ''): Generator<[string,
     if (name !== 'example') yield* examples(inner, `${at}/${name}`);
 }
 
-/** What is wrong with a value by a schema of the document. */
+/** Returns the errors of a value by a schema of the document. */
 export function faults(schema: Schema, value: unknown): string[] {
   return strict.faults(schema, value);
 }

@@ -1,64 +1,74 @@
-// Requests that are made up from the API document: whatever is sent, the Worker answers as it says.
+// Requests that are generated from the API document. The Worker's responses must match the document.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { answerFaults, OPERATIONS, type Answered, type Route } from './document.ts';
-import { Place, type Sent } from './place.ts';
-import { invalid, valid, type Known } from './requests.ts';
+import { responseFaults, OPERATIONS, type HttpResponse, type Route } from './document.ts';
+import { ApiFixture, type HttpRequest } from './fixture.ts';
+import { invalid, valid, type Entities } from './requests.ts';
 
-/** How many requests are made up for an operation that it takes. */
+/** The number of generated valid requests of each operation. */
 const COUNT = 5;
 
-let place: Place;
+let api: ApiFixture;
 before(async () => {
-  place = await Place.start();
+  api = await ApiFixture.start();
 });
-after(() => place[Symbol.asyncDispose]());
+after(() => api[Symbol.asyncDispose]());
 
-/** Sends a request, whose answer must be as the document says. */
-async function sends(path: string, route: Route, sent: Sent, what: string): Promise<Answered> {
-  const answer = await place.send(path, sent);
-  const about = `${sent.method ?? 'POST'} ${path}, ${what}: ${sent.body?.slice(0, 2_000)}\n→ ${answer.status} ${answer.text}`;
-  assert.deepEqual(answerFaults(route.responses, answer), [], about);
+/** Sends a request, and asserts that the response matches the document. */
+async function sendChecked(
+  path: string,
+  route: Route,
+  request: HttpRequest,
+  what: string,
+): Promise<HttpResponse> {
+  const answer = await api.send(path, request);
+  const about = `${request.method ?? 'POST'} ${path}, ${what}: ${request.body?.slice(0, 2_000)}\n→ ${answer.status} ${answer.text}`;
+  assert.deepEqual(responseFaults(route.responses, answer), [], about);
   assert.ok(answer.status < 500, about);
   return answer;
 }
 
 for (const { path, route } of OPERATIONS) {
   describe(path, () => {
-    let known: Known;
+    let entities: Entities;
     before(async () => {
-      known = await place.prepare();
+      entities = await api.prepare();
     });
 
-    test('answers what it takes as the document says', async () => {
-      const answers: Answered[] = [];
-      for (const options of valid(route, known, COUNT))
-        answers.push(await sends(path, route, { body: JSON.stringify(options) }, 'valid'));
+    test('answers valid options as the document specifies', async () => {
+      const answers: HttpResponse[] = [];
+      for (const options of valid(route, entities, COUNT))
+        answers.push(await sendChecked(path, route, { body: JSON.stringify(options) }, 'valid'));
       const texts = answers.map(({ status, text }) => `${status} ${text}`);
       assert.ok(
         answers.some(({ status }) => status === 200),
-        `${path} never came to anything:\n${texts.join('\n')}`,
+        `${path} never succeeded:\n${texts.join('\n')}`,
       );
     });
 
-    test('refuses what it does not take', async () => {
-      const [options = {}] = valid(route, known, 1);
-      for (const { what, options: wrong } of invalid(route, options)) {
-        const { status, text } = await sends(path, route, { body: JSON.stringify(wrong) }, what);
-        assert.equal(status, 400, `${path}, ${what}: ${JSON.stringify(wrong)}\n→ ${text}`);
+    test('refuses invalid options', async () => {
+      const [options = {}] = valid(route, entities, 1);
+      for (const { what, options: invalidOptions } of invalid(route, options)) {
+        const { status, text } = await sendChecked(
+          path,
+          route,
+          { body: JSON.stringify(invalidOptions) },
+          what,
+        );
+        assert.equal(status, 400, `${path}, ${what}: ${JSON.stringify(invalidOptions)}\n→ ${text}`);
       }
     });
 
-    test('refuses a request that is none of it', async () => {
+    test('refuses invalid requests', async () => {
       const type = { 'content-type': 'application/json' };
-      const wrong: Record<string, [number, Sent]> = {
+      const invalidRequests: Record<string, [number, HttpRequest]> = {
         'no body': [400, {}],
         'half a body': [400, { body: '{"sandboxId":' }],
         'another media type': [
           415,
-          { body: '{}', headers: { ...place.authorized, 'content-type': 'text/plain' } },
+          { body: '{}', headers: { ...api.authorized, 'content-type': 'text/plain' } },
         ],
         'too large a body': [413, { body: JSON.stringify({ sandboxId: 'x'.repeat(70_000) }) }],
         'no token': [401, { body: '{}', headers: type }],
@@ -67,15 +77,15 @@ for (const { path, route } of OPERATIONS) {
         PUT: [405, { method: 'PUT', body: '{}' }],
         DELETE: [405, { method: 'DELETE' }],
       };
-      for (const [what, [status, sent]] of Object.entries(wrong))
-        assert.equal((await sends(path, route, sent, what)).status, status, `${path}, ${what}`);
+      for (const [what, [status, request]] of Object.entries(invalidRequests))
+        assert.equal((await sendChecked(path, route, request, what)).status, status, `${path}, ${what}`);
     });
   });
 }
 
 describe('the example of', () => {
-  /** The operations whose example names nothing that has to be there, but the sandbox. */
-  const ALONE = [
+  /** The operations whose example requires no existing entity except the sandbox. */
+  const SELF_CONTAINED = [
     'snapshot',
     'list',
     'lineage',
@@ -93,12 +103,14 @@ describe('the example of', () => {
     'tools/grant',
     'health',
   ];
-  before(() => place.prepare());
+  before(() => api.prepare());
 
-  for (const { path, route } of OPERATIONS.filter(({ path }) => ALONE.includes(path.slice('/v1/'.length))))
-    test(`${path} is carried out as it stands`, async () => {
+  for (const { path, route } of OPERATIONS.filter(({ path }) =>
+    SELF_CONTAINED.includes(path.slice('/v1/'.length)),
+  ))
+    test(`${path} succeeds`, async () => {
       const body = JSON.stringify(route.requestBody?.content['application/json']?.example);
-      const { status, text } = await sends(path, route, { body }, 'the example');
+      const { status, text } = await sendChecked(path, route, { body }, 'the example');
       assert.equal(status, 200, text);
     });
 });

@@ -1,11 +1,11 @@
-// Options that are made up from the document: such as it allows, and such as it does not.
+// Generates valid and invalid options from the document.
 
 import { generateSync } from 'json-schema-faker';
 
 import { DOCUMENT, optionFaults, type Route, type Schema } from './document.ts';
 
-/** What there is in the world that requests go to. */
-export interface Known {
+/** The existing entities that requests refer to. */
+export interface Entities {
   sandboxId: string;
   ref: object;
   snapshotId: string;
@@ -15,20 +15,20 @@ export interface Known {
 
 export type Options = Record<string, unknown>;
 
-/** The values that fields may have, by their names. */
+/** The values of fields, by the names of the fields. */
 type Allowed = Record<string, unknown[]>;
 
-/** Options, and what was done to them. */
-export interface Wrong {
+/** Invalid options, with a description of the error. */
+export interface InvalidOptions {
   what: string;
   options: unknown;
 }
 
 /**
- * The values that a field may have here: what there is in this world, and what does no harm to it. A field's name counts in
- * every type, unless a type or an operation is named before it.
+ * Returns the values of fields: existing entities, and values without lasting effects. The name of a field applies to every
+ * type, unless a type or an operation precedes it.
  */
-function values({ sandboxId, ref, snapshotId, cursor, backup }: Known): Allowed {
+function values({ sandboxId, ref, snapshotId, cursor, backup }: Entities): Allowed {
   return {
     sandboxId: [sandboxId],
     lineageScope: [sandboxId],
@@ -40,7 +40,7 @@ function values({ sandboxId, ref, snapshotId, cursor, backup }: Known): Allowed 
     'SnapshotOptions.label': ['kept', 'another'],
     'ImportOptions.label': ['imported'],
     label: ['kept', 'before'],
-    'createWorkspace.name': ['play', 'stage', 'draft', 'sketch'],
+    'createWorkspace.name': ['play', 'review', 'draft', 'sketch'],
     'WorkspaceAddress.name': ['work', 'work', 'play'],
     'ListWorkspacesOptions.cursor': ['play'],
     tenant: ['team'],
@@ -59,28 +59,28 @@ function values({ sandboxId, ref, snapshotId, cursor, backup }: Known): Allowed 
     command: ['true'],
     env: [{ LEVEL: 'debug' }],
     files: [['notes.txt']],
-    // A workspace that ends in between would make the answers depend on the time.
+    // If a workspace expired in between, the responses would depend on the time.
     idleSeconds: [0, 3600],
     maxSeconds: [0, 7200],
   };
 }
 
-/** What a schema refers to, with the name that it has in the document. */
+/** Returns the schema that a reference points to, with its name in the document. */
 function referred(schema: Schema): [string, Schema] {
   const name = String(schema['$ref']).split('/').at(-1) ?? '';
   return [name, DOCUMENT.components['schemas']?.[name] ?? {}];
 }
 
-/** The most forms that options have. */
+/** The maximum number of forms that options have. */
 const FORMS = 3;
 
-/** A schema as one object without references, in one of the forms that it has, whose fields are what they may be here. */
+/** Flattens a schema to one object without references, in one of its forms, with the allowed values of its fields. */
 function flat(schema: Schema, allowed: Allowed, form: number, type = ''): Schema {
   const { $ref, allOf = [], oneOf = [], unevaluatedProperties: _, properties = {}, ...rest } = schema;
   const parts: Schema[] = allOf.map((part: Schema) => flat(part, allowed, form, type));
   if ($ref) {
-    const [name, meant] = referred(schema);
-    parts.push(flat(meant, allowed, form, name));
+    const [name, target] = referred(schema);
+    parts.push(flat(target, allowed, form, name));
   }
   if (oneOf.length > 0) parts.push(flat(oneOf[form % oneOf.length], allowed, form, type));
   const fields = Object.entries<Schema>(properties).map(([name, field]) => {
@@ -94,13 +94,13 @@ function flat(schema: Schema, allowed: Allowed, form: number, type = ''): Schema
   return { ...Object.assign({}, ...parts), ...rest, ...items, properties: all, required };
 }
 
-/** Options that an operation takes, `count` times: for an operation always the same. */
-export function valid(route: Route, known: Known, count: number): Options[] {
+/** Generates valid options of an operation, `count` times. The same operation always gets the same options. */
+export function valid(route: Route, entities: Entities, count: number): Options[] {
   const seed = [...route.operationId].reduce(
     (sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 1_000_003,
     0,
   );
-  const usual = values(known);
+  const usual = values(entities);
   const name = usual[`${route.operationId}.name`];
   const allowed = name ? { ...usual, 'WorkspaceAddress.name': name } : usual;
   return Array.from({ length: count }, (_, index) => {
@@ -110,31 +110,31 @@ export function valid(route: Route, known: Known, count: number): Options[] {
   });
 }
 
-/** The most draws for one set of options. */
+/** The maximum number of draws for one set of options. */
 const DRAWS = 10;
 
-/** The first options that the document allows: the generator can't know what one field asks of another. */
+/** Draws until the options are valid: the generator does not support dependencies between fields. */
 function drawn(route: Route, draw: (number: number) => Options): Options {
-  let told = '';
+  let problem = '';
   for (let number = 0; number < DRAWS; number++) {
     const options = draw(number * 1_000_003);
-    const wrong = optionFaults(route, options);
-    if (wrong.length === 0) return options;
-    told = `${JSON.stringify(options)} is made up: ${wrong}`;
+    const faults = optionFaults(route, options);
+    if (faults.length === 0) return options;
+    problem = `${JSON.stringify(options)} is invalid: ${faults}`;
   }
-  throw new Error(`${route.operationId}: ${told}`);
+  throw new Error(`${route.operationId}: ${problem}`);
 }
 
-/** Options that an operation does not take, made of ones that it does. */
-export function invalid(route: Route, options: Options): Wrong[] {
+/** Generates invalid options of an operation from valid ones. */
+export function invalid(route: Route, options: Options): InvalidOptions[] {
   const forms = Array.from({ length: FORMS }, (_, form) => flat(optionsOf(route), {}, form)['properties']);
-  // What a model gives to a tool is for the tool to judge.
+  // The tool itself validates its arguments.
   const { arguments: _, ...fields }: Record<string, Schema> = Object.assign({}, ...forms);
-  const all: Wrong[] = [
+  const all: InvalidOptions[] = [
     { what: 'an unknown field', options: { ...options, unknown: true } },
     { what: 'a list', options: [options] },
     { what: 'null', options: null },
-    { what: 'a text', options: 'options' },
+    { what: 'a string', options: 'options' },
     ...Object.keys(options).map((name) => ({ what: `without ${name}`, options: without(options, name) })),
     ...Object.entries(fields).flatMap(([name, schema]) =>
       wrongValues(schema).map(([what, value]) => ({
@@ -150,7 +150,7 @@ function without(options: Options, name: string): Options {
   return Object.fromEntries(Object.entries(options).filter(([other]) => other !== name));
 }
 
-/** Values that a field does not have, and what is wrong with each. */
+/** Returns invalid values of a field, with a description of each. */
 function wrongValues({ type, minimum, maximum, minLength, maxLength }: Schema): [string, unknown][] {
   const of = (
     limit: number | undefined,

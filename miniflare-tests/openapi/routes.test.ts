@@ -1,25 +1,25 @@
-// The routes that are no operations: they too answer as the API document says.
+// The routes that are not operations. Their responses must match the API document.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { answerFaults, DOCUMENT, type Answered } from './document.ts';
-import { Place, SANDBOX, type Sent } from './place.ts';
+import { responseFaults, DOCUMENT, type HttpResponse } from './document.ts';
+import { ApiFixture, SANDBOX, type HttpRequest } from './fixture.ts';
 
-let place: Place;
+let api: ApiFixture;
 before(async () => {
-  place = await Place.start();
-  await place.prepare();
+  api = await ApiFixture.start();
+  await api.prepare();
 });
-after(() => place[Symbol.asyncDispose]());
+after(() => api[Symbol.asyncDispose]());
 
-/** Sends a request, whose answer must be as the document says of the method, or of another one of the path. */
-async function sends(path: string, sent: Sent): Promise<Answered> {
-  const answer = await place.send(path, sent);
+/** Sends a request, and asserts that the response matches the document for the method, or for another method of the path. */
+async function sendChecked(path: string, request: HttpRequest): Promise<HttpResponse> {
+  const answer = await api.send(path, request);
   const routes = DOCUMENT.paths[path.replace(/\?.*/, '')] ?? {};
-  const route = routes[(sent.method ?? 'POST').toLowerCase()] ?? Object.values(routes)[0];
-  const about = `${sent.method ?? 'POST'} ${path} ${sent.body ?? ''}\n→ ${answer.status} ${answer.text.slice(0, 2_000)}`;
-  assert.deepEqual(answerFaults(route?.responses ?? {}, answer), [], about);
+  const route = routes[(request.method ?? 'POST').toLowerCase()] ?? Object.values(routes)[0];
+  const about = `${request.method ?? 'POST'} ${path} ${request.body ?? ''}\n→ ${answer.status} ${answer.text.slice(0, 2_000)}`;
+  assert.deepEqual(responseFaults(route?.responses ?? {}, answer), [], about);
   return answer;
 }
 
@@ -27,65 +27,62 @@ describe('a page', () => {
   for (const path of ['/', '/docs', '/openapi.json', '/healthz']) {
     for (const method of ['GET', 'HEAD'])
       test(`${method} ${path} needs no token`, async () => {
-        assert.equal((await sends(path, { method, headers: {} })).status, 200);
+        assert.equal((await sendChecked(path, { method, headers: {} })).status, 200);
       });
   }
 
   for (const path of ['/', '/docs', '/openapi.json'])
-    test(`${path} is not sent again to who has it`, async () => {
-      const { headers } = await sends(path, { method: 'GET', headers: {} });
+    test(`${path} has an ETag, and answers 304 to it`, async () => {
+      const { headers } = await sendChecked(path, { method: 'GET', headers: {} });
       const again = { method: 'GET', headers: { 'if-none-match': headers.get('etag') ?? '' } };
-      assert.equal((await sends(path, again)).status, 304);
+      assert.equal((await sendChecked(path, again)).status, 304);
     });
 
   for (const path of ['/', '/docs', '/openapi.json', '/healthz'])
-    test(`${path} takes no other method`, async () => {
+    test(`${path} refuses other methods`, async () => {
       for (const method of ['POST', 'PUT'])
-        assert.equal((await sends(path, { method, body: '{}', headers: {} })).status, 405);
+        assert.equal((await sendChecked(path, { method, body: '{}', headers: {} })).status, 405);
     });
 });
 
-describe('another path', () => {
+describe('an unknown path', () => {
   for (const [path, method] of [
     ['/v2/snapshot', 'POST'],
     ['/v1/nothing', 'POST'],
     ['/favicon.ico', 'GET'],
   ] as const)
-    test(`${method} ${path} is answered as the document says of all`, async () => {
-      const answer = await place.send(path, { method, headers: place.authorized });
+    test(`${method} ${path} is answered with 404 as the document specifies`, async () => {
+      const answer = await api.send(path, { method, headers: api.authorized });
       const response = DOCUMENT.components['responses']?.['RouteNotFound'] ?? {};
-      assert.deepEqual([answer.status, answerFaults({ 404: response }, answer)], [404, []]);
+      assert.deepEqual([answer.status, responseFaults({ 404: response }, answer)], [404, []]);
     });
 });
 
-describe('the route for language models', () => {
+describe('the route /mcp', () => {
   const PATH = `/mcp?sandbox=${SANDBOX}`;
-  const asked = (method: string, params?: object) =>
+  const message = (method: string, params?: object) =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  const withHeader = (name: string, value: string): Sent => ({
-    headers: { ...place.authorized, [name]: value },
-    body: asked('tools/list'),
+  const withHeader = (name: string, value: string): HttpRequest => ({
+    headers: { ...api.authorized, [name]: value },
+    body: message('tools/list'),
   });
-  const CASES: Record<string, [() => Sent, number]> = {
-    'a list of tools': [() => ({ body: asked('tools/list') }), 200],
-    'a tool that is called': [
-      () => ({ body: asked('tools/call', { name: `workspace__${SANDBOX}__list` }) }),
-      200,
-    ],
-    'a tool that there is not': [() => ({ body: asked('tools/call', { name: 'undo' }) }), 200],
-    'a method that there is not': [() => ({ body: asked('resources/list') }), 200],
+  const CASES: Record<string, [() => HttpRequest, number]> = {
+    'a list of tools': [() => ({ body: message('tools/list') }), 200],
+    'a tool call': [() => ({ body: message('tools/call', { name: `workspace__${SANDBOX}__list` }) }), 200],
+    'a call of an unknown tool': [() => ({ body: message('tools/call', { name: 'missing' }) }), 200],
+    'an unknown method': [() => ({ body: message('resources/list') }), 200],
     'a notification': [() => ({ body: '{"jsonrpc":"2.0","method":"notifications/initialized"}' }), 202],
-    'no JSON': [() => ({ body: 'ping' }), 400],
-    'no token': [() => ({ headers: { 'content-type': 'application/json' }, body: asked('ping') }), 401],
-    'a page of another origin': [() => withHeader('origin', 'https://example.com'), 403],
-    'a version that nobody speaks': [() => withHeader('mcp-protocol-version', '1999-01-01'), 400],
-    'another method': [() => ({ method: 'GET' }), 405],
-    'an answer in another form': [() => withHeader('accept', 'text/html'), 406],
-    'too large a message': [() => ({ body: asked('ping', { text: 'x'.repeat(70_000) }) }), 413],
+    'a body that is not JSON': [() => ({ body: 'ping' }), 400],
+    'no token': [() => ({ headers: { 'content-type': 'application/json' }, body: message('ping') }), 401],
+    'a request from another origin': [() => withHeader('origin', 'https://example.com'), 403],
+    'an unsupported protocol version': [() => withHeader('mcp-protocol-version', '1999-01-01'), 400],
+    'another HTTP method': [() => ({ method: 'GET' }), 405],
+    'another accepted media type': [() => withHeader('accept', 'text/html'), 406],
+    'a message that is too large': [() => ({ body: message('ping', { text: 'x'.repeat(70_000) }) }), 413],
     'another media type': [() => withHeader('content-type', 'text/plain'), 415],
   };
-  for (const [what, [sent, status]] of Object.entries(CASES))
+  for (const [what, [request, status]] of Object.entries(CASES))
     test(`answers ${what} with ${status}`, async () => {
-      assert.equal((await sends(PATH, sent())).status, status);
+      assert.equal((await sendChecked(PATH, request())).status, status);
     });
 });

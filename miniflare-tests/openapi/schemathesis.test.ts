@@ -1,5 +1,5 @@
-// Schemathesis makes requests up from the API document, and holds the answers against it: with all of its checks, the same requests
-// in every run, and data for which a restore succeeds.
+// Schemathesis generates requests from the API document, and validates the responses against it: with all of its checks, the
+// same requests in every run, and existing entities so that a restore succeeds.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -10,37 +10,37 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 
 import { at } from '../../scripts/setup.mjs';
-import { Place, SANDBOX } from './place.ts';
+import { ApiFixture, SANDBOX } from './fixture.ts';
 import type { SnapshotRef } from '../../client/src/index.ts';
 
-let place: Place;
+let api: ApiFixture;
 let folder: string;
 before(async () => {
-  place = await Place.start();
+  api = await ApiFixture.start();
   folder = await mkdtemp(join(tmpdir(), 'schemathesis-'));
 });
 after(async () => {
-  await place[Symbol.asyncDispose]();
+  await api[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 
-/** The ref of a snapshot that can be deleted, so that the others are there to be restored. */
-async function spare(): Promise<SnapshotRef> {
+/** Creates a snapshot for deletion, so that the others can be restored. */
+async function createSpare(): Promise<SnapshotRef> {
   const options = { sandboxId: SANDBOX, label: 'spare', fresh: true };
-  const { text } = await place.send('/v1/snapshot', { body: JSON.stringify(options) });
+  const { text } = await api.send('/v1/snapshot', { body: JSON.stringify(options) });
   const { providerId, ref } = JSON.parse(text);
   return { providerId, ref };
 }
 
-/** Runs Schemathesis in a folder of its own. */
+/** Runs Schemathesis in its own folder. */
 async function schemathesis(...args: string[]): Promise<{ status: number | null; output: string }> {
-  const known = join(folder, 'known.json');
-  await writeFile(known, JSON.stringify({ ...(await place.prepare()), spare: await spare() }));
+  const entities = join(folder, 'entities.json');
+  await writeFile(entities, JSON.stringify({ ...(await api.prepare()), spare: await createSpare() }));
   const child = spawn(at('.tools/schemathesis/bin/st'), args, {
     cwd: folder,
     env: {
       ...process.env,
-      KNOWN: known,
+      ENTITIES: entities,
       SCHEMATHESIS_HOOKS: 'hooks',
       PYTHONPATH: at('miniflare-tests/schemathesis'),
     },
@@ -51,16 +51,16 @@ async function schemathesis(...args: string[]): Promise<{ status: number | null;
   return { status: code, output: out + errors };
 }
 
-test('Schemathesis finds nothing', async (t) => {
+test('Schemathesis finds no error', async (t) => {
   const { status, output } = await schemathesis(
     '--config-file',
     at('miniflare-tests/schemathesis/schemathesis.toml'),
     'run',
     at('reference/openapi.json'),
     '--url',
-    place.address,
+    api.address,
     '--header',
-    `Authorization: ${place.authorized.authorization}`,
+    `Authorization: ${api.authorized.authorization}`,
   );
   assert.equal(status, 0, output);
   const cases = Number(/(\d+) passed, \d+ skipped\s*$/m.exec(output)?.[1]);

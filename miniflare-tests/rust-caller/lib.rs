@@ -1,4 +1,4 @@
-//! A Worker in Rust that calls the snapshotter, as those of applications do.
+//! A test Worker in Rust that calls the snapshotter through the client.
 #![allow(missing_docs)]
 
 use std::time::Duration;
@@ -14,29 +14,29 @@ use wasm_bindgen::prelude::*;
 use web_sys::AbortController;
 use worker::{Env, Fetcher};
 
-/// Does what it is told to, and answers `{value}` or `{error}` as JSON.
+/// Runs a scenario, and returns `{value}` or `{error}` as JSON.
 #[wasm_bindgen]
-pub async fn play(env: Env, what: String) -> std::result::Result<String, JsValue> {
+pub async fn run_scenario(env: Env, name: String) -> std::result::Result<String, JsValue> {
     let (fetcher, token) = (env.service("SNAPSHOTTER")?, env.var("TOKEN")?.to_string());
     let service = ServiceBinding::new(fetcher.clone(), &token);
-    let outcome = match what.as_str() {
+    let outcome = match name.as_str() {
         "take, restore, delete" => take_restore_delete(service).await,
         "read pages" => read_pages(service).await,
-        "make a workspace" => make_workspace(service).await,
+        "create a workspace" => create_workspace(service).await,
         "use a wrong token" => use_wrong_token(fetcher).await,
-        "hang up before" => hang_up_before(service).await,
-        "hang up meanwhile" => hang_up_meanwhile(service).await,
-        "wait shortly" => wait_shortly(service).await,
-        _ => return Err(format!("there is nothing called {what:?}").into()),
+        "abort before the call" => abort_before_call(service).await,
+        "abort during the call" => abort_during_call(service).await,
+        "use a short timeout" => use_short_timeout(service).await,
+        _ => return Err(format!("unknown scenario {name:?}").into()),
     };
     Ok(match outcome {
         Ok(value) => json!({ "value": value }),
-        Err(error) => json!({ "error": told(&error) }),
+        Err(error) => json!({ "error": to_json(&error) }),
     }
     .to_string())
 }
 
-fn told(error: &Error) -> Value {
+fn to_json(error: &Error) -> Value {
     json!({
         "code": error.code().as_str(),
         "kind": error.kind(),
@@ -49,7 +49,7 @@ fn agent() -> Result<SandboxId> {
     Ok(SandboxId::parse("agent-42")?)
 }
 
-/// Takes a snapshot, restores it, and asks for it when it is deleted.
+/// Takes a snapshot, restores it, deletes it, and restores it again.
 async fn take_restore_delete(service: ServiceBinding) -> Result<Value> {
     let client = Client::new(service);
     let label = Some(Label::parse("before")?);
@@ -61,7 +61,7 @@ async fn take_restore_delete(service: ServiceBinding) -> Result<Value> {
     let Err(error) = client.restore(&RestoreRequest { selection, idempotency_key: None }).await else {
         return Ok(Value::Null);
     };
-    Ok(json!({ "restored": restored.sandbox_id(), "label": listed.label, "afterwards": told(&error) }))
+    Ok(json!({ "restored": restored.sandbox_id(), "label": listed.label, "errorAfterDelete": to_json(&error) }))
 }
 
 /// Takes three snapshots, and reads them from pages of two.
@@ -76,12 +76,12 @@ async fn read_pages(service: ServiceBinding) -> Result<Value> {
     Ok(json!(labels))
 }
 
-async fn make_workspace(service: ServiceBinding) -> Result<Value> {
+async fn create_workspace(service: ServiceBinding) -> Result<Value> {
     let client = Client::new(service);
     let address = Address::in_default_tenant(WorkspaceName::parse("work")?);
-    let made = client.workspaces().create(&CreateRequest::of(address.clone())).await?;
+    let created = client.workspaces().create(&CreateRequest::of(address.clone())).await?;
     client.workspaces().delete(&address).await?;
-    Ok(json!(made.description.state))
+    Ok(json!(created.description.state))
 }
 
 async fn use_wrong_token(fetcher: Fetcher) -> Result<Value> {
@@ -89,12 +89,12 @@ async fn use_wrong_token(fetcher: Fetcher) -> Result<Value> {
     Ok(json!(page))
 }
 
-async fn hang_up_before(service: ServiceBinding) -> Result<Value> {
+async fn abort_before_call(service: ServiceBinding) -> Result<Value> {
     let client = Client::new(service.with_signal(web_sys::AbortSignal::abort()));
     Ok(json!(client.snapshot(&SnapshotRequest::of(agent()?)).await?))
 }
 
-async fn hang_up_meanwhile(service: ServiceBinding) -> Result<Value> {
+async fn abort_during_call(service: ServiceBinding) -> Result<Value> {
     let Ok(controller) = AbortController::new() else { return Ok(Value::Null) };
     let client = Client::new(service.with_signal(controller.signal()));
     let request = SnapshotRequest::of(agent()?);
@@ -103,7 +103,7 @@ async fn hang_up_meanwhile(service: ServiceBinding) -> Result<Value> {
     Ok(json!(outcome?))
 }
 
-async fn wait_shortly(service: ServiceBinding) -> Result<Value> {
+async fn use_short_timeout(service: ServiceBinding) -> Result<Value> {
     let client = Client::new(service.with_timeout(Duration::from_millis(50))).with_retry(RetryPolicy::NEVER);
     Ok(json!(client.snapshot(&SnapshotRequest::of(agent()?)).await?))
 }

@@ -1,4 +1,4 @@
-// Has the Worker in Rust do something, and runs commands in sandboxes.
+// Runs scenarios in the Worker in Rust, and commands in sandboxes.
 
 import { getSandbox } from '@cloudflare/sandbox';
 
@@ -8,11 +8,11 @@ import module from '../../build/rust-caller/index_bg.wasm';
 rust.initSync({ module });
 
 export default {
-  /** `POST /play`: does what the body says. `POST /exec/<id>`: runs the command of the body in a sandbox. */
+  /** `POST /scenario`: runs the scenario in the body. `POST /exec/<id>`: runs the command in the body in a sandbox. */
   async fetch(request, env) {
-    const [what, id] = new URL(request.url).pathname.slice(1).split('/');
+    const [action, id] = new URL(request.url).pathname.slice(1).split('/');
     const body = await request.text();
-    if (what === 'play') return new Response(await rust.play(env, body));
+    if (action === 'scenario') return new Response(await rust.run_scenario(env, body));
     return Response.json(await getSandbox(env.Sandbox, id).exec(body));
   },
 };

@@ -1,29 +1,29 @@
-// A model at work: it sees the tools, and what they answer, and nothing else. A script stands in for it, which picks refs
-// out of earlier answers as a model does: out of the data, or out of the text where a program shows its model only that.
+// A workflow of a model that has the tools and their results only. A script replaces the model: it takes refs from the
+// structured content of earlier results, or from their text, because some clients show their model the text only.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
 import { World } from '../world.ts';
 
-/** What a tool answers. */
+/** The result of a tool. */
 interface Result {
   content: { type: 'text'; text: string }[];
   structuredContent?: any;
   isError?: boolean;
 }
 
-/** How a model finds what it needs in an answer. */
-interface Reading {
-  /** The ref of a snapshot or a workspace that was made. */
+/** How a model reads refs from a result. */
+interface Format {
+  /** Returns the ref of a created snapshot or workspace. */
   ref(result: Result): any;
-  /** The refs of the snapshots in a list, by their labels. */
-  listed(result: Result): Record<string, any>;
+  /** Returns the refs of the snapshots in a list, by their labels. */
+  refsByLabel(result: Result): Record<string, any>;
 }
 
 const textOf = ({ content }: Result) => content.map(({ text }) => text).join('\n');
 
-/** The lines of a text that are JSON. */
+/** Returns the lines of a text that are JSON. */
 const lines = (result: Result) =>
   textOf(result)
     .split('\n')
@@ -33,19 +33,19 @@ const lines = (result: Result) =>
 const byLabel = (snapshots: { label: string; ref: any }[]) =>
   Object.fromEntries(snapshots.map(({ label, ref }) => [label, ref]));
 
-const READINGS: Record<string, Reading> = {
+const FORMATS: Record<string, Format> = {
   data: {
     ref: ({ structuredContent }) => structuredContent.ref,
-    listed: ({ structuredContent }) => byLabel(structuredContent.snapshots),
+    refsByLabel: ({ structuredContent }) => byLabel(structuredContent.snapshots),
   },
-  // Here refs are passed on as text too, as models do that write their arguments themselves.
+  // This format also passes refs as strings, as some models do.
   text: {
     ref: (result) => JSON.stringify(lines(result).at(-1)),
-    listed: (result) => byLabel(lines(result)),
+    refsByLabel: (result) => byLabel(lines(result)),
   },
 };
 
-/** The application around a model: it offers the tools, and one of its own that runs a command in a workspace. */
+/** An application with a model: it has the tools, and its own function that runs a command in a workspace. */
 class Harness {
   readonly #world: World;
   readonly #declared: object;
@@ -57,8 +57,8 @@ class Harness {
     this.#declared = { workspaces: [{ name: 'work', snapshot: true, sandboxId }], style: 'flat' };
   }
 
-  /** The names of the tools. */
-  async offered(): Promise<string[]> {
+  /** Returns the names of the tools. */
+  async toolNames(): Promise<string[]> {
     const { tools } = await this.#world.rpc('tools/list', this.#declared);
     return tools.map(({ name }: { name: string }) => name);
   }
@@ -67,50 +67,50 @@ class Harness {
     return this.#world.rpc('tools/call', { ...this.#declared, name, arguments: args });
   }
 
-  /** Runs a command in the workspace that a ref says, or else in the first one. */
+  /** Runs a command in the workspace of a ref, or in the first workspace. */
   exec(command: string, workspace?: any): Promise<string> {
     const ref = typeof workspace === 'string' ? JSON.parse(workspace) : workspace;
     return this.#world.exec(ref?.ref.sandboxId ?? this.#sandboxId, command);
   }
 }
 
-/** A model with a way to read. It notes which tools it has used. */
+/** A model with a format. It records the names of the tools that it called. */
 class Model {
   readonly #harness: Harness;
-  readonly #reading: Reading;
-  readonly used = new Set<string>();
+  readonly #format: Format;
+  readonly usedTools = new Set<string>();
 
-  constructor(harness: Harness, reading: Reading) {
+  constructor(harness: Harness, format: Format) {
     this.#harness = harness;
-    this.#reading = reading;
+    this.#format = format;
   }
 
   run = (command: string, workspace?: any) => this.#harness.exec(command, workspace);
 
   /** Calls a tool that must succeed. */
-  async use(name: string, args: object = {}): Promise<Result> {
-    this.used.add(name);
+  async callTool(name: string, args: object = {}): Promise<Result> {
+    this.usedTools.add(name);
     const result = await this.#harness.call(name, args);
     assert.ok(!result.isError, textOf(result));
     return result;
   }
 
-  /** What it reads of a tool's answer. */
-  async read(name: string, args: object = {}): Promise<string> {
-    return textOf(await this.use(name, args));
+  /** Calls a tool, and returns the text of the result. */
+  async readText(name: string, args: object = {}): Promise<string> {
+    return textOf(await this.callTool(name, args));
   }
 
-  /** The ref that a tool answers. */
-  async make(name: string, args: object = {}): Promise<any> {
-    return this.#reading.ref(await this.use(name, args));
+  /** Calls a tool, and returns the ref in the result. */
+  async callForRef(name: string, args: object = {}): Promise<any> {
+    return this.#format.ref(await this.callTool(name, args));
   }
 
   async list(args: object = {}): Promise<Record<string, any>> {
-    return this.#reading.listed(await this.use('workspace_list', args));
+    return this.#format.refsByLabel(await this.callTool('workspace_list', args));
   }
 
-  /** What a tool that fails tells it. */
-  async fails(name: string, args: object = {}): Promise<string> {
+  /** Calls a tool that must fail, and returns the text of the error. */
+  async callRefused(name: string, args: object = {}): Promise<string> {
     const result = await this.#harness.call(name, args);
     assert.equal(result.isError, true);
     return textOf(result);
@@ -123,54 +123,54 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-for (const [what, reading] of Object.entries(READINGS)) {
-  describe(`a model that reads the ${what}`, () => {
-    test('goes back, goes on, tries another way and tidies up, with the tools alone', async () => {
+for (const [what, format] of Object.entries(FORMATS)) {
+  describe(`a model that reads results as ${what}`, () => {
+    test('can restore, continue, branch and delete with the tools alone', async () => {
       const harness = new Harness(world, `agent-${what}`);
-      const model = new Model(harness, reading);
+      const model = new Model(harness, format);
 
-      // It makes something, keeps it, and breaks it.
+      // The model creates files, takes a snapshot, and breaks the files.
       await model.run('mkdir src; echo good > src/app; echo notes > notes');
-      const good = await model.make('workspace_snapshot', { label: 'good' });
+      const good = await model.callForRef('workspace_snapshot', { label: 'good' });
       await model.run('rm -r src; echo broken > notes');
 
-      // It goes back, and goes on in the new workspace. What it broke is still there, and still broken.
-      const second = await model.make('workspace_restore', { ref: good });
+      // It restores the snapshot, and continues in the new workspace. The first workspace is unchanged.
+      const second = await model.callForRef('workspace_restore', { ref: good });
       assert.equal(await model.run('cat src/app notes', second), 'good\nnotes\n');
       assert.equal(await model.run('ls; cat notes'), 'notes\nbroken\n');
 
-      // It tries something risky there, sees what that has changed, and takes it back in place.
+      // It makes a risky change there, reads the difference, and reverts it in place.
       const inSecond = { workspace: second };
-      const made = await model.read('snapshot_create', {
+      const created = await model.readText('snapshot_create', {
         ...inSecond,
         name: 'before',
-        description: 'all fine',
+        description: 'good state',
       });
-      assert.match(made, /^snapshot before created: [0-9a-f]{40}$/);
+      assert.match(created, /^snapshot before created: [0-9a-f]{40}$/);
       await model.run('echo worse > src/app; echo new > src/extra; rm notes', second);
-      const diff = await model.read('snapshot_diff', { ...inSecond, name: 'before' });
+      const diff = await model.readText('snapshot_diff', { ...inSecond, name: 'before' });
       assert.match(diff, /^-good\n\+worse$/m);
       assert.match(diff, /^\+new$/m);
       assert.equal(
-        await model.read('snapshot_restore', { ...inSecond, name: 'before' }),
+        await model.readText('snapshot_restore', { ...inSecond, name: 'before' }),
         'restored snapshot before (3 file(s) changed):\nnotes\nsrc/app\nsrc/extra',
       );
       assert.equal(await model.run('find * -type f | sort; cat src/app', second), 'notes\nsrc/app\ngood\n');
       assert.match(
-        await model.read('snapshot_list', inSecond),
-        /^before\t[0-9a-f]{12}\t\S+\+00:00\tall fine$/,
+        await model.readText('snapshot_list', inSecond),
+        /^before\t[0-9a-f]{12}\t\S+\+00:00\tgood state$/,
       );
 
-      // It goes on, keeps that, and finds both snapshots: each by the workspace that it is of.
+      // It continues, takes a snapshot, and lists both snapshots, each in its workspace.
       await model.run('echo better > src/app', second);
-      await model.use('workspace_snapshot', { ...inSecond, label: 'better' });
+      await model.callTool('workspace_snapshot', { ...inSecond, label: 'better' });
       const { better } = await model.list(inSecond);
       assert.deepEqual(Object.keys(await model.list()), ['good']);
 
-      // It tries two ways from there. None knows of the other.
+      // It creates two branches, which are independent.
       const [left, right] = [
-        await model.make('workspace_branch', { ref: better }),
-        await model.make('workspace_branch', { ref: better }),
+        await model.callForRef('workspace_branch', { ref: better }),
+        await model.callForRef('workspace_branch', { ref: better }),
       ];
       await model.run('echo left >> src/app', left);
       await model.run('echo right >> src/app', right);
@@ -178,25 +178,26 @@ for (const [what, reading] of Object.entries(READINGS)) {
       assert.equal(await model.run('cat src/app', right), 'better\nright\n');
       assert.equal(await model.run('cat src/app', second), 'better\n');
 
-      // It wants to tidy up, is told what still needs the snapshot, sees to that, and can't go back to it from now on.
-      assert.match(await model.fails('workspace_delete', { ref: better }), /SNAPSHOT_HAS_DEPENDENTS/);
-      for (const workspace of [left, right]) await model.use('workspace_snapshot', { workspace });
-      assert.match(await model.read('workspace_delete', { ref: better }), /^Deleted the snapshot snap-/);
-      assert.match(await model.fails('workspace_restore', { ref: better }), /SNAPSHOT_NOT_FOUND/);
-      assert.match(await model.read('workspace_delete', { ref: better }), /gone already/);
+      // The deletion of a snapshot with dependents is refused. After their own snapshots it succeeds, and the snapshot cannot
+      // be restored.
+      assert.match(await model.callRefused('workspace_delete', { ref: better }), /SNAPSHOT_HAS_DEPENDENTS/);
+      for (const workspace of [left, right]) await model.callTool('workspace_snapshot', { workspace });
+      assert.match(await model.readText('workspace_delete', { ref: better }), /^Deleted the snapshot snap-/);
+      assert.match(await model.callRefused('workspace_restore', { ref: better }), /SNAPSHOT_NOT_FOUND/);
+      assert.match(await model.readText('workspace_delete', { ref: better }), /was deleted before/);
 
-      assert.deepEqual([...model.used].sort(), (await harness.offered()).sort());
+      assert.deepEqual([...model.usedTools].sort(), (await harness.toolNames()).sort());
     });
 
-    test('is told what it did wrong, and does it right', async () => {
-      const model = new Model(new Harness(world, `confused-${what}`), reading);
+    test('can correct a refused call', async () => {
+      const model = new Model(new Harness(world, `corrected-${what}`), format);
       await model.run('echo x > file');
-      assert.match(await model.fails('workspace_restore'), /`ref` is missing/);
-      assert.match(await model.fails('workspace_restore', { ref: 'the one before' }), /INVALID_REF/);
-      assert.match(await model.fails('snapshot_restore', { name: 'before' }), /"before".*not found/);
-      const ref = await model.make('workspace_snapshot');
-      const workspace = await model.make('workspace_restore', { ref });
-      assert.match(await model.fails('workspace_restore', { ref: workspace }), /INVALID_REF/);
+      assert.match(await model.callRefused('workspace_restore'), /`ref` is missing/);
+      assert.match(await model.callRefused('workspace_restore', { ref: 'the previous one' }), /INVALID_REF/);
+      assert.match(await model.callRefused('snapshot_restore', { name: 'before' }), /"before".*not found/);
+      const ref = await model.callForRef('workspace_snapshot');
+      const workspace = await model.callForRef('workspace_restore', { ref });
+      assert.match(await model.callRefused('workspace_restore', { ref: workspace }), /INVALID_REF/);
       assert.equal(await model.run('cat file', workspace), 'x\n');
     });
   });

@@ -1,4 +1,4 @@
-// Tools as an application offers them to a model: which there are, and what calling one comes to.
+// The tools of an application for a model: their list, their results and their errors.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,20 +11,20 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** Tools of one sandbox, declared as `work`. */
+/** Declares the tools of one sandbox as `work`. */
 const of = (sandboxId: string) => ({ workspaces: [{ name: 'work', snapshot: true, sandboxId }] });
 
-/** What a model reads of a result. */
+/** Returns the text of a result. */
 const text = ({ content }: { content: { text: string }[] }) => content.map(({ text }) => text).join('\n');
 
 const ERROR = 'sandbox-snapshotter/error';
 
 for (const transport of ['rpc', 'http'] as const) {
   describe(`over ${transport}`, () => {
-    const ask = (method: string, options: object) => world[transport](method, options);
+    const call = (method: string, options: object) => world[transport](method, options);
 
     test('tools are listed in the form of the Model Context Protocol', async () => {
-      const { tools } = await ask('tools/list', of('agent'));
+      const { tools } = await call('tools/list', of('agent'));
       assert.equal(tools.length, 9);
       for (const { name, title, description, inputSchema, outputSchema, annotations } of tools) {
         assert.match(name, /^workspace__work__[a-z_]+$/);
@@ -34,32 +34,32 @@ for (const transport of ['rpc', 'http'] as const) {
       }
     });
 
-    test('a tool that is called does what it says, and answers it as text and as data', async () => {
+    test('a tool returns its result as text and as structured content', async () => {
       const id = `called-${transport}`;
       await world.exec(id, 'echo good > file');
-      const taken = await ask('tools/call', { ...of(id), name: 'workspace__work__snapshot' });
+      const taken = await call('tools/call', { ...of(id), name: 'workspace__work__snapshot' });
       assert.equal(taken.isError, undefined);
       const { ref } = taken.structuredContent;
       assert.ok(text(taken).includes(ref.ref.snapshotId));
-      await world.restores(ref, 'cat file', 'good\n');
+      await world.assertRestores(ref, 'cat file', 'good\n');
     });
 
-    test('a tool that there is not is an error of the call', async () => {
+    test('a call of an unknown tool fails with TOOL_NOT_FOUND', async () => {
       const error = await world.failure(
-        ask('tools/call', { ...of('agent'), name: 'workspace__other__list' }),
+        call('tools/call', { ...of('agent'), name: 'workspace__other__list' }),
       );
       assert.deepEqual([error.code, error.kind], ['TOOL_NOT_FOUND', 'not_found']);
     });
 
-    test('tools that are declared wrongly are an error of the call', async () => {
+    test('a call with an invalid declaration fails with INVALID_ARGUMENT', async () => {
       for (const options of [{}, { workspaces: [] }, { ...of('agent'), style: 'nested' }, of('')]) {
-        assert.equal((await world.failure(ask('tools/list', options))).code, 'INVALID_ARGUMENT');
+        assert.equal((await world.failure(call('tools/list', options))).code, 'INVALID_ARGUMENT');
       }
     });
 
-    test('whatever else fails is for the model to read', async () => {
+    test('any other failure is a result for the model', async () => {
       const name = 'workspace__work__snapshot';
-      const failed = await ask('tools/call', { ...of('never-ran'), name });
+      const failed = await call('tools/call', { ...of('never-ran'), name });
       assert.deepEqual([failed.isError, failed.structuredContent], [true, undefined]);
       const { code, message, remediation, correlationId } = failed._meta[ERROR];
       assert.equal(code, 'SANDBOX_NOT_RUNNING');
@@ -68,11 +68,11 @@ for (const transport of ['rpc', 'http'] as const) {
       assert.partialDeepStrictEqual(JSON.parse(line), { event: 'tools/call', tool: 'snapshot', code });
     });
 
-    test('what a model gives is logged by nobody', async () => {
-      const secret = 'nobody should read this';
+    test('arguments of a model are not logged', async () => {
+      const secret = 'a secret of the user';
       const name = 'workspace__work__snapshot';
       for (const label of [secret, `${secret}\u0007`]) {
-        const failed = await ask('tools/call', { ...of('never-ran'), name, arguments: { label } });
+        const failed = await call('tools/call', { ...of('never-ran'), name, arguments: { label } });
         assert.equal(failed.isError, true);
       }
       assert.ok(!world.log.some((line) => line.includes(secret)));
@@ -80,62 +80,66 @@ for (const transport of ['rpc', 'http'] as const) {
   });
 }
 
-describe('without a bucket', () => {
-  let bare: World;
+describe('without a bucket,', () => {
+  let withoutBucket: World;
   before(async () => {
-    bare = await World.start({ snapshotter: { without: ['BACKUP_BUCKET'] } });
-    await bare.exec('agent', 'echo v1 > file');
+    withoutBucket = await World.start({ snapshotter: { without: ['BACKUP_BUCKET'] } });
+    await withoutBucket.exec('agent', 'echo v1 > file');
   });
-  after(() => bare[Symbol.asyncDispose]());
+  after(() => withoutBucket[Symbol.asyncDispose]());
 
-  test('tools that need one are refused when they are asked for', async () => {
+  test('a list or a grant of tools that need one fails with R2_BINDING_MISSING', async () => {
     for (const method of ['tools/list', 'tools/grant']) {
-      const error = await bare.failure(bare.rpc(method, of('agent')));
+      const error = await withoutBucket.failure(withoutBucket.rpc(method, of('agent')));
       assert.equal(error.code, 'R2_BINDING_MISSING', method);
       assert.match(error.remediation ?? '', /BACKUP_BUCKET/);
     }
   });
 
-  test('a model that calls one is told so', async () => {
+  test('a call of such a tool returns the error to the model', async () => {
     const name = 'workspace__work__list';
-    const failed = await bare.rpc('tools/call', { ...of('agent'), name });
+    const failed = await withoutBucket.rpc('tools/call', { ...of('agent'), name });
     assert.equal(failed._meta[ERROR].code, 'R2_BINDING_MISSING');
   });
 
   test('tools of checkpoints work', async () => {
     const workspaces = [{ name: 'work', checkpoint: true, sandboxId: 'agent' }];
-    const { tools } = await bare.rpc('tools/list', { workspaces });
+    const { tools } = await withoutBucket.rpc('tools/list', { workspaces });
     assert.deepEqual(
       tools.map(({ name }: { name: string }) => name.split('__').at(-1)),
       ['snapshot_create', 'snapshot_list', 'snapshot_restore', 'snapshot_diff'],
     );
     const call = (op: string) =>
-      bare.rpc('tools/call', { workspaces, name: `workspace__work__${op}`, arguments: { name: 's1' } });
+      withoutBucket.rpc('tools/call', {
+        workspaces,
+        name: `workspace__work__${op}`,
+        arguments: { name: 's1' },
+      });
     assert.match(text(await call('snapshot_create')), /^snapshot s1 created: [0-9a-f]{40}$/);
-    await bare.exec('agent', 'echo v2 > file');
+    await withoutBucket.exec('agent', 'echo v2 > file');
     assert.equal(text(await call('snapshot_restore')), 'restored snapshot s1 (1 file(s) changed):\nfile');
     assert.equal(text(await call('snapshot_diff')), 'no differences');
-    assert.equal(await bare.exec('agent', 'cat file'), 'v1\n');
+    assert.equal(await withoutBucket.exec('agent', 'cat file'), 'v1\n');
   });
 });
 
-test('an application that goes on in the new workspace declares that from then on', async () => {
+test('an application can declare the restored sandbox as its workspace', async () => {
   const call = (sandboxId: string, op: string, args: object = {}) =>
     world.rpc('tools/call', { ...of(sandboxId), name: `workspace__work__${op}`, arguments: args });
-  await world.exec('left', 'echo good > file');
-  const { ref } = (await call('left', 'snapshot')).structuredContent;
-  const { sandboxId } = (await call('left', 'restore', { ref })).structuredContent.ref.ref;
+  await world.exec('former', 'echo good > file');
+  const { ref } = (await call('former', 'snapshot')).structuredContent;
+  const { sandboxId } = (await call('former', 'restore', { ref })).structuredContent.ref.ref;
   assert.deepEqual((await call(sandboxId, 'list')).structuredContent.snapshots, []);
   const again = (await call(sandboxId, 'restore', { ref })).structuredContent.ref;
   assert.equal(await world.exec(again.ref.sandboxId, 'cat file'), 'good\n');
 });
 
-describe('a workspace that persists by its name', () => {
+describe('a named workspace', () => {
   const workspaces = [{ name: 'work', snapshot: true, workspace: 'project' }];
   const call = (op: string, args: object = {}) =>
     world.rpc('tools/call', { workspaces, name: `workspace__work__${op}`, arguments: args });
 
-  test('is worked with as whatever sandbox it has, and keeps its snapshots', async () => {
+  test('is used with its current sandbox, and lists the snapshots of the former one', async () => {
     const project = world.workspace('project');
     await project.create();
     await project.exec('echo first > file');
@@ -149,7 +153,7 @@ describe('a workspace that persists by its name', () => {
     const restored = (await call('restore', { ref: first })).structuredContent.ref;
     assert.equal(await world.exec(restored.ref.sandboxId, 'cat file'), 'first\n');
 
-    // Going back gives it another sandbox.
+    // A change of the current snapshot gives the workspace another sandbox.
     await project.update({ currentSnapshotId: first.ref.snapshotId });
     const { sandboxId } = await project.start();
     assert.notEqual(sandboxId, first.ref.originId);
@@ -160,20 +164,20 @@ describe('a workspace that persists by its name', () => {
     assert.deepEqual(shown.at(-1), ['first', first.ref.originId]);
   });
 
-  test('is missing until it is made', async () => {
-    const workspaces = [{ name: 'work', snapshot: true, workspace: 'nowhere' }];
+  test('must exist when a tool is called', async () => {
+    const workspaces = [{ name: 'work', snapshot: true, workspace: 'missing' }];
     const failed = await world.rpc('tools/call', { workspaces, name: 'workspace__work__list' });
     assert.equal(failed._meta[ERROR].code, 'WORKSPACE_NOT_FOUND');
   });
 });
 
-test('an abort of the call ends the tool', async () => {
+test('an aborted call fails with ABORTED, and takes no snapshot', async () => {
   await world.exec('aborted', 'echo x > file');
-  await world.perform({ do: 'abort' }, 'impatient');
+  await world.runStep({ do: 'abort' }, 'aborting');
   const options = { ...of('aborted'), name: 'workspace__work__snapshot' };
-  const { error } = await world.perform(
+  const { error } = await world.runStep(
     { do: 'rpc', method: 'tools/call', options, signal: true },
-    'impatient',
+    'aborting',
   );
   assert.equal(error?.code, 'ABORTED');
   assert.deepEqual(await world.labels('aborted'), []);

@@ -1,5 +1,5 @@
-// The storage of the release before fields, states and error codes got their present names: what that release stored, this one
-// reads. `state.tar.gz` is its storage, `refs.json` is what it answered.
+// The storage of the last release with the former names of fields, states and error codes, which this release must read.
+// `state.tar.gz` is that storage, and `refs.json` contains the answers of that release.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -42,8 +42,8 @@ describe('after an upgrade, snapshots of the previous release', () => {
   });
 
   test('are restored by their refs', async () => {
-    await world.restores(refs.before, 'cat /workspace/file', 'first\n');
-    await world.restores(refs.after, 'cat /workspace/file', 'second\n');
+    await world.assertRestores(refs.before, 'cat /workspace/file', 'first\n');
+    await world.assertRestores(refs.after, 'cat /workspace/file', 'second\n');
   });
 
   test('are verified', async () => {
@@ -58,20 +58,20 @@ describe('after an upgrade, snapshots of the previous release', () => {
     assert.equal(error.code, 'SNAPSHOT_HAS_DEPENDENTS');
   });
 
-  test('have the lineage that they had', async () => {
+  test('keep their lineage', async () => {
     const { root } = await world.rpc('lineage', { sandboxId: 'agent-42' });
     const tree = JSON.stringify(root);
     for (const { ref } of [refs.restored, refs.branched]) assert.match(tree, new RegExp(ref.sandboxId));
   });
 
-  test('stay under the policy that was set', async () => {
+  test('keep their retention policy', async () => {
     const { policy }: Retention = await world.rpc('retention', { sandboxId: 'agent-42' });
     assert.deepEqual([policy.keepLast?.count, policy.expirationSeconds], [5, 0]);
   });
 });
 
 describe('after an upgrade, a workspace of the previous release', () => {
-  test('that was stopped is started with its files, and stopped again', async () => {
+  test('that was stopped can be started with its files, and stopped again', async () => {
     const notebook = world.workspace('notebook');
     const { how, sandboxId, lastSnapshot } = await notebook.start();
     assert.deepEqual([how, lastSnapshot?.id], ['restored', refs.notebookSnapshotId]);
@@ -82,7 +82,7 @@ describe('after an upgrade, a workspace of the previous release', () => {
     assert.equal(await world.exec(sandboxId, 'cat /workspace/work'), 'work\nmore\n');
   });
 
-  test('whose container has ended is started with its newest snapshot', async () => {
+  test('whose container has ended can be started with its newest snapshot', async () => {
     const { how, sandboxId } = await world.workspace('active').start();
     assert.equal(how, 'restored');
     assert.equal(await world.exec(sandboxId, 'cat /workspace/work'), 'saved\n');

@@ -1,4 +1,4 @@
-// Bad input, at every operation on workspaces: a clear error over both transports, and nothing changed.
+// Invalid arguments of every workspace operation: an error over both transports, without any effect.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -17,46 +17,61 @@ const SETTINGS = {
 const START = { onDiverged: 'adopt', allowEmpty: true, acceptStale: true, expect: { lock: '0' } };
 const MAKE = { name: 'new', dir: '/workspace', ...SETTINGS, idempotencyKey: 'key' };
 
-/** Arguments that each operation would take. */
+/** Valid arguments of each operation. */
 const OPERATIONS: Record<string, Record<string, unknown>> = {
   create: { ...MAKE, tenant: 'default' },
   getOrCreate: { ...MAKE, tenant: 'default', ...START },
-  getByName: { name: 'there', tenant: 'default' },
+  getByName: { name: 'existing', tenant: 'default' },
   list: { tenant: 'default', limit: 10, prefix: 't' },
-  start: { name: 'there', tenant: 'default', fingerprint: 'a', ...START },
-  stop: { name: 'there', tenant: 'default' },
-  fork: { name: 'there', newName: 'new', count: 1, copyEnv: true, idempotencyKey: 'key' },
-  update: { name: 'there', ...SETTINGS, acceptStale: true },
-  delete: { name: 'there', tenant: 'default' },
+  start: { name: 'existing', tenant: 'default', fingerprint: 'a', ...START },
+  stop: { name: 'existing', tenant: 'default' },
+  fork: { name: 'existing', newName: 'new', count: 1, copyEnv: true, idempotencyKey: 'key' },
+  update: { name: 'existing', ...SETTINGS, acceptStale: true },
+  delete: { name: 'existing', tenant: 'default' },
 };
 
-const odd = (code: string, values: unknown[]): [unknown, string][] => values.map((value) => [value, code]);
-const flag = odd('INVALID_ARGUMENT', ['yes', 1]);
+const invalid = (code: string, values: unknown[]): [unknown, string][] =>
+  values.map((value) => [value, code]);
+const flag = invalid('INVALID_ARGUMENT', ['yes', 1]);
 const hook = (hook: unknown) => ({ beforeStop: hook });
 const address = [
-  ...odd('INVALID_ARGUMENT', [7, ['there']]),
-  ...odd('INVALID_WORKSPACE_NAME', ['', '-there', '.', 'a/b', 'a b', 'ü', 'there\n', 'x'.repeat(64)]),
+  ...invalid('INVALID_ARGUMENT', [7, ['existing']]),
+  ...invalid('INVALID_WORKSPACE_NAME', [
+    '',
+    '-existing',
+    '.',
+    'a/b',
+    'a b',
+    'ü',
+    'existing\n',
+    'x'.repeat(64),
+  ]),
 ];
 
-/** What is wrong with a value of an option: the value, and the code that it is refused by. */
+/** Invalid values of each option, with the code of the refusal. */
 const VALUES: Record<string, [unknown, string][]> = {
-  name: [...odd('INVALID_ARGUMENT', [undefined]), ...address],
+  name: [...invalid('INVALID_ARGUMENT', [undefined]), ...address],
   tenant: address,
   newName: address,
-  dir: [...odd('INVALID_ARGUMENT', [7]), ...odd('INVALID_DIRECTORY', ['/etc', 'workspace', ''])],
+  dir: [...invalid('INVALID_ARGUMENT', [7]), ...invalid('INVALID_DIRECTORY', ['/etc', 'workspace', ''])],
   persistent: flag,
   allowEmpty: flag,
   acceptStale: flag,
   copyEnv: flag,
-  count: odd('INVALID_ARGUMENT', [0, -1, 101, 1.5, '2', 1e100]),
-  limit: odd('INVALID_ARGUMENT', [0, -1, 1001, 1.5, '10']),
-  prefix: odd('INVALID_ARGUMENT', [7, ['t']]),
-  fingerprint: odd('INVALID_ARGUMENT', [7, '', 'x'.repeat(257)]),
-  onDiverged: odd('INVALID_ARGUMENT', ['', 'Adopt', 'ask', 7, true]),
-  expect: odd('INVALID_ARGUMENT', ['lock', 7, ['lock'], { lock: 7 }]),
-  idempotencyKey: odd('INVALID_ARGUMENT', [7, '', 'x'.repeat(129), 'a\u0000']),
-  retention: odd('INVALID_ARGUMENT', [7, { keep: 1 }, { keepLast: { count: 0 } }, { expirationSeconds: -1 }]),
-  hooks: odd('INVALID_ARGUMENT', [
+  count: invalid('INVALID_ARGUMENT', [0, -1, 101, 1.5, '2', 1e100]),
+  limit: invalid('INVALID_ARGUMENT', [0, -1, 1001, 1.5, '10']),
+  prefix: invalid('INVALID_ARGUMENT', [7, ['t']]),
+  fingerprint: invalid('INVALID_ARGUMENT', [7, '', 'x'.repeat(257)]),
+  onDiverged: invalid('INVALID_ARGUMENT', ['', 'Adopt', 'ask', 7, true]),
+  expect: invalid('INVALID_ARGUMENT', ['lock', 7, ['lock'], { lock: 7 }]),
+  idempotencyKey: invalid('INVALID_ARGUMENT', [7, '', 'x'.repeat(129), 'a\u0000']),
+  retention: invalid('INVALID_ARGUMENT', [
+    7,
+    { keep: 1 },
+    { keepLast: { count: 0 } },
+    { expirationSeconds: -1 },
+  ]),
+  hooks: invalid('INVALID_ARGUMENT', [
     7,
     'true',
     hook('true'),
@@ -73,14 +88,14 @@ const VALUES: Record<string, [unknown, string][]> = {
     hook({ command: 'true', retries: 3 }),
     { beforeStart: { command: 'true' } },
   ]),
-  expiry: odd('INVALID_ARGUMENT', [
+  expiry: invalid('INVALID_ARGUMENT', [
     7,
     { idleSeconds: -1 },
     { idleSeconds: 1e9 },
     { maxSeconds: '60' },
     { days: 1 },
   ]),
-  dependsOn: odd('INVALID_ARGUMENT', [
+  dependsOn: invalid('INVALID_ARGUMENT', [
     7,
     { files: 'lock' },
     { files: [7] },
@@ -93,7 +108,7 @@ const VALUES: Record<string, [unknown, string][]> = {
     { onImageChange: true },
     { image: 'x' },
   ]),
-  env: odd('INVALID_ARGUMENT', [
+  env: invalid('INVALID_ARGUMENT', [
     7,
     ['A=1'],
     { A: 1 },
@@ -106,28 +121,28 @@ const VALUES: Record<string, [unknown, string][]> = {
 };
 
 let world: World;
-let untouched: unknown;
+let initialState: unknown;
 
 before(async () => {
   world = await World.start();
-  const workspace = world.workspace('there');
+  const workspace = world.workspace('existing');
   await workspace.create();
   await workspace.exec('echo x > file');
   await world.snapshot(await workspace.sandboxId());
-  untouched = await everything();
+  initialState = await readState();
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** All that a call could have changed. */
-const everything = async () => ({
+/** Reads everything that a call could change. */
+const readState = async () => ({
   objects: await world.objects(),
   running: world.running(),
   lists: await Promise.all(['default', 'other'].map((tenant) => world.rpc('workspaces/list', { tenant }))),
-  workspace: await world.workspace('there').describe(),
+  workspace: await world.workspace('existing').describe(),
 });
 
-/** The call fails with the code, over both transports and in the same words, and with all that an error has to have. */
-async function refused(operation: string, options: unknown, code: string) {
+/** Asserts that a call fails with `code` and with the same message over both transports, and that the error is complete. */
+async function assertRefused(operation: string, options: unknown, code: string) {
   const what = `${operation} of ${JSON.stringify(options)?.slice(0, 200)}`;
   const rpc = await world.failure(world.rpc(`workspaces/${operation}`, options));
   const http = await world.failure(world.http(`workspaces/${operation}`, options));
@@ -138,95 +153,103 @@ async function refused(operation: string, options: unknown, code: string) {
     assert.match(error.correlationId ?? '', /^[0-9a-f]{16}$/, what);
   }
   assert.ok(rpc.message.startsWith(`${code}: `), rpc.message);
-  assert.ok(rpc.message.includes(http.message), 'both say the same');
+  assert.ok(rpc.message.includes(http.message), 'both messages must be the same');
 }
 
-test('the table has every operation on workspaces that the Worker has', async () => {
+test('the table covers every workspace operation of the Worker', async () => {
   const rust = await readFile(new URL('../../src/api/operations.rs', import.meta.url), 'utf8');
   const names = [...rust.matchAll(/^ {4}\w+ = "workspaces\/(\w+)";$/gm)].map(([, name]) => name);
   assert.deepEqual(Object.keys(OPERATIONS).sort(), names.sort());
 });
 
-for (const [operation, takes] of Object.entries(OPERATIONS)) {
+for (const [operation, validOptions] of Object.entries(OPERATIONS)) {
   describe(operation, () => {
-    test('refuses what is no object, and an option that it does not know', async () => {
-      for (const options of [null, 7, 'there', true, [], ['there']]) {
-        await refused(operation, options, 'INVALID_ARGUMENT');
+    test('refuses arguments that are not an object, and unknown options', async () => {
+      for (const options of [null, 7, 'existing', true, [], ['existing']]) {
+        await assertRefused(operation, options, 'INVALID_ARGUMENT');
       }
       for (const unknown of ['Name', 'ttl', 'sandboxId', '__proto__x', 'signal2']) {
-        await refused(operation, { ...takes, [unknown]: 1 }, 'INVALID_ARGUMENT');
+        await assertRefused(operation, { ...validOptions, [unknown]: 1 }, 'INVALID_ARGUMENT');
       }
-      assert.deepEqual(await everything(), untouched);
+      assert.deepEqual(await readState(), initialState);
     });
 
-    const wrong = Object.keys({ tenant: '', ...takes }).filter((option) => option in VALUES);
-    test(`refuses wrong values of ${wrong.join(', ')}`, async () => {
-      for (const option of wrong) {
+    const options = Object.keys({ tenant: '', ...validOptions }).filter((option) => option in VALUES);
+    test(`refuses invalid values of ${options.join(', ')}`, async () => {
+      for (const option of options) {
         for (const [value, code] of VALUES[option]!) {
-          await refused(operation, { ...takes, [option]: value }, code);
+          await assertRefused(operation, { ...validOptions, [option]: value }, code);
         }
       }
-      assert.deepEqual(await everything(), untouched);
+      assert.deepEqual(await readState(), initialState);
     });
   });
 }
 
-describe('what does not go together is refused:', () => {
+describe('an operation refuses', () => {
   const refusals: Record<string, [string, object, string]> = {
     'two sources': [
       'create',
-      { name: 'new', sourceWorkspace: 'there', sourceSnapshot: { sandboxId: 'a', label: 'b' } },
+      { name: 'new', sourceWorkspace: 'existing', sourceSnapshot: { sandboxId: 'a', label: 'b' } },
       'INVALID_ARGUMENT',
     ],
-    'a source that is no name': ['create', { name: 'new', sourceWorkspace: '-' }, 'INVALID_WORKSPACE_NAME'],
-    'a snapshot that is none': [
+    'an invalid name of a source': [
+      'create',
+      { name: 'new', sourceWorkspace: '-' },
+      'INVALID_WORKSPACE_NAME',
+    ],
+    'a source snapshot without a selector': [
       'create',
       { name: 'new', sourceSnapshot: { sandboxId: 'a' } },
       'INVALID_ARGUMENT',
     ],
-    'a snapshot that is a text': ['create', { name: 'new', sourceSnapshot: 'snap' }, 'INVALID_ARGUMENT'],
-    'a snapshot id that is none': ['update', { name: 'there', currentSnapshotId: 'snap-1' }, 'INVALID_REF'],
-    'a change of nothing': ['update', { name: 'there' }, 'INVALID_ARGUMENT'],
-    'a cursor that is none': ['list', { cursor: '-' }, 'INVALID_ARGUMENT'],
-    'a stop with options of a start': ['stop', { name: 'there', allowEmpty: true }, 'INVALID_ARGUMENT'],
+    'a source snapshot that is a string': [
+      'create',
+      { name: 'new', sourceSnapshot: 'snap' },
+      'INVALID_ARGUMENT',
+    ],
+    'an invalid snapshot id': ['update', { name: 'existing', currentSnapshotId: 'snap-1' }, 'INVALID_REF'],
+    'an update without a change': ['update', { name: 'existing' }, 'INVALID_ARGUMENT'],
+    'an invalid cursor': ['list', { cursor: '-' }, 'INVALID_ARGUMENT'],
+    'a stop with options of a start': ['stop', { name: 'existing', allowEmpty: true }, 'INVALID_ARGUMENT'],
     'forks whose numbered names are too long': [
       'fork',
-      { name: 'there', newName: 'x'.repeat(62), count: 2 },
+      { name: 'existing', newName: 'x'.repeat(62), count: 2 },
       'INVALID_WORKSPACE_NAME',
     ],
   };
   for (const [what, [operation, options, code]] of Object.entries(refusals)) {
     test(what, async () => {
-      await refused(operation, options, code);
-      assert.deepEqual(await everything(), untouched);
+      await assertRefused(operation, options, code);
+      assert.deepEqual(await readState(), initialState);
     });
   }
 
-  test('more than any operation needs', async () => {
+  test('a body that is too large', async () => {
     const env = Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [`A${index}`, 'x'.repeat(1000)]),
     );
-    await refused('create', { name: 'new', env }, 'PAYLOAD_TOO_LARGE');
-    assert.deepEqual(await everything(), untouched);
+    await assertRefused('create', { name: 'new', env }, 'PAYLOAD_TOO_LARGE');
+    assert.deepEqual(await readState(), initialState);
   });
 });
 
-test('the status of an HTTP answer says what sort of error it is', async () => {
+test('the status of an HTTP response reflects the kind of the error', async () => {
   const status = async (operation: string, options: object) =>
     (await world.fetch(`/v1/workspaces/${operation}`, { body: JSON.stringify(options) })).status;
   assert.deepEqual(
     await Promise.all([
-      status('getByName', { name: 'there' }),
-      status('getByName', { name: 'nobody' }),
-      status('create', { name: 'there' }),
+      status('getByName', { name: 'existing' }),
+      status('getByName', { name: 'missing' }),
+      status('create', { name: 'existing' }),
       status('create', { name: '-' }),
-      status('stop', { name: 'there', memory: true }),
+      status('stop', { name: 'existing', memory: true }),
     ]),
     [200, 404, 409, 400, 501],
   );
 });
 
-test('operations are reached by their names, and by POST only', async () => {
+test('an operation is called by its name, and with POST only', async () => {
   const status = async (path: string, init = {}) => (await world.fetch(path, { body: '{}', ...init })).status;
   assert.deepEqual(
     await Promise.all([
@@ -240,5 +263,5 @@ test('operations are reached by their names, and by POST only', async () => {
     ]),
     [200, 404, 404, 404, 404, 405, 401],
   );
-  assert.deepEqual(await everything(), untouched);
+  assert.deepEqual(await readState(), initialState);
 });

@@ -1,4 +1,4 @@
-// The calls that are made into sandboxes: counted, held up, or met by something that happens just then.
+// Intercepts the calls into sandboxes: records them, blocks them, or runs a fault before them.
 
 export { isUnpacking } from '../world.ts';
 
@@ -12,37 +12,37 @@ type Matches = (call: Call) => boolean;
 
 export const isArchiving: Matches = ({ method }) => method === 'backup.createArchive';
 
-/** What a world's `onCall` tells. */
-export class Calls {
-  readonly made: Call[] = [];
-  #meets: ((call: Call) => Promise<void>) | undefined;
+/** Records the calls that `onCall` of a test environment receives, and intercepts them. */
+export class CallInterceptor {
+  readonly recorded: Call[] = [];
+  #intercept: ((call: Call) => Promise<void>) | undefined;
 
   readonly onCall = async (call: Call) => {
-    this.made.push(call);
-    await this.#meets?.(call);
+    this.recorded.push(call);
+    await this.#intercept?.(call);
   };
 
-  /** Forgets all calls, and lets the next ones pass. */
+  /** Clears the recorded calls, and stops intercepting. */
   reset() {
-    this.made.length = 0;
-    this.#meets = undefined;
+    this.recorded.length = 0;
+    this.#intercept = undefined;
   }
 
   count(matches: Matches): number {
-    return this.made.filter(matches).length;
+    return this.recorded.filter(matches).length;
   }
 
-  /** At each call that matches, something happens before it is carried out. */
-  meet(matches: Matches, happens: (call: Call) => Promise<void>, times = Infinity) {
-    this.#meets = async (call) => {
-      if (matches(call) && times-- > 0) await happens(call);
+  /** Runs `action` before each call that matches, at most `times` times. */
+  intercept(matches: Matches, action: (call: Call) => Promise<void>, times = Infinity) {
+    this.#intercept = async (call) => {
+      if (matches(call) && times-- > 0) await action(call);
     };
   }
 
-  /** Holds calls that match until all of them may go on. */
-  hold(matches: Matches) {
+  /** Blocks calls that match, until `release`. `reached` resolves at the first of them. */
+  block(matches: Matches) {
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    this.meet(matches, async () => {
+    this.intercept(matches, async () => {
       reached.resolve();
       await released.promise;
     });

@@ -1,19 +1,19 @@
-// A workspace is deleted: its name is free at once, and its snapshots go as soon as nobody else needs them.
+// Deletion: the name is free at once, and snapshots are removed as soon as no other workspace needs them.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { until, World } from '../world.ts';
-import { Calls, isArchiving, isUnpacking } from './calls.ts';
-import type { Named } from './named.ts';
+import { CallInterceptor, isArchiving, isUnpacking } from './calls.ts';
+import type { NamedWorkspace } from './named.ts';
 import type { SnapshotRef } from '../../client/src/index.ts';
 
-const calls = new Calls();
+const calls = new CallInterceptor();
 let world: World;
 let count = 0;
-let workspace: Named;
+let workspace: NamedWorkspace;
 let ref: SnapshotRef;
-let others: string[];
+let objectsBefore: string[];
 let running: string[];
 
 before(async () => {
@@ -21,29 +21,29 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** A workspace that runs, with one snapshot. What was there before it is none of its business. */
+/** Creates a running workspace with one snapshot, and records the objects and sandboxes that existed before. */
 beforeEach(async () => {
   calls.reset();
-  [others, running] = [await world.objects(), world.running()];
+  [objectsBefore, running] = [await world.objects(), world.running()];
   workspace = world.workspace(`agent-${++count}`);
   await workspace.create();
   await workspace.exec('echo x > file');
   ref = await world.snapshot(await workspace.sandboxId());
 });
 
-/** Another workspace, which is there from then on. */
-async function other() {
-  const one = world.workspace(`${workspace.name}-other`);
-  await one.create();
-  return one;
+/** Creates another workspace. */
+async function createOther() {
+  const other = world.workspace(`${workspace.name}-other`);
+  await other.create();
+  return other;
 }
 
-/** How many snapshots are in R2 that were not there before. */
-const stored = async () => (await world.objects()).filter((key) => !others.includes(key)).length / 2;
+/** Returns the number of snapshots in R2 that did not exist before the test. */
+const stored = async () => (await world.objects()).filter((key) => !objectsBefore.includes(key)).length / 2;
 
 const code = async (call: Promise<unknown>) => (await world.failure(call)).code;
 
-describe('a workspace that is deleted', () => {
+describe('a deleted workspace', () => {
   test('leaves no sandbox, no snapshot and no name', async () => {
     const { sandboxId } = await workspace.describe();
     await world.snapshot(sandboxId);
@@ -57,50 +57,50 @@ describe('a workspace that is deleted', () => {
     assert.deepEqual((await world.list(sandboxId)).snapshots, []);
   });
 
-  test('while it is stopped is gone just so', async () => {
+  test('that was stopped leaves nothing either', async () => {
     await workspace.stop();
     assert.equal((await workspace.delete()).removedSnapshots, 2);
     assert.deepEqual([await stored(), world.running()], [0, running]);
   });
 
-  test('again is fine', async () => {
+  test('can be deleted again without effect', async () => {
     assert.equal((await workspace.delete()).removed, true);
     const again = await workspace.delete();
     assert.deepEqual([again.removed, again.removedSnapshots], [false, 0]);
   });
 
-  test('by many callers at the same time is deleted once', async () => {
+  test('is deleted once by many concurrent calls', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => workspace.delete()));
     assert.equal(answers.filter(({ removed }) => removed).length, 1);
     assert.equal(await stored(), 0);
   });
 
-  test('while it is being started or stopped is gone when that is done', async () => {
-    let held = calls.hold(isArchiving);
+  test('is gone after a start or stop in progress has ended', async () => {
+    let blocked = calls.block(isArchiving);
     const stop = workspace.stop();
-    await held.reached;
-    const [deleted] = [workspace.delete(), held.release()];
+    await blocked.reached;
+    const [deleted] = [workspace.delete(), blocked.release()];
     assert.deepEqual([(await stop).state, (await deleted).removed], ['stopped', true]);
     assert.deepEqual([await stored(), world.running()], [0, running]);
 
-    await workspace.create({ sourceWorkspace: (await other()).name });
+    await workspace.create({ sourceWorkspace: (await createOther()).name });
     await workspace.stop();
-    held = calls.hold(isUnpacking);
+    blocked = calls.block(isUnpacking);
     const start = workspace.start();
-    await held.reached;
-    const [again] = [workspace.delete(), held.release()];
+    await blocked.reached;
+    const [again] = [workspace.delete(), blocked.release()];
     assert.deepEqual([(await start).how, (await again).removed], ['restored', true]);
     assert.equal(await code(workspace.describe()), 'WORKSPACE_NOT_FOUND');
   });
 
-  test('after it went back has none of its sandboxes and their snapshots', async () => {
+  test('leaves no former sandbox and no snapshot after a rollback', async () => {
     await workspace.update({ currentSnapshotId: ref.ref.snapshotId });
     await workspace.stop();
     assert.equal((await workspace.delete()).removedSnapshots, 3);
     assert.deepEqual([await stored(), world.running()], [0, running]);
   });
 
-  test('can be made anew, and is empty', async () => {
+  test('can be created again, and is empty then', async () => {
     const before = await workspace.sandboxId();
     await workspace.delete();
     const { how, sandboxId, lastSnapshot, formerSandboxIds } = await workspace.create();
@@ -109,7 +109,7 @@ describe('a workspace that is deleted', () => {
     assert.equal(await workspace.exec('ls -A'), '');
   });
 
-  test('has a sandbox that is captured no more, should somebody wake it', async () => {
+  test('leaves a sandbox that cannot be captured after a cold start', async () => {
     const id = await workspace.sandboxId();
     await workspace.delete();
     await until(() =>
@@ -125,7 +125,7 @@ describe('a workspace that is deleted', () => {
   });
 });
 
-test('the sweep leaves what belongs to a workspace, and has nothing left to do', async () => {
+test('a sweep deletes nothing of existing and deleted workspaces', async () => {
   await workspace.stop();
   const { forks } = await workspace.fork();
   const deleted = world.workspace(`${workspace.name}-deleted`);
@@ -137,8 +137,8 @@ test('the sweep leaves what belongs to a workspace, and has nothing left to do',
   assert.deepEqual(await world.objects(), objects);
 });
 
-describe('a snapshot that is still needed', () => {
-  test('by a fork stays, is named, and goes when the fork has one of its own', async () => {
+describe('a snapshot of a deleted workspace', () => {
+  test('stays while a fork needs it, and is removed when the fork has its own snapshot', async () => {
     const { snapshotId, forks } = await workspace.fork({ newName: `${workspace.name}-fork` });
     const { kept, removedSnapshots } = await workspace.delete();
     const dependent = forks[0]!.value!.sandboxId;
@@ -155,17 +155,17 @@ describe('a snapshot that is still needed', () => {
     await until(async () => (await stored()) === 0);
   });
 
-  test('by a fork that sleeps can still be restored', async () => {
+  test('can be restored by a fork whose container has ended', async () => {
     const { forks } = await workspace.fork({ newName: `${workspace.name}-fork` });
     const fork = world.workspace(forks[0]!.name);
     await workspace.delete();
-    await fork.fallAsleep();
+    await fork.endContainer();
     assert.equal((await fork.start()).how, 'restored');
     assert.equal(await fork.exec('cat file'), 'x\n');
     await fork.delete();
   });
 
-  test('by several forks goes with the last of them', async () => {
+  test('is removed with the last fork that needs it', async () => {
     const { forks } = await workspace.fork({ newName: `${workspace.name}-fork`, count: 2 });
     await workspace.delete();
     await world.workspace(forks[0]!.name).delete();
@@ -174,7 +174,7 @@ describe('a snapshot that is still needed', () => {
     await until(async () => (await stored()) === 0);
   });
 
-  test('by a sandbox that was restored without a name stays', async () => {
+  test('stays while a sandbox without a name needs it', async () => {
     const { sandboxId } = (await world.restore(ref)).ref;
     const { kept } = await workspace.delete();
     assert.deepEqual(kept[0]?.dependents, [sandboxId]);
@@ -182,7 +182,7 @@ describe('a snapshot that is still needed', () => {
     await until(async () => (await stored()) === 1);
   });
 
-  test('because it is pinned stays until it is not', async () => {
+  test('stays while it is pinned', async () => {
     await world.rpc('pin', { ref });
     const { kept } = await workspace.delete();
     assert.deepEqual([kept[0]?.snapshotId, kept[0]?.pinned], [ref.ref.snapshotId, true]);

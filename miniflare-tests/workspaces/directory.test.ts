@@ -1,4 +1,4 @@
-// The list of workspaces: a copy of what they are. They are all right without it, and it catches up with them.
+// The Directory: a list of workspaces that is updated after them. Workspaces work without it.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -12,39 +12,39 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** The names of a tenant's workspaces and what they are doing, as far as the list knows. */
+/** Returns the names and states of a tenant's workspaces, according to the list. */
 async function listed(tenant: string, options: object = {}): Promise<Record<string, string>> {
   const { workspaces } = await world.rpc('workspaces/list', { tenant, ...options });
   return Object.fromEntries(workspaces.map(({ name, state }: any) => [name, state]));
 }
 
-/** Waits until the list says this. */
-const comesToSay = (tenant: string, expected: Record<string, string>) =>
+/** Waits until the list has these states. */
+const waitForList = (tenant: string, expected: Record<string, string>) =>
   until(async () => JSON.stringify(await listed(tenant)) === JSON.stringify(expected));
 
 describe('the list', () => {
-  test('has every workspace of the tenant, and what it is doing', async () => {
-    const [a, b, theirs] = [
+  test('has every workspace of the tenant, with its state', async () => {
+    const [a, b, other] = [
       world.workspace('a', 'one'),
       world.workspace('b', 'one'),
       world.workspace('c', 'two'),
     ];
-    await Promise.all([a.create(), b.create(), theirs.create()]);
-    await comesToSay('one', { a: 'active', b: 'active' });
+    await Promise.all([a.create(), b.create(), other.create()]);
+    await waitForList('one', { a: 'active', b: 'active' });
     await b.stop();
-    await comesToSay('one', { a: 'active', b: 'stopped' });
+    await waitForList('one', { a: 'active', b: 'stopped' });
     await a.delete();
-    await comesToSay('one', { b: 'stopped' });
+    await waitForList('one', { b: 'stopped' });
     await a.create();
-    await comesToSay('one', { a: 'active', b: 'stopped' });
+    await waitForList('one', { a: 'active', b: 'stopped' });
     assert.deepEqual(await listed('two'), { c: 'active' });
-    assert.deepEqual(await listed('nobody'), {});
+    assert.deepEqual(await listed('missing'), {});
     const { workspaces } = await world.rpc('workspaces/list', { tenant: 'one', prefix: 'a' });
     const { sandboxId, createdAt } = await a.describe();
     assert.deepEqual([workspaces[0].sandboxId, workspaces[0].createdAt], [sandboxId, createdAt]);
   });
 
-  test('comes in pages, in the order of the names, and by the beginning of a name', async () => {
+  test('has pages in the order of the names, and can be filtered by a prefix', async () => {
     const names = ['A', 'a', 'a-1', 'a.b', 'a_', 'ab', 'b', '1', '_'];
     const source = world.workspace('source', 'pages');
     await source.create();
@@ -74,11 +74,11 @@ describe('the list', () => {
   });
 });
 
-describe('while the Directory is down', () => {
-  afterEach(() => world.rpc('directoryIsDown', { down: false }));
+describe('while the Directory is down,', () => {
+  afterEach(() => world.rpc('setDirectoryDown', { down: false }));
 
-  test('workspaces are made, stopped, started, forked, changed and deleted all the same', async () => {
-    await world.rpc('directoryIsDown', { down: true });
+  test('workspaces can be created, stopped, started, forked, updated and deleted', async () => {
+    await world.rpc('setDirectoryDown', { down: true });
     const [workspace, fork] = [world.workspace('agent', 'down'), world.workspace('fork', 'down')];
     await workspace.create();
     await workspace.exec('echo x > file');
@@ -92,51 +92,54 @@ describe('while the Directory is down', () => {
     assert.deepEqual([error.code, error.retryable], ['DIRECTORY_UNAVAILABLE', true]);
   });
 
-  test('nothing is forgotten: the list catches up by the alarm', async () => {
-    await world.rpc('directoryIsDown', { down: true });
+  test('changes are stored, and the alarm updates the list later', async () => {
+    await world.rpc('setDirectoryDown', { down: true });
     const [kept, gone] = [world.workspace('kept', 'late'), world.workspace('gone', 'late')];
     await Promise.all([kept.create(), gone.create()]);
     const sandboxId = await kept.sandboxId();
     await Promise.all([kept.stop(), gone.delete()]);
-    await kept.elapse(600);
-    await world.rpc('directoryIsDown', { down: false });
+    await kept.advanceClock(600);
+    await world.rpc('setDirectoryDown', { down: false });
     assert.deepEqual(await listed('late'), {});
-    await kept.elapse(120);
+    await kept.advanceClock(120);
     assert.deepEqual(await listed('late'), { kept: 'stopped' });
-    assert.deepEqual(await world.rpc('passing', { name: 'kept', tenant: 'late', sandboxId }), []);
-    await world.rpc('trueTime');
+    assert.deepEqual(await world.rpc('transientRows', { name: 'kept', tenant: 'late', sandboxId }), []);
+    await world.rpc('resetClock');
   });
 
-  test('what it did not hear of is told by the next call', async () => {
+  test('changes are stored, and the next call updates the list', async () => {
     const workspace = world.workspace('agent', 'next');
     await workspace.create();
-    await comesToSay('next', { agent: 'active' });
-    await world.rpc('directoryIsDown', { down: true });
+    await waitForList('next', { agent: 'active' });
+    await world.rpc('setDirectoryDown', { down: true });
     await workspace.stop();
-    await world.rpc('directoryIsDown', { down: false });
+    await world.rpc('setDirectoryDown', { down: false });
     assert.deepEqual(await listed('next'), { agent: 'active' });
     await workspace.start();
     await workspace.stop();
-    await comesToSay('next', { agent: 'stopped' });
+    await waitForList('next', { agent: 'stopped' });
   });
 });
 
 describe('a deployment without the binding', () => {
   for (const binding of ['NamedWorkspace', 'Directory']) {
-    test(`${binding} says so, touches nothing, and takes snapshots all the same`, async () => {
-      await using apart = await World.start({ snapshotter: { without: [binding] } });
-      await apart.exec('plain', 'echo x > file');
-      const running = apart.running();
+    test(`${binding} refuses workspace operations without effects, and still takes snapshots`, async () => {
+      await using incomplete = await World.start({ snapshotter: { without: [binding] } });
+      await incomplete.exec('plain', 'echo x > file');
+      const running = incomplete.running();
       for (const operation of ['create', 'getOrCreate', 'start', 'stop', 'fork', 'delete', 'getByName']) {
-        for (const call of [apart.rpc, apart.http]) {
-          const error = await apart.failure(call(`workspaces/${operation}`, { name: 'agent' }));
+        for (const call of [incomplete.rpc, incomplete.http]) {
+          const error = await incomplete.failure(call(`workspaces/${operation}`, { name: 'agent' }));
           assert.equal(error.code, 'WORKSPACE_BINDING_MISSING', `${operation}: ${error.message}`);
           assert.ok(error.message.includes(binding) && error.remediation?.includes(binding));
         }
       }
-      assert.equal((await apart.failure(apart.rpc('workspaces/list', {}))).code, 'WORKSPACE_BINDING_MISSING');
-      assert.deepEqual([apart.running(), await apart.objects()], [running, []]);
-      await apart.restores(await apart.snapshot('plain'), 'cat file', 'x\n');
+      assert.equal(
+        (await incomplete.failure(incomplete.rpc('workspaces/list', {}))).code,
+        'WORKSPACE_BINDING_MISSING',
+      );
+      assert.deepEqual([incomplete.running(), await incomplete.objects()], [running, []]);
+      await incomplete.assertRestores(await incomplete.snapshot('plain'), 'cat file', 'x\n');
     });
   }
 });

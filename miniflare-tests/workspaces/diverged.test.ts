@@ -1,17 +1,17 @@
-// The sandbox of a workspace fell asleep, and an application that knew nothing of it ran a command: another container has
-// started by itself, without the workspace's files. What is in it is never taken for them, and never thrown away unasked.
+// Diverged sandboxes: the container of a workspace ended, and a command of an application cold-started another one without the
+// workspace's files. Its files do not count as the workspace's, and are not discarded without a request.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { World } from '../world.ts';
-import { Calls, isArchiving } from './calls.ts';
-import type { Named } from './named.ts';
+import { CallInterceptor, isArchiving } from './calls.ts';
+import type { NamedWorkspace } from './named.ts';
 
-const calls = new Calls();
+const calls = new CallInterceptor();
 let world: World;
 let count = 0;
-let workspace: Named;
+let workspace: NamedWorkspace;
 let last: string;
 
 before(async () => {
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** A workspace that runs, with a file in it that is in its last snapshot. */
+/** Creates a running workspace with a file that its last snapshot contains. */
 beforeEach(async () => {
   calls.reset();
   workspace = world.workspace(`agent-${++count}`);
@@ -28,32 +28,32 @@ beforeEach(async () => {
   last = (await world.snapshot(await workspace.sandboxId())).ref.snapshotId;
 });
 
-test('a sandbox in which nothing was written is restored', async () => {
-  await workspace.wakeByItself('ls -A; echo x > /tmp/elsewhere');
+test('a start restores a cold-started sandbox without written files', async () => {
+  await workspace.coldStart('ls -A; echo x > /tmp/elsewhere');
   const { how, restoredFrom, history } = await workspace.start();
   assert.deepEqual([how, restoredFrom], ['restored', last]);
-  assert.equal(history[1]?.cause, 'its sandbox had woken by itself, without its files');
+  assert.equal(history[1]?.cause, 'its sandbox had cold-started without its files');
   assert.equal(await workspace.exec('cat file; ls -I "session-*" /tmp'), 'own\n');
 });
 
-test('a sandbox that woke is not captured', async () => {
-  await workspace.wakeByItself('echo x > other');
+test('a cold-started sandbox is not captured', async () => {
+  await workspace.coldStart('echo x > other');
   const error = await world.failure(world.snapshot(await workspace.sandboxId()));
   assert.equal(error.code, 'SANDBOX_REPLACED', error.message);
   assert.deepEqual(await workspace.snapshots(), [last]);
 });
 
-test('a snapshot that is taken by force is not what it is started from', async () => {
-  await workspace.wakeByItself('echo x > other');
+test('a snapshot of a cold-started sandbox taken with wake is not used by a start', async () => {
+  await workspace.coldStart('echo x > other');
   const { ref } = await world.snapshot(await workspace.sandboxId(), { wake: true });
   assert.equal((await workspace.start({ onDiverged: 'discard' })).restoredFrom, last);
-  assert.equal(await workspace.printsIn(ref.snapshotId, 'ls'), 'other\n');
+  assert.equal(await workspace.printFromSnapshot(ref.snapshotId, 'ls'), 'other\n');
 });
 
-describe('a sandbox in which something was written', () => {
-  beforeEach(() => workspace.wakeByItself('echo written > other'));
+describe('a cold-started sandbox with written files', () => {
+  beforeEach(() => workspace.coldStart('echo written > other'));
 
-  test('is not touched, and the start says what to decide', async () => {
+  test('stays unchanged, and the error of the start names the choices', async () => {
     for (const options of [{}, { onDiverged: 'fail' }]) {
       const error = await world.failure(workspace.start(options));
       assert.deepEqual([error.code, error.kind], ['WORKSPACE_DIVERGED', 'conflict']);
@@ -65,26 +65,26 @@ describe('a sandbox in which something was written', () => {
     assert.deepEqual(await workspace.snapshots(), [last]);
   });
 
-  test('goes on where the caller says adopt, and is what it is started from then', async () => {
+  test('keeps its files with onDiverged adopt, and later starts use them', async () => {
     assert.equal((await workspace.start({ onDiverged: 'adopt' })).how, 'adopted');
     assert.equal(await workspace.exec('cat *'), 'written\n');
     assert.equal((await workspace.start()).how, 'running');
     await workspace.stop();
     await workspace.start();
     assert.equal(await workspace.exec('cat *'), 'written\n');
-    assert.equal(await workspace.printsIn(last, 'cat *'), 'own\n');
+    assert.equal(await workspace.printFromSnapshot(last, 'cat *'), 'own\n');
   });
 
-  test('is rescued where the caller says so, and the files before are back', async () => {
+  test('is rescued with onDiverged rescue, and the previous files are restored', async () => {
     const { how, rescueSnapshotId, restoredFrom } = await workspace.start({ onDiverged: 'rescue' });
     assert.deepEqual([how, restoredFrom], ['restored', last]);
     assert.equal(await workspace.exec('cat *'), 'own\n');
-    assert.equal(await workspace.printsIn(rescueSnapshotId!, 'cat *'), 'written\n');
-    await workspace.fallAsleep();
-    assert.equal((await workspace.start()).restoredFrom, last, 'never from what was rescued');
+    assert.equal(await workspace.printFromSnapshot(rescueSnapshotId!, 'cat *'), 'written\n');
+    await workspace.endContainer();
+    assert.equal((await workspace.start()).restoredFrom, last, 'the rescue snapshot is not used');
   });
 
-  test('is rescued once, where many callers say so at the same time', async () => {
+  test('is rescued once by concurrent starts', async () => {
     calls.reset();
     const starts = Array.from({ length: 5 }, () => workspace.start({ onDiverged: 'rescue' }));
     const answers = await Promise.all(starts);
@@ -92,40 +92,40 @@ describe('a sandbox in which something was written', () => {
     assert.equal(calls.count(isArchiving), 1);
   });
 
-  test('is rescued when the workspace goes back', async () => {
+  test('is rescued by a rollback', async () => {
     const before = await workspace.sandboxId();
     const { state } = await workspace.update({ currentSnapshotId: last });
     assert.equal(state, 'stopped');
-    assert.ok(!world.running().includes(await world.hex(before)));
+    assert.ok(!world.running().includes(await world.objectId(before)));
     const [rescue] = (await world.list(before)).snapshots;
-    assert.equal(await workspace.printsIn(rescue!.snapshotId, 'cat *', before), 'written\n');
+    assert.equal(await workspace.printFromSnapshot(rescue!.snapshotId, 'cat *', before), 'written\n');
     await workspace.start();
     assert.equal(await workspace.exec('cat *'), 'own\n');
   });
 
-  test('is discarded where the caller says so', async () => {
+  test('is discarded with onDiverged discard', async () => {
     const { how, rescueSnapshotId } = await workspace.start({ onDiverged: 'discard' });
     assert.deepEqual([how, rescueSnapshotId, calls.count(isArchiving)], ['restored', undefined, 1]);
     assert.equal(await workspace.exec('cat *'), 'own\n');
   });
 
-  test('is rescued by a stop, which keeps the last snapshot', async () => {
+  test('is rescued by a stop, and the last snapshot stays the newest', async () => {
     const { state, rescueSnapshotId, lastSnapshot } = await workspace.stop();
     assert.deepEqual([state, lastSnapshot?.id], ['stopped', last]);
     assert.equal(await workspace.isRunning(), false);
-    assert.equal(await workspace.printsIn(rescueSnapshotId!, 'cat *'), 'written\n');
+    assert.equal(await workspace.printFromSnapshot(rescueSnapshotId!, 'cat *'), 'written\n');
     assert.equal((await workspace.start()).restoredFrom, last);
     assert.equal(await workspace.exec('cat *'), 'own\n');
   });
 
-  test('is rescued by a stop after a start that failed for it', async () => {
+  test('is rescued by a stop after a failed start', async () => {
     await world.failure(workspace.start());
     const { state, rescueSnapshotId } = await workspace.stop();
     assert.equal(state, 'stopped');
-    assert.equal(await workspace.printsIn(rescueSnapshotId!, 'cat *'), 'written\n');
+    assert.equal(await workspace.printFromSnapshot(rescueSnapshotId!, 'cat *'), 'written\n');
   });
 
-  test('can become a workspace of its own', async () => {
+  test('can be the source of another workspace', async () => {
     const { rescueSnapshotId } = await workspace.stop();
     const sourceSnapshot = { sandboxId: await workspace.sandboxId(), snapshotId: rescueSnapshotId };
     const other = world.workspace(`${workspace.name}-other`);
@@ -134,12 +134,12 @@ describe('a sandbox in which something was written', () => {
   });
 });
 
-test('a sandbox of a stopped workspace that somebody woke and wrote into is rescued by another stop', async () => {
+test('a stop rescues files that were written after a cold start of a stopped workspace', async () => {
   await workspace.stop();
-  await workspace.wakeByItself('echo written > other');
+  await workspace.coldStart('echo written > other');
   const { state, rescueSnapshotId } = await workspace.stop();
   assert.deepEqual([state, await workspace.isRunning()], ['stopped', false]);
-  assert.equal(await workspace.printsIn(rescueSnapshotId!, 'cat *'), 'written\n');
+  assert.equal(await workspace.printFromSnapshot(rescueSnapshotId!, 'cat *'), 'written\n');
   await workspace.start();
   assert.equal(await workspace.exec('cat *'), 'own\n');
 });

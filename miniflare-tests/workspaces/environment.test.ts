@@ -1,14 +1,14 @@
-// What comes with a sandbox beside its files: its variables, which are set again, and its memory, which nobody can keep.
+// The environment of a sandbox: its variables, which each start sets, and its memory, which cannot be captured.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { World } from '../world.ts';
-import type { Named } from './named.ts';
+import type { NamedWorkspace } from './named.ts';
 
 let world: World;
 let count = 0;
-let workspace: Named;
+let workspace: NamedWorkspace;
 
 before(async () => {
   world = await World.start();
@@ -22,20 +22,20 @@ beforeEach(() => {
 describe('variables', () => {
   const env = { KEY: 'sesame', ODD: `a b'c"d$e\nf`, EMPTY: '' };
   const show = 'printf "%s|" "$KEY" "$ODD" "$EMPTY" "${EMPTY-unset}"; echo';
-  const shown = `sesame|a b'c"d$e\nf|||\n`;
+  const expected = `sesame|a b'c"d$e\nf|||\n`;
 
-  test('are set in its sandbox, and are set again by every start', async () => {
+  test('are set in the sandbox by each start', async () => {
     await workspace.create({ env });
-    assert.equal(await workspace.exec(show), shown);
+    assert.equal(await workspace.exec(show), expected);
     await workspace.stop();
     assert.equal((await workspace.start()).how, 'restored');
-    assert.equal(await workspace.exec(show), shown);
-    await workspace.wakeByItself('true');
+    assert.equal(await workspace.exec(show), expected);
+    await workspace.coldStart('true');
     await workspace.start();
-    assert.equal(await workspace.exec(show), shown);
+    assert.equal(await workspace.exec(show), expected);
   });
 
-  test('are told by their names only, to anybody', async () => {
+  test('appear in answers with their names only', async () => {
     const answers: unknown[] = [await workspace.create({ env })];
     answers.push(await workspace.getOrCreate(), await workspace.describe(), await workspace.stop());
     answers.push(await workspace.start(), await workspace.fork({ copyEnv: true }));
@@ -44,15 +44,15 @@ describe('variables', () => {
     assert.ok(!JSON.stringify(answers).includes('sesame'));
   });
 
-  test('are in no snapshot', async () => {
+  test('are not part of a snapshot', async () => {
     await workspace.create({ env });
     const { lastSnapshot, sandboxId } = await workspace.stop();
-    assert.equal(await workspace.printsIn(lastSnapshot!.id, 'echo "[$KEY]"'), '[]\n');
+    assert.equal(await workspace.printFromSnapshot(lastSnapshot!.id, 'echo "[$KEY]"'), '[]\n');
     const manifest = await world.rpc('manifest', { sandboxId, snapshotId: lastSnapshot!.id });
     assert.ok(!JSON.stringify(manifest).includes('sesame'));
   });
 
-  test('are there for commands and hooks when the sandbox’s object was restarted', async () => {
+  test('are set for commands and hooks after the object of the sandbox restarted', async () => {
     await workspace.create({ env, hooks: { beforeStop: { command: 'printf %s "$KEY" > hook' } } });
     await world.crash();
     assert.equal((await workspace.start()).how, 'running');
@@ -63,7 +63,7 @@ describe('variables', () => {
     assert.equal(await workspace.exec('cat hook'), 'sesame\n');
   });
 
-  test('that are changed are others from then on, and those that are left out are gone with the next start', async () => {
+  test('change at once by an update, and removed ones are unset by the next start', async () => {
     const show = 'echo "${KEY-unset} ${ODD-unset}"';
     await workspace.create({ env });
     await workspace.update({ env: { KEY: 'open' } });
@@ -89,7 +89,7 @@ describe('variables that change how shells work', () => {
     TMOUT: '1',
   };
 
-  test('are no obstacle to starts, stops and checkpoints, and are there for commands and hooks', async () => {
+  test('do not affect starts, stops and checkpoints, and are set for commands and hooks', async () => {
     const hooks = { beforeStop: { command: 'echo "$FUNCNEST $POSIXLY_CORRECT" > hook' } };
     const { sandboxId } = await workspace.create({ env, hooks });
     await workspace.exec('echo x > file');
@@ -103,39 +103,39 @@ describe('variables that change how shells work', () => {
   });
 });
 
-describe('memory', () => {
-  /** All that a call could have changed. */
-  const everything = async () => ({
+describe('the option memory', () => {
+  /** Reads everything that a call could change. */
+  const readState = async () => ({
     objects: await world.objects(),
     running: world.running(),
     workspaces: (await world.rpc('workspaces/list', {})).workspaces,
     snapshots: await workspace.snapshots(),
   });
 
-  test('is refused before anything is touched, over both transports', async () => {
+  test('is refused without effects, over both transports', async () => {
     await workspace.create();
     await workspace.exec('echo x > file');
     const [name, sandboxId] = [workspace.name, await workspace.sandboxId()];
-    const untouched = await everything();
-    const asked = {
+    const before = await readState();
+    const calls = {
       snapshot: { sandboxId },
       'workspaces/create': { name: 'with-memory' },
       'workspaces/getOrCreate': { name: 'with-memory' },
       'workspaces/stop': { name },
       'workspaces/fork': { name, count: 2 },
     };
-    for (const [operation, options] of Object.entries(asked)) {
+    for (const [operation, options] of Object.entries(calls)) {
       for (const call of [world.rpc, world.http]) {
         const error = await world.failure(call(operation, { ...options, memory: true }));
         assert.deepEqual([error.code, error.kind], ['UNSUPPORTED', 'unsupported'], operation);
         assert.ok(error.remediation, operation);
       }
     }
-    assert.deepEqual(await everything(), untouched);
+    assert.deepEqual(await readState(), before);
     assert.equal(await workspace.state(), 'active');
   });
 
-  test('is not asked for by who says false', async () => {
+  test('is accepted with the value false', async () => {
     await world.rpc('workspaces/create', { name: workspace.name, memory: false });
     const { state } = await world.rpc('workspaces/stop', { name: workspace.name, memory: false });
     assert.equal(state, 'stopped');

@@ -1,17 +1,17 @@
-// Workspaces that begin where another one is: all of them from one snapshot, and each of them on its own from there.
+// Forks: new workspaces from one snapshot of another workspace, independent of it.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { World } from '../world.ts';
-import { Calls, isArchiving, isUnpacking } from './calls.ts';
-import type { Named } from './named.ts';
+import { CallInterceptor, isArchiving, isUnpacking } from './calls.ts';
+import type { NamedWorkspace } from './named.ts';
 import type { ForkedWorkspaces } from '../../client/src/index.ts';
 
-const calls = new Calls();
+const calls = new CallInterceptor();
 let world: World;
 let count = 0;
-let workspace: Named;
+let workspace: NamedWorkspace;
 
 before(async () => {
   world = await World.start({ onCall: calls.onCall });
@@ -28,12 +28,12 @@ beforeEach(async () => {
 const namesOf = ({ forks }: ForkedWorkspaces) => forks.map(({ name }) => name);
 const idsOf = ({ forks }: ForkedWorkspaces) => forks.map(({ value }) => value!.sandboxId);
 
-/** Ends what a test has made, so that the machine is not full of it. */
+/** Deletes forks, so that their containers do not fill the machine. */
 const deleteAll = (forked: ForkedWorkspaces) =>
   Promise.all(namesOf(forked).map((name) => world.workspace(name).delete()));
 
 describe('ten forks', () => {
-  test('are ten sandboxes from one archive, and what is written in one is in no other', async () => {
+  test('are ten independent sandboxes from one archive', async () => {
     const forked = await workspace.fork({ newName: 'ten', count: 10 });
     assert.deepEqual(
       namesOf(forked),
@@ -51,7 +51,7 @@ describe('ten forks', () => {
 });
 
 describe('a fork', () => {
-  test('has what is in the workspace at this moment, also when that is stopped', async () => {
+  test('has the present files of the workspace, also if it is stopped', async () => {
     await workspace.exec('echo now > file');
     const { lastSnapshot } = await workspace.stop();
     calls.reset();
@@ -61,13 +61,13 @@ describe('a fork', () => {
     assert.equal(await workspace.state(), 'stopped');
   });
 
-  test('of a workspace that was never saved and sleeps is refused', async () => {
-    await workspace.fallAsleep();
+  test('of a workspace without a snapshot whose container ended is refused', async () => {
+    await workspace.endContainer();
     const error = await world.failure(workspace.fork({ newName: `${workspace.name}-fork` }));
     assert.equal(error.code, 'NOTHING_RESTORABLE', error.message);
   });
 
-  test('is called like the workspace where nobody says how', async () => {
+  test('has a name made from that of the workspace by default', async () => {
     const { forks } = await workspace.fork();
     assert.match(forks[0]!.name, new RegExp(`^${workspace.name}-fork-[a-z0-9]{8}$`));
   });
@@ -83,14 +83,14 @@ describe('a fork', () => {
     assert.equal(await world.exec(fork.sandboxId, 'echo "[$SECRET]"'), '[]\n');
   });
 
-  test('has the variables where the caller says so', async () => {
+  test('has the variables with copyEnv', async () => {
     const { forks } = await workspace.fork({ copyEnv: true });
     const fork = forks[0]!.value!;
     assert.deepEqual(fork.envNames, ['SECRET']);
     assert.equal(await world.exec(fork.sandboxId, 'echo "[$SECRET]"'), '[sesame]\n');
   });
 
-  test('is a workspace: it is stopped and started, and forked again', async () => {
+  test('can be stopped, started and forked', async () => {
     const fork = world.workspace((await workspace.fork()).forks[0]!.name);
     await fork.exec('echo own >> file');
     await fork.stop();
@@ -100,30 +100,30 @@ describe('a fork', () => {
     assert.equal(await world.exec(idsOf(again)[0]!, 'cat file'), 'shared\nown\n');
   });
 
-  test('that sleeps before it was ever stopped is started from where it began', async () => {
+  test('whose container ended before its first stop is restored from its source snapshot', async () => {
     const { snapshotId, forks } = await workspace.fork();
     const fork = world.workspace(forks[0]!.name);
     await workspace.exec('echo later > file');
     await workspace.stop();
-    await fork.fallAsleep();
+    await fork.endContainer();
     assert.equal((await fork.start()).restoredFrom, snapshotId);
     assert.equal(await fork.exec('cat file'), 'shared\n');
   });
 
-  test('whose snapshot was deleted by force says what it has lost when it sleeps', async () => {
+  test('whose source snapshot was deleted by force names it in the error of a start', async () => {
     const { snapshotId, originId, forks } = await workspace.fork();
     const fork = world.workspace(forks[0]!.name);
     const selection = { sandboxId: originId, snapshotId };
     assert.equal((await world.failure(world.rpc('delete', selection))).code, 'SNAPSHOT_HAS_DEPENDENTS');
     await world.rpc('delete', { ...selection, force: true });
     assert.equal(await fork.exec('cat file'), 'shared\n');
-    await fork.fallAsleep();
+    await fork.endContainer();
     const error = await world.failure(fork.start());
     assert.equal(error.code, 'NOTHING_RESTORABLE', error.message);
     assert.ok(error.message.includes(snapshotId), error.message);
   });
 
-  test('whose name is taken is an error, and the others are made', async () => {
+  test('whose name is taken fails, and the other forks succeed', async () => {
     const newName = `${workspace.name}-some`;
     await world.workspace(`${newName}-2`).create();
     const forked = await workspace.fork({ newName, count: 3 });
@@ -139,9 +139,9 @@ describe('a fork', () => {
     await deleteAll(forked);
   });
 
-  test('that can not be filled is an error, and leaves nothing behind', async () => {
+  test('whose restore fails is rolled back', async () => {
     const running = world.running();
-    calls.meet(isUnpacking, async () => {
+    calls.intercept(isUnpacking, async () => {
       throw new Error('the disk is full');
     });
     const { forks } = await workspace.fork({ newName: `${workspace.name}-full`, count: 2 });
@@ -153,8 +153,8 @@ describe('a fork', () => {
   });
 });
 
-describe('the same fork with the same idempotency key', () => {
-  test('gets the same forks, also when workerd has died in between', async () => {
+describe('a repeated fork with the same idempotency key', () => {
+  test('returns the same forks, also after a restart of workerd', async () => {
     const options = { count: 2, idempotencyKey: 'key' };
     const first = await workspace.fork(options);
     await workspace.exec('echo later > file');
@@ -169,8 +169,8 @@ describe('the same fork with the same idempotency key', () => {
     for (const id of idsOf(first)) assert.equal(await world.exec(id, 'cat file'), 'shared\n');
   });
 
-  test('gets the same forks when the workspace was changed in between', async () => {
-    const options = { newName: `${workspace.name}-kept`, idempotencyKey: 'key' };
+  test('returns the same forks after an update of the workspace', async () => {
+    const options = { newName: `${workspace.name}-fork`, idempotencyKey: 'key' };
     const first = await workspace.fork(options);
     await workspace.update({ expiry: { idleSeconds: 60 } });
     const second = await workspace.fork(options);
@@ -178,8 +178,8 @@ describe('the same fork with the same idempotency key', () => {
     assert.deepEqual(idsOf(second), idsOf(first));
   });
 
-  test('gets the same forks when the workspace was stopped in between', async () => {
-    const options = { newName: `${workspace.name}-kept`, idempotencyKey: 'key' };
+  test('returns the same forks after a stop of the workspace', async () => {
+    const options = { newName: `${workspace.name}-fork`, idempotencyKey: 'key' };
     const first = await workspace.fork(options);
     await workspace.exec('echo later > file');
     await workspace.stop();

@@ -1,17 +1,17 @@
-// A workspace is stopped and started: the same files, in a sandbox of the same id.
+// The lifecycle of a workspace: a start after a stop restores the same files in the sandbox with the same id.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { World } from '../world.ts';
-import { Calls, isArchiving, isUnpacking } from './calls.ts';
-import type { Named } from './named.ts';
+import { CallInterceptor, isArchiving, isUnpacking } from './calls.ts';
+import type { NamedWorkspace } from './named.ts';
 import type { StartedWorkspace } from '../../client/src/index.ts';
 
-const calls = new Calls();
+const calls = new CallInterceptor();
 let world: World;
 let count = 0;
-let workspace: Named;
+let workspace: NamedWorkspace;
 
 before(async () => {
   world = await World.start({ onCall: calls.onCall });
@@ -23,14 +23,18 @@ beforeEach(() => {
   workspace = world.workspace(`agent-${++count}`);
 });
 
-/** Callers who ask for the same at the same time, half of them over RPC and half over HTTP. */
-const together = (times: number, operation: string, options: object = {}): Promise<StartedWorkspace[]> => {
+/** Makes the same call several times concurrently, half over RPC and half over HTTP. */
+const callConcurrently = (
+  times: number,
+  operation: string,
+  options: object = {},
+): Promise<StartedWorkspace[]> => {
   const argument = { name: workspace.name, ...options };
-  const ask = (index: number) => (index % 2 ? world.http : world.rpc)(`workspaces/${operation}`, argument);
-  return Promise.all(Array.from({ length: times }, (_, index) => ask(index)));
+  const call = (index: number) => (index % 2 ? world.http : world.rpc)(`workspaces/${operation}`, argument);
+  return Promise.all(Array.from({ length: times }, (_, index) => call(index)));
 };
 
-describe('a workspace that is made', () => {
+describe('a new workspace', () => {
   test('is active, and has an empty sandbox that an application can use', async () => {
     const { state, how, sandboxId, workspace: ref, history } = await workspace.create();
     assert.deepEqual([state, how], ['active', 'empty']);
@@ -40,48 +44,48 @@ describe('a workspace that is made', () => {
     assert.equal(await world.exec(sandboxId, 'pwd; ls -A'), '/workspace\n');
   });
 
-  test('by getOrCreate is there from then on', async () => {
-    const made = await workspace.getOrCreate({ persistent: true });
+  test('made by getOrCreate is returned by the next call', async () => {
+    const created = await workspace.getOrCreate({ persistent: true });
     const again = await workspace.getOrCreate();
-    assert.deepEqual([made.how, again.how], ['empty', 'running']);
-    assert.equal(again.sandboxId, made.sandboxId);
+    assert.deepEqual([created.how, again.how], ['empty', 'running']);
+    assert.equal(again.sandboxId, created.sandboxId);
   });
 
-  test('by twenty callers of getOrCreate has one sandbox', async () => {
+  test('made by twenty concurrent calls of getOrCreate has one sandbox', async () => {
     const running = world.running();
-    const answers = await together(20, 'getOrCreate');
+    const answers = await callConcurrently(20, 'getOrCreate');
     assert.equal(new Set(answers.map(({ sandboxId }) => sandboxId)).size, 1);
     assert.deepEqual(new Set(answers.map(({ state }) => state)), new Set(['active']));
-    const hex = await world.hex(answers[0]!.sandboxId);
-    assert.deepEqual(world.running(), [...running, hex].sort());
+    const objectId = await world.objectId(answers[0]!.sandboxId);
+    assert.deepEqual(world.running(), [...running, objectId].sort());
   });
 });
 
-describe('a workspace that is stopped', () => {
-  test('is a snapshot, and no container', async () => {
+describe('a stopped workspace', () => {
+  test('has a snapshot, and no container', async () => {
     await workspace.create();
     await workspace.exec('head -c 100000 /dev/urandom > file');
     const { state, lastSnapshot, hadEnded, changedDuringCapture, sandboxId } = await workspace.stop();
     assert.deepEqual([state, hadEnded, changedDuringCapture], ['stopped', false, false]);
     assert.equal(await workspace.isRunning(), false);
     assert.deepEqual(await workspace.snapshots(), [lastSnapshot?.id]);
-    assert.ok(lastSnapshot!.sizeBytes > 100_000, 'as large as its archive');
+    assert.ok(lastSnapshot!.sizeBytes > 100_000, 'the size is that of the archive');
     assert.deepEqual([lastSnapshot!.originId, lastSnapshot!.dir], [sandboxId, '/workspace']);
   });
 
-  test('can be looked at and listed, and stays stopped', async () => {
+  test('can be described and listed, and stays stopped', async () => {
     await workspace.create();
     const { lastSnapshot } = await workspace.stop();
     calls.reset();
     assert.deepEqual((await workspace.describe()).lastSnapshot, lastSnapshot);
     await world.rpc('workspaces/list', {});
-    assert.deepEqual(calls.made, []);
+    assert.deepEqual(calls.recorded, []);
     assert.equal(await workspace.isRunning(), false);
   });
 });
 
-describe('a workspace that is started again', () => {
-  test('has its files: contents, modes, times, links and odd names', async () => {
+describe('a restarted workspace', () => {
+  test('has its files with their contents, modes, times, links and unusual names', async () => {
     const show = `find . ! -type d -printf '%P %y %m %Ts %l\\n' | sort; find . -type d -printf '%P %m\\n' | sort;
       find . -type f -exec sha256sum {} + | sort`;
     const { sandboxId } = await workspace.create();
@@ -90,13 +94,13 @@ describe('a workspace that is started again', () => {
       echo x > 'with spaces'; echo x > ünïcødé-日本; echo x > ./-n; echo x > .hidden; echo x > "quote'\\""
       printf '#!/bin/sh\\necho ran\\n' > script; chmod 755 script; chmod 400 binary
       ln -s random link; ln -s /nowhere dangling; ln random hard; touch -d 2001-02-03T04:05:06Z nothing`);
-    const shown = await workspace.exec(show);
+    const expected = await workspace.exec(show);
     const { lastSnapshot } = await workspace.stop();
     const started = await workspace.start();
     assert.deepEqual([started.how, started.restoredFrom], ['restored', lastSnapshot?.id]);
     assert.equal(started.sandboxId, sandboxId);
-    assert.equal(await world.exec(sandboxId, show), shown);
-    // A mount makes files of their own of the links to one file.
+    assert.equal(await world.exec(sandboxId, show), expected);
+    // A mount shows hard links as separate files.
     const linked = world.mode === 'local' ? 'hard -ef random' : '! hard -ef random';
     assert.equal(
       await world.exec(sandboxId, `./script; cat -- -n; [ ${linked} ] && echo one`),
@@ -104,7 +108,7 @@ describe('a workspace that is started again', () => {
     );
   });
 
-  test('goes on from there, however often', async () => {
+  test('has its newest files after several stops and starts', async () => {
     await workspace.create();
     for (const line of ['1', '2']) {
       await workspace.exec(`echo ${line} >> file`);
@@ -114,14 +118,14 @@ describe('a workspace that is started again', () => {
     assert.equal(await workspace.exec('cat file'), '1\n2\n');
   });
 
-  test('with nothing in it has nothing in it', async () => {
+  test('that was empty is empty', async () => {
     await workspace.create();
     await workspace.stop();
     assert.equal((await workspace.start()).how, 'restored');
     assert.equal(await workspace.exec('ls -A'), '');
   });
 
-  test('holds the directory that it was made for, and no other', async () => {
+  test('has the files of its own directory only', async () => {
     await workspace.create({ dir: '/home/agent' });
     await workspace.exec('mkdir -p /home/agent && echo kept > /home/agent/file && echo lost > file');
     await workspace.stop();
@@ -129,7 +133,7 @@ describe('a workspace that is started again', () => {
     assert.equal(await workspace.exec('cat /home/agent/file && ls -A'), 'kept\n');
   });
 
-  test('holds its directory although the image has none, and its hooks run there', async () => {
+  test('has a directory that the image lacks, and its hooks run there', async () => {
     const { hookRuns } = await workspace.create({
       dir: '/home/agent',
       hooks: { afterStart: { command: 'pwd', onFailure: 'warn' } },
@@ -140,18 +144,18 @@ describe('a workspace that is started again', () => {
     assert.equal(await workspace.exec('ls -A /home/agent'), '');
   });
 
-  test('by twenty callers, over RPC and HTTP alike, is restored once', async () => {
+  test('is restored once for twenty concurrent starts over RPC and HTTP', async () => {
     await workspace.create();
     await workspace.exec('echo x > file');
     await workspace.stop();
     calls.reset();
-    const answers = await together(20, 'start');
+    const answers = await callConcurrently(20, 'start');
     assert.equal(calls.count(isUnpacking), 1);
     assert.deepEqual(new Set(answers.map(({ how }) => how)), new Set(['restored']));
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 
-  test('while it runs is left as it is', async () => {
+  test('that is running stays unchanged', async () => {
     const { sandboxId } = await workspace.create();
     await workspace.exec(
       'echo x > file; echo y > /tmp/beside; sleep 60 >/dev/null 2>&1 & echo $! > /tmp/pid',
@@ -162,7 +166,7 @@ describe('a workspace that is started again', () => {
     assert.equal(calls.count(isArchiving), 0);
   });
 
-  test('after workerd has died has its files', async () => {
+  test('has its files after a restart of workerd', async () => {
     await workspace.create();
     await workspace.exec('echo x > file');
     await workspace.stop();
@@ -172,8 +176,8 @@ describe('a workspace that is started again', () => {
   });
 });
 
-describe('a workspace that does not persist', () => {
-  test('is stopped without a snapshot, and says that there is nothing to start from', async () => {
+describe('a workspace that is not persistent', () => {
+  test('is stopped without a snapshot, and starts empty with allowEmpty only', async () => {
     await workspace.create({ persistent: false });
     await workspace.exec('echo x > file');
     const { lastSnapshot } = await workspace.stop();

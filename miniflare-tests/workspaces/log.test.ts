@@ -1,4 +1,4 @@
-// What the log says: every step of a workspace from one state to another, and why. And what it never says.
+// The log: every transition of a workspace with its cause, and no secrets.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -12,24 +12,24 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** The lines that are ours: the SDK writes some too. */
+/** Returns the lines of the snapshotter, without those of the SDK. */
 const lines = () =>
   world.log.filter((line) => line.startsWith('{"')).map((line) => ({ line, ...JSON.parse(line) }));
 
-/** The transitions of a workspace that were logged, the newest first. */
+/** Returns the logged transitions of a workspace, the newest first. */
 const transitions = (name: string) =>
   lines()
     .filter((entry) => entry.event === 'workspace.transition' && entry.name === name)
     .map(({ from, to, at, cause }) => ({ ...(from === null ? {} : { from }), to, at, cause }))
     .reverse();
 
-test('every transition is logged, with its cause', async () => {
+test('every transition is logged with its cause', async () => {
   const workspace = world.workspace('agent');
   await workspace.create();
   await workspace.exec('echo x > file');
   const { lastSnapshot } = await workspace.stop();
   await workspace.start();
-  await workspace.fallAsleep();
+  await workspace.endContainer();
   await workspace.start();
   await workspace.update({ currentSnapshotId: lastSnapshot?.id });
   await workspace.update({ hooks: { beforeStop: { command: 'exit 1' } } });
@@ -39,16 +39,16 @@ test('every transition is logged, with its cause', async () => {
   assert.deepEqual(
     history.map(({ to, cause }) => `${to}: ${cause.replaceAll(lastSnapshot!.id, 'snap')}`).reverse(),
     [
-      'provisioning: made by a caller',
-      'active: it was made',
+      'provisioning: created by a caller',
+      'active: it was created',
       'stopping: it was stopped by a caller',
       'stopped: it was stopped by a caller; the snapshot snap was taken',
       'restoring: it was started by a caller',
       'active: its files are in place',
-      'restoring: its sandbox had fallen asleep',
+      'restoring: its sandbox had ended',
       'active: its files are in place',
-      'restoring: it went back to the snapshot snap',
-      'active: it went back to the snapshot snap',
+      'restoring: it was reverted to the snapshot snap',
+      'active: it was reverted to the snapshot snap',
       'stopping: it was stopped by a caller',
       'active: it could not be stopped: HOOK_FAILED',
     ],
@@ -57,18 +57,18 @@ test('every transition is logged, with its cause', async () => {
   assert.deepEqual(transitions('agent')[0]?.to, 'deleted');
 });
 
-test('every call is logged, with what came of it and how it can be found', async () => {
+test('every call is logged with its outcome and its correlation id', async () => {
   const workspace = world.workspace('called');
-  await workspace.create({ tenant: 'somebody' });
+  await workspace.create({ tenant: 'other' });
   const error = await world.failure(workspace.start());
   const of = (event: string) => lines().filter((entry) => entry.event === event);
-  const made = of('workspaces/create').at(-1);
-  assert.deepEqual([made?.outcome, made?.tenant, made?.name], ['success', 'somebody', 'called']);
+  const created = of('workspaces/create').at(-1);
+  assert.deepEqual([created?.outcome, created?.tenant, created?.name], ['success', 'other', 'called']);
   const failed = of('workspaces/start').at(-1);
   assert.deepEqual([failed?.code, failed?.correlationId], ['WORKSPACE_NOT_FOUND', error.correlationId]);
 });
 
-test('no value of a variable, output of a hook, or content of a file is ever in it', async () => {
+test('the log contains no value of a variable, no output of a hook, and no content of a file', async () => {
   const secrets = ['sesame-variable', 'sesame-hook', 'sesame-file', 'sesame-name'];
   const workspace = world.workspace('secretive');
   const [env, hook] = [{ KEY: 'sesame-variable' }, { command: 'cat hook', onFailure: 'warn' }];
@@ -82,12 +82,12 @@ test('no value of a variable, output of a hook, or content of a file is ever in 
   await world.failure(world.rpc('workspaces/create', { name: 'other', env: { '1': 'sesame-variable' } }));
   await world.failure(world.rpc('workspaces/update', { name: 'secretive', env: 'sesame-variable' }));
   await world.failure(workspace.create({ env }));
-  await workspace.wakeByItself('echo sesame-file > other');
+  await workspace.coldStart('echo sesame-file > other');
   await world.failure(workspace.start());
   await workspace.delete();
   const timed = world.workspace('timed');
   await timed.create({ hooks: { onTimeout: { command: 'printf "%s-hook" sesame; exit 1' } } });
-  await timed.elapse(1200);
+  await timed.advanceClock(1200);
   assert.match((await timed.describe()).problem!.message, /sesame-hook/);
   assert.ok(lines().length > 20);
   for (const { line } of lines()) for (const secret of secrets) assert.ok(!line.includes(secret), line);

@@ -1,4 +1,4 @@
-// A workspace with a name, as the tests work with it.
+// A named workspace, for tests.
 
 import { until, type World } from '../world.ts';
 import type {
@@ -9,8 +9,8 @@ import type {
   Workspace,
 } from '../../client/src/index.ts';
 
-/** A workspace by its name. */
-export class Named {
+/** A named workspace, which need not exist. */
+export class NamedWorkspace {
   readonly #world: World;
   readonly name: string;
   readonly #address: { name: string; tenant?: string };
@@ -53,7 +53,7 @@ export class Named {
     return this.#call('delete');
   }
 
-  /** Its present sandbox. */
+  /** Returns the id of its present sandbox. */
   async sandboxId(): Promise<string> {
     return (await this.describe()).sandboxId;
   }
@@ -62,47 +62,47 @@ export class Named {
     return (await this.describe()).state;
   }
 
-  /** Runs a command in its present sandbox, which must succeed. */
+  /** Runs a command in its present sandbox. The command must succeed. */
   async exec(command: string): Promise<string> {
     return this.#world.exec(await this.sandboxId(), command);
   }
 
-  /** Whether its present sandbox runs. */
+  /** Returns whether its present sandbox runs. */
   async isRunning(): Promise<boolean> {
-    return this.#world.running().includes(await this.#world.hex(await this.sandboxId()));
+    return this.#world.running().includes(await this.#world.objectId(await this.sandboxId()));
   }
 
-  /** Its container ends as it does when it falls asleep, without a snapshot, and without waiting for the time. */
-  async fallAsleep() {
+  /** Ends its container without a snapshot, as the SDK does after `sleepAfter`. */
+  async endContainer() {
     const id = await this.sandboxId();
     await this.#world.sandbox(id, 'stop');
     await until(async () => (await this.#world.sandbox(id, 'getState')).status.startsWith('stopped'));
   }
 
-  /** It fell asleep, and somebody who does not know of that has run a command, which woke it. */
-  async wakeByItself(command: string) {
-    await this.fallAsleep();
-    const woken = async () => {
+  /** Ends its container, and runs a command, which cold-starts another container. */
+  async coldStart(command: string) {
+    await this.endContainer();
+    const hasRun = async () => {
       try {
         await this.exec(command);
         return true;
       } catch (error) {
-        // The SDK still sees to the container that ended, and says that the command can be tried again.
+        // The SDK still handles the end of the container. The command can be retried.
         if ((error as Error).name === 'OperationInterruptedError') return false;
         throw error;
       }
     };
-    await until(woken);
+    await until(hasRun);
   }
 
-  /** The snapshots of its present sandbox, the newest first. */
+  /** Returns the ids of its present sandbox's snapshots, the newest first. */
   async snapshots(): Promise<string[]> {
     const { snapshots } = await this.#world.list(await this.sandboxId(), { limit: 100 });
     return snapshots.map(({ snapshotId }) => snapshotId);
   }
 
-  /** What a command prints in a sandbox that is made from a snapshot of its present one. That sandbox is ended. */
-  async printsIn(snapshotId: string, command: string, sandboxId?: string): Promise<string> {
+  /** Restores a snapshot of its present sandbox, and returns the output of a command in the new one, which it destroys. */
+  async printFromSnapshot(snapshotId: string, command: string, sandboxId?: string): Promise<string> {
     const origin = sandboxId ?? (await this.sandboxId());
     const { ref } = await this.#world.rpc('restore', { sandboxId: origin, snapshotId });
     const printed = await this.#world.exec(ref.sandboxId, command);
@@ -110,9 +110,9 @@ export class Named {
     return printed;
   }
 
-  /** Lets time pass for it, and for its present sandbox's workspace. */
-  async elapse(seconds: number) {
-    await this.#world.rpc('elapse', { ...this.#address, sandboxId: await this.sandboxId(), seconds });
+  /** Advances the clock, and runs the due alarms of its object and of its present sandbox's Workspace object. */
+  async advanceClock(seconds: number) {
+    await this.#world.rpc('advanceClock', { ...this.#address, sandboxId: await this.sandboxId(), seconds });
   }
 
   #call(operation: string, options: object = {}): Promise<any> {

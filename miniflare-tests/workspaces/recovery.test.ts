@@ -1,5 +1,5 @@
-// Workers that die while something is done with a workspace: workerd killed, or the object of the workspace or of its sandbox
-// ended, at points that are drawn anew each time. SEED=… repeats the draws, and TIMES=… draws more often.
+// Recovery of workspaces: workerd is killed, or the object of the workspace or of its sandbox is aborted, at random points of
+// each operation. SEED=… selects the seed, and TIMES=… the number of runs.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,13 +9,13 @@ import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
 
 import { until, World } from '../world.ts';
-import type { Named } from './named.ts';
+import type { NamedWorkspace } from './named.ts';
 
-/** How often each death comes during each operation. */
+/** The number of runs of each fault during each operation. */
 const TIMES = Number(process.env['TIMES'] ?? 1);
 
 const HOUR = 3600;
-const PASSING = ['provisioning', 'stopping', 'restoring'];
+const TRANSIENT_STATES = ['provisioning', 'stopping', 'restoring'];
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 console.log(`SEED=${seed}`);
@@ -26,16 +26,16 @@ let world: World;
 let onCall: (() => void) | undefined;
 let count = 0;
 
-/** What is under test: a workspace, and those that are made from it. */
-let workspace: Named;
-let forks: Named[];
+/** The workspace under test, and its forks. */
+let workspace: NamedWorkspace;
+let forks: NamedWorkspace[];
 
-/** What another test has left, which has failed then. */
-let left: { running: string[]; objects: string[] };
+/** The running sandboxes and the objects before the test. */
+let initial: { running: string[]; objects: string[] };
 
 before(async () => {
   persist = await mkdtemp(join(tmpdir(), 'world-'));
-  const main = fileURLToPath(new URL('../caller/underway.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../caller/active-backups.ts', import.meta.url));
   world = await World.start({ clock: true, persist, caller: { main }, onCall: () => onCall?.() });
 });
 after(async () => {
@@ -43,8 +43,8 @@ after(async () => {
   await rm(persist, { recursive: true });
 });
 
-/** A workspace that has a snapshot with something in its file, and runs with something else in it. */
-async function used() {
+/** Creates a running workspace whose file differs from that in its snapshot. */
+async function createUsed() {
   await workspace.create();
   await workspace.exec('echo saved > file');
   const { ref } = await world.snapshot(await workspace.sandboxId());
@@ -52,86 +52,86 @@ async function used() {
   return ref.snapshotId;
 }
 
-/** Somebody's call that is cut off: what comes before it, the call, and what may be in the file after it. */
+/** An operation to interrupt: its preparation, which returns the call, and the permitted contents of the file after it. */
 interface Operation {
   prepare: () => Promise<() => Promise<unknown>>;
-  holds: string[];
-  /** Whether there may be no workspace. */
-  ends?: boolean;
+  contents: string[];
+  /** Whether the workspace may not exist afterwards. */
+  mayBeGone?: boolean;
 }
 
 const OPERATIONS: Record<string, Operation> = {
   create: {
     prepare: async () => () => workspace.create({ idempotencyKey: 'key' }),
-    holds: [''],
-    ends: true,
+    contents: [''],
+    mayBeGone: true,
   },
   start: {
     prepare: async () => {
-      await used();
+      await createUsed();
       await workspace.stop();
       return () => workspace.start();
     },
-    holds: ['written\n'],
+    contents: ['written\n'],
   },
-  'a start after it slept': {
+  'a start after its container ended': {
     prepare: async () => {
-      await used();
-      await workspace.fallAsleep();
+      await createUsed();
+      await workspace.endContainer();
       return () => workspace.start();
     },
-    holds: ['saved\n'],
+    contents: ['saved\n'],
   },
   stop: {
     prepare: async () => {
-      await used();
+      await createUsed();
       return () => workspace.stop();
     },
-    holds: ['written\n'],
+    contents: ['written\n'],
   },
   fork: {
     prepare: async () => {
-      await used();
+      await createUsed();
       forks = ['fork-1', 'fork-2'].map((fork) => world.workspace(`${workspace.name}-${fork}`));
       return () => workspace.fork({ newName: `${workspace.name}-fork`, count: 2, idempotencyKey: 'key' });
     },
-    holds: ['written\n'],
+    contents: ['written\n'],
   },
   update: {
     prepare: async () => {
-      const currentSnapshotId = await used();
+      const currentSnapshotId = await createUsed();
       return () => workspace.update({ currentSnapshotId });
     },
-    holds: ['saved\n', 'written\n'],
+    contents: ['saved\n', 'written\n'],
   },
   delete: {
     prepare: async () => {
-      await used();
+      await createUsed();
       return () => workspace.delete();
     },
-    holds: ['written\n'],
-    ends: true,
+    contents: ['written\n'],
+    mayBeGone: true,
   },
 };
 
-const ended = (options: object) => world.rpc('end', options).catch(() => {});
-const DEATHS: Record<string, () => Promise<void>> = {
+const abortObject = (options: object) => world.rpc('abortObject', options).catch(() => {});
+const FAULTS: Record<string, () => Promise<void>> = {
   'workerd is killed': () => world.crash(),
-  'an object is ended': async () => {
+  'an object is aborted': async () => {
     const [sandboxId] = await sandboxIds(workspace);
-    const isIts = random() < 0.5 || sandboxId === undefined;
-    await ended(isIts ? { name: workspace.name } : { sandboxId });
+    const isWorkspace = random() < 0.5 || sandboxId === undefined;
+    await abortObject(isWorkspace ? { name: workspace.name } : { sandboxId });
   },
 };
 
-for (const [death, die] of Object.entries(DEATHS)) {
-  describe(`when ${death}`, () => {
-    for (let time = 1; time <= TIMES; time += 1) {
+for (const [fault, inject] of Object.entries(FAULTS)) {
+  describe(`a workspace recovers after ${fault}`, () => {
+    for (let run = 1; run <= TIMES; run += 1) {
       for (const [name, operation] of Object.entries(OPERATIONS)) {
-        test(`during ${name}, time ${time}`, async (context) => {
+        test(`during ${name}, run ${run}`, async (context) => {
           workspace = world.workspace(`agent-${++count}`);
           forks = [];
-          left = { running: world.running(), objects: await world.objects() };
+          initial = { running: world.running(), objects: await world.objects() };
           const call = await operation.prepare();
           const point = drawPoint();
           context.diagnostic(point.name);
@@ -139,43 +139,43 @@ for (const [death, die] of Object.entries(DEATHS)) {
           const answer = call().catch(() => undefined);
           await Promise.race([reached, answer]);
           onCall = undefined;
-          await die();
+          await inject();
           await answer;
-          // Half of the time somebody comes before the alarm does.
-          if (random() < 0.5) await recovered();
-          await again(call);
-          await recovered();
-          await isWhole(operation);
-          await isGone();
+          // In half of the runs, the repeated call comes before the alarm.
+          if (random() < 0.5) await recover();
+          await repeat(call);
+          await recover();
+          await assertWhole(operation);
+          await assertNothingLeft();
         });
       }
     }
   });
 }
 
-test('an alarm that dies while it stops a workspace comes again', async () => {
+test('an alarm that is interrupted while it stops a workspace runs again', async () => {
   workspace = world.workspace('expiring');
   forks = [];
-  left = { running: world.running(), objects: await world.objects() };
-  await used();
-  await elapse(workspace, 601); // The file was changed, so it is not idle yet.
-  await elapse(workspace, 590);
+  initial = { running: world.running(), objects: await world.objects() };
+  await createUsed();
+  await advanceClock(workspace, 601); // The file changed, so the workspace is not idle yet.
+  await advanceClock(workspace, 590);
   onCall = () => {
     onCall = undefined;
-    void ended({ name: workspace.name });
+    void abortObject({ name: workspace.name });
   };
-  await elapse(workspace, 60).catch(() => {});
+  await advanceClock(workspace, 60).catch(() => {});
   onCall = undefined;
-  await settled();
-  await elapse(workspace, 1200);
-  await recovered();
+  await waitUntilIdle();
+  await advanceClock(workspace, 1200);
+  await recover();
   assert.equal(await workspace.state(), 'stopped');
-  await isWhole({ prepare: async () => async () => {}, holds: ['written\n'] });
-  await isGone();
+  await assertWhole({ prepare: async () => async () => {}, contents: ['written\n'] });
+  await assertNothingLeft();
 });
 
-/** The same call is made again, until there is an answer. */
-async function again(call: () => Promise<unknown>) {
+/** Repeats a call until it succeeds, up to three times. */
+async function repeat(call: () => Promise<unknown>) {
   for (let tries = 1; ; tries += 1) {
     try {
       return await call();
@@ -185,71 +185,72 @@ async function again(call: () => Promise<unknown>) {
   }
 }
 
-/** Every sandbox that is known to somebody. */
-const sandboxIds = (one: Named): Promise<string[]> => world.rpc('sandboxIds', { name: one.name });
+/** Returns every sandbox in the record of a workspace. */
+const sandboxIds = (one: NamedWorkspace): Promise<string[]> => world.rpc('sandboxIds', { name: one.name });
 
-/** What is known of a workspace, if there is one. */
-const known = (one: Named) => one.describe().catch(() => undefined);
+/** Returns the description of a workspace, if it exists. */
+const describeIfExists = (one: NamedWorkspace) => one.describe().catch(() => undefined);
 
-/** Lets enough time pass for everything that is followed up, at times with another death in the middle of it. */
-async function recovered() {
-  await settled();
+/** Advances the clock until everything is reconciled, in some runs with another crash in between. */
+async function recover() {
+  await waitUntilIdle();
   if (random() < 0.2) {
-    const elapsing = elapse(workspace, 60).catch(() => {});
-    await turns(Math.trunc(random() ** 2 * 3000));
+    const advancing = advanceClock(workspace, 60).catch(() => {});
+    await runTurns(Math.trunc(random() ** 2 * 3000));
     await world.crash();
-    await elapsing;
+    await advancing;
   }
   for (const one of [workspace, ...forks]) {
-    for (let times = 0; (await passing(one)).length > 0; times += 1) {
-      assert.ok(times < 10, (await passing(one)).join('\n'));
-      await settled();
-      await elapse(one, 60);
-      if (times > 3) await elapse(one, HOUR);
+    for (let times = 0; (await transientRows(one)).length > 0; times += 1) {
+      assert.ok(times < 10, (await transientRows(one)).join('\n'));
+      await waitUntilIdle();
+      await advanceClock(one, 60);
+      if (times > 3) await advanceClock(one, HOUR);
     }
   }
-  await world.rpc('trueTime');
+  await world.rpc('resetClock');
 }
 
-async function elapse(one: Named, seconds: number) {
-  await world.rpc('elapse', { name: one.name, sandboxIds: await sandboxIds(one), seconds });
+async function advanceClock(one: NamedWorkspace, seconds: number) {
+  await world.rpc('advanceClock', { name: one.name, sandboxIds: await sandboxIds(one), seconds });
 }
 
-async function passing(one: Named): Promise<string[]> {
-  return world.rpc('passing', { name: one.name, sandboxIds: await sandboxIds(one) });
+async function transientRows(one: NamedWorkspace): Promise<string[]> {
+  return world.rpc('transientRows', { name: one.name, sandboxIds: await sandboxIds(one) });
 }
 
-/** Time that is put forward would be over before what takes its true time: backups, and the SDK's noticing of an end. */
-async function settled() {
-  await until(async () => (await world.underway()) === 0);
+/** Waits for backups in progress and for the SDK to notice the end of containers, which follow the real time. */
+async function waitUntilIdle() {
+  await until(async () => (await world.activeBackups()) === 0);
   const ids = (await Promise.all([workspace, ...forks].map(sandboxIds))).flat();
   for (const id of ids) {
-    const hex = await world.hex(id);
+    const objectId = await world.objectId(id);
     const isSettled = async () => {
       const { status } = await world.sandbox(id, 'getState');
-      return status.startsWith('stop') || world.running().includes(hex);
+      return status.startsWith('stop') || world.running().includes(objectId);
     };
     await until(isSettled);
   }
 }
 
-/** No workspace is in a passing state, what runs is an active one's, and nothing is lost that was stopped. */
-async function isWhole({ holds, ends }: Operation) {
+/** Asserts that no workspace is in a transient state, only sandboxes of active workspaces run, and no saved file is lost. */
+async function assertWhole({ contents, mayBeGone }: Operation) {
   const active: string[] = [];
   for (const one of [workspace, ...forks]) {
-    const described = await known(one);
-    assert.ok(!PASSING.includes(described?.state ?? ''), described?.state);
-    if (described?.state === 'active') active.push(await world.hex(described.sandboxId));
+    const described = await describeIfExists(one);
+    assert.ok(!TRANSIENT_STATES.includes(described?.state ?? ''), described?.state);
+    if (described?.state === 'active') active.push(await world.objectId(described.sandboxId));
   }
-  const allowed = [...active, ...left.running];
-  for (const hex of world.running()) assert.ok(allowed.includes(hex), `${hex} runs, and is nobody's`);
-  const described = await known(workspace);
-  if (ends && described === undefined) return;
+  const allowed = [...active, ...initial.running];
+  for (const objectId of world.running())
+    assert.ok(allowed.includes(objectId), `${objectId} runs without an active workspace`);
+  const described = await describeIfExists(workspace);
+  if (mayBeGone && described === undefined) return;
   await workspace.start();
   const content = await workspace.exec('cat file 2>/dev/null || true');
-  assert.ok(holds.includes(content), `${content} is none of ${holds}`);
-  if (content === 'saved\n' && holds.length > 1) {
-    // It went back. What it had before is not lost.
+  assert.ok(contents.includes(content), `${content} is none of ${contents}`);
+  if (content === 'saved\n' && contents.length > 1) {
+    // The rollback took effect. The files before it are in a snapshot.
     const [snapshot] = (await world.list(described!.formerSandboxIds.at(-1)!)).snapshots;
     await workspace.update({ currentSnapshotId: snapshot!.snapshotId });
     assert.equal(await workspace.exec('cat file'), 'written\n');
@@ -260,38 +261,38 @@ async function isWhole({ holds, ends }: Operation) {
   }
 }
 
-/** When all of it is deleted, nothing is left. */
-async function isGone() {
+/** Deletes the workspaces, and asserts that no sandbox and no object remains. */
+async function assertNothingLeft() {
   for (const one of [workspace, ...forks]) await one.delete();
-  await recovered();
-  assert.deepEqual(world.running(), left.running);
-  const there = (await world.objects()).filter((key) => !left.objects.includes(key));
-  // The SDK stores the archive first. One whose metadata it could not store any more is nobody's: it carries no mark.
-  const marked = there.filter((key) => there.includes(key.replace('data.sqsh', 'meta.json')));
-  assert.deepEqual(marked, []);
+  await recover();
+  assert.deepEqual(world.running(), initial.running);
+  const remaining = (await world.objects()).filter((key) => !initial.objects.includes(key));
+  // The SDK stores the archive first. An archive without metadata has no owner, and is not the snapshotter's.
+  const owned = remaining.filter((key) => remaining.includes(key.replace('data.sqsh', 'meta.json')));
+  assert.deepEqual(owned, []);
 }
 
-/** A point in an operation: so many calls into sandboxes after its begin, and then so many turns of the event loop. */
+/** Draws a point in an operation: a number of calls to sandboxes after its start, and then of turns of the event loop. */
 function drawPoint() {
   const calls = Math.trunc(random() * 14);
   const after = Math.trunc(random() ** 3 * 3000);
   return {
     name: `after ${calls} calls and ${after} turns`,
     reached: async () => {
-      const enough = Promise.withResolvers<void>();
+      const lastCall = Promise.withResolvers<void>();
       let left = calls;
-      onCall = () => (--left === 0 ? enough.resolve() : undefined);
-      if (calls > 0) await enough.promise;
-      await turns(after);
+      onCall = () => (--left === 0 ? lastCall.resolve() : undefined);
+      if (calls > 0) await lastCall.promise;
+      await runTurns(after);
     },
   };
 }
 
-async function turns(count: number) {
+async function runTurns(count: number) {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Numbers from 0 to 1 that a seed determines (mulberry32). */
+/** Returns a generator of pseudorandom numbers from 0 to 1 (mulberry32). */
 function generator(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;

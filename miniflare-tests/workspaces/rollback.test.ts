@@ -1,16 +1,16 @@
-// A workspace goes back to an earlier snapshot. Nothing is lost by that: it can go forward again.
+// Rollback to an earlier snapshot. No files are lost, because the former sandbox is captured.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { World } from '../world.ts';
-import { Calls, isArchiving, isUnpacking } from './calls.ts';
-import type { Named } from './named.ts';
+import { CallInterceptor, isArchiving, isUnpacking } from './calls.ts';
+import type { NamedWorkspace } from './named.ts';
 
-const calls = new Calls();
+const calls = new CallInterceptor();
 let world: World;
 let count = 0;
-let workspace: Named;
+let workspace: NamedWorkspace;
 let sandboxId: string;
 let first: string;
 
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-/** A workspace that has a snapshot with `first` in its file, and runs with `second`. */
+/** Creates a running workspace with `second` in its file, and a snapshot with `first`. */
 beforeEach(async () => {
   calls.reset();
   workspace = world.workspace(`agent-${++count}`);
@@ -29,21 +29,21 @@ beforeEach(async () => {
   await workspace.exec('echo second > file');
 });
 
-test('an active workspace goes back, into a new sandbox; the old one is stopped with what was in it', async () => {
-  const back = await workspace.update({ currentSnapshotId: first });
-  assert.equal(back.state, 'active');
-  assert.notEqual(back.sandboxId, sandboxId);
-  assert.deepEqual(back.formerSandboxIds, [sandboxId]);
+test('a rollback of an active workspace uses a new sandbox, and stops the former one with a snapshot', async () => {
+  const rolledBack = await workspace.update({ currentSnapshotId: first });
+  assert.equal(rolledBack.state, 'active');
+  assert.notEqual(rolledBack.sandboxId, sandboxId);
+  assert.deepEqual(rolledBack.formerSandboxIds, [sandboxId]);
   assert.equal(await workspace.exec('cat file'), 'first\n');
-  assert.match(back.history[0]!.cause, new RegExp(first));
-  const old = await world.hex(sandboxId);
-  assert.ok(!world.running().includes(old));
+  assert.match(rolledBack.history[0]!.cause, new RegExp(first));
+  const formerId = await world.objectId(sandboxId);
+  assert.ok(!world.running().includes(formerId));
   const [second] = (await world.list(sandboxId)).snapshots;
   assert.notEqual(second?.snapshotId, first);
-  assert.equal(await workspace.printsIn(second!.snapshotId, 'cat file', sandboxId), 'second\n');
+  assert.equal(await workspace.printFromSnapshot(second!.snapshotId, 'cat file', sandboxId), 'second\n');
 });
 
-test('it goes forward again, to what it had before', async () => {
+test('a workspace can be rolled forward to its files before a rollback', async () => {
   await workspace.update({ currentSnapshotId: first });
   await workspace.exec('echo third > file');
   const second = (await world.list(sandboxId)).snapshots[0]!.snapshotId;
@@ -55,7 +55,7 @@ test('it goes forward again, to what it had before', async () => {
   assert.equal(await workspace.exec('cat file'), 'third\n');
 });
 
-test('a stopped workspace goes back, and stays stopped until it is started', async () => {
+test('a rollback of a stopped workspace leaves it stopped', async () => {
   await workspace.stop();
   const running = world.running();
   const { state, sandboxId: id } = await workspace.update({ currentSnapshotId: first });
@@ -66,7 +66,7 @@ test('a stopped workspace goes back, and stays stopped until it is started', asy
   assert.equal(await workspace.exec('cat file'), 'first\n');
 });
 
-test('what is stopped after it went back is what it is started from', async () => {
+test('a start after a rollback and a stop restores the files of the stop', async () => {
   await workspace.update({ currentSnapshotId: first });
   await workspace.exec('echo third > file');
   const { lastSnapshot, sandboxId: id } = await workspace.stop();
@@ -75,7 +75,7 @@ test('what is stopped after it went back is what it is started from', async () =
   assert.equal(await workspace.exec('cat file'), 'third\n');
 });
 
-test('a fork goes back to where it began, and nothing of it is left when all is deleted', async () => {
+test('a fork can be rolled back to its source snapshot, and its deletion leaves no objects', async () => {
   const objects = await world.objects();
   const { snapshotId, forks } = await workspace.fork();
   const fork = world.workspace(forks[0]!.name);
@@ -88,14 +88,14 @@ test('a fork goes back to where it began, and nothing of it is left when all is 
   assert.deepEqual(await world.objects(), objects);
 });
 
-test('variables and hooks are those of the workspace in the new sandbox too', async () => {
+test('a rollback keeps the variables and hooks of the workspace', async () => {
   const hooks = { afterStart: { command: 'echo "$NAME" > /tmp/hook' } };
   await workspace.update({ currentSnapshotId: first, env: { NAME: 'value' }, hooks });
   assert.equal(await workspace.exec('cat /tmp/hook && echo "$NAME"'), 'value\nvalue\n');
 });
 
-describe('a workspace stays as it is', () => {
-  test('where the snapshot is not its own, or gone', async () => {
+describe('a rolled-back workspace', () => {
+  test('stays unchanged if the snapshot belongs to another workspace or does not exist', async () => {
     const other = world.workspace(`other-${count}`);
     await other.create();
     const foreign = (await other.stop()).lastSnapshot!.id;
@@ -108,9 +108,9 @@ describe('a workspace stays as it is', () => {
     assert.equal(await workspace.exec('cat file'), 'second\n');
   });
 
-  test('where the new sandbox can not be filled', async () => {
+  test('stays unchanged if the restore into the new sandbox fails', async () => {
     const running = world.running();
-    calls.meet(isUnpacking, () => Promise.reject(new Error('the disk is full')));
+    calls.intercept(isUnpacking, () => Promise.reject(new Error('the disk is full')));
     const error = await world.failure(workspace.update({ currentSnapshotId: first }));
     assert.match(error.message, /the disk is full/);
     calls.reset();
@@ -121,34 +121,34 @@ describe('a workspace stays as it is', () => {
     assert.equal(await workspace.exec('cat file'), 'first\n');
   });
 
-  test('where its old sandbox can not be captured, that one goes on until it can', async () => {
-    calls.meet(isArchiving, () => Promise.reject(new Error('no room')), 1);
+  test('keeps its former sandbox running until that can be captured', async () => {
+    calls.intercept(isArchiving, () => Promise.reject(new Error('no space')), 1);
     await workspace.update({ currentSnapshotId: first });
     assert.equal(await workspace.exec('cat file'), 'first\n');
-    assert.ok(world.running().includes(await world.hex(sandboxId)), 'what is in it is nowhere else');
+    assert.ok(world.running().includes(await world.objectId(sandboxId)), 'no snapshot contains its files');
     await workspace.update({ currentSnapshotId: first });
-    assert.ok(!world.running().includes(await world.hex(sandboxId)));
+    assert.ok(!world.running().includes(await world.objectId(sandboxId)));
     const [second] = (await world.list(sandboxId)).snapshots;
-    assert.equal(await workspace.printsIn(second!.snapshotId, 'cat file', sandboxId), 'second\n');
+    assert.equal(await workspace.printFromSnapshot(second!.snapshotId, 'cat file', sandboxId), 'second\n');
   });
 });
 
 describe('an update of the settings', () => {
-  test('changes what is given, and nothing else', async () => {
+  test('changes the given settings only', async () => {
     await workspace.update({ expiry: { idleSeconds: 60 }, env: { NAME: 'value' } });
     const { expiry, envNames, persistent } = await workspace.update({ persistent: false });
     assert.deepEqual([expiry.idleSeconds, envNames, persistent], [60, ['NAME'], false]);
     assert.equal(await workspace.exec('cat file'), 'second\n');
   });
 
-  test('of the retention counts at once, for all of its sandboxes', async () => {
+  test('applies a new retention policy at once to all of its sandboxes', async () => {
     await workspace.update({ currentSnapshotId: first });
     const ids = async () => (await world.list(sandboxId)).snapshots.map(({ snapshotId }) => snapshotId);
     assert.equal((await ids()).length, 2);
     await workspace.stop();
     await workspace.update({ retention: { keepLast: { count: 1 } } });
     assert.deepEqual(await ids(), [(await ids())[0]]);
-    assert.ok(!(await ids()).includes(first), 'nothing needs it any more');
+    assert.ok(!(await ids()).includes(first), 'no workspace needs it');
     for (const id of [sandboxId, await workspace.sandboxId()]) {
       const { policy } = await world.rpc('retention', { sandboxId: id });
       assert.equal(policy.keepLast.count, 1);

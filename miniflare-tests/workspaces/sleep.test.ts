@@ -1,4 +1,4 @@
-// The sandbox of a workspace falls asleep, and its files are gone with that: a start notices it, and brings them back.
+// The container of a workspace ends, for example by the SDK's `sleepAfter`. A start detects that, and restores the files.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -12,8 +12,8 @@ before(async () => {
 });
 after(() => world[Symbol.asyncDispose]());
 
-describe('a workspace whose sandbox has really slept', () => {
-  test('is started from its last snapshot, or not at all where there is none', async () => {
+describe('a workspace whose sandbox went to sleep', () => {
+  test('is restored from its last snapshot, and cannot start without one', async () => {
     const [kept, lost] = [world.workspace('kept'), world.workspace('lost')];
     for (const workspace of [kept, lost]) {
       await workspace.create();
@@ -24,11 +24,11 @@ describe('a workspace whose sandbox has really slept', () => {
     await kept.exec('echo second > file');
     await Promise.all([kept, lost].map(async (workspace) => world.sleep(await workspace.sandboxId())));
 
-    assert.equal(await kept.state(), 'active', 'nobody has looked');
+    assert.equal(await kept.state(), 'active', 'the state changes with the next start');
     const { how, restoredFrom, lastSnapshot, history } = await kept.start();
     assert.deepEqual([how, restoredFrom], ['restored', lastSnapshot?.id]);
     assert.equal(await kept.exec('cat file'), 'first\n');
-    assert.equal(history[1]?.cause, 'its sandbox had fallen asleep');
+    assert.equal(history[1]?.cause, 'its sandbox had ended');
 
     const error = await world.failure(lost.start());
     assert.deepEqual([error.code, error.kind], ['NOTHING_RESTORABLE', 'conflict']);
@@ -41,14 +41,14 @@ describe('a workspace whose sandbox has really slept', () => {
   });
 });
 
-describe('a workspace whose sandbox has ended', () => {
-  test('is found so by a stop, which says what may be lost', async () => {
+describe('a workspace whose container ended', () => {
+  test('is reported as ended by a stop', async () => {
     const workspace = world.workspace('ended');
     await workspace.create();
     await workspace.exec('echo x > file');
     const { lastSnapshot } = await workspace.stop();
     await workspace.start();
-    await workspace.fallAsleep();
+    await workspace.endContainer();
     const stopped = await workspace.stop();
     assert.deepEqual([stopped.state, stopped.hadEnded], ['stopped', true]);
     assert.deepEqual(stopped.lastSnapshot, lastSnapshot);
@@ -56,29 +56,29 @@ describe('a workspace whose sandbox has ended', () => {
     assert.equal((await workspace.start()).restoredFrom, lastSnapshot?.id);
   });
 
-  test('is started from a snapshot that was taken while it ran', async () => {
+  test('is restored from a snapshot that was taken while it ran', async () => {
     const workspace = world.workspace('captured');
     await workspace.create();
     await workspace.exec('echo x > file');
     const { ref } = await world.snapshot(await workspace.sandboxId());
     await workspace.exec('echo y > file');
-    await workspace.fallAsleep();
+    await workspace.endContainer();
     assert.equal((await workspace.start()).restoredFrom, ref.snapshotId);
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 
-  test('is not started from a snapshot of another directory, or of a part of it', async () => {
+  test('is not restored from a snapshot of another directory or of a part of its files', async () => {
     const workspace = world.workspace('partly');
     await workspace.create();
     await workspace.exec('mkdir part /tmp/other; echo x > part/file; echo y > /tmp/other/file');
     await world.snapshot(await workspace.sandboxId(), { dir: '/workspace/part' });
     await world.snapshot(await workspace.sandboxId(), { dir: '/tmp/other' });
     await world.snapshot(await workspace.sandboxId(), { excludes: ['part'] });
-    await workspace.fallAsleep();
+    await workspace.endContainer();
     assert.equal((await world.failure(workspace.start())).code, 'NOTHING_RESTORABLE');
   });
 
-  test('is not started from an older snapshot where the newest is damaged', async () => {
+  test('is not restored from an older snapshot if the newest is damaged', async () => {
     const workspace = world.workspace('damaged');
     await workspace.create();
     await workspace.exec('echo old > file');

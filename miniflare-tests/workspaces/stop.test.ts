@@ -1,16 +1,16 @@
-// Stops that cross other calls, or fail: nothing that was written before a stop ended is missing from its snapshot.
+// Stops that are concurrent with other calls, or fail. The snapshot of a stop contains all files written before its end.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { until, World } from '../world.ts';
-import { Calls, isArchiving, isUnpacking } from './calls.ts';
-import type { Named } from './named.ts';
+import { CallInterceptor, isArchiving, isUnpacking } from './calls.ts';
+import type { NamedWorkspace } from './named.ts';
 
-const calls = new Calls();
+const calls = new CallInterceptor();
 let world: World;
 let count = 0;
-let workspace: Named;
+let workspace: NamedWorkspace;
 
 before(async () => {
   world = await World.start({ onCall: calls.onCall });
@@ -24,8 +24,8 @@ beforeEach(async () => {
   await workspace.exec('echo x > file');
 });
 
-/** It runs, with its files, and can be stopped. */
-async function goesOn() {
+/** Asserts that the workspace runs with its files, and can be stopped and started. */
+async function assertUsable() {
   assert.equal(await workspace.state(), 'active');
   assert.equal(await workspace.exec('cat file'), 'x\n');
   calls.reset();
@@ -35,50 +35,50 @@ async function goesOn() {
 }
 
 describe('a stop', () => {
-  test('of what is stopped is fine, and takes no other snapshot', async () => {
+  test('of a stopped workspace takes no second snapshot', async () => {
     const [first, second] = [await workspace.stop(), await workspace.stop()];
     assert.deepEqual(second.lastSnapshot, first.lastSnapshot);
     assert.equal(calls.count(isArchiving), 1);
     assert.equal((await workspace.snapshots()).length, 1);
   });
 
-  test('by many callers at the same time takes one snapshot', async () => {
-    const held = calls.hold(isArchiving);
+  test('that many callers request concurrently takes one snapshot', async () => {
+    const blocked = calls.block(isArchiving);
     const first = workspace.stop();
-    await held.reached;
+    await blocked.reached;
     const others = Array.from({ length: 10 }, () => workspace.stop());
-    held.release();
+    blocked.release();
     const answers = await Promise.all([first, ...others]);
     assert.equal(new Set(answers.map(({ lastSnapshot }) => lastSnapshot?.id)).size, 1);
     assert.equal(calls.count(isArchiving), 1);
   });
 
-  test('takes a snapshot of its own, although another one is being taken', async () => {
-    const held = calls.hold(isArchiving);
+  test('takes its own snapshot although another capture is in progress', async () => {
+    const blocked = calls.block(isArchiving);
     const snapshot = world.snapshot(await workspace.sandboxId());
-    await held.reached;
+    await blocked.reached;
     await workspace.exec('echo later > file');
     const stop = workspace.stop();
     await until(async () => (await workspace.state()) === 'stopping');
-    held.release();
+    blocked.release();
     const [{ ref }, { lastSnapshot }] = await Promise.all([snapshot, stop]);
     assert.notEqual(lastSnapshot?.id, ref.snapshotId);
     await workspace.start();
     assert.equal(await workspace.exec('cat file'), 'later\n');
   });
 
-  test('has a file in its snapshot that was written while it was taken', async () => {
+  test('saves a file that was written during the capture', async () => {
     const id = await workspace.sandboxId();
-    calls.meet(isArchiving, async () => void (await world.exec(id, 'echo late > late')), 1);
+    calls.intercept(isArchiving, async () => void (await world.exec(id, 'echo late > late')), 1);
     const { changedDuringCapture } = await workspace.stop();
     assert.deepEqual([changedDuringCapture, calls.count(isArchiving)], [false, 2]);
     await workspace.start();
     assert.equal(await workspace.exec('cat file late'), 'x\nlate\n');
   });
 
-  test('says so where files are written all the time', async () => {
+  test('reports changedDuringCapture if files keep changing', async () => {
     const id = await workspace.sandboxId();
-    calls.meet(isArchiving, async () => void (await world.exec(id, 'echo more >> log')));
+    calls.intercept(isArchiving, async () => void (await world.exec(id, 'echo more >> log')));
     const { changedDuringCapture, state } = await workspace.stop();
     assert.deepEqual([changedDuringCapture, state], [true, 'stopped']);
     calls.reset();
@@ -86,41 +86,41 @@ describe('a stop', () => {
     assert.match(await workspace.exec('cat log'), /^more\n/);
   });
 
-  test('waits for a start, and then stops', async () => {
+  test('waits for a start in progress', async () => {
     await workspace.stop();
-    const held = calls.hold(isUnpacking);
+    const blocked = calls.block(isUnpacking);
     const start = workspace.start();
-    await held.reached;
+    await blocked.reached;
     const stop = workspace.stop();
-    held.release();
+    blocked.release();
     assert.deepEqual([(await start).how, (await stop).state], ['restored', 'stopped']);
     assert.equal(await workspace.isRunning(), false);
     await workspace.start();
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 
-  test('lets a start wait, which then has the files of the stop', async () => {
-    const held = calls.hold(isArchiving);
+  test('makes a start wait, which then restores the files of the stop', async () => {
+    const blocked = calls.block(isArchiving);
     const stop = workspace.stop();
-    await held.reached;
+    await blocked.reached;
     const start = workspace.start();
-    held.release();
+    blocked.release();
     assert.deepEqual([(await stop).state, (await start).how], ['stopped', 'restored']);
     assert.equal((await start).restoredFrom, (await stop).lastSnapshot?.id);
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 
-  test('goes on when its caller goes away; a start that was waiting for it is not done then', async () => {
-    const held = calls.hold(isArchiving);
-    const asked = (operation: string) =>
+  test('continues after its caller aborts, and a waiting start of that caller is canceled', async () => {
+    const blocked = calls.block(isArchiving);
+    const callAndFail = (operation: string) =>
       world.failure(world.rpc(`workspaces/${operation}`, { name: workspace.name }, true));
-    const stop = asked('stop');
-    await held.reached;
-    const start = asked('start');
+    const stop = callAndFail('stop');
+    await blocked.reached;
+    const start = callAndFail('start');
     await workspace.describe();
     await world.abort();
     assert.deepEqual([(await stop).code, (await start).code], ['ABORTED', 'ABORTED']);
-    held.release();
+    blocked.release();
     await until(async () => (await workspace.state()) === 'stopped');
     await workspace.stop();
     assert.deepEqual([await workspace.state(), await workspace.isRunning()], ['stopped', false]);
@@ -129,21 +129,21 @@ describe('a stop', () => {
 });
 
 describe('a stop that fails', () => {
-  test('because no archive can be made leaves the workspace running, and says why', async () => {
-    const refuse = () => Promise.reject(new Error('no room for the archive'));
-    calls.meet(isArchiving, refuse);
+  test('because the archive cannot be created leaves the workspace running with a problem', async () => {
+    const refuse = () => Promise.reject(new Error('no space for the archive'));
+    calls.intercept(isArchiving, refuse);
     const objects = await world.objects();
     const error = await world.failure(workspace.stop());
-    assert.match(error.message, /no room for the archive/);
+    assert.match(error.message, /no space for the archive/);
     const { state, problem, lastSnapshot, history } = await workspace.describe();
     assert.deepEqual([state, problem?.code, lastSnapshot], ['active', error.code, undefined]);
     assert.deepEqual(history[0]?.cause, `it could not be stopped: ${error.code}`);
     assert.deepEqual(await world.objects(), objects);
-    await goesOn();
+    await assertUsable();
     assert.equal((await workspace.describe()).problem, undefined);
   });
 
-  test('because its directory was moved away leaves the workspace running', async () => {
+  test('because its directory is missing leaves the workspace running', async () => {
     workspace = world.workspace(`${workspace.name}-project`);
     await workspace.create({ dir: '/workspace/project' });
     await workspace.exec('mkdir -p project && echo x > project/file && mv project elsewhere');
@@ -156,9 +156,9 @@ describe('a stop that fails', () => {
     assert.equal(await workspace.exec('cat project/file'), 'x\n');
   });
 
-  test('because its container dies says so, and the last snapshot is there', async () => {
+  test('because its container was killed leaves the last snapshot restorable', async () => {
     const { ref } = await world.snapshot(await workspace.sandboxId());
-    calls.meet(isArchiving, ({ sandboxId }) => world.killHex(sandboxId), 1);
+    calls.intercept(isArchiving, ({ sandboxId }) => world.killByObjectId(sandboxId), 1);
     const error = await world.failure(workspace.stop());
     assert.ok(['SANDBOX_REPLACED', 'BACKUP_INTERRUPTED'].includes(error.code ?? ''), error.message);
     assert.equal((await workspace.start()).restoredFrom, ref.snapshotId);
@@ -166,25 +166,25 @@ describe('a stop that fails', () => {
   });
 });
 
-describe('while a workspace is being started', () => {
-  test('its sandbox is not captured', async () => {
+describe('during a start,', () => {
+  test('the sandbox cannot be captured', async () => {
     const { sandboxId } = await workspace.stop();
-    const held = calls.hold(isUnpacking);
+    const blocked = calls.block(isUnpacking);
     const start = workspace.start();
-    await held.reached;
+    await blocked.reached;
     for (const options of [{}, { wake: true }]) {
       const error = await world.failure(world.snapshot(sandboxId, options));
       assert.deepEqual([error.code, error.retryable], ['SANDBOX_STARTING', true]);
     }
-    held.release();
+    blocked.release();
     assert.equal((await start).how, 'restored');
     assert.equal((await workspace.snapshots()).length, 1);
     await world.snapshot(sandboxId);
   });
 
-  test('and its container dies, another one is filled', async () => {
+  test('a killed container is replaced and restored', async () => {
     await workspace.stop();
-    calls.meet(isUnpacking, ({ sandboxId }) => world.killHex(sandboxId), 1);
+    calls.intercept(isUnpacking, ({ sandboxId }) => world.killByObjectId(sandboxId), 1);
     assert.equal((await workspace.start()).how, 'restored');
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });

@@ -1,19 +1,19 @@
-// A sandbox that leaves calls unanswered: every operation is answered when the call's time limit has passed, and nothing is lost.
+// Sandboxes that leave calls unanswered: every operation ends after the time limit of the call, and no files are lost.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 
-import { HOW, LIMIT, outlast } from '../unanswered.ts';
+import { UNANSWERED_MODES, BEYOND_TIME_LIMITS, runPastTimeLimits } from '../unanswered.ts';
 import { World } from '../world.ts';
-import type { Named } from './named.ts';
+import type { NamedWorkspace } from './named.ts';
 
-/** The methods of the SDK that an operation calls. */
+/** The methods of the SDK that stops and starts call. */
 const IN_STOP = ['getState', 'configure', 'execWithSessionToken', 'exec', 'createBackup', 'destroy'];
 const IN_START = ['getState', 'configure', 'setEnvVars', 'execWithSessionToken', 'exec', 'restoreBackup'];
 
 let world: World;
 let count = 0;
-let workspace: Named;
+let workspace: NamedWorkspace;
 
 before(async () => {
   world = await World.start({ clock: true });
@@ -30,38 +30,38 @@ beforeEach(async () => {
 });
 afterEach(() => world.rpc('leaveUnanswered', {}));
 
-/** Calls are answered again: the workspace starts with its newest file, stops, and can be deleted. */
-async function isUsable() {
+/** Answers calls again, and asserts that the workspace starts with its newest file, stops, and can be deleted. */
+async function assertUsable() {
   await world.rpc('leaveUnanswered', {});
-  await workspace.elapse(2 * LIMIT);
+  await workspace.advanceClock(2 * BEYOND_TIME_LIMITS);
   await workspace.start();
   assert.equal(await workspace.exec('cat file'), 'second\n');
   await workspace.stop();
   await workspace.delete();
 }
 
-for (const how of HOW) {
-  describe(`a call that is not answered, and ${how}`, () => {
+for (const mode of UNANSWERED_MODES) {
+  describe(`an unanswered and ${mode} call of`, () => {
     for (const method of IN_STOP) {
-      test(`${method} in a stop: that is answered, and what was written is kept`, async () => {
-        await world.rpc('leaveUnanswered', { [method]: how });
-        await outlast(world, workspace.stop());
-        await isUsable();
+      test(`${method} does not block a stop, and no files are lost`, async () => {
+        await world.rpc('leaveUnanswered', { [method]: mode });
+        await runPastTimeLimits(world, workspace.stop());
+        await assertUsable();
       });
     }
 
     for (const method of IN_START) {
-      test(`${method} in a start: that is answered, and what was saved is kept`, async () => {
+      test(`${method} does not block a start, and no files are lost`, async () => {
         await workspace.stop();
-        await world.rpc('leaveUnanswered', { [method]: how });
-        await outlast(world, workspace.start());
-        await isUsable();
+        await world.rpc('leaveUnanswered', { [method]: mode });
+        await runPastTimeLimits(world, workspace.start());
+        await assertUsable();
       });
     }
 
-    test('destroy in a deletion: the workspace is deleted', async () => {
-      await world.rpc('leaveUnanswered', { destroy: how });
-      assert.ok(await outlast(world, workspace.delete()));
+    test('destroy does not block a deletion', async () => {
+      await world.rpc('leaveUnanswered', { destroy: mode });
+      assert.ok(await runPastTimeLimits(world, workspace.delete()));
     });
   });
 }

@@ -148,7 +148,7 @@ export function codesOf(document: Document): Code[] {
   }));
 }
 
-/** The codes that an answer stands for. */
+/** The error codes of an answer. */
 export function codesIn(response: Response): string[] {
   return response.content?.['application/problem+json']?.schema['properties']?.code?.enum ?? [];
 }

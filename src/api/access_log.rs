@@ -156,7 +156,7 @@ fn log_answer(line: &mut LogLine, operation: Operation, answer: &Value) {
     for (name, pointer) in logged_members(operation) {
         if let Some(value) = answer.pointer(pointer) {
             let mut value = value.clone();
-            // The keys may belong to the application, so only the caller gets them.
+            // The keys may belong to the application, so only the caller receives them.
             if let (Operation::Sweep, Some(counts)) = (operation, value.as_object_mut()) {
                 counts.remove("unownedObjects");
             }
@@ -181,7 +181,7 @@ fn size_bytes(operation: Operation, answer: &Value) -> Option<u64> {
     answer.pointer(pointer)?.as_u64()
 }
 
-/// Adds an error to a log line. Leaves the message out where it may quote input, which only the caller gets.
+/// Adds an error to a log line. Omits the message if it may quote input, which only the caller receives.
 pub(super) fn log_error(line: &mut LogLine, error: &Error) {
     line.add("outcome", "failure");
     line.add("code", json!(error.code()));

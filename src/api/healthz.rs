@@ -12,7 +12,7 @@ use crate::ports::Clock;
 
 /// Responds to a request to `/healthz`: 200 when no check is unhealthy, otherwise 503.
 pub(super) fn handle(request: &Request, env: &Env) -> worker::Result<Response> {
-    // `Request::method` returns GET for a method that it does not know, such as QUERY.
+    // `Request::method` returns GET for an unknown method, such as QUERY.
     let is_head = match request.inner().method().as_str() {
         "GET" => false,
         "HEAD" => true,

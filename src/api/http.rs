@@ -80,7 +80,7 @@ fn authorize_route(request: &Request, env: &Env) -> Result<Operation> {
             Code::RouteNotFound,
             format!("There is no route {}.", quoted(&path)),
             format!(
-                "The routes are POST /v1/<operation>, with one of {}; /mcp; and to read /, /docs, /openapi.json and /healthz.",
+                "Use POST /v1/<operation> with one of {}; POST /mcp; or GET /, /docs, /openapi.json or /healthz.",
                 names.join(", ")
             ),
         )
@@ -100,7 +100,7 @@ fn method_not_allowed(request: &Request, allowed: &str) -> Error {
     let with = if allowed == POST { ", with the options as a JSON body" } else { "" };
     Error::new(
         Code::MethodNotAllowed,
-        format!("{path} does not take {method}."),
+        format!("{path} does not accept {method}."),
         format!("Use {allowed} {path}{with}."),
     )
 }
@@ -116,12 +116,12 @@ async fn read_arguments(request: &mut Request) -> Result<Value> {
     if !media_type.eq_ignore_ascii_case("application/json") {
         return Err(Error::new(
             Code::UnsupportedMediaType,
-            format!("The body's Content-Type is {}.", quoted(media_type)),
+            format!("The Content-Type of the body must be application/json, got {}.", quoted(media_type)),
             "Send JSON, with the header `Content-Type: application/json`.",
         ));
     }
     let unreadable = |why: String| {
-        Error::new(Code::InvalidArgument, format!("The body can't be read as JSON: {why}."), "Send one JSON object.")
+        Error::new(Code::InvalidArgument, format!("The body cannot be read as JSON: {why}."), "Send one JSON object.")
     };
     let mut chunks = request.stream().map_err(|error| unreadable(error.to_string()))?;
     let mut body = Vec::new();

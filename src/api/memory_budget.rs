@@ -40,7 +40,7 @@ impl MemoryBudget {
         let bytes = CALL_BYTES + ARGUMENTS_FACTOR * arguments;
         let reserved = self.reserved.get() + bytes;
         if reserved > BUDGET_BYTES {
-            return Err(busy(&format!("More calls for {owner} are under way than there is memory for.")));
+            return Err(busy(&format!("The memory budget of {owner} is exhausted by the calls in progress.")));
         }
         self.reserved.set(reserved);
         Ok(Reservation { budget: Rc::clone(&self.reserved), bytes })

@@ -38,7 +38,7 @@ struct Inner {
 
 #[wasm_bindgen]
 impl NamedWorkspace {
-    /// Creates the object with the name `name`. The runtime does not know the name of every object.
+    /// Creates the object with the name `name`, which the runtime does not provide for every object.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::needless_pass_by_value)] // JavaScript passes it by value.
     pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
@@ -65,12 +65,13 @@ impl NamedWorkspace {
         let inner = Rc::clone(&self.inner);
         respond(correlation_id, async move {
             let _reservation = inner.memory_budget.reserve(arguments.len(), &format!("the workspace {address:?}"))?;
-            let operation = Operation::by_name(&operation).ok_or_else(|| protocol("no operation"))?;
-            let arguments: Value = serde_json::from_str(&arguments).map_err(|_| protocol("no JSON"))?;
+            let operation = Operation::by_name(&operation).ok_or_else(|| protocol("an unknown operation"))?;
+            let arguments: Value =
+                serde_json::from_str(&arguments).map_err(|_| protocol("arguments that are not JSON"))?;
             let address = Address::parse(&address)?;
             let service = inner.service(&address)?;
             if decode_target(operation, &arguments)? != Target::Named(address) {
-                return Err(protocol("another workspace's operation"));
+                return Err(protocol("an operation for another workspace"));
             }
             let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
             run_named(&service, operation, &arguments, abort).await
@@ -82,7 +83,7 @@ impl NamedWorkspace {
     pub fn handle_call(&self, address: String, message: String, correlation_id: String) -> Promise {
         let inner = Rc::clone(&self.inner);
         respond(correlation_id, async move {
-            let message: NamedMessage = json::from_str(&message).map_err(|_| protocol("no message"))?;
+            let message: NamedMessage = json::from_str(&message).map_err(|_| protocol("an invalid message"))?;
             let service = inner.service(&Address::parse(&address)?)?;
             match message {
                 NamedMessage::Source { key } => to_json(&service.source(key).await?),
@@ -109,13 +110,13 @@ impl Inner {
     /// workspace.
     fn service(&self, address: &Address) -> Result<Service<WorkerPorts>> {
         if self.name.as_ref().is_some_and(|name| *name != address.to_string()) {
-            return Err(protocol("another workspace's operation"));
+            return Err(protocol("an operation for another workspace"));
         }
         let deployment = self.deployment.as_ref().map_err(Clone::clone)?;
         let mut cached = self.service.borrow_mut();
         match &*cached {
             Some((own, service)) if own == address => Ok(service.clone()),
-            Some(_) => Err(protocol("another workspace's operation")),
+            Some(_) => Err(protocol("an operation for another workspace")),
             None => {
                 let service = deployment.named_workspace(address.clone());
                 *cached = Some((address.clone(), service.clone()));
@@ -124,8 +125,8 @@ impl Inner {
         }
     }
 
-    /// Returns the service of this object's workspace; `None` when the workspace is unknown. Where the runtime does not
-    /// know the name of the object, as after an alarm, the address comes from the record.
+    /// Returns the service of this object's workspace; `None` when the workspace is unknown. If the runtime does not
+    /// provide the name of the object, as after an alarm, the address comes from the record.
     fn service_if_known(&self) -> Result<Option<Service<WorkerPorts>>> {
         let deployment = self.deployment.as_ref().map_err(Clone::clone)?;
         let address = match &self.name {
@@ -164,7 +165,7 @@ impl Directory {
     pub fn handle_call(&self, message: String, correlation_id: String) -> Promise {
         let store = Rc::clone(&self.store);
         respond(correlation_id, async move {
-            let message: DirectoryMessage = json::from_str(&message).map_err(|_| protocol("no message"))?;
+            let message: DirectoryMessage = json::from_str(&message).map_err(|_| protocol("an invalid message"))?;
             let store = store.as_ref().as_ref().map_err(Clone::clone)?;
             match message {
                 DirectoryMessage::Note(entry) => to_json(&directory::record_entry(store, &entry)?),

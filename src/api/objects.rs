@@ -71,7 +71,7 @@ pub(super) fn run_alarm(
 pub(super) fn protocol(what: &str) -> Error {
     Error::new(
         Code::Internal,
-        format!("The workspace was given {what}."),
-        "Call the entrypoint of this Worker, and nothing behind it.",
+        format!("The Durable Object received {what}."),
+        "Call the entrypoint of this Worker, not its Durable Objects.",
     )
 }

@@ -313,6 +313,6 @@ pub(super) fn too_large() -> Error {
 /// Converts an answer to JSON.
 pub(super) fn to_json(answer: &impl Serialize) -> Result<Value> {
     json::to_value(answer).map_err(|error| {
-        Error::new(Code::Internal, format!("The answer can't be written as JSON: {error}."), "Report it.")
+        Error::new(Code::Internal, format!("The answer cannot be written as JSON: {error}."), "Report it.")
     })
 }

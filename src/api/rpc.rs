@@ -64,7 +64,7 @@ fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
     }
     let signal = Reflect::get(options, &"signal".into()).unwrap_or_default();
     let rest = Object::assign(&Object::new(), options.unchecked_ref());
-    // It does not fail for an own property of a new object.
+    // The deletion of an own property of a new object cannot fail.
     let _ = Reflect::delete_property(&rest, &"signal".into());
     if signal.is_null() || signal.is_undefined() {
         return Ok((rest.into(), JsValue::UNDEFINED));
@@ -74,8 +74,8 @@ fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
     }
     Err(Error::new(
         Code::InvalidArgument,
-        "`signal` is not an AbortSignal.",
-        "Pass an AbortSignal, or none. Across RPC both Workers need the compatibility flag enable_abortsignal_rpc.",
+        "`signal` must be an AbortSignal.",
+        "Pass an AbortSignal, or omit `signal`. Over RPC, both Workers need the compatibility flag enable_abortsignal_rpc.",
     ))
 }
 
@@ -84,14 +84,14 @@ fn read_arguments(options: &JsValue) -> Result<Value> {
     let invalid = |why: &str| {
         Error::new(
             Code::InvalidArgument,
-            format!("The arguments can't be written as JSON: {why}."),
-            "Give one object with the operation's options.",
+            format!("The arguments cannot be written as JSON: {why}."),
+            "Pass one object with the operation's options.",
         )
     };
     let strict =
         Closure::<dyn FnMut(JsValue, JsValue) -> std::result::Result<JsValue, JsValue>>::new(refuse_lossy_json);
     let text = JSON::stringify_with_replacer(options, strict.as_ref().unchecked_ref())
-        .map_err(|_| invalid("they hold a value that JSON has no form for"))?;
+        .map_err(|_| invalid("they contain a value that JSON cannot represent"))?;
     let text = text.as_string().ok_or_else(|| invalid("they are not an object"))?;
     if text.len() > MAX_ARGUMENTS {
         return Err(too_large());

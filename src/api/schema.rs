@@ -46,93 +46,99 @@ fn contract(operation: Operation) -> Contract {
             Contract::of::<SnapshotRequest, TakenSnapshot>("Captures a directory of a running sandbox.")
         }
         Operation::Restore => Contract::of::<RestoreRequest, WorkspaceRef>(
-            "Makes a new sandbox, `<origin>-restored-<id>`, with the files of a snapshot.",
+            "Creates a sandbox, `<origin>-restored-<id>`, with the files of a snapshot.",
         ),
         Operation::Branch => Contract::of::<RestoreRequest, WorkspaceRef>(
-            "Makes a new sandbox, `<origin>-branch-<id>`, with the files of a snapshot, to try something else.",
+            "Creates a sandbox, `<origin>-branch-<id>`, with the files of a snapshot, to continue from them independently.",
         ),
-        Operation::List => Contract::of::<ListRequest, Page>("Lists the snapshots of a sandbox, the newest first."),
-        Operation::Get => Contract::of::<Selection, Summary>("Tells of one snapshot what lists show of it."),
-        Operation::Manifest => {
-            Contract::of::<Selection, Manifest>("Tells everything that is known about one snapshot.")
-        }
+        Operation::List => Contract::of::<ListRequest, Page>("Lists the snapshots of a sandbox, newest first."),
+        Operation::Get => Contract::of::<Selection, Summary>("Returns one snapshot, in the form that `list` returns."),
+        Operation::Manifest => Contract::of::<Selection, Manifest>("Returns all details of one snapshot."),
         Operation::Verify => Contract::of::<Selection, Verification>(
-            "Checks in R2 whether a snapshot can be restored. No container is started.",
+            "Checks in R2 whether a snapshot can be restored. Does not start a container.",
         ),
-        Operation::Label => Contract::of::<LabelRequest, Summary>("Gives a snapshot another label."),
-        Operation::Pin => Contract::of::<Selection, Summary>("Keeps a snapshot whatever the policy says."),
-        Operation::Unpin => Contract::of::<Selection, Summary>("Leaves a snapshot to the policy again."),
+        Operation::Label => Contract::of::<LabelRequest, Summary>("Changes the label of a snapshot."),
+        Operation::Pin => {
+            Contract::of::<Selection, Summary>("Pins a snapshot, so that the retention policy never removes it.")
+        }
+        Operation::Unpin => {
+            Contract::of::<Selection, Summary>("Unpins a snapshot, so that the retention policy applies to it again.")
+        }
         Operation::Delete => Contract::of::<DeleteRequest, Deletion>(
-            "Deletes a snapshot. One that is pinned, or that others need, goes by `force` alone.",
+            "Deletes a snapshot. A snapshot that is pinned or has dependents is deleted only with `force: true`.",
         ),
-        Operation::Import => {
-            Contract::of::<ImportRequest, TakenSnapshot>("Takes in a backup that the SDK made directly.")
-        }
-        Operation::Lineage => {
-            Contract::of::<LineageRequest, Tree>("Shows the tree of sandboxes and snapshots that a sandbox belongs to.")
-        }
+        Operation::Import => Contract::of::<ImportRequest, TakenSnapshot>(
+            "Imports a backup that the SDK created directly, as a snapshot.",
+        ),
+        Operation::Lineage => Contract::of::<LineageRequest, Tree>(
+            "Returns the tree of sandboxes and snapshots that a sandbox belongs to.",
+        ),
         Operation::Retention => Contract::of::<SandboxRequest, Retention>(
-            "Tells the policy of a sandbox, and what it means for each of its snapshots now.",
+            "Returns the retention policy of a sandbox, and its current effect on each snapshot.",
         ),
-        Operation::SetRetention => {
-            Contract::of::<SetRetentionRequest, Retention>("Gives a sandbox another policy, which is applied at once.")
-        }
-        Operation::ApplyRetention => {
-            Contract::of::<ApplyRetentionRequest, Retention>("Removes the snapshots that the policy no longer keeps.")
-        }
+        Operation::SetRetention => Contract::of::<SetRetentionRequest, Retention>(
+            "Sets the retention policy of a sandbox, and applies it at once.",
+        ),
+        Operation::ApplyRetention => Contract::of::<ApplyRetentionRequest, Retention>(
+            "Removes the snapshots that the retention policy no longer keeps.",
+        ),
         Operation::RotateKey => Contract::of::<SandboxRequest, KeyRotation>(
-            "Signs the refs of a sandbox with a new key from now on. The one before is still accepted.",
+            "Creates a new key that signs the refs of a sandbox. Refs that the previous key signed stay valid.",
         ),
         Operation::Sweep => Contract::of::<SweepRequest, Sweep>(
-            "Deletes what carries the snapshotter's mark in R2 and belongs to no sandbox's snapshots.",
+            "Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists.",
         ),
         Operation::CreateWorkspace => Contract::of::<CreateRequest, StartedWorkspace>(
-            "Makes a workspace; `NAME_TAKEN` where there is one of the name.",
+            "Creates a workspace. Fails with `NAME_TAKEN` if the name is in use.",
         ),
         Operation::GetOrCreateWorkspace => Contract::of::<GetOrCreateRequest, StartedWorkspace>(
-            "Starts a workspace, or makes it where there is none. Of one that exists, only the fingerprint is changed.",
+            "Starts a workspace, or creates it if it does not exist. If it exists, only its fingerprint is changed.",
         ),
         Operation::GetWorkspaceByName => {
-            Contract::of::<Address, WorkspaceDescription>("Tells what is known of a workspace. Starts nothing.")
+            Contract::of::<Address, WorkspaceDescription>("Returns the description of a workspace. Does not start it.")
         }
         Operation::ListWorkspaces => Contract::of::<ListWorkspacesRequest, WorkspacePage>(
-            "Lists a tenant's workspaces by their names. The list may lag a little behind.",
+            "Lists the workspaces of a tenant, sorted by name. The list may not contain the latest changes yet.",
         ),
         Operation::StartWorkspace => Contract::of::<StartRequest, StartedWorkspace>(
-            "Gives a workspace a sandbox that runs with its files in place.",
+            "Starts a workspace: a sandbox runs with the workspace's files in place.",
         ),
-        Operation::StopWorkspace => {
-            Contract::of::<Address, StoppedWorkspace>("Takes a snapshot, and ends the sandbox.")
-        }
+        Operation::StopWorkspace => Contract::of::<Address, StoppedWorkspace>(
+            "Takes a snapshot if the workspace is persistent, and destroys the sandbox.",
+        ),
         Operation::ForkWorkspace => Contract::of::<ForkRequest, ForkedWorkspaces<StartedWorkspace>>(
-            "Makes other workspaces that begin where this one is now, all of them from one snapshot.",
+            "Creates workspaces from the present files of this workspace, all from one snapshot.",
         ),
         Operation::UpdateWorkspace => Contract::of::<UpdateRequest, WorkspaceDescription>(
-            "Changes how a workspace is kept, or goes back to an earlier snapshot, in a new sandbox.",
+            "Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox.",
         ),
-        Operation::DeleteWorkspace => {
-            Contract::of::<Address, DeletedWorkspace>("Ends a workspace, removes its snapshots and frees its name.")
-        }
+        Operation::DeleteWorkspace => Contract::of::<Address, DeletedWorkspace>(
+            "Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have dependents are kept.",
+        ),
         Operation::CreateCheckpoint => Contract::of::<CreateCheckpointRequest, CreatedCheckpoint>(
-            "Keeps the files of a running sandbox as a checkpoint in it.",
+            "Records the files of a running sandbox as a checkpoint in the sandbox.",
         ),
         Operation::ListCheckpoints => Contract::of::<ListCheckpointsRequest, Checkpoints>(
-            "Lists the checkpoints in a running sandbox, the newest first.",
+            "Lists the checkpoints in a running sandbox, newest first.",
         ),
         Operation::RestoreCheckpoint => Contract::of::<RestoreCheckpointRequest, RestoredCheckpoint>(
-            "Puts the files of a running sandbox back as they were at a checkpoint.",
+            "Restores the files of a running sandbox to a checkpoint.",
         ),
         Operation::DiffCheckpoint => Contract::of::<DiffCheckpointRequest, CheckpointDiff>(
             "Compares the files of a running sandbox with a checkpoint.",
         ),
-        Operation::ListTools => Contract::of::<Toolset, Tools>("Tells which tools a language model can be given."),
+        Operation::ListTools => {
+            Contract::of::<Toolset, Tools>("Returns the definitions of tools for a language model.")
+        }
         Operation::CallTool => {
-            Contract::of::<CallToolRequest, ToolResult>("Calls a tool, as a language model asked for it.")
+            Contract::of::<CallToolRequest, ToolResult>("Calls a tool with the arguments that a language model passed.")
         }
-        Operation::GrantTools => {
-            Contract::of::<GrantRequest, ToolGrant>("Makes a token for `/mcp` that gives some tools and nothing else.")
-        }
-        Operation::Health => Contract::of::<HealthRequest, Health>("Looks whether the deployment is fit for work."),
+        Operation::GrantTools => Contract::of::<GrantRequest, ToolGrant>(
+            "Creates a token for `/mcp` that permits some tools and nothing else.",
+        ),
+        Operation::Health => Contract::of::<HealthRequest, Health>(
+            "Checks the configuration of the deployment, and whether the bucket and the list of workspaces respond.",
+        ),
     }
 }
 
@@ -206,7 +212,7 @@ fn add_base_types(generator: &mut SchemaGenerator) {
 fn normalize(schema: &mut Schema, is_input: bool) {
     RecursiveTransform(|schema: &mut Schema| {
         let is_nullable = remove_null(schema);
-        // The minimum already says that the number is not negative.
+        // The minimum already expresses that the number is not negative.
         if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
             schema.remove("format");
         }

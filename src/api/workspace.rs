@@ -36,7 +36,7 @@ struct Inner {
 
 #[wasm_bindgen]
 impl Workspace {
-    /// Creates the object with the name `name`. The runtime does not know the name of every object.
+    /// Creates the object with the name `name`, which the runtime does not provide for every object.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::needless_pass_by_value)] // JavaScript passes it by value.
     pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
@@ -64,11 +64,12 @@ impl Workspace {
         let inner = Rc::clone(&self.inner);
         respond(correlation_id, async move {
             let _reservation = inner.memory_budget.reserve(arguments.len(), &format!("the sandbox {id:?}"))?;
-            let operation = Operation::by_name(&operation).ok_or_else(|| protocol("no operation"))?;
-            let arguments: Value = serde_json::from_str(&arguments).map_err(|_| protocol("no JSON"))?;
+            let operation = Operation::by_name(&operation).ok_or_else(|| protocol("an unknown operation"))?;
+            let arguments: Value =
+                serde_json::from_str(&arguments).map_err(|_| protocol("arguments that are not JSON"))?;
             let snapshotter = inner.snapshotter(&id)?;
             if decode_target(operation, &arguments)? != Target::Sandbox(SandboxId::parse(&id)?) {
-                return Err(protocol("another sandbox's operation"));
+                return Err(protocol("an operation for another sandbox"));
             }
             let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
             run_sandbox(&snapshotter, operation, &arguments, abort).await
@@ -80,7 +81,7 @@ impl Workspace {
     pub fn handle_call(&self, id: String, message: String, correlation_id: String) -> Promise {
         let inner = Rc::clone(&self.inner);
         respond(correlation_id, async move {
-            let message: Message = model::json::from_str(&message).map_err(|_| protocol("no message"))?;
+            let message: Message = model::json::from_str(&message).map_err(|_| protocol("an invalid message"))?;
             let snapshotter = inner.snapshotter(&id)?;
             Ok(match message {
                 Message::Claim { root_id, parent, binding, marker } => {
@@ -129,13 +130,13 @@ impl Inner {
     fn snapshotter(&self, id: &str) -> Result<CloudflareSandboxSnapshotter<WorkerPorts>> {
         let id = SandboxId::parse(id)?;
         if self.name.as_ref().is_some_and(|name| name != id.as_str()) {
-            return Err(protocol("another sandbox's operation"));
+            return Err(protocol("an operation for another sandbox"));
         }
         let deployment = self.deployed()?;
         let mut cached = self.snapshotter.borrow_mut();
         match &*cached {
             Some((own, snapshotter)) if *own == id => Ok(snapshotter.clone()),
-            Some(_) => Err(protocol("another sandbox's operation")),
+            Some(_) => Err(protocol("an operation for another sandbox")),
             None => {
                 let snapshotter = deployment.snapshotter(id.clone());
                 *cached = Some((id, snapshotter.clone()));
@@ -144,8 +145,8 @@ impl Inner {
         }
     }
 
-    /// Returns the snapshotter of this object's sandbox; `None` when the sandbox is unknown. Where the runtime does not
-    /// know the name of the object, as after an alarm, the id comes from the ledger.
+    /// Returns the snapshotter of this object's sandbox; `None` when the sandbox is unknown. If the runtime does not
+    /// provide the name of the object, as after an alarm, the id comes from the ledger.
     fn snapshotter_if_known(&self) -> Result<Option<CloudflareSandboxSnapshotter<WorkerPorts>>> {
         let id = match &self.name {
             Some(name) => Some(name.clone()),

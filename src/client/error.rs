@@ -133,26 +133,26 @@ impl Error {
                 ErrorCode::Unreachable,
                 Kind::Transient,
                 format!("The snapshotter could not be reached: {why}."),
-                "Nothing was done. Try again; if it stays, look whether the service binding, or the address, is that of its Worker.",
+                "Nothing was done. Try again. If the error persists, check that the service binding or the address is that of the Worker.",
             ),
             TransportError::NoAnswer(why) => Self {
                 retryable: repeatable,
                 ..Self::new(
                     ErrorCode::AnswerLost,
                     Kind::Transient,
-                    format!("The call was sent, and no answer came: {why}."),
+                    format!("The call was sent, but no answer arrived: {why}."),
                     if repeatable {
-                        "Try again, with the same idempotency key where there is one."
+                        "Try again, with the same idempotency key if the call has one."
                     } else {
-                        "It may have been carried out: look what is there before you call again."
+                        "The call may have taken effect. Check the current state before you repeat it."
                     },
                 )
             },
             TransportError::Aborted => Self::new(
                 ErrorCode::Known(Code::Aborted),
                 Kind::Transient,
-                "The AbortSignal of the call has fired.".to_owned(),
-                "What it left is taken back; call again when you want it.",
+                "The caller's AbortSignal fired.".to_owned(),
+                "The snapshotter rolls back the operation where possible. Repeat the call if you still need its answer.",
             ),
         }
     }
@@ -162,7 +162,7 @@ impl Error {
         Self::new(
             ErrorCode::ForeignAnswer,
             Kind::Permanent,
-            format!("What answered is not the snapshotter that this client knows: {what}."),
+            format!("The answer is not from a snapshotter that this client supports: {what}."),
             "Check the service binding or the address, and that the client is not older than the Worker.",
         )
     }

@@ -122,7 +122,7 @@ impl<T: Transport> Client<T> {
     async fn call_typed<Answer: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<Answer> {
         let answer = self.call(operation, options.to_json()).await?;
         json::from_value(&answer)
-            .map_err(|why| Error::foreign_answer(&format!("the answer of {operation} can't be read: {why}")))
+            .map_err(|why| Error::foreign_answer(&format!("the answer of {operation} can't be decoded: {why}")))
     }
 }
 

@@ -78,7 +78,7 @@ impl ServiceBinding {
 /// Omits the token.
 impl fmt::Debug for ServiceBinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Service").field("timeout", &self.timeout).finish_non_exhaustive()
+        f.debug_struct("ServiceBinding").field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }
 
@@ -102,7 +102,7 @@ impl Transport for ServiceBinding {
     fn random(&self) -> Result<[u8; 16], TransportError> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)
-            .map_err(|error| TransportError::Unreachable(format!("there is no randomness: {error}")))?;
+            .map_err(|error| TransportError::Unreachable(format!("the platform returned no random bytes: {error}")))?;
         Ok(bytes)
     }
 }

@@ -131,8 +131,9 @@ pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
     }
     Err(Error::new(
         Code::ConfigInvalid,
-        "The var ALLOWED_ORIGINS names something that is not the origin of a web page.",
-        "List origins without paths or wildcards, with commas between them: \"https://app.example.com, http://localhost:3000\".",
+        "The var ALLOWED_ORIGINS contains a value that is not the origin of a web page.",
+        "List origins without paths or wildcards, separated by commas: \"https://app.example.com, \
+         http://localhost:3000\".",
     ))
 }
 
@@ -252,8 +253,8 @@ fn sandbox_binding(env: &Env) -> Result<String> {
     if ["Workspace", "NamedWorkspace", "Directory"].contains(&name.as_str()) {
         return Err(Error::new(
             Code::ConfigInvalid,
-            format!("The var SANDBOX_BINDING names {name}, which are this Worker's own objects and no sandboxes."),
-            "Set it to the binding of the sandboxes, or leave it out where that is called Sandbox.",
+            format!("The var SANDBOX_BINDING is {name:?}, the binding of this Worker's own objects, not of sandboxes."),
+            "Set it to the binding of the sandboxes, or remove it if that binding is named Sandbox.",
         ));
     }
     Ok(name)
@@ -263,7 +264,7 @@ fn default_dir(env: &Env) -> Result<Directory> {
     let dir = var(env, DEFAULT_DIR)?.unwrap_or_else(|| "/workspace".into());
     let dir = Directory::parse(&dir).and_then(|dir| dir.check_restorable().map(|()| dir));
     dir.map_err(|error| {
-        let message = format!("The var DEFAULT_DIR can't be used. {}", error.message());
+        let message = format!("The var DEFAULT_DIR is invalid. {}", error.message());
         Error::new(Code::ConfigInvalid, message, error.remediation())
     })
 }
@@ -278,8 +279,8 @@ pub fn is_local_bucket(env: &Env) -> Result<bool> {
         Some("true") => Ok(true),
         Some(_) => Err(Error::new(
             Code::ConfigInvalid,
-            "The var LOCAL_BUCKET is neither \"true\" nor \"false\".",
-            "Set it to \"true\" in development, and leave it out of production.",
+            "The var LOCAL_BUCKET must be \"true\" or \"false\".",
+            "Set it to \"true\" in development, and remove it in production.",
         )),
     }
 }
@@ -288,10 +289,10 @@ fn r2_binding_missing(binding: &str) -> Error {
     Error::new(
         Code::R2BindingMissing,
         format!(
-            "No R2 bucket is bound to this Worker as {binding:?}, so there is nowhere to keep snapshots. Nothing was touched."
+            "No R2 bucket is bound to this Worker as {binding:?}, so snapshots can't be stored. Nothing was changed."
         ),
         format!(
-            "Add to wrangler.toml and deploy again:\n\n[[r2_buckets]]\nbinding = \"{binding}\"\nbucket_name = \"<your bucket>\"\n\n\
+            "Add this to wrangler.toml and deploy again:\n\n[[r2_buckets]]\nbinding = \"{binding}\"\nbucket_name = \"<your bucket>\"\n\n\
              If the bucket is bound under another name, set the var BACKUP_R2_BINDING to that name."
         ),
     )
@@ -301,10 +302,10 @@ fn sandbox_binding_missing(binding: &str) -> Error {
     Error::new(
         Code::SandboxBindingMissing,
         format!(
-            "No Durable Object namespace of sandboxes is bound to this Worker as {binding:?}. Nothing was touched."
+            "No Durable Object namespace of sandboxes is bound to this Worker as {binding:?}. Nothing was changed."
         ),
         format!(
-            "Add to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{binding}\"\nclass_name = \"Sandbox\"\n\
+            "Add this to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{binding}\"\nclass_name = \"Sandbox\"\n\
              script_name = \"<the Worker that exports the class, if it is not this one>\"\n\n\
              If the namespace is bound under another name, set the var SANDBOX_BINDING to that name."
         ),

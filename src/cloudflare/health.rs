@@ -21,8 +21,8 @@ pub fn check_configuration(env: &Env) -> Vec<HealthCheck> {
         },
         Err(_) => HealthCheck::undetermined(
             name,
-            "It can't be judged, since a var that names a binding can't be used.",
-            "Look at the check `config` first.",
+            "Not checked, because a var that names a binding is invalid.",
+            "Fix what the check `config` reports.",
         ),
     };
     vec![
@@ -31,25 +31,25 @@ pub fn check_configuration(env: &Env) -> Vec<HealthCheck> {
             HealthComponent::Bucket,
             "The R2 bucket is",
             |ports| ports.backups().map(drop),
-            "Bind it in wrangler.toml as BACKUP_BUCKET, or as what the var BACKUP_R2_BINDING says.",
+            "Bind it in wrangler.toml as BACKUP_BUCKET, or under the name in the var BACKUP_R2_BINDING.",
         ),
         bound(
             HealthComponent::Sandboxes,
             "The Durable Object namespace of the sandboxes is",
             |ports| ports.sandboxes().map(drop),
-            "Bind it in wrangler.toml as Sandbox, or as what the var SANDBOX_BINDING says.",
+            "Bind it in wrangler.toml as Sandbox, or under the name in the var SANDBOX_BINDING.",
         ),
         bound(
             HealthComponent::Workspaces,
             "The Durable Object namespace Workspace is",
             |ports| ports.sandbox_ledgers().map(drop),
-            "Bind the class Workspace of this Worker to it, as its own wrangler.toml does.",
+            "Bind the class Workspace of this Worker, as the wrangler.toml of the project does.",
         ),
         bound(
             HealthComponent::Directory,
             "The Durable Object namespaces NamedWorkspace and Directory are",
             |ports| ports.named_workspaces().map(drop),
-            "Bind the classes NamedWorkspace and Directory of this Worker to it, as its own wrangler.toml does.",
+            "Bind the classes NamedWorkspace and Directory of this Worker, as the wrangler.toml of the project does.",
         ),
         check_token(env),
         backup_credentials(is_local_bucket(env).unwrap_or_default(), |name| {
@@ -63,14 +63,14 @@ pub fn check_configuration(env: &Env) -> Vec<HealthCheck> {
 fn check_vars(env: &Env) -> HealthCheck {
     let invalid: Vec<&str> = Deployment::invalid_vars(env).collect();
     if invalid.is_empty() {
-        return HealthCheck::healthy(HealthComponent::Config, "Every var that is set has a value that can be used.");
+        return HealthCheck::healthy(HealthComponent::Config, "Every var that is set has a valid value.");
     }
-    let detail = format!("A value that can't be used: {}.", invalid.join(", "));
+    let detail = format!("Invalid values: {}.", invalid.join(", "));
     HealthCheck::unhealthy(
         HealthComponent::Config,
         Code::ConfigInvalid,
         detail,
-        "Set it in wrangler.toml as its documentation says.",
+        "Correct them in wrangler.toml, as the documentation of each var describes.",
     )
 }
 
@@ -82,14 +82,14 @@ fn check_token(env: &Env) -> HealthCheck {
             ..HealthCheck::undetermined(
                 HealthComponent::ApiToken,
                 "It is not set: the HTTP API, the command line, the console and /mcp are closed, and RPC is open.",
-                "To open them, `wrangler secret put API_TOKEN`.",
+                "To open them, run `wrangler secret put API_TOKEN`.",
             )
         },
         Err(error) => HealthCheck::unhealthy(
             HealthComponent::ApiToken,
             error.code(),
-            "It is not text: whatever needs it fails, and so does every operation but `health` over RPC.",
-            "Remove it from the vars, and `wrangler secret put API_TOKEN`.",
+            "It is not text: every operation fails, except `health` over RPC.",
+            "Remove it from the vars, and run `wrangler secret put API_TOKEN`.",
         ),
     }
 }
@@ -100,12 +100,12 @@ fn check_metrics(env: &Env) -> HealthCheck {
     }
     let (detail, remediation) = if Metrics::is_bound(env) {
         (
-            "What is bound as METRICS is no Analytics Engine dataset: operations are logged, and not counted.",
-            "To count them, bind a dataset under that name: [[analytics_engine_datasets]] in wrangler.toml.",
+            "The binding METRICS is not an Analytics Engine dataset: operations are logged, but not counted.",
+            "To count them, bind a dataset as METRICS: [[analytics_engine_datasets]] in wrangler.toml.",
         )
     } else {
         (
-            "No Analytics Engine dataset is bound as METRICS: operations are logged, and not counted.",
+            "No Analytics Engine dataset is bound as METRICS: operations are logged, but not counted.",
             "To count them, add [[analytics_engine_datasets]] to wrangler.toml.",
         )
     };

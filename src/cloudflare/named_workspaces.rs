@@ -96,7 +96,7 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
             Error::new(
                 Code::DirectoryUnavailable,
                 format!("The list of workspaces could not be read: {}", failure.message),
-                "Try again. Workspaces can be started and stopped all the same.",
+                "Try again. Workspaces can still be started and stopped.",
             )
             .caused_by(failure)
         };
@@ -119,5 +119,9 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
 
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
 fn protocol(error: String) -> Error {
-    Error::new(Code::Internal, format!("Objects of this Worker do not understand each other: {error}."), "Report it.")
+    Error::new(
+        Code::Internal,
+        format!("An object of this Worker can't read a message of another: {error}."),
+        "Report it.",
+    )
 }

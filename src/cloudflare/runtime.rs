@@ -39,7 +39,7 @@ impl Entropy for WorkerEntropy {
     fn random_bytes(&self) -> Result<[u8; 32]> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| {
-            Error::new(Code::Internal, format!("The platform gave no random bytes: {error}."), "Try again.")
+            Error::new(Code::Internal, format!("The platform returned no random bytes: {error}."), "Try again.")
         })?;
         Ok(bytes)
     }

@@ -186,7 +186,7 @@ impl Sandboxes for SandboxStubs {
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
         let stdout = self.run(id, &scripts::probe(dir), COMMAND_TIMEOUT_MILLIS).await?;
-        scripts::read_probe(&stdout).ok_or_else(|| unreadable("the probe"))
+        scripts::read_probe(&stdout).ok_or_else(|| unreadable("the output of the probe"))
     }
 
     async fn set_replaced_note(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
@@ -219,7 +219,7 @@ impl Sandboxes for SandboxStubs {
     ) -> Result<MarkerUpdate, Failure> {
         let stdout = self.run(id, &scripts::update_marker(from, to, older_than_millis), COMMAND_TIMEOUT_MILLIS).await?;
         scripts::read_marker_update(&stdout)
-            .ok_or_else(|| Failure::protocol("the sandbox", "the stamp can't be changed"))
+            .ok_or_else(|| Failure::protocol("the sandbox", "the container marker can't be changed"))
     }
 
     async fn begin_restore(
@@ -244,12 +244,12 @@ impl Sandboxes for SandboxStubs {
     ) -> Result<Arrival, Failure> {
         let stdout =
             self.run(id, &scripts::verify_arrival(backup, from, to, may_be_empty), COMMAND_TIMEOUT_MILLIS).await?;
-        scripts::read_arrival(&stdout).ok_or_else(|| unreadable("whether the files have arrived"))
+        scripts::read_arrival(&stdout).ok_or_else(|| unreadable("the result of the restore check"))
     }
 
     async fn list_directory(&self, id: &SandboxId, dir: &Directory) -> Result<DirectoryListing, Failure> {
         let stdout = self.run(id, &scripts::list_directory(dir), WALK_TIMEOUT_MILLIS).await?;
-        scripts::read_listing(&stdout).ok_or_else(|| unreadable("the survey"))
+        scripts::read_listing(&stdout).ok_or_else(|| unreadable("the directory listing"))
     }
 
     async fn hash_files(
@@ -268,7 +268,7 @@ impl Sandboxes for SandboxStubs {
     async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
         match self.run(id, &scripts::watch(), COMMAND_TIMEOUT_MILLIS).await?.trim() {
             "unchanged" => Ok(()),
-            _ => Err(unreadable("since when changes count")),
+            _ => Err(unreadable("the result of the watch command")),
         }
     }
 
@@ -281,7 +281,7 @@ impl Sandboxes for SandboxStubs {
         match self.run(id, &scripts::changed_since_watch(dir), WALK_TIMEOUT_MILLIS).await?.trim() {
             "changed" => Ok(true),
             "unchanged" => Ok(false),
-            _ => Err(unreadable("whether files have changed")),
+            _ => Err(unreadable("the result of the change check")),
         }
     }
 

@@ -94,7 +94,7 @@ impl SandboxSession for SdkSession<'_> {
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
         let stdout = self.run(&scripts::probe(dir), COMMAND_TIMEOUT_MILLIS).await?;
-        scripts::read_probe(&stdout).ok_or_else(|| unreadable("the probe"))
+        scripts::read_probe(&stdout).ok_or_else(|| unreadable("the output of the probe"))
     }
 
     async fn update_marker(
@@ -104,7 +104,7 @@ impl SandboxSession for SdkSession<'_> {
     ) -> Result<MarkerUpdate, Failure> {
         let stdout = self.run(&scripts::update_marker(from, to, None), COMMAND_TIMEOUT_MILLIS).await?;
         scripts::read_marker_update(&stdout)
-            .ok_or_else(|| Failure::protocol("the sandbox", "the stamp can't be changed"))
+            .ok_or_else(|| Failure::protocol("the sandbox", "the container marker can't be changed"))
     }
 
     async fn complete_restore(
@@ -115,14 +115,14 @@ impl SandboxSession for SdkSession<'_> {
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
         let stdout = self.run(&scripts::verify_arrival(backup, from, to, may_be_empty), COMMAND_TIMEOUT_MILLIS).await?;
-        scripts::read_arrival(&stdout).ok_or_else(|| unreadable("whether the files have arrived"))
+        scripts::read_arrival(&stdout).ok_or_else(|| unreadable("the result of the restore check"))
     }
 
     async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
         let command = format!("mkdir -p -- {} && echo done", shell_quote(dir.as_str()));
         match self.run(&command, COMMAND_TIMEOUT_MILLIS).await?.trim() {
             "done" => Ok(()),
-            _ => Err(Failure::protocol("the sandbox", format!("{dir} can't be made"))),
+            _ => Err(Failure::protocol("the sandbox", format!("{dir} can't be created"))),
         }
     }
 
@@ -140,7 +140,7 @@ impl SandboxSession for SdkSession<'_> {
         let handle = model::json::to_value(backup).map_err(|error| Failure::protocol("restoreBackup", error))?;
         match self.call("restoreBackup", &[handle]).await? {
             Outcome { success: true } => Ok(()),
-            Outcome { success: false } => Err(Failure::new("Error", "restoreBackup answered success: false")),
+            Outcome { success: false } => Err(Failure::new("Error", "restoreBackup returned success: false")),
         }
     }
 }

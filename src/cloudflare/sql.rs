@@ -264,7 +264,8 @@ pub(super) fn decode_record<T: DeserializeOwned>(table: &str, key: &str, text: &
         Error::new(
             Code::LedgerCorrupt,
             format!("The row {key:?} of the table {table} can't be read."),
-            "Deploy the release that wrote it, or a later one. If that does not help, mend the row as docs/operations.md says.",
+            "Deploy the release that wrote it, or a later one. If that does not help, repair the row as \
+             docs/operations.md describes.",
         )
     })
 }
@@ -273,8 +274,8 @@ fn too_new(version: usize, latest: usize) -> Error {
     Error::new(
         Code::LedgerTooNew,
         format!(
-            "The storage of the workspace has the version {version}, and this release of the Worker knows it up to \
-             {latest}. Nothing was touched."
+            "The storage of the workspace has version {version}, and this release of the Worker supports versions up \
+             to {latest}. Nothing was changed."
         ),
         "Deploy the release that wrote it, or a later one.",
     )

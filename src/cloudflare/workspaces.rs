@@ -86,7 +86,7 @@ impl RpcEnvelope {
         let outcome = match (error, answer) {
             (None, Some(answer)) => Outcome::Answer(RawJson::from_text(answer)),
             (Some(error), None) => Outcome::Error(error),
-            _ => return Err("not either an answer or an error".to_owned()),
+            _ => return Err("expected either an answer or an error".to_owned()),
         };
         Ok(Self { outcome, side_effects })
     }
@@ -150,9 +150,9 @@ pub(super) fn namespace(env: &Env, binding: &str) -> Result<ObjectNamespace> {
     env.durable_object(binding).map_err(|_| {
         Error::new(
             Code::WorkspaceBindingMissing,
-            format!("This Worker's own Durable Objects are not bound to it as {binding:?}. Nothing was touched."),
+            format!("This Worker's own Durable Objects are not bound as {binding:?}. Nothing was changed."),
             format!(
-                "Add to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{binding}\"\n\
+                "Add this to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{binding}\"\n\
                  class_name = \"{binding}\"\n\n[[migrations]]\ntag = \"<a new one>\"\nnew_sqlite_classes = [\"{binding}\"]"
             ),
         )
@@ -182,7 +182,11 @@ fn display_name(id: &SandboxId) -> String {
 
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
 fn protocol(error: String) -> Error {
-    Error::new(Code::Internal, format!("Objects of this Worker do not understand each other: {error}."), "Report it.")
+    Error::new(
+        Code::Internal,
+        format!("An object of this Worker can't read a message of another: {error}."),
+        "Report it.",
+    )
 }
 
 /// A message from one object of this Worker to a Workspace object.
@@ -264,7 +268,8 @@ pub enum Message {
     },
 }
 
-/// Reads a selection whose options may have the names of an earlier release: its objects may still run during a rollout.
+/// Reads a selection whose options may have the names of an earlier release: its objects may still run during a
+/// rollout.
 fn with_present_names<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Value, D::Error> {
     let mut selection = Value::deserialize(deserializer)?;
     if let Some(options) = selection.as_object_mut() {

@@ -100,7 +100,7 @@ impl TryFrom<Map<String, Value>> for BackupHandle {
                 Error::new(
                     Code::InvalidRef,
                     format!("The backup handle has no `{field}`."),
-                    "Pass the ref on exactly as snapshot() answered it.",
+                    "Pass the ref back exactly as snapshot() returned it.",
                 )
             })
         };
@@ -110,10 +110,10 @@ impl TryFrom<Map<String, Value>> for BackupHandle {
             return Err(Error::new(
                 Code::InvalidRef,
                 format!(
-                    "The backup handle has a field `__proto__`, is larger than {MAX_HANDLE_BYTES} bytes, or deeper than {MAX_DEPTH} \
-                     objects and lists."
+                    "The backup handle has a field `__proto__`, is larger than {MAX_HANDLE_BYTES} bytes, or is nested deeper \
+                     than {MAX_DEPTH} levels."
                 ),
-                "Pass the ref on exactly as snapshot() answered it.",
+                "Pass the ref back exactly as snapshot() returned it.",
             ));
         }
         let id = BackupId::parse(text("id")?)?;

@@ -2,7 +2,7 @@
 //!
 //! `createBackup` stores a name in R2 beside the archive. The product sets it to `snapshotter/1 <snapshotId>
 //! <originId>`. The mark identifies the snapshot of a backup, reveals a forged ref, and protects the backups that
-//! applications keep in the same bucket: the product never deletes a backup without the mark.
+//! applications store in the same bucket: the product never deletes a backup without the mark.
 
 use std::fmt;
 

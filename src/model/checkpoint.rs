@@ -29,8 +29,8 @@ impl CheckpointName {
                 Code::InvalidCheckpointName,
                 message,
                 format!(
-                    "Give a name that matches ^[A-Za-z0-9_][A-Za-z0-9_.-]*$, without \"..\", that ends in neither \".\" nor \
-                     \".lock\", of at most {} characters.",
+                    "Pass a name of at most {} characters that matches ^[A-Za-z0-9_][A-Za-z0-9_.-]*$, does not contain \"..\", \
+                     and does not end in \".\" or \".lock\".",
                     Self::MAX
                 ),
             ))
@@ -48,7 +48,7 @@ impl CheckpointName {
         if is_valid {
             Ok(Self(text.to_owned()))
         } else {
-            refuse(format!("{} is not a name of a checkpoint", quoted(text)))
+            refuse(format!("{} is not a valid checkpoint name", quoted(text)))
         }
     }
 }
@@ -68,7 +68,7 @@ impl CheckpointDescription {
             return Err(Error::new(
                 Code::InvalidArgument,
                 format!("`description` is longer than {} characters, or contains a null byte", Self::MAX),
-                "Say shortly what the checkpoint is of.",
+                "Pass a shorter description without null bytes.",
             ));
         }
         Ok(Self(text.to_owned()))
@@ -143,8 +143,8 @@ impl CheckpointCursor {
             Some(Self { micros: micros.parse().ok()?, name: CheckpointName::parse(name).ok()? })
         };
         let invalid = || {
-            let message = "`cursor` is not one that checkpoints/list answered";
-            Error::new(Code::InvalidArgument, message, "Begin again without a cursor.")
+            let message = "`cursor` is not a cursor that checkpoints/list returned";
+            Error::new(Code::InvalidArgument, message, "Start again without a cursor.")
         };
         read().ok_or_else(invalid)
     }
@@ -171,7 +171,7 @@ pub struct RestoredCheckpoint {
     pub changed: Vec<String>,
     /// The number of all changed paths.
     pub changed_count: u64,
-    /// The commit of the files before the restore, if they differed. It is kept under `refs/sandbox/before-restore`
+    /// The commit of the files before the restore, if they differed. It is stored under `refs/sandbox/before-restore`
     /// until the next restore that changes something; in a linked work tree, under
     /// `refs/worktree/sandbox/before-restore`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

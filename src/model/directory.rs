@@ -13,8 +13,8 @@ pub const ALLOWED_ROOTS: [&str; 5] = ["/workspace", "/home", "/tmp", "/var/tmp",
 /// Directories with files that the SDK, or a program of the image, has open during a restore. A mount over such a
 /// directory hides these files, and `restoreBackup` never returns.
 const DIRECTORIES_IN_USE: [(&str, &str); 2] = [
-    ("/tmp", "the SDK keeps the files of its own shell sessions there"),
-    ("/var/tmp", "programs that are running keep their temporary files there"),
+    ("/tmp", "the SDK stores the files of its shell sessions there"),
+    ("/var/tmp", "running programs store their temporary files there"),
 ];
 
 /// The folders of the SDK's container server under `/tmp`, by the prefixes of their names (0.12.10).
@@ -39,14 +39,14 @@ impl Directory {
             Err(Error::new(
                 Code::InvalidDirectory,
                 format!("The directory {} {why}.", quoted(text)),
-                format!("Give an absolute path at or under one of {}, without \"..\".", ALLOWED_ROOTS.join(", ")),
+                format!("Pass an absolute path at or under one of {}, without \"..\".", ALLOWED_ROOTS.join(", ")),
             ))
         };
         if !text.starts_with('/') {
             return refuse("is not an absolute path");
         }
         if text.len() > 4096 {
-            return refuse("is longer than a path can be");
+            return refuse("is longer than 4096 bytes");
         }
         if text.contains('\0') {
             return refuse("contains a null byte");
@@ -71,15 +71,15 @@ impl Directory {
         let in_use = DIRECTORIES_IN_USE.iter().find(|(dir, _)| *dir == path).map(|(_, why)| *why);
         let used_by_sdk = match parts.as_slice() {
             ["tmp", name, ..] if SDK_FOLDER_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) => {
-                Some("the SDK keeps its own files there")
+                Some("the SDK stores its own files there")
             }
             _ => None,
         };
         let Some(why) = in_use.or(used_by_sdk) else { return Ok(()) };
         Err(Error::new(
             Code::InvalidDirectory,
-            format!("The directory {} can't be restored: {why}, and a restore would not end.", quoted(&self.0)),
-            "Give a directory of your own, such as /workspace or /tmp/work.",
+            format!("The directory {} cannot be restored: {why}, and a restore would never finish.", quoted(&self.0)),
+            "Pass a directory of your own, such as /workspace or /tmp/work.",
         ))
     }
 }

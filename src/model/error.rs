@@ -3,7 +3,7 @@
 //! Rules:
 //! - An error says what failed for which object (`message`), what to do about it (`remediation`), and whether the same
 //!   call may succeed later (`retryable`). Programs switch on `code`, never on `message`.
-//! - What the platform or the SDK threw is kept as the [`cause`](Error::cause).
+//! - What the platform or the SDK threw is stored as the [`cause`](Error::cause).
 //! - An error of [`Kind::NotFound`] requires a definite answer. An unknown outcome is [`Kind::Transient`].
 //! - A message never contains a secret or the content of a file.
 
@@ -17,7 +17,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// A failure, readable by people and programs.
 ///
 /// It is serialized when it passes between the objects of this Worker. The serialized form includes the kind of the
-/// code, for a release that does not know the code. [`body`](Self::body) is the public form.
+/// code, for a release that does not define the code. [`body`](Self::body) is the public form.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Error {
@@ -32,7 +32,7 @@ pub struct Error {
 #[derive(Serialize, Deserialize)]
 struct SerializedError {
     code: Code,
-    /// Absent in an error of an earlier release. `None` if a later release wrote a kind that this one does not know.
+    /// Absent in an error of an earlier release. `None` if a later release wrote a kind that this one does not define.
     #[serde(default, deserialize_with = "deserialize_known_kind")]
     kind: Option<Kind>,
     message: String,
@@ -79,7 +79,7 @@ impl Error {
     pub fn internal() -> Self {
         Self::new(
             Code::Internal,
-            "This Worker failed where it never should.",
+            "An internal error occurred in this Worker.",
             "Report it, with the log lines of this Worker and its Workspace object at that time.",
         )
     }
@@ -91,7 +91,7 @@ impl Error {
         self
     }
 
-    /// Adds a sentence to the message: what else failed, or what was left behind.
+    /// Adds a sentence to the message: what else failed, or what remains.
     #[must_use]
     pub fn with_note(mut self, sentence: &str) -> Self {
         self.message.push(' ');

@@ -24,7 +24,7 @@ pub fn needs_escape(c: char) -> bool {
         )
 }
 
-/// Escapes such characters as JSON does, so that escaped JSON keeps its meaning. Line breaks and tabs are kept.
+/// Escapes such characters as JSON does, so that escaped JSON keeps its meaning. Line breaks and tabs are not escaped.
 pub fn escape(text: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| needs_escape(c) && !matches!(c, '\n' | '\t');
     if !text.contains(is_escaped) {

@@ -1,4 +1,4 @@
-//! Checks of what a capture leaves out: the patterns of `excludes`, and the paths that git ignores.
+//! Checks of what a capture excludes: the patterns of `excludes`, and the paths that git ignores.
 //!
 //! For each of them, the SDK's server (0.12) passes mksquashfs a second pattern, `... <pattern>`, which applies at any
 //! depth. Of a pattern with several components, mksquashfs applies only the first one at any depth: `... a/b` drops all
@@ -12,10 +12,10 @@ pub const MAX_QUOTED: usize = 10;
 /// The maximum length of each quoted pattern or path, in characters.
 const MAX_LENGTH: usize = 120;
 
-/// Verifies that each pattern leaves out what it names and nothing else.
+/// Verifies that each pattern excludes what it names and nothing else.
 ///
 /// # Errors
-/// [`Code::ExcludeUnsupported`], which quotes the patterns that would leave out more.
+/// [`Code::ExcludeUnsupported`], which quotes the patterns that would exclude more.
 pub fn check_patterns(patterns: &[String]) -> Result<()> {
     let with_slash: Vec<&String> = patterns.iter().filter(|pattern| has_slash(pattern)).collect();
     if with_slash.is_empty() {
@@ -24,11 +24,11 @@ pub fn check_patterns(patterns: &[String]) -> Result<()> {
     Err(Error::new(
         Code::ExcludeUnsupported,
         format!(
-            "`excludes` has patterns with a slash, which SDK 0.12 applies to whole directories: {}",
+            "`excludes` contains patterns with a slash, which SDK 0.12 applies to whole directories: {}",
             quoted_list(&with_slash)
         ),
-        "Use patterns without a slash, such as \"node_modules\" or \"*.log\": each leaves out everything of that name, at any \
-         depth. A leading \"**/\" and a trailing \"/**\" or \"/\" change nothing and are accepted.",
+        "Use patterns without a slash, such as \"node_modules\" or \"*.log\": each excludes everything of that name, at any \
+         depth. A leading \"**/\" and a trailing \"/**\" or \"/\" have no effect and are accepted.",
     ))
 }
 
@@ -39,11 +39,11 @@ pub fn ignored_paths_error(dir: &str, paths: &[String]) -> Option<Error> {
         Error::new(
             Code::ExcludeUnsupported,
             format!(
-                "git ignores paths in subdirectories of {dir:?}, and for these SDK 0.12 leaves out whole directories: {}",
+                "git ignores paths in subdirectories of {dir:?}, for which SDK 0.12 excludes whole directories: {}",
                 quoted_list(&paths)
             ),
             "Take the snapshot without `gitignore`. To make it smaller, pass `excludes` with names such as \"node_modules\": \
-             each leaves out everything of that name, at any depth.",
+             each excludes everything of that name, at any depth.",
         )
     })
 }

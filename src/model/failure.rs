@@ -42,7 +42,7 @@ impl Failure {
 
     /// Creates the failure for an unexpected response of `what`; `why` is the reason.
     pub fn protocol(what: &str, why: impl std::fmt::Display) -> Self {
-        Self::new(PROTOCOL, &format!("{what} answered something else than expected: {why}"))
+        Self::new(PROTOCOL, &format!("{what} returned an unexpected response: {why}"))
     }
 
     /// Whether there was a response that could not be read. A retry will not help.
@@ -53,7 +53,7 @@ impl Failure {
     /// Creates the failure for a call to `what` that got no response within its time limit. The call may still take
     /// effect.
     pub fn timed_out(what: &str, limit: Duration) -> Self {
-        Self::new(TIMED_OUT, &format!("{what} was not done within {} seconds", limit.as_secs()))
+        Self::new(TIMED_OUT, &format!("{what} did not complete within {} seconds", limit.as_secs()))
     }
 
     /// Whether a time limit passed without a response. The outcome of the call is unknown, and it may still be running.

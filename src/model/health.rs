@@ -117,12 +117,15 @@ pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<Str
         return HealthCheck::unhealthy(
             name,
             Code::BackupConfigInvalid,
-            format!("{ENDPOINT} is not an https origin: every call of a sandbox fails."),
-            "Set it to one without a path, such as https://<account id>.eu.r2.cloudflarestorage.com, or leave it out.",
+            format!("{ENDPOINT} is not an https origin: every call to a sandbox fails."),
+            "Set it to an origin without a path, such as https://<account id>.eu.r2.cloudflarestorage.com, or remove it.",
         );
     }
     if local_bucket {
-        return HealthCheck::healthy(name, "LOCAL_BUCKET is set: backups pass through the Worker, and need none.");
+        return HealthCheck::healthy(
+            name,
+            "LOCAL_BUCKET is set: backups pass through the Worker, and need no credentials.",
+        );
     }
     let missing: Vec<String> = CREDENTIALS
         .iter()
@@ -131,7 +134,7 @@ pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<Str
         .collect();
     let secrets = ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
     if missing.is_empty() {
-        HealthCheck::healthy(name, "All of them are set. Whether R2 accepts them shows with the first snapshot.")
+        HealthCheck::healthy(name, "All credentials are set. The first snapshot shows whether R2 accepts them.")
     } else if secrets.iter().any(|name| is_set(name)) {
         HealthCheck::unhealthy(
             name,
@@ -142,9 +145,9 @@ pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<Str
     } else {
         HealthCheck::undetermined(
             name,
-            format!("Not on this Worker: {}.", missing.join(", ")),
-            "That is right where another Worker exports the class of the sandboxes: they belong there. Otherwise set them with \
-             `wrangler secret put <NAME>`.",
+            format!("Not set on this Worker: {}.", missing.join(", ")),
+            "If another Worker exports the class of the sandboxes, set them on that Worker. Otherwise set them on this Worker, \
+             with `wrangler secret put <NAME>`.",
         )
     }
 }

@@ -21,7 +21,7 @@ macro_rules! checked_string {
         pub struct $name(String);
 
         impl $name {
-            /// Returns the text, exactly as it was given.
+            /// Returns the text, exactly as it was passed.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -67,7 +67,7 @@ impl SandboxId {
             Err(Error::new(
                 Code::InvalidSandboxId,
                 format!("The sandbox id {} {why}.", quoted(text)),
-                "Give the id that the application passes to getSandbox(): 1 to 63 characters, no leading or trailing \"-\", \
+                "Pass the id that the application passes to getSandbox(): 1 to 63 characters, no leading or trailing \"-\", \
                  no reserved name, no control characters.",
             ))
         };
@@ -76,7 +76,7 @@ impl SandboxId {
             return refuse("is empty".into());
         }
         if length > Self::MAX {
-            return refuse(format!("has {length} characters, more than {}", Self::MAX));
+            return refuse(format!("has {length} characters; the maximum is {}", Self::MAX));
         }
         if text.starts_with('-') || text.ends_with('-') {
             return refuse("begins or ends with \"-\"".into());
@@ -107,7 +107,7 @@ impl SnapshotId {
             _ => Err(Error::new(
                 Code::InvalidRef,
                 format!("{} is not a snapshot id.", quoted(text)),
-                "Pass the ref on exactly as snapshot() answered it.",
+                "Pass the ref back exactly as snapshot() returned it.",
             )),
         }
     }
@@ -153,8 +153,8 @@ impl BackupId {
         }
         Err(Error::new(
             Code::InvalidRef,
-            format!("{} is not the id of a backup.", quoted(text)),
-            "Pass the ref on exactly as snapshot() answered it.",
+            format!("{} is not a backup id.", quoted(text)),
+            "Pass the ref back exactly as snapshot() returned it.",
         ))
     }
 }

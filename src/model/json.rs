@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let mut object = Map::new();
         while let Some((name, UniqueKeys(member))) = members.next_entry::<String, _>()? {
             if object.contains_key(&name) {
-                return Err(A::Error::custom(format!("the key {} is given twice", quoted(&name))));
+                return Err(A::Error::custom(format!("the key {} occurs twice", quoted(&name))));
             }
             object.insert(name, member);
         }

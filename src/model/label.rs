@@ -30,7 +30,7 @@ impl Label {
                 Code::InvalidLabel,
                 format!("The label {} {why}.", quoted(text)),
                 format!(
-                    "Give 1 to {} characters, no control characters, no blanks at the ends; or no label.",
+                    "Pass 1 to {} characters without control characters and without whitespace at either end, or omit the label.",
                     Self::MAX
                 ),
             ))
@@ -39,13 +39,13 @@ impl Label {
             return refuse("is empty");
         }
         if text.chars().count() > Self::MAX {
-            return refuse("is too long");
+            return refuse(&format!("is longer than {} characters", Self::MAX));
         }
         if text.chars().any(char::is_control) {
             return refuse("contains a control character");
         }
         if text.trim() != text {
-            return refuse("begins or ends with a blank");
+            return refuse("begins or ends with whitespace");
         }
         Ok(Self(text.to_owned()))
     }

@@ -1,4 +1,4 @@
-//! The tree of a lineage: the result of the operation `lineage`, and what the objects of its workspaces answer for it.
+//! The tree of a lineage: the result of the operation `lineage`, and what the objects of its workspaces return for it.
 
 use serde::{Deserialize, Serialize};
 

@@ -122,16 +122,16 @@ impl Policy {
         let count = self.keep_last.map_or(0, |rule| rule.count.get());
         let seconds = self.keep_last.and_then(|rule| rule.expiration_seconds).unwrap_or(0);
         let (what, limit) = if count.max(self.keep_daily).max(self.keep_weekly) > MAX_COUNT {
-            ("counts more", u64::from(MAX_COUNT))
+            ("has a count above", u64::from(MAX_COUNT))
         } else if seconds.max(self.expiration_seconds) > MAX_EXPIRATION {
-            ("lasts longer", MAX_EXPIRATION)
+            ("has an expiration, in seconds, above", MAX_EXPIRATION)
         } else {
             return Ok(());
         };
         Err(Error::new(
             Code::InvalidArgument,
-            format!("The retention policy {what} than {limit}."),
-            format!("Give counts up to {MAX_COUNT}, and seconds up to {MAX_EXPIRATION}; 0 seconds are for ever."),
+            format!("The retention policy {what} the maximum of {limit}."),
+            format!("Pass counts up to {MAX_COUNT}, and seconds up to {MAX_EXPIRATION}; 0 seconds means never."),
         ))
     }
 

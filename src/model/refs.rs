@@ -19,7 +19,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The maximum size of a ref, in bytes of JSON.
 const MAX_BYTES: usize = 16 * 1024;
 
-const REMEDIATION: &str = "Pass the ref on exactly as snapshot() answered it.";
+const REMEDIATION: &str = "Pass the ref back exactly as snapshot() returned it.";
 
 /// A reference to a snapshot, for applications to store and pass back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -111,7 +111,7 @@ impl SnapshotRef {
             return Err(Error::new(
                 Code::ForeignRef,
                 format!("The snapshot ref belongs to the provider {}, not to {PROVIDER_ID:?}.", quoted(provider)),
-                "Give this ref to the provider that made it.",
+                "Pass this ref to the provider that created it.",
             ));
         }
         // A snapshot call returns `capture` beside the ref.
@@ -125,25 +125,25 @@ impl SnapshotRef {
             return Err(Error::new(
                 Code::UnsupportedRefVersion,
                 format!("The snapshot ref has the schema version {version}; this deployment reads {SCHEMA_VERSION}."),
-                "Deploy the release of sandbox-snapshotter that made the ref, or take a new snapshot.",
+                "Deploy the release of sandbox-snapshotter that created the ref, or take a new snapshot.",
             ));
         }
         if payload.get("signature").is_none() {
             return Err(Error::new(
                 Code::InvalidRef,
-                "The snapshot ref has no signature: an earlier version made it, or part of it was lost.",
-                "Pass the ref on exactly as snapshot() answered it. A backup of an earlier version comes in by import().",
+                "The snapshot ref has no signature: an earlier version created it, or part of it is missing.",
+                "Pass the ref back exactly as snapshot() returned it. Import a backup of an earlier version with import().",
             ));
         }
         if json::value_to_string(payload).len() > MAX_BYTES {
             return Err(invalid(&format!("is larger than {MAX_BYTES} bytes")));
         }
         let decoded: SnapshotPayload =
-            json::from_value(payload).map_err(|error| invalid(&format!("can't be read: {error}")))?;
+            json::from_value(payload).map_err(|error| invalid(&format!("cannot be read: {error}")))?;
         // A ref has exactly one valid spelling. For example, a time in another notation was not written by this
         // product.
         if json::to_value(&decoded).ok().as_ref() != Some(payload) {
-            return Err(invalid("is not written as snapshot() writes it"));
+            return Err(invalid("is not in the form that snapshot() returns"));
         }
         Ok(Self { provider_id: PROVIDER_ID, payload: decoded })
     }
@@ -303,16 +303,16 @@ impl WorkspaceRef {
     /// [`Code::ForeignRef`] for a ref of another provider, [`Code::UnsupportedRefVersion`] for another schema version,
     /// [`Code::InvalidRef`] for any other deviation.
     pub fn decode(value: &Value) -> Result<Self> {
-        let remediation = "Pass the ref on exactly as restore() or branch() answered it.";
+        let remediation = "Pass the ref back exactly as restore() or branch() returned it.";
         let decoded: Self = json::from_value(value).map_err(|why| {
-            Error::new(Code::InvalidRef, format!("The workspace ref can't be read: {why}"), remediation)
+            Error::new(Code::InvalidRef, format!("The workspace ref cannot be read: {why}"), remediation)
         })?;
         if decoded.provider_id != PROVIDER_ID {
             let provider = quoted(&decoded.provider_id);
             return Err(Error::new(
                 Code::ForeignRef,
                 format!("The workspace ref belongs to the provider {provider}, not to {PROVIDER_ID:?}."),
-                "Give this ref to the provider that made it.",
+                "Pass this ref to the provider that created it.",
             ));
         }
         if decoded.schema_version != SCHEMA_VERSION {
@@ -320,7 +320,7 @@ impl WorkspaceRef {
             return Err(Error::new(
                 Code::UnsupportedRefVersion,
                 format!("The workspace ref has the schema version {version}; this deployment reads {SCHEMA_VERSION}."),
-                "Deploy the release of sandbox-snapshotter that made the ref.",
+                "Deploy the release of sandbox-snapshotter that created the ref.",
             ));
         }
         Ok(decoded)

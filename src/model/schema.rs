@@ -149,7 +149,8 @@ pub(crate) fn exclusive(schema: &mut Schema) {
 
 /// Requires a snapshot's ref as it was returned, and allows the details that a snapshot call returns beside it.
 pub(crate) fn whole_ref(schema: &mut Schema) {
-    let capture = json!({ "description": "What the snapshot call said beside the ref. It is not read." });
+    let capture =
+        json!({ "description": "The details that the snapshot call returned beside the ref. They are ignored." });
     schema.insert("properties".into(), json!({ "capture": capture }));
     closed(schema);
 }

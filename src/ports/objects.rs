@@ -101,8 +101,8 @@ pub trait SandboxLedgerClient {
         request: &StopSandboxRequest,
     ) -> impl Future<Output = Result<SandboxStopped>>;
 
-    /// Ends the sandbox `id`, which its workspace does not use any more, and deletes its snapshots once no other
-    /// sandbox depends on them. A sandbox that does not belong to `address` is left unchanged.
+    /// Ends the sandbox `id`, which its workspace no longer uses, and deletes its snapshots once no other sandbox
+    /// depends on them. A sandbox that does not belong to `address` is left unchanged.
     fn decommission(&self, id: &SandboxId, address: &Address) -> impl Future<Output = Result<Decommissioned>>;
 }
 

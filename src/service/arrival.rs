@@ -48,18 +48,18 @@ pub(super) async fn verify_arrival<P: Ports>(
         Arrival::OtherContainer => Err(another_container(id)),
         Arrival::FilesMissing(_) => Err(Error::new(
             Code::RestoreFailed,
-            format!("The sandbox {:?} reported the restore as done, but the files are not there.", id.as_str()),
-            "Try again. If it stays, look at the logs of the sandbox's Worker.",
+            format!("The sandbox {:?} reported that the restore succeeded, but the files are missing.", id.as_str()),
+            "Try again. If the error persists, check the logs of the sandbox's Worker.",
         )),
         Arrival::ProcessBelowMount(process) => Err(Error::new(
             Code::OperationInterrupted,
             format!(
-                "In the sandbox {:?}, the process {process} goes on in {:?} below the files that were mounted there: what it writes \
+                "In the sandbox {:?}, the process {process} still works in {:?} below the mounted files: its writes \
                  would be lost.",
                 id.as_str(),
                 stored.backup.dir().as_str()
             ),
-            "Try again. If the image starts that process, let it start in another directory.",
+            "Try again. If the image starts this process, start it in another directory.",
         )),
     }
 }
@@ -68,7 +68,7 @@ pub(super) async fn verify_arrival<P: Ports>(
 pub(super) fn another_container(id: &SandboxId) -> Error {
     Error::new(
         Code::OperationInterrupted,
-        format!("The container of the sandbox {:?} ended, and another one runs.", id.as_str()),
+        format!("The container of the sandbox {:?} ended, and another container is running.", id.as_str()),
         "Try again.",
     )
 }

@@ -39,7 +39,7 @@ pub struct SideEffects {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "letGo")]
     pub deleted: Vec<SnapshotId>,
-    /// The snapshots that recovery completed after the Worker that made them died.
+    /// The snapshots that recovery completed after their Worker ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "adopted")]
     pub recovered: Vec<SnapshotId>,
@@ -156,7 +156,7 @@ pub(super) fn record_deleted(id: &SnapshotId) {
     record(SideEffects { deleted: vec![id.clone()], ..SideEffects::default() });
 }
 
-/// Records that recovery completed a snapshot after the Worker that made it died.
+/// Records that recovery completed a snapshot after its Worker ended.
 pub(super) fn record_recovered(id: &SnapshotId) {
     record(SideEffects { recovered: vec![id.clone()], ..SideEffects::default() });
 }

@@ -1,4 +1,4 @@
-//! Cancellation by the caller: the form in which the service sees an `AbortSignal`.
+//! Cancellation by the caller: the form that an `AbortSignal` has in the service.
 
 use std::future::{Future, pending};
 
@@ -10,8 +10,8 @@ use crate::ports::Background;
 
 /// A token that is cancelled at any time, or never.
 ///
-/// An operation checks it before each step that costs something, and once more before it answers. If the token is
-/// cancelled, the operation rolls back what it did.
+/// An operation checks it before each expensive step, and once more before it returns. If the token is cancelled, the
+/// operation rolls back what it did.
 #[derive(Clone, Default)]
 pub struct CancellationToken(Option<Shared<LocalBoxFuture<'static, ()>>>);
 
@@ -60,8 +60,8 @@ impl CancellationToken {
     pub(super) fn error() -> Error {
         Error::new(
             Code::Aborted,
-            "The caller's AbortSignal fired. What was under way is taken back.",
-            "Call again without the signal, or with one that has not fired.",
+            "The caller's AbortSignal fired. The operation is rolled back.",
+            "Call again without a signal, or with one that has not fired.",
         )
     }
 }

@@ -1,9 +1,9 @@
-//! Single-flight captures: one capture of a sandbox at a time, shared by all callers that request the same.
+//! Single-flight captures: one capture of a sandbox at a time, shared by all callers that make the same request.
 //!
 //! A capture that is requested while another one runs is queued behind it. A request that matches a running or queued
 //! capture shares its answer; a caller that wrote files after the capture began requests a `fresh` one. A capture
-//! without waiters leaves the queue at once, so that it does not block others if it hangs, and is rolled back
-//! when it ends.
+//! without waiters leaves the queue at once, so that it does not block others if it hangs, and is rolled back when it
+//! ends.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::pending;
@@ -47,7 +47,7 @@ struct InFlight {
 }
 
 impl SnapshotCoalescer {
-    /// Takes the snapshot, or shares the answer of another caller that requested the same.
+    /// Takes the snapshot, or shares the answer of another caller that made the same request.
     ///
     /// # Errors
     /// Those of the capture, and [`Code::SandboxBusy`](crate::model::Code::SandboxBusy) if the queue is full.
@@ -108,9 +108,9 @@ impl SnapshotCoalescer {
         if this.in_process.coalescer.queue.borrow().len() >= MAX_QUEUE_LENGTH {
             let id = request.sandbox_id.as_str();
             let why = format!(
-                "{MAX_QUEUE_LENGTH} snapshots of the sandbox {id:?} with other options are under way or in line already."
+                "{MAX_QUEUE_LENGTH} snapshots of the sandbox {id:?} with other options are already running or queued."
             );
-            return Err(busy(&format!("{why} Callers who ask for the same share one.")));
+            return Err(busy(&format!("{why} Calls with the same options share one snapshot.")));
         }
         let predecessor_left = last.map(|last| {
             let (sender, receiver) = oneshot::channel();
@@ -193,7 +193,7 @@ async fn resolve_on_send(receiver: oneshot::Receiver<()>) {
 impl InFlight {
     /// Returns whether a request that arrives now may share this capture's answer.
     fn can_serve(&self, request: &SnapshotRequest) -> bool {
-        let is_fresh_enough = !request.fresh || self.began_at.get().is_none() || planted(Bug::FreshShared);
+        let is_fresh_enough = !request.fresh || self.began_at.get().is_none() || planted(Bug::StaleCaptureShared);
         is_fresh_enough && self.request.is_same_capture(request)
     }
 
@@ -202,8 +202,8 @@ impl InFlight {
         if self.waiters.get() == 0
             && let Some(id) = self.snapshot_id.get()
         {
-            // If this write fails, the capture is rolled back all the same, unless the object dies before that.
-            drop(snapshot::mark_unwanted(this, id));
+            // If this write fails, the capture is rolled back anyway, unless the object ends before that.
+            drop(snapshot::mark_discarded(this, id));
         }
     }
 }

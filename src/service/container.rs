@@ -85,7 +85,7 @@ pub(super) async fn verify_container<P: Ports>(
     let is_ready = || probe.marker.as_ref().is_some_and(ContainerMarker::is_ready);
     match expectation {
         ContainerExpectation::ReadyBefore(_) if !is_ready() => {
-            Err(replaced(id, "slept, and woke without the workspace's files"))
+            Err(replaced(id, "cold-started without the workspace's files"))
         }
         ContainerExpectation::StartedBefore(_) if probe.is_replacement && !planted(Bug::ReplacementFlagIgnored) => {
             Err(replaced(id, "was replaced"))
@@ -142,7 +142,7 @@ pub(super) async fn cold_start<P: Ports>(
 /// [`Code::SandboxReplaced`]: the next container has none of the files.
 pub(super) async fn verify_running<P: Ports>(ports: &P, id: &SandboxId) -> Result<()> {
     let is_up = status(ports, id).await?.status == Status::Healthy;
-    if is_up { Ok(()) } else { Err(replaced(id, "stopped meanwhile")) }
+    if is_up { Ok(()) } else { Err(replaced(id, "ended during the call")) }
 }
 
 /// Verifies that the container of `observation` is the one that runs now.
@@ -157,7 +157,7 @@ pub(super) async fn verify_unchanged<P: Ports>(
 ) -> Result<()> {
     let now = status(ports, id).await?;
     if now.status != Status::Healthy {
-        return Err(replaced(id, "stopped meanwhile"));
+        return Err(replaced(id, "ended during the call"));
     }
     #[allow(clippy::float_cmp)] // The value is only compared for identity, never calculated with.
     if now.last_change == observation.last_change {
@@ -234,7 +234,7 @@ pub(super) fn require_running(id: &SandboxId, status: SandboxStatus) -> Result<S
         Status::Starting => Err(Error::new(
             Code::SandboxStarting,
             format!("The sandbox {:?} is still starting, and has no files of its own yet.", id.as_str()),
-            "Try again when it is up. `wake: true` captures it as it starts.",
+            "Try again when it is running, or pass `wake: true` to capture it as it starts.",
         )),
         Status::Down => Err(Error::new(
             Code::SandboxNotRunning,
@@ -242,8 +242,8 @@ pub(super) fn require_running(id: &SandboxId, status: SandboxStatus) -> Result<S
                 "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty.",
                 id.as_str()
             ),
-            "Take snapshots while the sandbox is in use; restore an earlier one to go on. `wake: true` starts the sandbox \
-             and captures it as it starts.",
+            "Take snapshots while the sandbox is running. Restore an earlier snapshot to continue, or pass `wake: \
+             true` to start the sandbox and capture it as it starts.",
         )),
     }
 }
@@ -252,14 +252,14 @@ pub(super) fn require_running(id: &SandboxId, status: SandboxStatus) -> Result<S
 pub(super) fn check_directory(dir: &Directory, content: DirectoryContent) -> Result<()> {
     let problem = match content {
         DirectoryContent::NonEmpty | DirectoryContent::Empty => return Ok(()),
-        DirectoryContent::Missing => "is not there",
-        DirectoryContent::Symlink => "is reached through a symbolic link, of which a backup would hold the link alone",
+        DirectoryContent::Missing => "does not exist",
+        DirectoryContent::Symlink => "is reached through a symbolic link, and a backup would contain only the link",
         DirectoryContent::NotDirectory => "is not a directory",
     };
     Err(Error::new(
         Code::InvalidDirectory,
         format!("In the sandbox, {dir:?} {problem}.", dir = dir.as_str()),
-        "Give the path of a directory that is there, without symbolic links in it.",
+        "Pass the path of an existing directory, without symbolic links.",
     ))
 }
 
@@ -270,15 +270,15 @@ pub(super) async fn flag_replaced<P: Ports>(ports: &P, id: &SandboxId) -> Error 
         Err(_) => false,
     };
     let error = replaced(id, "was replaced");
-    if noted { error } else { error.with_note("The new container could not be marked as such.") }
+    if noted { error } else { error.with_note("The new container could not be marked as a replacement.") }
 }
 
 /// Returns the error about a container that is not the expected one.
 pub(super) fn replaced(id: &SandboxId, how: &str) -> Error {
     Error::new(
         Code::SandboxReplaced,
-        format!("The container of the sandbox {:?} {how}: the files that were in it are gone.", id.as_str()),
-        "Restore the newest snapshot, and go on in the new sandbox; or pass `adopt: true` to go on with the files that are there \
-         now.",
+        format!("The container of the sandbox {:?} {how}. The files of the earlier container are gone.", id.as_str()),
+        "Restore the newest snapshot and continue in the new sandbox, or pass `adopt: true` to continue with the files \
+         of the present container.",
     )
 }

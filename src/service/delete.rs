@@ -46,7 +46,7 @@ pub(super) async fn delete<P: Ports>(
             finish_deletion(this, &snapshot_id).await?;
             Ok(Deletion { snapshot_id, removed: false })
         }
-        Stage::Creating(_) => Err(busy(&snapshot, "it is still being made")),
+        Stage::Creating(_) => Err(busy(&snapshot, "it is still being created")),
         Stage::Ready { .. } => {
             if is_stopped_workspace {
                 check_not_only_copy(this, &snapshot)?;
@@ -73,7 +73,7 @@ fn check_deletable<P: Ports>(
 ) -> Result<()> {
     let derived = this.ports.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
     let is_being_restored = derived.iter().any(|derivation| matches!(derivation.state, DerivedState::Pending(_)));
-    if is_being_restored && !planted(Bug::DeletedWhileRestored) {
+    if is_being_restored && !planted(Bug::DeletedDuringRestore) {
         return Err(busy(snapshot, "a sandbox is being made from it"));
     }
     let dependents = this.dependents(&snapshot.snapshot_id)?;
@@ -84,13 +84,13 @@ fn check_deletable<P: Ports>(
     let reason = match (snapshot.pinned, names.as_slice()) {
         (true, []) => "is pinned".to_owned(),
         (false, names) => format!("is needed by {}", names.join(", ")),
-        (true, names) => format!("is pinned, and needed by {}", names.join(", ")),
+        (true, names) => format!("is pinned and needed by {}", names.join(", ")),
     };
     Err(Error::new(
         Code::SnapshotHasDependents,
         format!("The snapshot {} {reason}.", snapshot.snapshot_id),
-        "Unpin it; a workspace made from it needs it until it has a snapshot of its own. `force: true` deletes it \
-         all the same.",
+        "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to delete \
+         it anyway.",
     ))
 }
 
@@ -112,12 +112,12 @@ fn check_not_only_copy<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapsho
     Err(Error::new(
         Code::SnapshotHasDependents,
         format!(
-            "The files of a sandbox of the workspace {:?}, which has stopped, are in the snapshot {} alone.",
-            name.as_str(),
-            snapshot.snapshot_id
+            "Only the snapshot {} has the files of a stopped sandbox of the workspace {:?}.",
+            snapshot.snapshot_id,
+            name.as_str()
         ),
-        "Start the workspace first, or go back to another snapshot. `force: true` deletes it all the same: the next start gives \
-         what was there before.",
+        "Start the workspace first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: the \
+         next start then restores an older one, if there is one.",
     ))
 }
 
@@ -125,7 +125,7 @@ fn busy(snapshot: &SnapshotRecord, reason: &str) -> Error {
     Error::new(
         Code::SnapshotBusy,
         format!("The snapshot {} can't be deleted now: {reason}.", snapshot.snapshot_id),
-        "Try again when that is done.",
+        "Try again when that has finished.",
     )
 }
 
@@ -164,7 +164,7 @@ pub(super) async fn finish_deletion<P: Ports>(this: &CloudflareSandboxSnapshotte
     label::refresh(this, &mut snapshot)?;
     this.ports.ledger()?.put_snapshot(&snapshot)?;
     deleted
-        .map_err(|error| error.with_note("The snapshot is gone all the same; its objects in R2 will be deleted later."))
+        .map_err(|error| error.with_note("The snapshot itself is deleted. The alarm deletes its objects in R2 later."))
 }
 
 /// Deletes both objects of the backup. Imported backups and backups that carry another mark stay.

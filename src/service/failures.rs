@@ -1,7 +1,7 @@
 //! Maps failures of the SDK and the platform to error codes of this product.
 //!
-//! Between Workers of an older compatibility date an error loses its properties, and its class name moves into
-//! its message. So the SDK's code is read from the property `code`, then from the class name, then from the message.
+//! Between Workers of an older compatibility date an error loses its properties, and its class name moves into its
+//! message. So the SDK's code is read from the property `code`, then from the class name, then from the message.
 
 use super::queue::busy;
 use crate::model::{Code, Error, Failure, SandboxId};
@@ -29,13 +29,13 @@ pub(crate) enum During {
 pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> Error {
     let code = code_of(&failure, during);
     let doing = match during {
-        During::Probe => "looking at",
+        During::Probe => "probing",
         During::Backup => "backing up",
         During::Restore => "restoring into",
         During::Destroy => "destroying",
         During::Start => "starting",
         During::Hook => "running a hook in",
-        During::Checkpoint => "working on the checkpoints of",
+        During::Checkpoint => "running a checkpoint call in",
     };
     let message = format!("{} while {doing} the sandbox {:?}: {}", describe_code(code), id.as_str(), failure.message);
     Error::new(code, message, remediation(code)).caused_by(failure)
@@ -46,7 +46,7 @@ pub(crate) fn from_storage(failure: Failure, doing: &str) -> Error {
     if failure.is_protocol() {
         return Error::new(
             Code::BackupIncomplete,
-            format!("What R2 holds can't be read while {doing}: {}", failure.message),
+            format!("An object in R2 can't be read while {doing}: {}", failure.message),
             "Use another snapshot.",
         )
         .caused_by(failure);
@@ -54,7 +54,7 @@ pub(crate) fn from_storage(failure: Failure, doing: &str) -> Error {
     Error::new(
         Code::StorageUnavailable,
         format!("R2 failed while {doing}: {}", failure.message),
-        "Try again. If it stays, look at the status of R2 and of the bucket's binding.",
+        "Try again. If the error persists, check the status of R2 and the binding of the bucket.",
     )
     .caused_by(failure)
 }
@@ -64,25 +64,25 @@ pub(crate) fn from_storage(failure: Failure, doing: &str) -> Error {
 pub(super) fn from_workspace(failure: Failure, id: &SandboxId) -> Error {
     let permanent = [Code::LedgerCorrupt, Code::LedgerTooNew].into_iter().find(|code| code.as_str() == failure.name);
     let remediation =
-        if permanent.is_some() { "Deploy the newest release that ever ran, or a later one." } else { "Try again." };
+        if permanent.is_some() { "Deploy the newest release that has run, or a later one." } else { "Try again." };
     Error::new(
         permanent.unwrap_or(Code::LedgerUnavailable),
-        format!("The workspace of {:?} could not be asked: {}", id.as_str(), failure.message),
+        format!("The call to the workspace of {:?} failed: {}", id.as_str(), failure.message),
         remediation,
     )
     .caused_by(failure)
 }
 
-/// Returns the error for a call to an object of this Worker that did not arrive there, or was cut off. `what` names
-/// the object.
+/// Returns the error for a call to an object of this Worker that did not arrive there, or was cut off. `what` names the
+/// object.
 pub(crate) fn from_object(failure: Failure, what: &str) -> Error {
     if is_undelivered(&failure) {
-        return busy(&format!("{what} has more calls than it can take: {}", failure.message)).caused_by(failure);
+        return busy(&format!("{what} has too many pending calls: {}", failure.message)).caused_by(failure);
     }
     Error::new(
         Code::WorkspaceUnavailable,
-        format!("{what} could not be reached: {}", failure.message),
-        "Whether the operation was carried out is not known. Look before you try again.",
+        format!("{what} did not answer: {}", failure.message),
+        "The outcome of the operation is unknown. Check the state before you try again.",
     )
     .caused_by(failure)
 }
@@ -193,9 +193,9 @@ fn lacks_method(failure: &Failure) -> bool {
 
 fn describe_code(code: Code) -> &'static str {
     match code {
-        Code::BackupConfigInvalid => "The sandbox refused the backup's options or its own configuration",
+        Code::BackupConfigInvalid => "The sandbox rejected the backup's options or its own configuration",
         Code::BackupNotFound => "The sandbox did not find the backup in R2",
-        Code::BackupExpired => "The backup's time to live is over",
+        Code::BackupExpired => "The backup has expired",
         Code::BackupIncomplete => "The backup in R2 is damaged",
         Code::StorageUnavailable => "R2 failed",
         Code::OperationInterrupted => "The sandbox was interrupted",
@@ -209,27 +209,29 @@ fn describe_code(code: Code) -> &'static str {
 fn remediation(code: Code) -> &'static str {
     match code {
         Code::BackupConfigInvalid => {
-            "Look at the cause. The Worker that exports the sandbox's class needs the R2 binding BACKUP_BUCKET and, in production, \
-             BACKUP_BUCKET_NAME, CLOUDFLARE_R2_ACCOUNT_ID, R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY; in development set LOCAL_BUCKET = \"true\" \
-             on this Worker."
+            "Check the cause. The Worker that exports the sandbox's class needs the R2 binding BACKUP_BUCKET and, in \
+             production, BACKUP_BUCKET_NAME, CLOUDFLARE_R2_ACCOUNT_ID, R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY. In \
+             development, set LOCAL_BUCKET = \"true\" on this Worker."
         }
         Code::BackupNotFound => {
-            "It was deleted, or the sandbox's Worker is bound to another bucket than this one. If it was deleted, use another snapshot."
+            "Bind the sandbox's Worker to the same bucket as this Worker. If the backup was deleted, use another \
+             snapshot."
         }
         Code::SandboxTimeout => {
-            "Whether the call had its effect is not known, and it may still have it. Try again later; look at the logs of the sandbox's \
-             Worker if it stays."
+            "The outcome is unknown, and the call may still take effect. Try again later. If the error persists, check \
+             the logs of the sandbox's Worker."
         }
-        Code::BackupExpired => "Use another snapshot; take snapshots with a longer ttl, or without one.",
-        Code::BackupIncomplete => "Use another snapshot.",
+        Code::BackupExpired | Code::BackupIncomplete => "Use another snapshot.",
         Code::SandboxUnsupported => {
-            "The Durable Object behind the sandbox binding must be the Sandbox class of @cloudflare/sandbox 0.12.10, or one with its methods \
-             configure, getState, getSession, execWithSessionToken, createBackup, restoreBackup, setEnvVars and destroy."
+            "Bind the sandbox binding to the Sandbox class of @cloudflare/sandbox 0.12.10, or to a class with its \
+             methods configure, getState, getSession, execWithSessionToken, createBackup, restoreBackup, setEnvVars \
+             and destroy."
         }
         Code::BackupFailed => {
-            "Look at the cause: every file of the directory must be readable, and there must be room for the archive. Then try again."
+            "Check the cause: every file of the directory must be readable, and the disk must have space for the \
+             archive. Then try again."
         }
-        Code::SandboxFailed | Code::CheckpointFailed => "Look at the cause and at the logs of the sandbox's Worker.",
+        Code::SandboxFailed | Code::CheckpointFailed => "Check the cause and the logs of the sandbox's Worker.",
         _ => "Try again.",
     }
 }
@@ -244,13 +246,13 @@ mod tests {
 
     #[test]
     fn sdk_code_decides_when_properties_survive() {
-        let failure = Failure::new("BackupNotFoundError", "gone").with_code("BACKUP_NOT_FOUND");
+        let failure = Failure::new("BackupNotFoundError", "no such backup").with_code("BACKUP_NOT_FOUND");
         assert_eq!(code(failure, During::Restore), Code::BackupNotFound);
     }
 
     #[test]
     fn class_name_decides_when_code_is_lost() {
-        assert_eq!(code(Failure::new("BackupExpiredError", "over"), During::Restore), Code::BackupExpired);
+        assert_eq!(code(Failure::new("BackupExpiredError", "expired"), During::Restore), Code::BackupExpired);
     }
 
     #[test]

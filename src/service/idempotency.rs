@@ -18,7 +18,7 @@ use crate::model::request::LineageScope;
 use crate::model::{Code, Error, Result, Timestamp, json};
 use crate::ports::{Clock, Ledger, Ports};
 
-/// How long the answer of a key is kept, in milliseconds: two days.
+/// How long the ledger keeps the answer of a key, in milliseconds: two days.
 pub(super) const ANSWER_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 
 /// How long after its begin a call without an answer is reconciled, in milliseconds.
@@ -51,7 +51,7 @@ pub(super) async fn run_once<P: Ports, T: Serialize + DeserializeOwned>(
             Some(known)
                 if known.payload_hash != payload
                     && known.payload_hash != former_fingerprint(operation, request)?
-                    && !planted(Bug::PayloadNotCompared) =>
+                    && !planted(Bug::ArgumentsNotCompared) =>
             {
                 return Err(conflict(key));
             }
@@ -95,7 +95,7 @@ pub(super) fn save_answer<P: Ports>(
     if ledger.idempotency_record(&record.key)?.is_some_and(|known| known.answer.is_some()) {
         return Ok(());
     }
-    if planted(Bug::AnswerNotKept) {
+    if planted(Bug::AnswerNotStored) {
         return ledger.delete_idempotency_record(&record.key);
     }
     let answer = json::to_value(answer).map_err(unreadable)?;
@@ -129,12 +129,12 @@ fn digest(operation: &str, request: &Value) -> String {
 pub(super) fn conflict(key: &str) -> Error {
     Error::new(
         Code::IdempotencyConflict,
-        format!("The idempotency key {key:?} was used for another call on this workspace."),
-        "Give each intention a key of its own; repeat a call with exactly the arguments that it had.",
+        format!("The idempotency key {key:?} was used for a different call on this workspace."),
+        "Use a new key for each operation, and repeat a call with the same arguments.",
     )
 }
 
 #[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.
 fn unreadable(error: String) -> Error {
-    Error::new(Code::Internal, format!("An answer can't be kept or read: {error}."), "Report it.")
+    Error::new(Code::Internal, format!("A stored answer can't be written or read: {error}."), "Report it.")
 }

@@ -1,4 +1,4 @@
-//! Imports a backup that the ledger does not know: one that the SDK made directly, or an earlier version of this
+//! Imports a backup that the ledger does not list: one that the SDK made directly, or an earlier version of this
 //! product.
 //!
 //! A backup that this workspace did not make does not become its own: when its snapshot is deleted, its objects in R2
@@ -13,7 +13,7 @@ use crate::model::request::ImportRequest;
 use crate::model::{BackupHandle, BackupOwner, Capture, Code, Error, Result, SnapshotId, TakenSnapshot};
 use crate::ports::{Clock, Ledger, Ports};
 
-/// Imports the backup. If the ledger knows it already, returns the existing snapshot.
+/// Imports the backup. If the ledger already lists it, returns the existing snapshot.
 pub(super) async fn import<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     request: ImportRequest,
@@ -25,15 +25,15 @@ pub(super) async fn import<P: Ports>(
     if found.metadata.is_expired(now) {
         return Err(Error::new(
             Code::BackupExpired,
-            format!("The time to live of the backup {} is over: the SDK restores it no more.", backup.id()),
-            "Import backups while they can be restored.",
+            format!("The backup {} has expired: the SDK no longer restores it.", backup.id()),
+            "Import a backup that has not expired.",
         ));
     }
     if found.metadata.dir != backup.dir().as_str() {
-        return Err(mismatch(backup, "was made of another directory"));
+        return Err(mismatch(backup, "is of another directory"));
     }
     let owner = match &found.mark {
-        Some(mark) if mark.origin_id != *this.id => return Err(mismatch(backup, "was made of another sandbox")),
+        Some(mark) if mark.origin_id != *this.id => return Err(mismatch(backup, "is of another sandbox")),
         mark => mark.clone(),
     };
     let (workspace, key) = this.ensure_initialized()?;
@@ -46,12 +46,12 @@ pub(super) async fn import<P: Ports>(
     let is_same_origin = owner.is_some() && snapshot_id.is_minted_with(&key);
     let snapshot = match ledger.snapshot(&snapshot_id)? {
         Some(known) if known.stored().is_some_and(|stored| stored.backup.id() != backup.id()) => {
-            return Err(mismatch(backup, "is a copy of another one"));
+            return Err(mismatch(backup, "is a copy of another backup"));
         }
         Some(known @ SnapshotRecord { stage: Stage::Ready { .. }, .. }) => known,
         // A backup of this workspace is deleted with its snapshot, even if its objects existed a moment ago.
         Some(other) if other.state() != SnapshotState::Deleted || is_same_origin => {
-            return Err(mismatch(backup, &format!("is of a snapshot in the state {:?}", other.state().as_str())));
+            return Err(mismatch(backup, &format!("belongs to a snapshot in the state {:?}", other.state().as_str())));
         }
         // If the backup was made elsewhere, its objects may still exist after its snapshot was deleted here.
         _ => {
@@ -69,7 +69,7 @@ pub(super) async fn import<P: Ports>(
                 expiration_seconds: request.expiration_seconds,
                 expires_at: None,
                 pinned: false,
-                // Its files are not the workspace's own until a caller goes back to this snapshot.
+                // Its files are not the workspace's own until a caller reverts to this snapshot.
                 foreign: true,
                 rescue: false,
                 suspect: None,
@@ -107,6 +107,6 @@ fn mismatch(backup: &BackupHandle, how: &str) -> Error {
     Error::new(
         Code::RefMismatch,
         format!("The backup {} {how}.", backup.id()),
-        "Give the handle exactly as createBackup() answered it, and the sandbox that it was made of.",
+        "Pass the handle exactly as createBackup() returned it, and the id of the sandbox that was backed up.",
     )
 }

@@ -1,7 +1,7 @@
 //! The in-memory state of a Workspace object: the work in progress.
 //!
 //! A row of the ledger in a transient state belongs to running work if that work is leased here. Otherwise its Worker
-//! died, and recovery completes the row or rolls it back.
+//! ended, and recovery completes the row or rolls it back.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -32,9 +32,9 @@ pub(super) struct InProcessState {
     pub checkpoint_lock: Mutex<()>,
     /// The restores and branches that run.
     pub restore_queue: Queue,
-    /// Locked while recovery completes a capture whose Worker died.
+    /// Locked while recovery completes a capture whose Worker ended.
     pub completion_lock: Mutex<()>,
-    /// Locked while the files are restored to a checkpoint. No capture begins meanwhile.
+    /// Locked while the files are restored to a checkpoint. No capture begins before it is unlocked.
     pub checkpoint_restore_lock: Mutex<()>,
     /// The number of probes and captures that have begun. Each of them owns a clone of this `Rc` while it runs.
     pub probes_started: Rc<Cell<u64>>,

@@ -55,7 +55,7 @@ pub(super) fn assign<P: Ports>(
     let ledger = this.ports.ledger()?;
     if let Some(mut other) = ledger.snapshot_by_label(&label)?
         && other.snapshot_id != snapshot.snapshot_id
-        && !planted(Bug::LabelTwice)
+        && !planted(Bug::LabelNotUnique)
     {
         other.label = label_from_time(this, other.created_at())?;
         ledger.put_snapshot(&other)?;
@@ -67,7 +67,7 @@ pub(super) fn assign<P: Ports>(
 /// Updates the label of `snapshot` from the ledger: another snapshot may have taken it while this one was in progress.
 pub(super) fn refresh<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &mut SnapshotRecord) -> Result<()> {
     if let Some(known) = this.ports.ledger()?.snapshot(&snapshot.snapshot_id)?
-        && !planted(Bug::LabelOutdated)
+        && !planted(Bug::LabelChangeOverwritten)
     {
         snapshot.label = known.label;
     }
@@ -87,7 +87,7 @@ fn label_from_time<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, time: Times
     }
 }
 
-/// Verifies that a label is free. A capture that was discarded or whose Worker died loses the label, because a caller
+/// Verifies that a label is free. A capture that was discarded or whose Worker ended loses the label, because a caller
 /// that repeats its request must get it.
 fn ensure_free<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, label: &Label) -> Result<()> {
     let ledger = this.ports.ledger()?;
@@ -104,7 +104,7 @@ fn ensure_free<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, label: &Label) 
 fn label_taken(label: &Label, other: &SnapshotRecord, id: &SandboxId) -> Error {
     Error::new(
         Code::LabelTaken,
-        format!("The snapshot {} of {:?} has the label {:?} already.", other.snapshot_id, id.as_str(), label.as_str()),
-        "Give another label, or pass `replace: true` to take it from that snapshot.",
+        format!("The snapshot {} of {:?} already has the label {:?}.", other.snapshot_id, id.as_str(), label.as_str()),
+        "Use another label, or pass `replace: true` to take the label from that snapshot.",
     )
 }

@@ -77,13 +77,13 @@ impl CallKind {
 
     const fn describe(self) -> &'static str {
         match self {
-            Self::Status => "the question for its state",
-            Self::Configure => "its configuration",
-            Self::Command => "a short command in it",
-            Self::Walk => "a command that looks at every file",
-            Self::Checkpoint => "a command of a checkpoint",
+            Self::Status => "the status call",
+            Self::Configure => "the configuration call",
+            Self::Command => "a short command in the sandbox",
+            Self::Walk => "a command that visits every file",
+            Self::Checkpoint => "a checkpoint command",
             Self::Hook(_) => "a hook",
-            Self::Destroy => "the end of its container",
+            Self::Destroy => "the destroy of the container",
             Self::Backup(_) => "the backup",
             Self::Restore(_) => "the restore",
         }

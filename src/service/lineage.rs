@@ -30,7 +30,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(self.workspace()?.root_id)
     }
 
-    /// Returns what this workspace knows of its lineage.
+    /// Returns the part of the lineage that the ledger of this workspace contains.
     pub fn describe(&self) -> Result<WorkspaceLineage> {
         describe(self)
     }
@@ -77,7 +77,7 @@ pub(super) async fn lineage<P: Ports>(
     Ok(Tree { root: build_branch(root, None, &mut reports), sandboxes, truncated })
 }
 
-/// What is known about one sandbox of the tree.
+/// The data of one sandbox of the tree.
 struct WorkspaceReport {
     sandbox_id: SandboxId,
     /// Whether it is running; `None` if that was not checked, or if the sandbox did not answer.
@@ -120,7 +120,8 @@ fn build_branch(
     let mut known = match report.map(|report| report.description) {
         Some(Ok(known)) => known,
         other => {
-            let problem = other.and_then(std::result::Result::err).or_else(|| Some("It was not looked at.".to_owned()));
+            let problem =
+                other.and_then(std::result::Result::err).or_else(|| Some("Its workspace was not queried.".to_owned()));
             return TreeSandbox { sandbox_id, lineage, workspace: None, running, snapshots: Vec::new(), problem };
         }
     };
@@ -139,7 +140,7 @@ fn build_branch(
     TreeSandbox { sandbox_id, lineage, workspace: known.workspace, running, snapshots, problem: None }
 }
 
-/// Returns what this workspace knows of its lineage.
+/// Returns the part of the lineage that the ledger of this workspace contains.
 pub(super) fn describe<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<WorkspaceLineage> {
     let workspace = this.workspace()?;
     let ledger = this.ports.ledger()?;

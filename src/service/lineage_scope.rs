@@ -34,7 +34,8 @@ pub(super) async fn check<P: Ports>(
     Err(Error::new(
         Code::CrossLineage,
         format!(
-            "The lineage scope {:?} belongs to the lineage of {:?}; the requested object belongs to the lineage of {:?}.",
+            "The lineage scope {:?} belongs to the lineage of {:?}; the requested object belongs to the lineage of \
+             {:?}.",
             id.as_str(),
             root.as_str(),
             root_id.as_str()

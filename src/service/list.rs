@@ -71,7 +71,7 @@ async fn summarize<P: Ports>(
     Ok(summary)
 }
 
-/// Returns what the ledger knows of a snapshot.
+/// Returns the summary of a snapshot from the ledger alone.
 pub(super) fn summary<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     workspace: &WorkspaceRecord,
@@ -110,14 +110,14 @@ fn build_summary<P: Ports>(
 /// Returns whether the snapshot could be restored at its last check.
 fn last_known_restorable<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotRecord) -> Restorable {
     match &snapshot.stage {
-        Stage::Creating(_) => not_restorable("It is still being made.", None),
+        Stage::Creating(_) => not_restorable("It is still being created.", None),
         Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
             not_restorable(&format!("It was removed: {}.", removal.reason), None)
         }
         Stage::Ready { stored } => match stored.known_damage() {
             Some(damage) => not_restorable(damage, Some(stored.checked_at)),
             None if stored.usable_until < this.ports.clock().now() => {
-                not_restorable("The SDK restores it no more.", None)
+                not_restorable("The SDK no longer restores it.", None)
             }
             None => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(stored.checked_at) },
         },

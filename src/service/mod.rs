@@ -17,11 +17,11 @@
 //! Shared by the operations:
 //! - `workspace`: the row of the workspace, and its alarm
 //! - `select`, `lineage_scope`: find the snapshot of a request, and check that the caller may use it
-//! - `coalesce`: runs one capture of a sandbox at a time, shared by all callers that request the same
+//! - `coalesce`: runs one capture of a sandbox at a time, shared by all callers that make the same request
 //! - `queue`: limits how many calls may wait for a resource
 //! - `idempotency`: returns the same answer to the same call
 //! - `in_process`: the work that runs in this object
-//! - `recover`, `tasks`: complete or roll back what a dead Worker left, and run the alarm
+//! - `recover`, `tasks`: complete or roll back interrupted work, and run the alarm
 //! - `references`: the dependents of a snapshot
 //! - `internal_api`: the calls that other objects of this Worker make to a workspace
 //!
@@ -117,7 +117,7 @@ pub trait Snapshotter {
     /// Verifies that snapshots are configured. A caller should check this before it declares the capability.
     fn ready(&self) -> Result<()>;
 
-    /// Captures a sandbox's directory, or shares the capture of another caller that requested the same.
+    /// Captures a sandbox's directory, or shares the capture of another caller that made the same request.
     async fn snapshot(&self, request: SnapshotRequest, abort: CancellationToken) -> Result<TakenSnapshot>;
 
     /// Makes a new sandbox from a snapshot, to recover its state.
@@ -212,7 +212,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         list::get(self, &selection).await
     }
 
-    /// Returns everything that is known about one snapshot.
+    /// Returns everything that the ledger records about one snapshot.
     pub async fn manifest(&self, selection: Selection) -> Result<Manifest> {
         self.prepare_call().await?;
         manifest::manifest(self, &selection).await
@@ -236,7 +236,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         pin::pin(self, &selection, pinned).await
     }
 
-    /// Adds a backup that the ledger does not know.
+    /// Adds a backup that the ledger does not list.
     pub async fn import(&self, request: ImportRequest) -> Result<TakenSnapshot> {
         self.prepare_call().await?;
         import::import(self, request).await
@@ -332,7 +332,7 @@ fn draw_random<P: Ports, T>(ports: &P, from_bytes: impl Fn(&[u8]) -> Option<T>) 
     }
     Err(Error::new(
         Code::Internal,
-        "The platform's randomness is not random.",
-        "Try again; report it if it happens again.",
+        "None of 4 random values gave a usable id.",
+        "Try again. If the error persists, report it.",
     ))
 }

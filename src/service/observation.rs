@@ -154,10 +154,7 @@ pub(super) fn verify_was_own<P: Ports>(
     match this.workspace()?.binding.and_then(|binding| binding.adopted_at) {
         Some(adopted_at) if adopted_at >= *since => Err(Error::new(
             Code::SandboxReplaced,
-            format!(
-                "The container of the sandbox {:?} became the workspace's only after the capture began.",
-                this.id.as_str()
-            ),
+            format!("A start adopted the container of the sandbox {:?} after the capture began.", this.id.as_str()),
             "Take the snapshot again.",
         )),
         _ => Ok(()),
@@ -197,7 +194,7 @@ async fn observe_named<P: Ports>(
     if request.adopt {
         return Err(Error::new(
             Code::InvalidArgument,
-            format!("`adopt` is for sandboxes without a name, and {:?} belongs to a named workspace.", id.as_str()),
+            format!("`adopt` is only for sandboxes without a named workspace, and {:?} belongs to one.", id.as_str()),
             "Start the workspace with `onDiverged: \"adopt\"` to continue with the present files.",
         ));
     }
@@ -214,7 +211,7 @@ async fn observe_named<P: Ports>(
         Err(error) if error.code() == Code::SandboxNotRunning => Err(Error::new(
             error.code(),
             error.message(),
-            "Start the workspace that it stands for, and take the snapshot then.",
+            "Start the workspace of the sandbox, then take the snapshot.",
         )),
         Err(error) if request.wake && is_container_error(&error) => {
             let (observation, marker) = container::cold_start(ports, id, dir, abort).await?;
@@ -290,7 +287,7 @@ async fn observe_any<P: Ports>(
         let update =
             ports.sandboxes()?.update_marker(id, probe.marker.as_ref(), &new_marker, None).await.map_err(failed)?;
         if update.outcome != MarkerOutcome::Updated {
-            return Err(container::replaced(id, "was replaced meanwhile"));
+            return Err(container::replaced(id, "was replaced during the call"));
         }
         // Containers without a marker cannot be distinguished: the command may have started another one, and marked
         // that. With `adopt`, the container must have run before this call; with `wake`, this call may have started it,
@@ -304,7 +301,7 @@ async fn observe_any<P: Ports>(
             Age::Older(second_probe)
                 if second_probe.marker == Some(new_marker)
                     && second_probe.directory_content == probe.directory_content => {}
-            _ => return Err(container::replaced(id, "was replaced meanwhile")),
+            _ => return Err(container::replaced(id, "was replaced during the call")),
         }
     }
     Ok(ObservedContainer {
@@ -367,7 +364,7 @@ fn nothing_to_adopt<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, dir: &Dire
             dir.as_str(),
             this.id.as_str()
         ),
-        "Restore the newest snapshot, and go on in the new sandbox.",
+        "Restore the newest snapshot, and continue in the new sandbox.",
     )
 }
 

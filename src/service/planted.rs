@@ -20,95 +20,95 @@ macro_rules! bugs {
 
 bugs! {
     /// A capture begins without a row in the ledger.
-    CaptureWithoutIntention,
+    CaptureNotRecorded,
     /// A failed restore does not destroy its sandbox.
     RestoreNotRolledBack,
     /// A destroyed sandbox is not checked again.
-    EndNotRechecked,
+    DestroyNotRechecked,
     /// A destroyed sandbox is checked again too early, while a restore may still run in it.
     RecheckedTooEarly,
     /// The container is not compared after a capture.
     ContainerNotCompared,
     /// Recovery completes a capture whose object ended, without comparing the container.
-    CompletedUncompared,
+    RecoveredWithoutComparison,
     /// The flag that a container replaced another one is not read.
     ReplacementFlagIgnored,
-    /// A backup is deleted whatever owner mark it carries.
-    MarkNotChecked,
+    /// A backup is deleted without a check of its owner mark.
+    BackupOwnerNotChecked,
     /// Retention removes snapshots that other workspaces depend on.
     DependentsIgnored,
     /// Retention removes pinned snapshots.
     PinsIgnored,
-    /// Retention removes the newest snapshot.
-    NewestIgnored,
-    /// Retention keeps one snapshot fewer than `keep_last` says.
+    /// Retention removes the newest restorable snapshot.
+    NewestNotKept,
+    /// Retention keeps one snapshot fewer than `keep_last` requires.
     KeepLastOffByOne,
     /// A forced delete does not wait for a restore in progress.
-    DeletedWhileRestored,
+    DeletedDuringRestore,
     /// The signature of a ref is not checked.
     SignatureNotChecked,
     /// The lineage scope of a call is not checked.
     LineageScopeNotChecked,
     /// An idempotency key returns its stored answer to a call with other arguments.
-    PayloadNotCompared,
+    ArgumentsNotCompared,
     /// The answer to a call with an idempotency key is not stored.
-    AnswerNotKept,
+    AnswerNotStored,
     /// Recovery ignores a sandbox whose restore was interrupted.
     PendingNotReconciled,
     /// A transient failure of R2 is recorded as damage.
-    FailureIsDamage,
+    FailureRecordedAsDamage,
     /// A snapshot is recorded as deleted although R2 failed to delete it.
     DeletedTooEarly,
-    /// A capture in progress is shared with callers that wrote files after it began.
-    FreshShared,
+    /// A capture in progress is shared with a caller that requested a capture begun after its call.
+    StaleCaptureShared,
     /// A minted id is used although it is taken.
     ClaimIgnored,
     /// The release of a snapshot is ignored.
     ReleaseIgnored,
-    /// A sweep deletes backups that a ledger owns.
-    OwnerIgnored,
-    /// A label is moved to another snapshot, and the first one keeps it too.
-    LabelTwice,
-    /// A capture overwrites its label with the one that it began with.
-    LabelOutdated,
+    /// A sweep deletes backups that a ledger lists.
+    SweepIgnoresLedger,
+    /// A label is assigned to a second snapshot, and the first snapshot keeps it too.
+    LabelNotUnique,
+    /// A finished capture overwrites a label change that was made while it ran.
+    LabelChangeOverwritten,
     /// A canceled call still creates its sandbox.
-    AbortIgnored,
+    CancellationIgnored,
     /// Snapshots that expire while an alarm runs are missed.
     ExpirationMissed,
     /// A snapshot that a failed restore referenced never expires.
-    ExpirationNotReconsidered,
+    ExpirationNotUpdated,
     /// The ledger does not record that a probe or a capture may have started a container.
-    UnverifiedNotSaved,
+    UnverifiedNotStored,
     /// The unverified state that an interrupted capture left is lost.
     UnverifiedCaptureLost,
-    /// A container is captured whatever marker it carries.
+    /// A container is captured without a check of its marker.
     MarkerNotRequired,
     /// A container is marked after it was captured.
     MarkedAfterCapture,
-    /// A container is marked whatever its age is.
+    /// A container is marked without a check of its age.
     AgeNotCompared,
-    /// A rescue snapshot releases the snapshot that the sandbox was made from, and counts in retention.
-    RescueReleases,
+    /// A rescue snapshot releases the snapshot that the sandbox was created from, and counts in retention.
+    RescueReleasesReference,
     /// Any running container is accepted as the workspace's own.
     MarkerNotChecked,
     /// Files are restored into a sandbox before it is probed.
     RestoredWithoutProbe,
     /// A container is ended although its capture failed.
-    EndedUncaptured,
+    EndedAfterFailedCapture,
     /// Files that change during a capture are not captured again.
     ChangesNotRecaptured,
     /// Files that were written after a cold start are overwritten without permission.
     DivergedOverwritten,
     /// An interrupted adoption is treated as an interrupted restore.
-    AdoptionTakenForRestore,
+    AdoptionTreatedAsRestore,
     /// An adopted container is not probed again.
     AdoptedWithoutProbe,
     /// A workspace is started from a rescue snapshot.
     StartedFromRescue,
     /// A workspace is started from an older snapshot when the newest is damaged.
-    DamagedSkipped,
-    /// The ledger does not record that a sandbox was handed out.
-    HandoutNotSaved,
+    DamagedSnapshotSkipped,
+    /// The ledger does not record that a sandbox was returned to a caller.
+    FirstStartNotStored,
     /// A snapshot of only some of the files releases the snapshot that the workspace was made from.
     PartialReleasesReference,
     /// A sandbox is captured while files are restored into it.
@@ -120,27 +120,27 @@ bugs! {
     /// A sandbox that was decommissioned before it was claimed can still be claimed.
     DecommissionedStillClaimed,
     /// A repeated reservation is refused.
-    ReservedOnce,
+    RepeatedReservationRefused,
     /// A reservation is recorded although the sandbox was decommissioned in the meantime.
-    ReservedTooLate,
+    ReservedAfterDecommission,
     /// A sandbox is claimed for a named workspace although it belongs to another one.
-    ClaimedFromOthers,
+    ClaimedFromOtherWorkspace,
     /// A snapshot is found for another tenant.
     TenantNotChecked,
     /// A named workspace is bound to its new sandbox before that is running.
     BoundTooEarly,
     /// The former sandbox of a named workspace keeps running.
-    FormerNotEnded,
+    FormerSandboxNotEnded,
     /// Only the last sandbox of a deleted workspace is decommissioned.
-    FormerNotDecommissioned,
+    FormerSandboxNotDecommissioned,
     /// A failed task is not retried.
-    TaskForgotten,
+    TaskNotRetried,
     /// An interrupted transition of a named workspace is not reconciled.
     TransitionNotReconciled,
     /// Recovery does not end a sandbox whose creation was interrupted.
-    RecoveredNotEnded,
+    InterruptedCreationNotEnded,
     /// A repeated fork creates another workspace each time.
-    ForkNotSaved,
+    ForkNotStored,
 }
 
 #[cfg(feature = "planted")]
@@ -175,7 +175,7 @@ pub(super) fn with_planted_bugs(
     let mut policy = policy.clone();
     for candidate in &mut candidates {
         candidate.pinned &= !planted(Bug::PinsIgnored);
-        candidate.restorable &= !planted(Bug::NewestIgnored);
+        candidate.restorable &= !planted(Bug::NewestNotKept);
         if planted(Bug::DependentsIgnored) {
             candidate.dependents.clear();
         }

@@ -46,7 +46,7 @@ impl<T: PartialEq> Queue<T> {
             return Ok(last);
         }
         if permits.len() >= self.capacity {
-            return Err(busy(&format!("{} {what} are under way or in line already.", self.capacity)));
+            return Err(busy(&format!("{} {what} are already running or queued.", self.capacity)));
         }
         let permit = Rc::new(key);
         permits.push(Rc::downgrade(&permit));
@@ -58,8 +58,8 @@ impl<T: PartialEq> Queue<T> {
 pub(crate) fn busy(why: &str) -> Error {
     Error::new(
         Code::SandboxBusy,
-        format!("{why} Nothing was done."),
-        "Try again when some of them are done, after a random wait that grows.",
+        format!("{why} Nothing was changed."),
+        "Try again later, with exponential backoff and jitter.",
     )
 }
 

@@ -38,8 +38,8 @@ use crate::model::{
 };
 use crate::ports::{BackupStore, Clock, Ledger, Ports, Sandboxes};
 
-/// The delays after which recovery looks again for a backup that it did not find, in milliseconds. The sweep deletes a
-/// backup that arrives still later.
+/// The delays after which recovery searches again for a backup that it did not find, in milliseconds. The sweep deletes
+/// a backup that arrives still later.
 const BACKUP_RECHECK_MILLIS: [i64; 3] = [60_000, 10 * 60_000, 60 * 60_000];
 
 /// The delays after which recovery checks a sandbox again that was down, in milliseconds: an abandoned restore may
@@ -180,7 +180,7 @@ async fn complete_capture<P: Ports>(
         unverified::mark_unverified(this)?;
     }
     let after = ContainerObservation { observed_at: this.ports.clock().now(), ..progress.observation };
-    let expectation = if planted(Bug::CompletedUncompared) {
+    let expectation = if planted(Bug::RecoveredWithoutComparison) {
         ContainerExpectation::Unchanged(after)
     } else {
         observation::expectation(this, progress)?
@@ -212,7 +212,7 @@ async fn delete_by_mark<P: Ports>(
     mark: &BackupOwner,
     began_at: Timestamp,
 ) -> Result<bool> {
-    let failed = |failure| from_storage(failure, "looking for what is left of a snapshot");
+    let failed = |failure| from_storage(failure, "searching for the backup of an unfinished snapshot");
     let backups = this.ports.backups()?;
     let mut removed = false;
     let mut cursor: Option<String> = None;

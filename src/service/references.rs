@@ -68,7 +68,7 @@ pub(super) async fn deliver_release<P: Ports>(this: &CloudflareSandboxSnapshotte
     this.schedule_alarm(due_at)
 }
 
-/// Records that `dependent` does not need a snapshot any more, and schedules the expiration of that snapshot.
+/// Records that `dependent` no longer needs a snapshot, and schedules the expiration of that snapshot.
 pub(super) fn record_release<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     snapshot_id: &SnapshotId,

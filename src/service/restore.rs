@@ -63,7 +63,7 @@ async fn try_restore<P: Ports>(
     let restored = async {
         abort.check()?;
         apply_backup(this, minted, stored, &marker).await?;
-        if planted(Bug::AbortIgnored) { Ok(()) } else { abort.check() }
+        if planted(Bug::CancellationIgnored) { Ok(()) } else { abort.check() }
     };
     match restored.await {
         Ok(()) => {
@@ -77,7 +77,7 @@ async fn try_restore<P: Ports>(
                 return Err(error);
             }
             let error = destroy_minted(this, minted, error).await;
-            if planted(Bug::EndNotRechecked) {
+            if planted(Bug::DestroyNotRechecked) {
                 this.ports.ledger()?.delete_derived_sandbox(minted)?;
             }
             Err(match recorded {
@@ -120,8 +120,8 @@ async fn claim_minted_id<P: Ports>(
     }
     Err(Error::new(
         Code::Internal,
-        format!("{DRAWS} ids for a sandbox made from {} are all somebody's already.", snapshot.snapshot_id),
-        "Try again; report it if it happens again.",
+        format!("All {DRAWS} random sandbox ids for a restore of {} are already taken.", snapshot.snapshot_id),
+        "Try again. If the error persists, report it.",
     ))
 }
 
@@ -136,8 +136,8 @@ fn record_intent<P: Ports>(
     let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(|| {
         Error::new(
             Code::SnapshotNotFound,
-            format!("The snapshot {snapshot_id} was deleted meanwhile."),
-            "Use another snapshot: list() shows those that are there.",
+            format!("The snapshot {snapshot_id} was deleted during the call."),
+            "Use another snapshot: list() returns the existing ones.",
         )
     })?;
     require_ready(&snapshot)?;
@@ -169,14 +169,14 @@ fn mark_ready<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: &Der
     Ok(())
 }
 
-/// Records that the sandbox is to be destroyed. Recovery checks it until it is certainly gone, because a restore may
-/// still run in it.
+/// Records that the sandbox is to be destroyed. Recovery checks it until it stays down, because a restore may still run
+/// in it.
 pub(super) fn mark_ending<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, derivation: &Derivation) -> Result<()> {
     let due_at = this.ports.clock().now().plus_millis(RECONCILE_AFTER_MILLIS);
     let state = DerivedState::Ending(PendingTask { due_at, attempt: 0 });
     this.ports.ledger()?.put_derived_sandbox(&Derivation { state, ..derivation.clone() })?;
     this.schedule_alarm(due_at)?;
-    if planted(Bug::ExpirationNotReconsidered) {
+    if planted(Bug::ExpirationNotUpdated) {
         return Ok(());
     }
     references::update_expiration(this, &derivation.snapshot_id)

@@ -64,7 +64,7 @@ pub(super) async fn apply<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, dry_
     let snapshots = ready_snapshots(this)?;
     let report = build_report(policy, |policy| decide(this, policy, &snapshots), dry_run)?;
     if !dry_run {
-        // A snapshot that no count keeps any more may expire at another time than was calculated when it was taken.
+        // A snapshot that no count retains may expire at another time than was calculated when it was taken.
         if let Some(expires_at) = report.decisions.iter().filter_map(|decision| decision.expires_at).min() {
             this.schedule_alarm(expires_at)?;
         }
@@ -176,8 +176,8 @@ fn decide<P: Ports>(
     Ok(policy.plan(&candidates, now))
 }
 
-/// Removes the snapshots that are not kept, first in the ledger and then in R2. The alarm retries what R2 fails to
-/// delete.
+/// Removes the snapshots that the policy does not retain, first in the ledger and then in R2. The alarm retries what R2
+/// fails to delete.
 async fn apply_decisions<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     policy: &Policy,

@@ -9,7 +9,7 @@ use crate::model::{BackupId, BackupOwner, Code, Error, Result, SandboxId};
 use crate::ports::{BackupStore, Ports, Sandboxes};
 
 /// Deletes a backup that must not be used, if it carries the owner mark `mark`: the Worker deletes nothing else in the
-/// bucket. Returns the error with a note on the result, and whether nothing of the backup is left.
+/// bucket. Returns the error with a note on the result, and whether no object with that mark remains.
 pub(super) async fn discard_backup<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     id: &BackupId,
@@ -19,7 +19,9 @@ pub(super) async fn discard_backup<P: Ports>(
     match delete_marked(this, id, mark).await {
         Ok(true) => (error.with_note(&format!("The backup {id} was deleted.")), true),
         Ok(false) => (
-            error.with_note(&format!("The backup {id} was left alone: none with this snapshot's mark is there.")),
+            error.with_note(&format!(
+                "The backup {id} was not deleted: it does not exist, or does not carry the mark of this snapshot."
+            )),
             true,
         ),
         Err(rollback_error) => {
@@ -36,7 +38,7 @@ pub(super) async fn delete_marked<P: Ports>(
     id: &BackupId,
     mark: &BackupOwner,
 ) -> Result<bool> {
-    if read_mark(&*this.ports, id).await?.as_ref() != Some(mark) && !planted(Bug::MarkNotChecked) {
+    if read_mark(&*this.ports, id).await?.as_ref() != Some(mark) && !planted(Bug::BackupOwnerNotChecked) {
         return Ok(false);
     }
     retry(&*this.ports, &CancellationToken::never(), async || {

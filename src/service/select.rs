@@ -10,7 +10,7 @@ use crate::ports::{Ledger, Ports};
 pub(super) struct Selected {
     /// The workspace that the snapshot belongs to.
     pub workspace: WorkspaceRecord,
-    /// The snapshot. A deleted one is found too, as long as its row is kept.
+    /// The snapshot. A deleted one is found too, as long as the ledger keeps its row.
     pub snapshot: SnapshotRecord,
 }
 
@@ -51,12 +51,12 @@ pub(super) fn require_ready(snapshot: &SnapshotRecord) -> Result<&StoredBackup> 
         Stage::Creating(_) => Err(Error::new(
             Code::SnapshotBusy,
             format!("The snapshot {} is still being created.", snapshot.snapshot_id),
-            "Try again when it is done.",
+            "Try again when it is ready.",
         )),
         Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => Err(Error::new(
             Code::SnapshotNotFound,
             format!("The snapshot {} was removed at {}: {}.", snapshot.snapshot_id, removal.at, removal.reason),
-            "Use another snapshot: list() shows those that are there.",
+            "Use another snapshot: list() returns the existing ones.",
         )),
     }
 }
@@ -69,12 +69,13 @@ fn check_signature(r#ref: &SnapshotRef, workspace: &WorkspaceRecord) -> Result<(
     Err(Error::new(
         Code::RefMismatch,
         format!(
-            "The snapshot ref of {} is not signed by the workspace of {:?}: it was forged or altered, or its key was rotated \
-             out.",
+            "The snapshot ref of {} is not signed by the workspace of {:?}: it was forged or altered, or its key was \
+             rotated out.",
             r#ref.snapshot_id(),
             r#ref.origin_id().as_str()
         ),
-        "Pass the ref on exactly as snapshot() answered it. After rotations, get() answers one that is signed anew.",
+        "Pass the ref exactly as snapshot() returned it. After key rotations, get() returns a ref with a new \
+         signature.",
     ))
 }
 
@@ -87,8 +88,8 @@ fn check_row(r#ref: &SnapshotRef, snapshot: &SnapshotRecord) -> Result<()> {
     }
     Err(Error::new(
         Code::RefMismatch,
-        format!("The snapshot ref of {} does not agree with the ledger.", r#ref.snapshot_id()),
-        "Take the ref that get() answers.",
+        format!("The snapshot ref of {} does not match the ledger.", r#ref.snapshot_id()),
+        "Use the ref that get() returns.",
     ))
 }
 
@@ -101,7 +102,7 @@ fn not_found(selector: &Selector) -> Error {
     };
     Error::new(
         Code::SnapshotNotFound,
-        format!("The ledger has no {what} (any more)."),
-        "Use another snapshot: list() shows those that are there.",
+        format!("The ledger has no {what}."),
+        "Use another snapshot: list() returns the existing ones.",
     )
 }

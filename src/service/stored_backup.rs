@@ -46,7 +46,7 @@ pub(super) async fn head_backup<P: Ports>(this: &CloudflareSandboxSnapshotter<P>
     let backups = this.ports.backups()?;
     let (metadata, archive) = retry(&*this.ports, &CancellationToken::never(), async || {
         let (metadata, archive) = join(backups.get_metadata(id), backups.head_archive(id)).await;
-        let failed = |failure| from_storage(failure, &format!("looking up the backup {id}"));
+        let failed = |failure| from_storage(failure, &format!("reading the backup {id}"));
         Ok((metadata.map_err(failed)?, archive.map_err(failed)?))
     })
     .await?;
@@ -56,7 +56,8 @@ pub(super) async fn head_backup<P: Ports>(this: &CloudflareSandboxSnapshotter<P>
             return Err(Error::new(
                 Code::BackupNotFound,
                 format!("The backup {id} is not in the bucket that is bound to this Worker."),
-                "It was deleted, or this Worker is bound to another bucket than the sandbox's. If it was deleted, use another snapshot.",
+                "Bind this Worker to the same bucket as the sandbox's Worker. If the backup was deleted, use another \
+                 snapshot.",
             ));
         }
         (found, _) => {
@@ -67,11 +68,11 @@ pub(super) async fn head_backup<P: Ports>(this: &CloudflareSandboxSnapshotter<P>
     if metadata.size_bytes != archive.size_bytes {
         return Err(incomplete(
             id,
-            &format!("its archive has {} bytes, and {} were recorded", archive.size_bytes, metadata.size_bytes),
+            &format!("its archive has {} bytes instead of {}", archive.size_bytes, metadata.size_bytes),
         ));
     }
     if metadata.id != *id {
-        return Err(incomplete(id, "its metadata is another backup's"));
+        return Err(incomplete(id, "its metadata belongs to another backup"));
     }
     let mark = metadata.name.as_deref().and_then(BackupOwner::parse);
     Ok(BackupHead { metadata, archive, mark })
@@ -98,7 +99,7 @@ pub(super) async fn is_empty_archive<P: Ports>(this: &CloudflareSandboxSnapshott
 pub(super) async fn read_mark<P: Ports>(ports: &P, id: &BackupId) -> Result<Option<BackupOwner>> {
     let metadata = retry(ports, &CancellationToken::never(), async || match ports.backups()?.get_metadata(id).await {
         Err(failure) if failure.is_protocol() => Ok(None),
-        answer => answer.map_err(|failure| from_storage(failure, &format!("looking at the backup {id}"))),
+        answer => answer.map_err(|failure| from_storage(failure, &format!("reading the metadata of the backup {id}"))),
     })
     .await?;
     // A copy under another id does not belong to the owner that its metadata names.
@@ -126,13 +127,13 @@ pub(super) async fn inspect<P: Ports>(
         ("checksum", checksums_agree(found.archive.checksum.as_ref(), stored.checksum.as_ref())),
     ];
     if let Some((what, _)) = comparisons.iter().find(|(_, agrees)| !agrees) {
-        return Err(incomplete(id, &format!("its {what} is not what it was when the snapshot was taken")));
+        return Err(incomplete(id, &format!("its {what} has changed since the snapshot was taken")));
     }
     if found.metadata.is_expired(this.ports.clock().now()) {
         return Err(Error::new(
             Code::BackupExpired,
             format!(
-                "The backup {id} was stored at {} to be restored within {} seconds, which are over.",
+                "The backup {id} has expired: it was stored at {} with a time to live of {} seconds.",
                 found.metadata.created_at, found.metadata.ttl
             ),
             "Use another snapshot.",
@@ -149,13 +150,14 @@ fn checksums_agree(now: Option<&String>, then: Option<&String>) -> bool {
 /// Returns whether an error of [`inspect`] is a definite answer from R2, and not a failure to answer.
 pub(super) fn is_definite(error: &Error) -> bool {
     matches!(error.code(), Code::BackupNotFound | Code::BackupIncomplete | Code::BackupExpired)
-        || planted(Bug::FailureIsDamage)
+        || planted(Bug::FailureRecordedAsDamage)
 }
 
 fn incomplete(id: &BackupId, why: &str) -> Error {
     Error::new(
         Code::BackupIncomplete,
-        format!("The backup {id} in R2 is not whole: {why}."),
-        "Use another snapshot. If it was just taken, the sandbox's Worker may be bound to another bucket than this one.",
+        format!("The backup {id} in R2 is damaged: {why}."),
+        "Use another snapshot. If this one was just taken, bind this Worker and the sandbox's Worker to the same \
+         bucket.",
     )
 }

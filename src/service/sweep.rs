@@ -128,7 +128,7 @@ pub(super) async fn sweep_workspace<P: Ports>(
     let mut swept = 0;
     for (backup, snapshot_id) in backups.iter().filter(|(_, id)| id.is_minted_with(&id_key)) {
         let is_owned = ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));
-        if is_owned && !planted(Bug::OwnerIgnored) {
+        if is_owned && !planted(Bug::SweepIgnoresLedger) {
             continue;
         }
         let mark = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: (*this.id).clone() };

@@ -155,7 +155,7 @@ fn may_start_container<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Resu
 
 fn save<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, unverified: Option<UnverifiedContainer>) -> Result<()> {
     let mut workspace = this.workspace()?;
-    if workspace.unverified != unverified && !planted(Bug::UnverifiedNotSaved) {
+    if workspace.unverified != unverified && !planted(Bug::UnverifiedNotStored) {
         workspace.unverified = unverified;
         this.ports.ledger()?.put_workspace(&workspace)?;
     }

@@ -103,17 +103,19 @@ async fn check_header<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, stored: 
 pub(crate) fn check_header_bytes(head: &[u8], size_bytes: u64) -> Check {
     let length = head.get(40..48).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
     match length {
-        _ if !head.starts_with(b"hsqs") => failed("header", "The archive does not begin as a squashfs archive does."),
+        _ if !head.starts_with(b"hsqs") => {
+            failed("header", "The archive does not begin with the magic number of squashfs.")
+        }
         Some(length) if length <= size_bytes => passed("header", format!("squashfs, {length} bytes used")),
-        _ => failed("header", "The archive is shorter than its header says."),
+        _ => failed("header", "The archive is shorter than its header records."),
     }
 }
 
 fn check_checksum(stored: &StoredBackup, found: &BackupHead) -> Check {
     match (&stored.checksum, &found.archive.checksum) {
         (Some(known), Some(now)) if known == now => passed("checksum", known.clone()),
-        (Some(known), Some(now)) => failed("checksum", &format!("The checksum was {known}, and is {now}.")),
-        _ => Check { name: "checksum".into(), ok: None, detail: "R2 has none of this archive.".to_owned() },
+        (Some(known), Some(now)) => failed("checksum", &format!("The checksum was {known} and is now {now}.")),
+        _ => Check { name: "checksum".into(), ok: None, detail: "R2 has no checksum of this archive.".to_owned() },
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) fn claim<P: Ports>(
         // The same named workspace may repeat its claim.
         let is_same_owner = known.decommissioned_at.is_none()
             && known.binding.is_some_and(|known| Some(&known.address) == binding.map(|claimed| &claimed.address));
-        if planted(Bug::ClaimedFromOthers) {
+        if planted(Bug::ClaimedFromOtherWorkspace) {
             return Ok(true);
         }
         return Ok(is_same_owner && known.parent.as_ref() == parent);

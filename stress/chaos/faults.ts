@@ -1,15 +1,15 @@
-// What breaks in a round: workerd, containers, objects, calls. When it does is counted in calls into sandboxes, so that it
-// falls into the midst of something.
+// The faults of a round: in workerd, containers, objects and calls. Their times are counted in calls into sandboxes, so that they
+// hit operations in progress.
 
 import { setTimeout } from 'node:timers/promises';
 
 import type { EngineOptions } from '../../local-engine/index.ts';
+import type { Environment } from '../environment.ts';
 import type { Random } from '../random.ts';
-import type { Stage } from '../stage.ts';
 
 type Call = Parameters<NonNullable<EngineOptions['onCall']>>[0];
 
-/** A fault by its name. */
+/** The name of a fault. */
 export type Fault =
   | 'workerd is killed'
   | 'the machine goes down'
@@ -29,152 +29,152 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
   [3, 'an object is ended'],
 ];
 
-/** How many calls into sandboxes may pass until the next fault. */
-const CALLS_BETWEEN = 30;
+/** The maximum number of calls into sandboxes until the next fault. */
+const MAX_CALLS_BETWEEN = 30;
 
-/** How long after a call a fault may come that is not part of it, in milliseconds. */
-const LATER_MILLIS = 150;
+/** The maximum delay of an asynchronous fault after a call, in milliseconds. */
+const MAX_DELAY_MILLIS = 150;
 
-/** What the faults need of the round. */
-export interface Victims {
-  /** A container is going to be killed: its Durable Object's id. False where it must not be. */
-  onKill(hex: string): boolean;
-  /** Everything that runs ends at once. */
+/** The connection of the faults to their round. */
+export interface FaultTargets {
+  /** Called before a container is killed, with the id of its Durable Object. Returns false if it must not be killed. */
+  onKill(objectId: string): boolean;
+  /** Called before all containers are killed. */
   onDown(): void;
-  /** An object that can be ended, as the clock's Worker names it. */
+  /** Returns an object to end, as an argument of `abortObject`. */
   object(): object | undefined;
-  /** Notes what happened. */
-  note(line: string): void;
-  /** A plan for calls that go wrong within workerd. */
+  /** Writes a line to the log of the round. */
+  log(line: string): void;
+  /** Returns a fault plan for the calls within workerd. */
   plan(): object;
 }
 
-/** The faults of a round. */
+/** Injects the faults of a round. */
 export class Faults {
-  readonly #stage: () => Stage;
+  readonly #environment: () => Environment;
   readonly #random: Random;
-  readonly #victims: Victims;
-  /** Those that came about. */
-  readonly happened: Fault[] = [];
-  /** When each container was killed last. */
+  readonly #targets: FaultTargets;
+  /** The injected faults. */
+  readonly injected: Fault[] = [];
+  /** The time when each container was last killed. */
   readonly #killed = new Map<string, number>();
-  /** When each container was called. */
+  /** The times of the calls into each container. */
   readonly #called = new Map<string, number[]>();
-  #left: Fault[];
+  #remaining: Fault[];
   #countdown: number;
-  #isOn = false;
-  /** One death of workerd comes after the other: it has to be there to die. */
-  #death: Promise<void> = Promise.resolve();
-  #underway = new Set<Promise<void>>();
+  #isActive = false;
+  /** The last crash of workerd. Crashes run one after the other, because workerd must run to crash. */
+  #crash: Promise<void> = Promise.resolve();
+  #pending = new Set<Promise<void>>();
 
-  constructor(stage: () => Stage, random: Random, victims: Victims) {
-    this.#stage = stage;
+  constructor(environment: () => Environment, random: Random, targets: FaultTargets) {
+    this.#environment = environment;
     this.#random = random;
-    this.#victims = victims;
-    this.#left = Array.from({ length: 2 + random.below(4) }, () => random.weighted(FAULTS));
-    this.#countdown = random.below(CALLS_BETWEEN);
+    this.#targets = targets;
+    this.#remaining = Array.from({ length: 2 + random.below(4) }, () => random.weighted(FAULTS));
+    this.#countdown = random.below(MAX_CALLS_BETWEEN);
   }
 
-  /** From now on things break. */
+  /** Starts injecting faults. */
   async begin() {
-    this.#isOn = true;
+    this.#isActive = true;
     await this.#arm();
   }
 
-  /** Nothing breaks any more. */
+  /** Stops injecting faults, and waits for pending ones. */
   async end() {
-    this.#isOn = false;
-    for (; this.#underway.size > 0;) await Promise.all(this.#underway);
-    await this.#stage().world.rpc('arm', { rate: 0, most: 0, seed: 0 });
+    this.#isActive = false;
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+    await this.#environment().world.rpc('arm', { rate: 0, most: 0, seed: 0 });
   }
 
-  /** What the engine tells of each call into a sandbox, before it is carried out. */
+  /** Called by the engine before each call into a sandbox. */
   async onCall(call: Call) {
     const now = performance.now();
-    this.#victims.note(`into ${call.sandboxId}: ${call.method} ${(call.command ?? '').slice(0, 60)}`);
+    this.#targets.log(`into ${call.sandboxId}: ${call.method} ${(call.command ?? '').slice(0, 60)}`);
     this.#called.set(call.sandboxId, [...(this.#called.get(call.sandboxId) ?? []), now]);
-    if (!this.#isOn || this.#left.length === 0 || this.#countdown-- > 0) return;
-    this.#countdown = this.#random.below(CALLS_BETWEEN);
-    await this.#happen(this.#left.pop()!, call, now);
+    if (!this.#isActive || this.#remaining.length === 0 || this.#countdown-- > 0) return;
+    this.#countdown = this.#random.below(MAX_CALLS_BETWEEN);
+    await this.#inject(this.#remaining.pop()!, call, now);
   }
 
-  #did(fault: Fault, what = '') {
-    this.happened.push(fault);
-    this.#victims.note(`${fault} ${what}`);
+  #record(fault: Fault, what = '') {
+    this.injected.push(fault);
+    this.#targets.log(`${fault} ${what}`);
   }
 
-  /** Whether a container may have been killed since then, or so shortly before that nobody has called it in between. */
-  wasKilled(hex: string, since: number): boolean {
-    const killed = this.#killed.get(hex);
+  /** Whether a container may have been killed since then, or before without a call in between. */
+  wasKilled(objectId: string, since: number): boolean {
+    const killed = this.#killed.get(objectId);
     if (killed === undefined) return false;
-    const wasSeen = (this.#called.get(hex) ?? []).some((at) => killed <= at && at <= since);
-    return killed > since || !wasSeen;
+    const wasCalled = (this.#called.get(objectId) ?? []).some((at) => killed <= at && at <= since);
+    return killed > since || !wasCalled;
   }
 
-  async #happen(fault: Fault, call: Call, now: number) {
+  async #inject(fault: Fault, call: Call, now: number) {
     switch (fault) {
       case 'a call into a container fails':
-        this.#did(fault, call.method);
+        this.#record(fault, call.method);
         throw new Error('the disk is full');
       case 'a call into a container is slow':
-        this.#did(fault, call.method);
+        this.#record(fault, call.method);
         return void (await setTimeout(100 + this.#random.below(900)));
       case 'a container is killed in a call':
         return this.#kill(call.sandboxId, fault, now, call);
       default:
-        this.#later(fault);
+        this.#schedule(fault);
     }
   }
 
-  /** Has something break by itself, soon. */
-  #later(fault: Fault) {
-    const millis = this.#random.next() ** 2 * LATER_MILLIS;
-    const victim = this.#random.next();
-    const work = setTimeout(millis).then(() => this.#break(fault, victim));
-    const settled = work.catch(() => {});
-    this.#underway.add(settled);
-    void settled.then(() => this.#underway.delete(settled));
+  /** Schedules an asynchronous fault. */
+  #schedule(fault: Fault) {
+    const millis = this.#random.next() ** 2 * MAX_DELAY_MILLIS;
+    const choice = this.#random.next();
+    const work = setTimeout(millis).then(() => this.#injectScheduled(fault, choice));
+    const done = work.catch(() => {});
+    this.#pending.add(done);
+    void done.then(() => this.#pending.delete(done));
   }
 
-  async #break(fault: Fault, victim: number) {
-    const { world } = this.#stage();
+  async #injectScheduled(fault: Fault, choice: number) {
+    const { world } = this.#environment();
     if (fault === 'a container is killed') {
       const running = world.running();
-      const hex = running[Math.trunc(victim * running.length)];
-      if (hex !== undefined) await this.#kill(hex, fault);
+      const objectId = running[Math.trunc(choice * running.length)];
+      if (objectId !== undefined) await this.#kill(objectId, fault);
     } else if (fault === 'an object is ended') {
-      const object = this.#victims.object();
+      const object = this.#targets.object();
       if (object === undefined) return;
-      this.#did(fault, JSON.stringify(object));
-      await world.rpc('end', object).catch(() => {});
+      this.#record(fault, JSON.stringify(object));
+      await world.rpc('abortObject', object).catch(() => {});
     } else {
-      this.#death = this.#death.then(() => this.#die(fault));
-      await this.#death;
+      this.#crash = this.#crash.then(() => this.#crashWorkerd(fault));
+      await this.#crash;
     }
   }
 
-  async #die(fault: Fault) {
-    const { world } = this.#stage();
-    this.#did(fault);
+  async #crashWorkerd(fault: Fault) {
+    const { world } = this.#environment();
+    this.#record(fault);
     const isDown = fault === 'the machine goes down';
-    if (isDown) this.#victims.onDown();
-    const hexes = isDown ? world.running() : [];
-    for (const hex of hexes) this.#killed.set(hex, performance.now());
-    await Promise.all([world.crash(), ...hexes.map((hex) => world.killHex(hex))]);
-    if (this.#isOn) await this.#arm();
+    if (isDown) this.#targets.onDown();
+    const objectIds = isDown ? world.running() : [];
+    for (const objectId of objectIds) this.#killed.set(objectId, performance.now());
+    await Promise.all([world.crash(), ...objectIds.map((objectId) => world.killByObjectId(objectId))]);
+    if (this.#isActive) await this.#arm();
   }
 
-  async #kill(hex: string, fault: Fault, at = performance.now(), call?: Call) {
-    if (!this.#victims.onKill(hex)) return;
-    this.#did(fault, `${hex} ${call?.method ?? ''} ${call?.command ?? ''}`);
-    this.#killed.set(hex, at);
-    await this.#stage().world.killHex(hex);
+  async #kill(objectId: string, fault: Fault, at = performance.now(), call?: Call) {
+    if (!this.#targets.onKill(objectId)) return;
+    this.#record(fault, `${objectId} ${call?.method ?? ''} ${call?.command ?? ''}`);
+    this.#killed.set(objectId, at);
+    await this.#environment().world.killByObjectId(objectId);
   }
 
   async #arm() {
-    // When workerd is killed once more meanwhile, that one arms it.
-    await this.#stage()
-      .world.rpc('arm', this.#victims.plan())
+    // If workerd is killed during this call, that crash arms the next process.
+    await this.#environment()
+      .world.rpc('arm', this.#targets.plan())
       .catch(() => {});
   }
 }

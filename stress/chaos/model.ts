@@ -1,20 +1,20 @@
-// What is known in a round, as far as anything is while things break: files by their versions, and what was answered.
+// The model of a round: the versions of files, and the answers so far. It allows for unknown outcomes of failed calls.
 
 import type { SnapshotRef } from '../../client/src/index.ts';
 import { Tree } from '../tree.ts';
-import type { Intention } from './round.ts';
-import { Turns } from './turns.ts';
+import { ReadWriteLock } from './read-write-lock.ts';
+import type { RepeatableCall } from './round.ts';
 
-/** A sandbox that somebody works in. */
+/** A sandbox whose files callers change. */
 export class Origin {
   readonly id: string;
-  readonly turns = new Turns();
-  /** Its files over time, the newest last. */
+  readonly lock = new ReadWriteLock();
+  /** The versions of its files, the newest last. */
   readonly versions: Tree[] = [];
-  /** Whether its container was killed, and with it its files. */
+  /** Whether its container was killed, so that its files are lost. */
   isLost = false;
-  /** Whether its files were written anew since: it is captured with `wake` from then on. */
-  wasRevived = false;
+  /** Whether its files were rewritten after a loss. From then on, it is captured with `wake`. */
+  wasRewritten = false;
 
   constructor(id: string) {
     this.id = id;
@@ -25,47 +25,47 @@ export class Origin {
   }
 }
 
-/** A snapshot that was reported. */
-export interface Known {
+/** A reported snapshot. */
+export interface KnownSnapshot {
   ref: SnapshotRef;
-  /** What it may hold: the origin's files at any time from the first call to the answer. */
+  /** The possible contents: the origin's files at any time from the first call to the answer. */
   trees: Tree[];
-  /** Somebody has asked for its deletion. */
-  mayBeGone: boolean;
-  isGone: boolean;
-  /** What it holds can't be told: it was captured by `wake`, and everything died meanwhile. */
-  isWild: boolean;
+  /** Whether a caller has requested its deletion. */
+  mayBeDeleted: boolean;
+  isDeleted: boolean;
+  /** Whether the content is unknown: it was captured with `wake`, and the machine went down meanwhile. */
+  isUnknown: boolean;
 }
 
-/** A sandbox that somebody got. */
-export interface Got {
+/** A sandbox that a caller got from a restore. */
+export interface RestoredSandbox {
   id: string;
-  of: Known;
-  /** When it was handed out. */
+  of: KnownSnapshot;
+  /** The time of the answer. */
   at: number;
-  /** What somebody has made of it who works in it. */
-  place?: Origin;
+  /** The sandbox as an origin, once a caller changes its files. */
+  origin?: Origin;
 }
 
-/** A workspace with a name. Only one caller at a time does anything with it. */
+/** A named workspace. One caller at a time uses it. */
 export class Named {
   readonly name: string;
-  readonly turns = new Turns();
-  /** The value of its variable. */
+  readonly lock = new ReadWriteLock();
+  /** The value of its environment variable. */
   readonly secret: string;
-  /** Its sandbox, as far as is known. */
+  /** The last known sandbox. */
   sandboxId = '';
-  /** Whether it was handed out, and not stopped since, as far as is known. */
+  /** Whether the last known state is active. */
   isActive = false;
-  /** Whether somebody has asked for its deletion. */
-  mayBeGone = false;
-  isGone = false;
-  /** Whether its container was killed since it was known what it holds. */
+  /** Whether a caller has requested its deletion. */
+  mayBeDeleted = false;
+  isDeleted = false;
+  /** Whether its container was killed after its files were last known. */
   isLost = false;
-  /** The snapshot of its last stop, and what that holds. */
+  /** The snapshot of its last stop, and its files. */
   last: { id: string; tree: Tree } | undefined;
-  /** What was asked for, and is not known to be done. */
-  pending: Intention | undefined;
+  /** A call whose outcome is unknown. */
+  pending: RepeatableCall | undefined;
   #saved: Tree | undefined;
   #since: Tree[] = [];
 
@@ -74,43 +74,37 @@ export class Named {
     this.secret = secret;
   }
 
-  /** Its newest files. */
+  /** The newest files. */
   get tree(): Tree {
     return this.#since.at(-1) ?? this.#saved ?? new Tree();
   }
 
-  /** What it may hold: its newest files, and where its container was killed, any since those that are safe. */
+  /** The possible files: the newest ones; after its container was killed, all since the saved ones. */
   get trees(): Tree[] {
     if (!this.isLost) return [this.tree];
     return [...(this.#saved ? [this.#saved] : []), ...this.#since];
   }
 
-  /** Whether anything of it is safe. */
+  /** Whether any files are in a snapshot. */
   get isSaved(): boolean {
     return this.#saved !== undefined;
   }
 
-  /** It has these files from now on, in its container alone. */
-  wrote(tree: Tree) {
+  /** Records files that were written, and are only in the container. */
+  recordWrite(tree: Tree) {
     this.#since.push(tree);
   }
 
-  /** It was seen to have these files. */
-  holds(tree: Tree) {
-    this.#since = [tree];
-    this.isLost = false;
-  }
-
-  /** It was made from what another one held. */
-  isMadeFrom(other: Named) {
-    if (!other.isLost) return this.isSafe(other.tree);
+  /** Records that this workspace is a fork of another one. */
+  recordForkOf(other: Named) {
+    if (!other.isLost) return this.recordSaved(other.tree);
     this.#saved = other.#saved;
     this.#since = [...other.#since];
     this.isLost = true;
   }
 
-  /** These files are in a snapshot of it. */
-  isSafe(tree: Tree) {
+  /** Records files that are in a snapshot. */
+  recordSaved(tree: Tree) {
     this.#saved = tree;
     this.#since = [tree];
   }

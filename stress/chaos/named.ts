@@ -1,4 +1,4 @@
-// What callers want of workspaces with names, while things break.
+// The calls about named workspaces during faults.
 
 import type {
   ForkedWorkspaces,
@@ -9,112 +9,118 @@ import type {
 import { SECRETS } from '../secrets.ts';
 import type { Tree } from '../tree.ts';
 import { Named } from './model.ts';
-import type { Intention, Round } from './round.ts';
-import { want, type Caller } from './snapshots.ts';
+import type { RepeatableCall, Round } from './round.ts';
+import { callWithRetries, type Caller } from './snapshots.ts';
 
-/** No time limit ends it while a round lets time pass. */
+/** Settings without time limits, which would stop the workspace when the round advances the clock. */
 const SETTINGS = {
   expiry: { idleSeconds: 0, maxSeconds: 0 },
   hooks: { afterStart: { command: `echo ${SECRETS.output}` } },
 };
 
-/** The intention to do something with a workspace. */
-function intend(named: Named, operation: string, options: object, got: Intention['got']): Intention {
+/** Creates a call about a workspace. */
+function callOn(
+  named: Named,
+  operation: string,
+  options: object,
+  onAnswer: RepeatableCall['onAnswer'],
+): RepeatableCall {
   return {
     operation: `workspaces/${operation}`,
     options: { name: named.name, ...options },
     isKeyed: false,
-    mayBeGone: () => named.mayBeGone,
+    mayBeDeleted: () => named.mayBeDeleted,
     mayFail: () => named.isLost,
-    got,
+    onAnswer,
   };
 }
 
-/** Makes a workspace. */
-export function make(named: Named): Intention {
-  return intend(named, 'getOrCreate', { ...SETTINGS, env: { SECRET: named.secret } }, (answer: Workspace) =>
-    handedOut(named, answer),
+/** Creates a workspace. */
+export function create(named: Named): RepeatableCall {
+  return callOn(named, 'getOrCreate', { ...SETTINGS, env: { SECRET: named.secret } }, (answer: Workspace) =>
+    recordStarted(named, answer),
   );
 }
 
-function handedOut(named: Named, { sandboxId, state }: Workspace) {
+function recordStarted(named: Named, { sandboxId, state }: Workspace) {
   named.sandboxId = sandboxId;
   named.isActive = state === 'active';
 }
 
-/** Comes back to a workspace: what somebody wrote into a container that woke by itself may go. */
-export function start(named: Named): Intention {
+/** Starts a workspace. Discards files that were written into a cold-started container. */
+export function start(named: Named): RepeatableCall {
   const allowEmpty = named.isLost && !named.isSaved;
-  return intend(named, 'start', { onDiverged: 'discard', allowEmpty }, (answer: StartedWorkspace) =>
-    handedOut(named, answer),
+  return callOn(named, 'start', { onDiverged: 'discard', allowEmpty }, (answer: StartedWorkspace) =>
+    recordStarted(named, answer),
   );
 }
 
-function stop(named: Named): Intention {
-  return intend(named, 'stop', {}, ({ lastSnapshot, hadEnded }: StoppedWorkspace) => {
+function stop(named: Named): RepeatableCall {
+  return callOn(named, 'stop', {}, ({ lastSnapshot, hadEnded }: StoppedWorkspace) => {
     named.isActive = false;
     if (named.isLost || hadEnded) return;
-    named.isSafe(named.tree);
+    named.recordSaved(named.tree);
     if (lastSnapshot) named.last = { id: lastSnapshot.id, tree: named.tree };
   });
 }
 
-function goBack(named: Named, { id, tree }: { id: string; tree: Tree }): Intention {
-  return intend(named, 'update', { currentSnapshotId: id }, (answer: Workspace) => {
-    handedOut(named, answer);
-    named.isSafe(tree);
+function revert(named: Named, { id, tree }: { id: string; tree: Tree }): RepeatableCall {
+  return callOn(named, 'update', { currentSnapshotId: id }, (answer: Workspace) => {
+    recordStarted(named, answer);
+    named.recordSaved(tree);
   });
 }
 
-/** One of the forks may fail for itself: who asks again with the key gets those that there are, and the others. */
-function fork(round: Round, named: Named, key: string): Intention {
+/** Forks a workspace. Single forks may fail; a repeated call with the key returns the existing forks and creates the others. */
+function fork(round: Round, named: Named, key: string): RepeatableCall {
   const options = { newName: `${named.name}-${key}`, count: 2, copyEnv: true, idempotencyKey: key };
-  const made = new Map<string, string>();
-  const stays = ({ forks }: ForkedWorkspaces) => forks.map(({ name, value }) => [name, value?.sandboxId]);
-  const forked = intend(named, 'fork', options, ({ forks }: ForkedWorkspaces) => {
+  const created = new Map<string, string>();
+  const stablePart = ({ forks }: ForkedWorkspaces) =>
+    forks.map(({ name, value }) => [name, value?.sandboxId]);
+  const forked = callOn(named, 'fork', options, ({ forks }: ForkedWorkspaces) => {
     for (const { name, value } of forks) {
       if (!value) continue;
-      round.same(
+      round.equal(
         value.sandboxId,
-        made.get(name) ?? value.sandboxId,
+        created.get(name) ?? value.sandboxId,
         `the second answer for the fork ${name}`,
       );
-      made.set(name, value.sandboxId);
+      created.set(name, value.sandboxId);
     }
     if (forks.some(({ value }) => !value)) return false;
     for (const { name, value } of forks) {
       const copy = new Named(name, named.secret);
-      copy.isMadeFrom(named);
-      handedOut(copy, value!);
+      copy.recordForkOf(named);
+      recordStarted(copy, value!);
       round.named.push(copy);
     }
     return true;
   });
-  // The forks are the same, and told of as they are by then.
-  return { ...forked, stays };
+  // A repeated call returns the same forks, with their current states.
+  return { ...forked, stablePart };
 }
 
-function remove(named: Named): Intention {
-  named.mayBeGone = true;
-  return intend(named, 'delete', {}, () => {
-    named.isGone = true;
+function remove(named: Named): RepeatableCall {
+  named.mayBeDeleted = true;
+  return callOn(named, 'delete', {}, () => {
+    named.isDeleted = true;
   });
 }
 
-/** Does something with a workspace, when nobody else does. What is not known to be done comes first. */
-export async function work(round: Round, caller: Caller) {
+/** Runs a random operation on a workspace, exclusively. Repeats a call with an unknown outcome first. */
+export async function useWorkspace(round: Round, caller: Caller) {
   const { random } = caller;
-  const named = random.maybe(round.named.filter(({ mayBeGone }) => !mayBeGone));
+  const named = random.maybe(round.named.filter(({ mayBeDeleted }) => !mayBeDeleted));
   if (!named) return;
-  await named.turns.alone(async () => {
+  await named.lock.write(async () => {
     if (named.pending) await attempt(round, caller, named, named.pending);
-    if (named.pending || named.mayBeGone) return;
+    if (named.pending || named.mayBeDeleted) return;
     const what = random.weighted([
       [4, 'write'],
       [3, 'stop'],
       [3, 'start'],
       [1, 'fork'],
-      [1, 'goBack'],
+      [1, 'revert'],
       [1, 'remove'],
     ]);
     if (what === 'write') await write(round, caller, named);
@@ -122,24 +128,24 @@ export async function work(round: Round, caller: Caller) {
     else if (what === 'start') await attempt(round, caller, named, start(named));
     else if (what === 'fork' && round.named.length < 4)
       await attempt(round, caller, named, fork(round, named, random.word(4)));
-    else if (what === 'goBack' && named.last) await attempt(round, caller, named, goBack(named, named.last));
+    else if (what === 'revert' && named.last) await attempt(round, caller, named, revert(named, named.last));
     else if (what === 'remove') await attempt(round, caller, named, remove(named));
   });
 }
 
-async function attempt(round: Round, caller: Caller, named: Named, intention: Intention) {
-  await want(round, caller, intention);
-  const isKnown = intention.answer !== undefined || intention.refusal !== undefined;
-  named.pending = isKnown ? undefined : intention;
-  // Where workerd does not run just now, it is learned later.
-  if (named.sandboxId !== '') await round.learn(named.sandboxId).catch(() => {});
+async function attempt(round: Round, caller: Caller, named: Named, call: RepeatableCall) {
+  await callWithRetries(round, caller, call);
+  const isKnown = call.answer !== undefined || call.refusal !== undefined;
+  named.pending = isKnown ? undefined : call;
+  // If workerd does not run at the moment, the id is resolved later.
+  if (named.sandboxId !== '') await round.resolveObjectId(named.sandboxId).catch(() => {});
 }
 
 async function write(round: Round, caller: Caller, named: Named) {
   if (named.isLost || !named.isActive) return attempt(round, caller, named, start(named));
   const { tree, command } = named.tree.changed(caller.random);
-  // What is written when its container was killed meanwhile is in one that nobody owns.
+  // If the container was killed meanwhile, the files were written into a container that belongs to no workspace.
   const done = await round.execute(named.sandboxId, command);
   if (!done) named.isLost = true;
-  named.wrote(tree);
+  named.recordWrite(tree);
 }

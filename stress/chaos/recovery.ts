@@ -1,4 +1,4 @@
-// How a deployment comes back: calls are made again, time passes from alarm to alarm, the bucket is swept.
+// The recovery after the faults: calls are repeated, and the clock advances from alarm to alarm.
 
 import { setTimeout } from 'node:timers/promises';
 
@@ -7,40 +7,41 @@ import type { Round } from './round.ts';
 
 const HOUR = 3600;
 
-/** How often three hours may pass until nothing is in a passing state. */
-const LOOKS = 10;
+/** The maximum number of clock advances until no row is in a transitional state. */
+const MAX_ADVANCES = 10;
 
-/** How a minted id ends. */
+/** A minted sandbox id. */
 const MINTED = /[\w.-]+-(?:restored|branch)-[a-z0-9]{8}/g;
 
-/** Asks for everything that is not known to be done; and once more for everything that has a key. */
-export async function askAgain(round: Round) {
+/** Repeats all calls with an unknown outcome, and all calls with a key. */
+export async function repeatCalls(round: Round) {
   for (const named of round.named) named.pending = undefined;
-  await Promise.all([...round.intentions].map((intention) => round.insist(intention)));
+  await Promise.all([...round.calls].map((call) => round.repeatUntilKnown(call)));
 }
 
-/** Lets enough time pass for everything that is followed up, at times with one more death in the midst of it. */
+/** Advances the clock until all unfinished work is reconciled, sometimes with one more crash. */
 export async function recover(round: Round) {
-  const { world } = round.stage;
-  await settle(round);
+  const { world } = round.environment;
+  await waitForSandboxes(round);
   if (round.random.chance(0.2)) {
-    const elapsing = elapse(round).catch(() => {});
+    const advancing = advanceClock(round).catch(() => {});
     await setTimeout(round.random.next() ** 2 * 200);
     await world.crash();
-    await elapsing;
+    await advancing;
   }
-  for (let times = 0; (await passing(round)).length > 0; times += 1) {
-    if (times === LOOKS) {
-      round.violation(`It is in a passing state for ever: ${(await passing(round)).map(untold).join('\n')}`);
+  for (let advances = 0; (await transientRows(round)).length > 0; advances += 1) {
+    if (advances === MAX_ADVANCES) {
+      const rows = (await transientRows(round)).map(redacted).join('\n');
+      round.violation(`Rows stay in a transitional state: ${rows}`);
       break;
     }
-    await settle(round);
-    await elapse(round);
+    await waitForSandboxes(round);
+    await advanceClock(round);
   }
-  await world.rpc('trueTime');
+  await world.rpc('resetClock');
 }
 
-/** Every Workspace object of the round. */
+/** Returns the ids of all Workspace objects of the round. */
 export function workspaces(round: Round): string[] {
   round.readLog();
   const known = [
@@ -52,44 +53,44 @@ export function workspaces(round: Round): string[] {
   return [...round.workspaces];
 }
 
-async function elapse(round: Round) {
-  const { world } = round.stage;
-  await world.rpc('elapse', { sandboxIds: workspaces(round), seconds: 3 * HOUR });
+async function advanceClock(round: Round) {
+  const { world } = round.environment;
+  await world.rpc('advanceClock', { sandboxIds: workspaces(round), seconds: 3 * HOUR });
   for (const { name } of round.named) {
     const sandboxIds: string[] = await world.rpc('sandboxIds', { name });
-    await world.rpc('elapse', { name, sandboxIds, seconds: 0 });
+    await world.rpc('advanceClock', { name, sandboxIds, seconds: 0 });
   }
 }
 
-async function passing(round: Round): Promise<string[]> {
-  const { world } = round.stage;
-  const rows: string[][] = [await world.rpc('passing', { sandboxIds: workspaces(round) })];
+async function transientRows(round: Round): Promise<string[]> {
+  const { world } = round.environment;
+  const rows: string[][] = [await world.rpc('transientRows', { sandboxIds: workspaces(round) })];
   for (const { name } of round.named) {
     const sandboxIds: string[] = await world.rpc('sandboxIds', { name });
     for (const id of sandboxIds) round.workspaces.add(id);
-    rows.push(await world.rpc('passing', { name, sandboxIds }));
+    rows.push(await world.rpc('transientRows', { name, sandboxIds }));
   }
   return [...new Set(rows.flat())];
 }
 
-/** Time that is put forward would be over before what takes its true time: backups, and the SDK's noticing of an end. */
-async function settle(round: Round) {
-  const { stage } = round;
-  await stage.quiet();
+/** Waits for work that the clock does not accelerate: backups, and the SDK's detection of ended containers. */
+async function waitForSandboxes(round: Round) {
+  const { environment } = round;
+  await environment.waitForBackups();
   const ids = new Set([
     ...workspaces(round),
-    ...(await passing(round)).flatMap((row) => row.match(MINTED) ?? []),
+    ...(await transientRows(round)).flatMap((row) => row.match(MINTED) ?? []),
   ]);
   await Promise.all(
     [...ids].map(async (id) => {
-      const hex = await round.learn(id);
+      const objectId = await round.resolveObjectId(id);
       await until(async () => {
-        const { status } = await stage.world.sandbox(id, 'getState');
-        return status.startsWith('stop') || stage.world.running().includes(hex);
+        const { status } = await environment.world.sandbox(id, 'getState');
+        return status.startsWith('stop') || environment.world.running().includes(objectId);
       });
     }),
   );
 }
 
-/** A row of a table without the keys in it. */
-const untold = (row: string) => row.replace(/"(secret|env)":("[^"]*"|\{[^}]*\})/g, '"$1":…');
+/** Returns a row without its secrets. */
+const redacted = (row: string) => row.replace(/"(secret|env)":("[^"]*"|\{[^}]*\})/g, '"$1":…');

@@ -1,79 +1,79 @@
-// A round: some callers work, while things break; then nothing breaks any more, what was left is put in order, and the rules
-// are looked at. What a round decides depends on its seed alone, as far as processes allow.
+// A round: callers work while faults are injected. Then the faults stop, the deployment recovers, and the rules are checked. The
+// decisions of a round depend only on its seed, except for the scheduling of processes.
 
 import { setTimeout } from 'node:timers/promises';
 
-import { NoAnswer, Refusal, type Way } from '../callers.ts';
-import { shown, type Judge } from '../judge.ts';
+import { NoAnswer, Refusal, type Transport } from '../callers.ts';
+import type { Environment } from '../environment.ts';
 import { Random } from '../random.ts';
 import { SECRETS } from '../secrets.ts';
-import type { Stage } from '../stage.ts';
-import { Faults } from './faults.ts';
-import type { Got, Known, Named, Origin } from './model.ts';
 import { Tree } from '../tree.ts';
+import { truncated, type Violations } from '../violations.ts';
+import { Faults } from './faults.ts';
+import type { KnownSnapshot, Named, Origin, RestoredSandbox } from './model.ts';
 
-/** Codes that say that something is not there. */
-const NOT_THERE = /_NOT_FOUND$|^BACKUP_(INCOMPLETE|EXPIRED)$/;
+/** The codes of errors that report an object as missing. */
+const MISSING = /_NOT_FOUND$|^BACKUP_(INCOMPLETE|EXPIRED)$/;
 
-/** What somebody wants, and asks for again until it is known what came of it. */
-export interface Intention {
+/** A call that its caller repeats until its outcome is known. */
+export interface RepeatableCall {
   operation: string;
   options: object;
-  /** Whether what it is about may be gone. */
-  mayBeGone: () => boolean;
-  /** Whether it can't be done any more, because files were lost. */
+  /** Whether its object may be deleted. */
+  mayBeDeleted: () => boolean;
+  /** Whether it may fail because files were lost. */
   mayFail: () => boolean;
-  /** Keeps in the model, once, what was answered; false where that is not all of it yet. */
-  got: (answer: any) => boolean | void;
-  /** Whether there is a key: the answer is the same every time. */
+  /** Updates the model with the first answer. Returns false if the answer is incomplete. */
+  onAnswer: (answer: any) => boolean | void;
+  /** Whether the call has an idempotency key, so that all answers are equal. */
   isKeyed: boolean;
-  /** What of the answer is the same every time, where that is not all of it. */
-  stays?: (answer: any) => unknown;
+  /** Returns the part of an answer that is equal in all answers. The default is the whole answer. */
+  stablePart?: (answer: any) => unknown;
   answer?: unknown;
-  /** A refusal that is the last word. */
+  /** A final refusal. */
   refusal?: Refusal;
 }
 
-/** A call in one line: a ref by its id alone. */
-function asked({ operation, options }: Intention): string {
+/** Formats a call in one line, with the id of a ref instead of the ref. */
+function describe({ operation, options }: RepeatableCall): string {
   const short = (key: string, value: any) => (key === 'ref' ? value.ref.snapshotId : value);
   return `${operation} ${JSON.stringify(options, short)}`;
 }
 
-/** What plays in a round. */
+/** The state of a round. */
 export class Round {
   readonly seed: number;
-  readonly stage: Stage;
-  readonly judge: Judge;
+  readonly environment: Environment;
+  readonly violations: Violations;
   readonly random: Random;
   readonly faults: Faults;
   readonly origins: Origin[] = [];
-  readonly snapshots: Known[] = [];
-  readonly sandboxes: Got[] = [];
+  readonly snapshots: KnownSnapshot[] = [];
+  readonly sandboxes: RestoredSandbox[] = [];
   readonly named: Named[] = [];
-  readonly intentions = new Set<Intention>();
-  /** The Durable Object ids of sandboxes, as far as they were asked for. */
-  readonly hexes = new Map<string, string>();
-  /** Every Workspace object that there was. */
+  readonly calls = new Set<RepeatableCall>();
+  /** The Durable Object ids of sandboxes that were resolved so far, by sandbox id. */
+  readonly objectIds = new Map<string, string>();
+  /** The names of all Workspace objects so far. */
   readonly workspaces = new Set<string>();
-  /** The lines of the log that are not the SDK's, with what was asked for and answered in between. */
+  /** The log of the round: the log lines of the snapshotter, the calls and their answers. */
   readonly lines: string[] = [];
-  /** The calls within workerd that went wrong. */
-  readonly meddled: string[] = [];
-  /** What there was before it. */
+  /** The calls within workerd that had faults. */
+  readonly faultyCalls: string[] = [];
+  /** The running sandboxes and the objects in R2 before the round. */
   before: { running: string[]; objects: string[] } = { running: [], objects: [] };
   #downs = 0;
 
-  constructor(seed: number, stage: Stage, judge: Judge) {
+  constructor(seed: number, environment: Environment, violations: Violations) {
     this.seed = seed;
-    this.stage = stage;
-    this.judge = judge;
+    this.environment = environment;
+    this.violations = violations;
     this.random = new Random(seed);
     const random = this.random.fork();
-    this.faults = new Faults(() => stage, random, {
-      note: (line) => this.note(line),
-      onKill: (hex) => this.#lose(hex),
-      onDown: () => this.#loseAll(),
+    this.faults = new Faults(() => environment, random, {
+      log: (line) => this.log(line),
+      onKill: (objectId) => this.#recordKill(objectId),
+      onDown: () => this.#recordDown(),
       object: () => this.#object(random),
       plan: () => ({
         seed: random.below(2 ** 31),
@@ -83,122 +83,130 @@ export class Round {
     });
   }
 
-  /** Notes among the lines of the log what happens outside. */
-  note(line: string) {
+  /** Adds a line to the log of the round. */
+  log(line: string) {
     this.readLog();
     this.lines.push(`${new Date().toISOString()} ${line.replaceAll('\n', ' ')}`);
   }
 
-  /** Has the log judged, and learns of the objects that there are. */
+  /** Reads and checks the log of the Worker, and records the names of its Workspace objects. */
   readLog() {
-    this.stage.readLog((line) => {
+    this.environment.readLog((line) => {
       if (line.startsWith('{"')) this.lines.push(line);
       const [, name] = /^\{"workspace":"(.*)"\}$/.exec(line) ?? [];
       if (name?.startsWith(this.prefix)) this.workspaces.add(name);
       const [, fault, at] = /^\{"fault":"(\w+)","at":"(.*)"\}$/.exec(line) ?? [];
-      if (fault !== undefined) this.meddled.push(`${at} ${fault}`);
+      if (fault !== undefined) this.faultyCalls.push(`${at} ${fault}`);
     });
   }
 
-  /** Where somebody works: sandboxes with files of their own. */
-  get places(): Origin[] {
-    return [...this.origins, ...this.sandboxes.flatMap(({ place }) => (place ? [place] : []))];
+  /** All sandboxes whose files callers change. */
+  get allOrigins(): Origin[] {
+    return [...this.origins, ...this.sandboxes.flatMap(({ origin }) => (origin ? [origin] : []))];
   }
 
-  /** How the names of everything in it begin. */
+  /** The prefix of all names of the round. */
   get prefix(): string {
     return `r${this.seed}-`;
   }
 
   violation(text: string) {
-    this.judge.violation(`round ${this.seed}: ${text}`);
+    this.violations.add(`round ${this.seed}: ${text}`);
   }
 
-  same(actual: unknown, expected: unknown, what: string) {
-    this.judge.same(actual, expected, `round ${this.seed}: ${what}`);
+  equal(actual: unknown, expected: unknown, what: string) {
+    this.violations.equal(actual, expected, `round ${this.seed}: ${what}`);
   }
 
-  /** Asks for something, once. Answers what stands in the way of knowing what came of it, if anything does. */
-  async ask(intention: Intention, caller: string, way: Way, signal = false): Promise<string | undefined> {
-    if (intention.refusal || (intention.answer !== undefined && !intention.isKeyed)) return undefined;
-    this.note(`asked: ${asked(intention)}`);
+  /** Makes a call once. Returns undefined if the outcome is known, otherwise the reason why it is unknown. */
+  async call(
+    call: RepeatableCall,
+    caller: string,
+    transport: Transport,
+    signal = false,
+  ): Promise<string | undefined> {
+    if (call.refusal || (call.answer !== undefined && !call.isKeyed)) return undefined;
+    this.log(`called: ${describe(call)}`);
     try {
-      const answer = await this.stage.callers.call(
+      const answer = await this.environment.callers.call(
         caller,
-        way,
-        intention.operation,
-        intention.options,
+        transport,
+        call.operation,
+        call.options,
         signal,
       );
-      this.note(`answered: ${intention.operation}: ${shown(answer)}`);
-      if (intention.answer === undefined) {
-        if (intention.got(answer) === false) return `not all of it: ${shown(answer)}`;
-        intention.answer = answer ?? null;
+      this.log(`answered: ${call.operation}: ${truncated(answer)}`);
+      if (call.answer === undefined) {
+        if (call.onAnswer(answer) === false) return `incomplete answer: ${truncated(answer)}`;
+        call.answer = answer ?? null;
       } else {
-        const [second, first] = [answer, intention.answer].map(intention.stays ?? ((all) => all));
-        this.same(second, first, `the second answer of ${intention.operation} to one key`);
+        const [second, first] = [answer, call.answer].map(call.stablePart ?? ((whole) => whole));
+        this.equal(second, first, `the second answer of ${call.operation} to one key`);
       }
       return undefined;
     } catch (error) {
-      this.note(`failed: ${intention.operation}: ${(error as Error).message}`);
+      this.log(`failed: ${call.operation}: ${(error as Error).message}`);
       if (error instanceof NoAnswer) return error.message;
       if (!(error instanceof Refusal)) throw error;
-      this.#judge(intention, error);
+      this.#checkRefusal(call, error);
       return error.message;
     }
   }
 
-  /** "Not there" is said of nothing that is there. */
-  #judge(intention: Intention, refusal: Refusal) {
-    const isLast = !refusal.retryable && refusal.code !== 'WORKSPACE_UNAVAILABLE';
-    if (intention.mayBeGone()) {
-      if (isLast) intention.refusal = refusal;
-    } else if (NOT_THERE.test(refusal.code)) {
-      this.violation(`What is there was said not to be: ${asked(intention)}: ${refusal.message}`);
-    } else if (intention.mayFail() && isLast) {
-      intention.refusal = refusal;
+  /** Checks that no existing object is reported as missing, and records final refusals. */
+  #checkRefusal(call: RepeatableCall, refusal: Refusal) {
+    const isFinal = !refusal.retryable && refusal.code !== 'WORKSPACE_UNAVAILABLE';
+    if (call.mayBeDeleted()) {
+      if (isFinal) call.refusal = refusal;
+    } else if (MISSING.test(refusal.code)) {
+      this.violation(`An existing object was reported as missing: ${describe(call)}: ${refusal.message}`);
+    } else if (call.mayFail() && isFinal) {
+      call.refusal = refusal;
     }
   }
 
-  /** Asks until it is known what came of it; it is a violation where that does not come, since nothing breaks any more. */
-  async insist(intention: Intention) {
-    const way = this.random.of(['rpc', 'http'] as const);
-    let why: string | undefined;
-    for (let times = 0; times < 5; times += 1) {
-      why = await this.ask(intention, `${this.prefix}-again`, way);
-      if (why === undefined || intention.refusal) return;
+  /** Repeats a call after the faults have stopped, until its outcome is known. Records a violation if it stays unknown. */
+  async repeatUntilKnown(call: RepeatableCall) {
+    const transport = this.random.of(['rpc', 'http'] as const);
+    let reason: string | undefined;
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      reason = await this.call(call, `${this.prefix}-again`, transport);
+      if (reason === undefined || call.refusal) return;
       await setTimeout(100);
     }
-    if (intention.mayFail()) return;
-    this.violation(`${asked(intention)} comes to nothing, although nothing breaks any more: ${why}`);
+    if (call.mayFail()) return;
+    this.violation(`${describe(call)} fails after the faults have stopped: ${reason}`);
   }
 
-  /** Learns the Durable Object's id of a sandbox, by which it is known to be killed. */
-  async learn(sandboxId: string): Promise<string> {
-    const known = this.hexes.get(sandboxId);
-    if (known !== undefined) return known;
-    const hex = await this.stage.world.hex(sandboxId);
-    this.hexes.set(sandboxId, hex);
-    return hex;
+  /** Resolves the Durable Object id of a sandbox, by which faults identify its container. */
+  async resolveObjectId(sandboxId: string): Promise<string> {
+    const resolved = this.objectIds.get(sandboxId);
+    if (resolved !== undefined) return resolved;
+    const objectId = await this.environment.world.objectId(sandboxId);
+    this.objectIds.set(sandboxId, objectId);
+    return objectId;
   }
 
-  /** Whether its container was killed since it was handed out, or so shortly before that nobody could have seen it. */
-  async isLost({ id, at }: Got): Promise<boolean> {
-    return this.faults.wasKilled(await this.learn(id), at);
+  /** Whether the container of a restored sandbox was killed after the answer, or before it without a call in between. */
+  async isLost({ id, at }: RestoredSandbox): Promise<boolean> {
+    return this.faults.wasKilled(await this.resolveObjectId(id), at);
   }
 
   /**
-   * Changes the files of an origin. Where its container was killed, before or meanwhile, another one has them not: all files
-   * are written anew then, and it is not killed any more.
+   * Changes the files of an origin. If its container was killed, before or meanwhile, the new container lacks the files: then all
+   * files are rewritten, and the container is not killed again.
    */
   async write(origin: Origin, random: Random) {
-    for (let times = 0; times < 5; times += 1) {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
       const { downs } = this;
-      const isAnew = origin.isLost;
-      if (isAnew) origin.wasRevived = true;
-      const { tree, command } = (isAnew ? new Tree() : origin.tree).changed(random);
-      const done = await this.execute(origin.id, isAnew ? `find . -mindepth 1 -delete; ${command}` : command);
-      if (isAnew && downs === this.downs) origin.isLost = false;
+      const isRewrite = origin.isLost;
+      if (isRewrite) origin.wasRewritten = true;
+      const { tree, command } = (isRewrite ? new Tree() : origin.tree).changed(random);
+      const done = await this.execute(
+        origin.id,
+        isRewrite ? `find . -mindepth 1 -delete; ${command}` : command,
+      );
+      if (isRewrite && downs === this.downs) origin.isLost = false;
       if (!done) origin.isLost = true;
       if (origin.isLost) continue;
       origin.versions.push(tree);
@@ -206,11 +214,11 @@ export class Round {
     }
   }
 
-  /** Runs a command that may be run again, until it is done; gives up after a while. */
+  /** Repeats an idempotent command until it succeeds, at most 20 times. Returns whether it succeeded. */
   async execute(sandboxId: string, command: string): Promise<boolean> {
-    for (let times = 0; times < 20; times += 1) {
+    for (let attempt = 0; attempt < 20; attempt += 1) {
       try {
-        await this.stage.world.exec(sandboxId, command);
+        await this.environment.world.exec(sandboxId, command);
         return true;
       } catch {
         await setTimeout(100);
@@ -219,34 +227,34 @@ export class Round {
     return false;
   }
 
-  /** The secret of a workspace's variable. */
+  /** Returns a secret value for an environment variable. */
   secret(): string {
     return `${SECRETS.variable}-${this.random.word(6)}`;
   }
 
-  /** The sandbox of a Durable Object's id. */
-  nameOf(hex: string): string | undefined {
-    for (const [name, known] of this.hexes) if (known === hex) return name;
+  /** Returns the sandbox id of a resolved Durable Object id. */
+  sandboxIdOf(objectId: string): string | undefined {
+    for (const [sandboxId, resolved] of this.objectIds) if (resolved === objectId) return sandboxId;
     return undefined;
   }
 
-  #lose(hex: string): boolean {
-    const id = this.nameOf(hex);
-    const origin = this.places.find((each) => each.id === id);
-    if (origin?.wasRevived) return false;
+  #recordKill(objectId: string): boolean {
+    const id = this.sandboxIdOf(objectId);
+    const origin = this.allOrigins.find((candidate) => candidate.id === id);
+    if (origin?.wasRewritten) return false;
     if (origin) origin.isLost = true;
-    // One that is not known is of a workspace, or is somebody's soon.
+    // An unresolved container may belong to any workspace.
     for (const named of this.named) if (named.sandboxId === id || id === undefined) named.isLost = true;
     return true;
   }
 
-  #loseAll() {
+  #recordDown() {
     this.#downs += 1;
-    for (const place of this.places) place.isLost = true;
+    for (const origin of this.allOrigins) origin.isLost = true;
     for (const named of this.named) named.isLost = true;
   }
 
-  /** How often everything ended at once. */
+  /** The number of times that the machine went down. */
   get downs(): number {
     return this.#downs;
   }

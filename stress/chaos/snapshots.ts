@@ -1,61 +1,61 @@
-// What callers want of snapshots, while things break.
+// The calls about snapshots during faults.
 
 import { setTimeout } from 'node:timers/promises';
 
 import type { SnapshotRef, Summary, TakenSnapshot, WorkspaceRef } from '../../client/src/index.ts';
-import type { Way } from '../callers.ts';
+import type { Transport } from '../callers.ts';
 import type { Random } from '../random.ts';
 import { SECRETS } from '../secrets.ts';
-import { Origin, type Known } from './model.ts';
-import type { Intention, Round } from './round.ts';
+import { Origin, type KnownSnapshot } from './model.ts';
+import type { RepeatableCall, Round } from './round.ts';
 
-/** How often a caller asks again while things break. */
-const PATIENCE = 2;
+/** The number of repetitions of a call during faults. */
+const RETRIES = 2;
 
-/** After how many milliseconds at most a caller leaves that does not wait. */
-const LEAVES_MILLIS = 600;
+/** The maximum time after which a call is canceled, in milliseconds. */
+const MAX_CANCEL_MILLIS = 600;
 
-/** Who wants something, by whom it is asked, and what decides. */
+/** A caller: its name, and its source of decisions. */
 export interface Caller {
   name: string;
   random: Random;
 }
 
-/** Asks for something, at times twice at once; what does not come is asked for again when nothing breaks any more. */
-export async function want(round: Round, { name, random }: Caller, intention: Intention) {
-  round.intentions.add(intention);
-  const way = (): Way => random.of(['rpc', 'rpc', 'http']);
-  if (random.chance(0.1)) await leave(round, { name, random }, intention);
-  const first = way();
-  const calls = [round.ask(intention, name, first)];
-  if (intention.isKeyed && random.chance(0.25)) calls.push(round.ask(intention, `${name}-too`, way()));
-  const outcomes = await Promise.all(calls);
-  const isOpen = () => outcomes.every((why) => why !== undefined);
-  for (let times = 0; times < PATIENCE && isOpen(); times += 1)
-    outcomes.push(await round.ask(intention, name, first));
+/** Makes a call, sometimes twice at once, and repeats it on failure. Calls with an unknown outcome are repeated after the faults. */
+export async function callWithRetries(round: Round, { name, random }: Caller, call: RepeatableCall) {
+  round.calls.add(call);
+  const transport = (): Transport => random.of(['rpc', 'rpc', 'http']);
+  if (random.chance(0.1)) await callAndCancel(round, { name, random }, call);
+  const first = transport();
+  const attempts = [round.call(call, name, first)];
+  if (call.isKeyed && random.chance(0.25)) attempts.push(round.call(call, `${name}-too`, transport()));
+  const reasons = await Promise.all(attempts);
+  const isUnknown = () => reasons.every((reason) => reason !== undefined);
+  for (let retry = 0; retry < RETRIES && isUnknown(); retry += 1)
+    reasons.push(await round.call(call, name, first));
 }
 
-/** Asks for something, and leaves before there is an answer, or right after. */
-async function leave(round: Round, { name, random }: Caller, intention: Intention) {
-  const caller = `${name}-leaves-${random.word(6)}`;
-  const call = round.ask(intention, caller, 'rpc', true);
-  await setTimeout(random.next() ** 2 * LEAVES_MILLIS);
-  await round.stage.callers.abort(caller).catch(() => {});
-  await call;
+/** Makes a call and cancels it, before or right after its answer. */
+async function callAndCancel(round: Round, { name, random }: Caller, call: RepeatableCall) {
+  const caller = `${name}-cancels-${random.word(6)}`;
+  const outcome = round.call(call, caller, 'rpc', true);
+  await setTimeout(random.next() ** 2 * MAX_CANCEL_MILLIS);
+  await round.environment.callers.abort(caller).catch(() => {});
+  await outcome;
 }
 
 /** Takes a snapshot. */
 export async function snapshot(round: Round, caller: Caller) {
   const { random } = caller;
-  const origin = random.of(round.places);
-  await origin.turns.shared(() => want(round, caller, capture(round, random, origin)));
+  const origin = random.of(round.allOrigins);
+  await origin.lock.read(() => callWithRetries(round, caller, snapshotCall(round, random, origin)));
 }
 
-/** The intention to have a snapshot of what an origin holds from now on. */
-export function capture(round: Round, random: Random, origin: Origin): Intention {
+/** Creates a call that takes a snapshot of an origin. */
+export function snapshotCall(round: Round, random: Random, origin: Origin): RepeatableCall {
   const first = Math.max(0, origin.versions.length - 1);
   const { downs } = round;
-  const wake = origin.wasRevived;
+  const wake = origin.wasRewritten;
   const options = {
     sandboxId: origin.id,
     idempotencyKey: random.word(12),
@@ -67,15 +67,15 @@ export function capture(round: Round, random: Random, origin: Origin): Intention
     operation: 'snapshot',
     options,
     isKeyed: true,
-    mayBeGone: () => false,
-    mayFail: () => origin.isLost || origin.wasRevived || origin.versions.length === 0,
-    got: ({ capture: _, ...ref }: TakenSnapshot) => {
+    mayBeDeleted: () => false,
+    mayFail: () => origin.isLost || origin.wasRewritten || origin.versions.length === 0,
+    onAnswer: ({ capture: _, ...ref }: TakenSnapshot) => {
       const trees = origin.versions.slice(first);
       const shared = round.snapshots.find((known) => known.ref.ref.snapshotId === ref.ref.snapshotId);
       if (shared) shared.trees = shared.trees.filter((tree) => trees.includes(tree));
       else {
-        const isWild = wake && downs !== round.downs;
-        round.snapshots.push({ ref, trees, mayBeGone: false, isGone: false, isWild });
+        const isUnknown = wake && downs !== round.downs;
+        round.snapshots.push({ ref, trees, mayBeDeleted: false, isDeleted: false, isUnknown });
       }
     },
   };
@@ -85,59 +85,59 @@ export function capture(round: Round, random: Random, origin: Origin): Intention
 export async function restore(round: Round, caller: Caller) {
   const { random } = caller;
   const known = random.maybe(round.snapshots);
-  if (known) await want(round, caller, remake(round, random, known));
+  if (known) await callWithRetries(round, caller, restoreCall(round, random, known));
 }
 
-/** The intention to have a sandbox that is made from a snapshot. */
-export function remake(round: Round, random: Random, known: Known): Intention {
+/** Creates a call that restores or branches from a snapshot. */
+export function restoreCall(round: Round, random: Random, known: KnownSnapshot): RepeatableCall {
   const { ref } = known;
   const selection = random.of([{ ref }, { sandboxId: ref.ref.originId, snapshotId: ref.ref.snapshotId }]);
   return {
     operation: random.of(['restore', 'branch']),
     options: { ...selection, idempotencyKey: random.word(12) },
     isKeyed: true,
-    mayBeGone: () => known.mayBeGone,
+    mayBeDeleted: () => known.mayBeDeleted,
     mayFail: () => false,
-    got: ({ ref: { sandboxId } }: WorkspaceRef) => {
+    onAnswer: ({ ref: { sandboxId } }: WorkspaceRef) => {
       round.sandboxes.push({ id: sandboxId, of: known, at: performance.now() });
-      // Where workerd does not run just now, it is learned later.
-      void round.learn(sandboxId).catch(() => {});
+      // If workerd does not run at the moment, the id is resolved later.
+      void round.resolveObjectId(sandboxId).catch(() => {});
     },
   };
 }
 
-/** Works on in a sandbox that was made from a snapshot: it is an origin, too. */
-export async function moveIn(round: Round, { random }: Caller) {
-  const got = random.maybe(round.sandboxes.filter(({ place, of }) => !place && of.trees.length === 1));
-  if (!got) return;
-  const place = new Origin(got.id);
-  got.place = place;
-  // Where workerd does not run just now, nothing is known of it.
-  place.isLost = await round.isLost(got).catch(() => true);
-  place.versions.push(got.of.trees[0]!);
+/** Makes an origin of a restored sandbox, so that callers change its files. */
+export async function useAsOrigin(round: Round, { random }: Caller) {
+  const sandbox = random.maybe(round.sandboxes.filter(({ origin, of }) => !origin && of.trees.length === 1));
+  if (!sandbox) return;
+  const origin = new Origin(sandbox.id);
+  sandbox.origin = origin;
+  // If workerd does not run at the moment, the state of the container is unknown.
+  origin.isLost = await round.isLost(sandbox).catch(() => true);
+  origin.versions.push(sandbox.of.trees[0]!);
 }
 
-/** Deletes a snapshot that nobody needs, as far as is known. */
+/** Deletes a random snapshot. */
 export async function remove(round: Round, caller: Caller) {
-  const candidates = round.snapshots.filter(({ mayBeGone }) => !mayBeGone);
+  const candidates = round.snapshots.filter(({ mayBeDeleted }) => !mayBeDeleted);
   if (candidates.length < 2) return;
   const known = caller.random.of(candidates);
-  known.mayBeGone = true;
-  const intention: Intention = {
+  known.mayBeDeleted = true;
+  const call: RepeatableCall = {
     operation: 'delete',
     options: { ref: known.ref },
     isKeyed: false,
-    mayBeGone: () => true,
+    mayBeDeleted: () => true,
     mayFail: () => true,
-    got: () => {
-      known.isGone = true;
+    onAnswer: () => {
+      known.isDeleted = true;
     },
   };
-  await want(round, caller, intention);
+  await callWithRetries(round, caller, call);
 }
 
-/** Gives a snapshot another label, or a pin. */
-export async function mark(round: Round, caller: Caller) {
+/** Changes the label of a snapshot, or pins or unpins it. */
+export async function labelOrPin(round: Round, caller: Caller) {
   const { random } = caller;
   const known = random.maybe(round.snapshots);
   if (!known) return;
@@ -147,47 +147,47 @@ export async function mark(round: Round, caller: Caller) {
     ['pin', {}],
     ['unpin', {}],
   ] as const);
-  await want(round, caller, {
+  await callWithRetries(round, caller, {
     operation,
     options: { ref: known.ref, ...more },
     isKeyed: false,
-    mayBeGone: () => known.mayBeGone,
+    mayBeDeleted: () => known.mayBeDeleted,
     mayFail: () => false,
-    got: () => {},
+    onAnswer: () => {},
   });
 }
 
-/** Looks at the list: what was reported is on it, and is not said to be gone. */
+/** Reads a list, and checks that it contains all reported snapshots. */
 export async function list(round: Round, caller: Caller) {
-  const origin = caller.random.of(round.places);
+  const origin = caller.random.of(round.allOrigins);
   const before = round.snapshots.filter(({ ref }) => ref.ref.originId === origin.id);
-  await want(round, caller, {
+  await callWithRetries(round, caller, {
     operation: 'list',
     options: { sandboxId: origin.id, limit: 100 },
     isKeyed: false,
-    mayBeGone: () => false,
+    mayBeDeleted: () => false,
     mayFail: () => true,
-    got: ({ snapshots }: { snapshots: Summary[] }) => {
-      for (const known of before.filter(({ mayBeGone }) => !mayBeGone)) isListed(round, known.ref, snapshots);
+    onAnswer: ({ snapshots }: { snapshots: Summary[] }) => {
+      for (const known of before.filter(({ mayBeDeleted }) => !mayBeDeleted))
+        assertListed(round, known.ref, snapshots);
     },
   });
 }
 
-/** A snapshot that was reported is on a list, and can be restored as far as is known. */
-export function isListed(round: Round, { ref }: SnapshotRef, rows: Summary[]) {
+/** Checks that a reported snapshot is listed, and is not listed as unrestorable. */
+export function assertListed(round: Round, { ref }: SnapshotRef, rows: Summary[]) {
   const row = rows.find(({ snapshotId }) => snapshotId === ref.snapshotId);
-  if (!row)
-    round.violation(`The snapshot ${ref.snapshotId} of ${ref.originId} was reported, and is not listed`);
+  if (!row) round.violation(`The reported snapshot ${ref.snapshotId} of ${ref.originId} is not listed`);
   else if (row.restorable === 'no')
-    round.violation(`${ref.snapshotId} is said not to be restorable: ${row.why}`);
+    round.violation(`${ref.snapshotId} is listed as not restorable: ${row.why}`);
 }
 
-/** Changes the files of an origin, when nothing captures it. */
+/** Changes the files of an origin while no call captures it. */
 export async function write(round: Round, caller: Caller) {
-  const origin = caller.random.of(round.places);
-  await origin.turns.alone(async () => {
-    // What a call has left that failed may still go on.
-    await round.stage.quiet().catch(() => {});
+  const origin = caller.random.of(round.allOrigins);
+  await origin.lock.write(async () => {
+    // A backup of a failed call may still run.
+    await round.environment.waitForBackups().catch(() => {});
     await round.write(origin, caller.random);
   });
 }

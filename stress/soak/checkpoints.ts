@@ -1,26 +1,26 @@
-// What is done with checkpoints: made, gone back to, carried along by snapshots.
+// The operations on checkpoints.
 
 import type { Actor } from './actor.ts';
 import { PRUNE } from '../tree.ts';
 import type { Checkpoints } from '../../client/src/index.ts';
 
-/** Makes a checkpoint, changes files, and goes back. */
+/** Creates a checkpoint, changes files, and restores it. */
 export async function checkpoint(actor: Actor) {
-  const { home, random } = actor;
-  const options = { sandboxId: home.id, name: `point-${random.below(5)}` };
-  await actor.stage.world.exec(home.id, PRUNE);
-  home.tree = home.tree.pruned;
-  const before = home.tree;
+  const { root, random } = actor;
+  const options = { sandboxId: root.id, name: `point-${random.below(5)}` };
+  await actor.environment.world.exec(root.id, PRUNE);
+  root.tree = root.tree.pruned;
+  const before = root.tree;
   await actor.call('checkpoints/create', options);
-  const { checkpoints }: Checkpoints = await actor.call('checkpoints/list', { sandboxId: home.id });
+  const { checkpoints }: Checkpoints = await actor.call('checkpoints/list', { sandboxId: root.id });
   if (!checkpoints.some(({ name }) => name === options.name))
     actor.violation(`${options.name} is not listed`);
-  await actor.write(home);
+  await actor.write(root);
   const { diff } = await actor.call('checkpoints/diff', options);
-  actor.same(diff.includes('state'), true, 'that the diff tells of a file that was changed');
+  actor.equal(diff.includes('state'), true, 'whether the diff contains a changed file');
   if (random.chance(0.3)) return;
   await actor.call('checkpoints/restore', options);
-  await actor.stage.world.exec(home.id, PRUNE);
-  home.tree = before;
-  await actor.compare(home, 'a sandbox that went back to a checkpoint');
+  await actor.environment.world.exec(root.id, PRUNE);
+  root.tree = before;
+  await actor.compare(root, 'a sandbox after the restore of a checkpoint');
 }

@@ -1,11 +1,11 @@
-// What must not grow: memory, open files, processes, mounts, Durable Objects and objects in R2.
+// The gauges that must not grow: memory, open files, processes, mounts, Durable Objects and objects in R2.
 
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Stage } from '../stage.ts';
+import type { Environment } from '../environment.ts';
 
-/** What was measured at one time. */
+/** The values of all gauges at one time. */
 export interface Sample {
   /** Resident memory of workerd, in megabytes. */
   workerd: number;
@@ -14,8 +14,8 @@ export interface Sample {
   /** Open files, sockets and pipes of both. */
   handles: number;
   /** Durable Objects of the snapshotter that are in memory. */
-  awake: number;
-  /** Processes below this one: workerd, the engine's containers and what runs in them. */
+  active: number;
+  /** Processes children this one: workerd, the engine's containers and what runs in them. */
   processes: number;
   /** Mounts of the machine, as this process sees them. */
   mounts: number;
@@ -27,26 +27,26 @@ export interface Sample {
   names: number;
 }
 
-/** The database of an object, which is open as long as the object is in memory. */
-const AWAKE = /\/do\/sandbox-snapshotter-\w+\/[0-9a-f]{64}\.sqlite$/;
+/** The path of an object's database, which is open while the object is in memory. */
+const DATABASE = /\/do\/sandbox-snapshotter-\w+\/[0-9a-f]{64}\.sqlite$/;
 
-/** Measures. */
-export async function measure(stage: Stage): Promise<Sample> {
+/** Measures all gauges. */
+export async function measure(environment: Environment): Promise<Sample> {
   globalThis.gc?.();
-  const below = await descendants(process.pid);
-  const workerd = below.filter(({ name }) => name === 'workerd').map(({ pid }) => pid);
+  const children = await descendants(process.pid);
+  const workerd = children.filter(({ name }) => name === 'workerd').map(({ pid }) => pid);
   const open = (await Promise.all([process.pid, ...workerd].map(openFiles))).flat();
   const memory = await Promise.all(workerd.map(residentMegabytes));
-  const ledgers = await databases(stage.folder, ['Workspace']);
-  const names = await databases(stage.folder, ['NamedWorkspace', 'Directory']);
+  const ledgers = await databases(environment.folder, ['Workspace']);
+  const names = await databases(environment.folder, ['NamedWorkspace', 'Directory']);
   return {
     workerd: sum(memory),
     node: await residentMegabytes(process.pid),
     handles: open.length,
-    awake: open.filter((target) => AWAKE.test(target)).length,
-    processes: below.length,
+    active: open.filter((target) => DATABASE.test(target)).length,
+    processes: children.length,
     mounts: (await readFile('/proc/self/mounts', 'utf8')).split('\n').length,
-    objects: (await stage.world.objects()).length,
+    objects: (await environment.world.objects()).length,
     ledger: ledgers.size / Math.max(1, ledgers.count),
     names: names.size,
   };
@@ -60,7 +60,7 @@ interface Process {
 
 async function descendants(root: number): Promise<Process[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const all = (await Promise.all(pids.map(processOf))).filter((one) => one !== undefined);
+  const all = (await Promise.all(pids.map(processOf))).filter((process) => process !== undefined);
   const found: Process[] = [];
   for (let parents = [root]; parents.length > 0;) {
     const children = all.filter(({ parent }) => parents.includes(parent));
@@ -71,13 +71,13 @@ async function descendants(root: number): Promise<Process[]> {
 }
 
 async function processOf(pid: string): Promise<Process | undefined> {
-  // It may have ended since.
+  // The process may have ended in the meantime.
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   const [, name = '', parent] = /^\d+ \((.*)\) \S (\d+)/.exec(text ?? '') ?? [];
   return parent === undefined ? undefined : { pid: Number(pid), parent: Number(parent), name };
 }
 
-/** What the open files, sockets and pipes of a process are. */
+/** Lists the open files, sockets and pipes of a process. */
 async function openFiles(pid: number): Promise<string[]> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder).catch(() => []);
@@ -90,14 +90,14 @@ async function residentMegabytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
 }
 
-/** The size of the databases of all objects of these classes, in kilobytes, and how many there are. */
+/** Measures the total size of the databases of all objects of these classes, in kilobytes, and counts them. */
 async function databases(folder: string, classes: string[]): Promise<{ size: number; count: number }> {
   const total = { size: 0, count: 0 };
   for (const name of classes) {
-    const place = join(folder, 'do', `sandbox-snapshotter-${name}`);
-    for (const file of await readdir(place).catch(() => [])) {
+    const databaseFolder = join(folder, 'do', `sandbox-snapshotter-${name}`);
+    for (const file of await readdir(databaseFolder).catch(() => [])) {
       if (!/^[0-9a-f]{64}\.sqlite(-wal)?$/.test(file)) continue;
-      total.size += (await stat(join(place, file)).catch(() => ({ size: 0 }))).size / 1024;
+      total.size += (await stat(join(databaseFolder, file)).catch(() => ({ size: 0 }))).size / 1024;
       total.count += file.endsWith('-wal') ? 0 : 1;
     }
   }

@@ -1,15 +1,15 @@
-// What there should be: sandboxes with their files, and snapshots with theirs, their labels and their dependents.
+// The model: the expected sandboxes with their files, and the expected snapshots with their files, labels and dependents.
 
 import type { SnapshotRef } from '../../client/src/index.ts';
 import { Tree } from '../tree.ts';
 
-/** A sandbox that runs. */
+/** A running sandbox. */
 export class Sandbox {
   readonly id: string;
   tree: Tree;
-  /** The snapshots of it that are there. */
+  /** The existing snapshots of this sandbox. */
   readonly snapshots: Snapshot[] = [];
-  /** The snapshot that it needs. */
+  /** The snapshot that this sandbox is a dependent of. */
   needs: Snapshot | undefined;
 
   constructor(id: string, tree: Tree = new Tree(), parent?: Snapshot) {
@@ -19,10 +19,10 @@ export class Sandbox {
     parent?.dependents.add(id);
   }
 
-  /** Its snapshots in the order of lists: the newest first. */
+  /** The snapshots in the order of lists, the newest first. */
   get newestFirst(): Snapshot[] {
     const order = ({ ref }: Snapshot) => `${ref.ref.createdAt} ${ref.ref.snapshotId}`;
-    return this.snapshots.toSorted((one, two) => (order(one) < order(two) ? 1 : -1));
+    return this.snapshots.toSorted((a, b) => (order(a) < order(b) ? 1 : -1));
   }
 
   labelled(label: string): Snapshot | undefined {
@@ -30,19 +30,19 @@ export class Sandbox {
   }
 }
 
-/** A snapshot that is there. */
+/** An existing snapshot. */
 export class Snapshot {
   ref: SnapshotRef;
   readonly origin: Sandbox;
-  /** The files that it holds. */
+  /** The captured files. */
   readonly tree: Tree;
   label: string;
   pinned = false;
-  /** Whether the backup is the application's own. */
+  /** Whether the application made the backup. */
   imported = false;
-  /** Whether it was given an expiration of its own, of 0: it stays until it is deleted. */
-  lasting = false;
-  /** The sandboxes that were made from it and have no snapshot of their own, whether they run or not. */
+  /** Whether the snapshot has an expiration of 0 and never expires. */
+  neverExpires = false;
+  /** The ids of the sandboxes that were made from it and have no snapshot of their own. */
   readonly dependents = new Set<string>();
 
   constructor(origin: Sandbox, ref: SnapshotRef, label: string, tree: Tree = origin.tree) {
@@ -57,13 +57,13 @@ export class Snapshot {
     return this.ref.ref.snapshotId;
   }
 
-  /** Whether no policy lets it go, and no deletion that is not forced. */
+  /** Whether policies keep the snapshot, and a deletion without `force` is refused. */
   get isProtected(): boolean {
     return this.pinned || this.dependents.size > 0;
   }
 
-  /** It is there no more. */
-  forget() {
+  /** Removes the snapshot from the model. */
+  remove() {
     this.origin.snapshots.splice(this.origin.snapshots.indexOf(this), 1);
   }
 }

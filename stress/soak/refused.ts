@@ -1,46 +1,46 @@
-// What must be refused, and what is asked of the deployment as a whole.
+// Calls that must be refused, and calls about the whole deployment.
 
 import { FORGERIES } from '../forgeries.ts';
 import type { Actor } from './actor.ts';
 
-/** Gives a forged ref to an operation that would do harm. */
-export async function forge(actor: Actor) {
+/** Passes a forged ref. */
+export async function useForgedRef(actor: Actor) {
   const snapshot = actor.random.maybe(actor.snapshots);
   if (!snapshot) return;
   const [code, forgery] = FORGERIES[actor.random.of(Object.keys(FORGERIES))]!;
   const operation = actor.random.of(['restore', 'branch', 'delete', 'label', 'get']);
   const more = operation === 'label' ? { newLabel: 'x' } : {};
-  await actor.refused(code, operation, { ref: forgery(snapshot.ref), ...more });
+  await actor.expectRefusal(code, operation, { ref: forgery(snapshot.ref), ...more });
 }
 
-/** Asks for what belongs to another lineage. */
-export async function trespass(actor: Actor) {
-  const snapshot = actor.random.maybe(actor.home.snapshots);
+/** Calls with the scope of another lineage. */
+export async function crossLineage(actor: Actor) {
+  const snapshot = actor.random.maybe(actor.root.snapshots);
   const lineageScope = actor.template.origin.id;
-  if (snapshot) await actor.refused('CROSS_LINEAGE', 'restore', { ref: snapshot.ref, lineageScope });
-  await actor.refused('CROSS_LINEAGE', 'list', { sandboxId: actor.home.id, lineageScope });
+  if (snapshot) await actor.expectRefusal('CROSS_LINEAGE', 'restore', { ref: snapshot.ref, lineageScope });
+  await actor.expectRefusal('CROSS_LINEAGE', 'list', { sandboxId: actor.root.id, lineageScope });
 }
 
-/** Asks for what is not there. */
-export async function miss(actor: Actor) {
-  const sandboxId = actor.home.id;
-  await actor.refused('SNAPSHOT_NOT_FOUND', 'restore', { sandboxId, label: 'never taken' });
-  await actor.refused('SANDBOX_NOT_RUNNING', 'snapshot', { sandboxId: `${sandboxId}-never-ran` });
-  await actor.refused('INVALID_DIRECTORY', 'snapshot', { sandboxId, dir: '/workspace/nowhere' });
-  await actor.refused('WORKSPACE_NOT_FOUND', 'workspaces/start', { name: `${actor.name}-nobody` });
+/** Calls about objects that do not exist. */
+export async function useMissing(actor: Actor) {
+  const sandboxId = actor.root.id;
+  await actor.expectRefusal('SNAPSHOT_NOT_FOUND', 'restore', { sandboxId, label: 'never taken' });
+  await actor.expectRefusal('SANDBOX_NOT_RUNNING', 'snapshot', { sandboxId: `${sandboxId}-never-ran` });
+  await actor.expectRefusal('INVALID_DIRECTORY', 'snapshot', { sandboxId, dir: '/workspace/missing' });
+  await actor.expectRefusal('WORKSPACE_NOT_FOUND', 'workspaces/start', { name: `${actor.name}-missing` });
 }
 
-/** Sweeps the bucket: there is nothing in it that nobody owns. */
+/** Sweeps the bucket, which must find nothing to delete. */
 export async function sweep(actor: Actor) {
   const { deleted, failed } = await actor.call('sweep', {
     graceSeconds: 0,
     dryRun: actor.random.chance(0.5),
   });
-  actor.same([deleted, failed], [0, 0], 'what a sweep came to');
+  actor.equal([deleted, failed], [0, 0], 'the result of a sweep');
 }
 
-/** Asks whether the deployment is well. */
+/** Checks the health of the deployment. */
 export async function health(actor: Actor) {
   const { ok, checks } = await actor.call('health', {});
-  actor.same(ok, true, `health: ${JSON.stringify(checks)}`);
+  actor.equal(ok, true, `health: ${JSON.stringify(checks)}`);
 }

@@ -1,11 +1,10 @@
-// The soak: many callers do all kinds of things at the same time, for long. Now and then they rest: time passes, so that
-// retention does its work, what is left is compared with the model, and what must be flat is measured.
+// The soak test: actors run all kinds of operations concurrently, for a long time. At intervals they pause: the clock advances so
+// that retention runs, the remaining objects are compared with the model, and the gauges are measured.
 
 import { setTimeout } from 'node:timers/promises';
 
-import { Judge } from '../judge.ts';
+import { Environment, type EnvironmentOptions } from '../environment.ts';
 import { Random } from '../random.ts';
-import { Stage, type StageOptions } from '../stage.ts';
 import { Actor, type Operation } from './actor.ts';
 import { checkpoint } from './checkpoints.ts';
 import { measure, type Sample } from './gauges.ts';
@@ -16,14 +15,15 @@ import * as sandboxes from './sandboxes.ts';
 import * as snapshots from './snapshots.ts';
 import { growing } from './trend.ts';
 import { Tree } from '../tree.ts';
+import { Violations } from '../violations.ts';
 
-/** What is done, and how often. */
+/** The operations of actors, with their relative frequencies. */
 const OPERATIONS: readonly (readonly [weight: number, operation: Operation])[] = [
   [10, snapshots.take],
   [8, sandboxes.restore],
   [6, sandboxes.write],
   [6, snapshots.list],
-  [5, snapshots.look],
+  [5, snapshots.read],
   [12, named.named],
   [3, snapshots.relabel],
   [3, snapshots.pin],
@@ -32,11 +32,11 @@ const OPERATIONS: readonly (readonly [weight: number, operation: Operation])[] =
   [2, sandboxes.tools],
   [2, checkpoint],
   [2, snapshots.lineage],
-  [2, refused.forge],
-  [1, refused.trespass],
-  [1, refused.miss],
-  [1, snapshots.thin],
-  [1, snapshots.takeIn],
+  [2, refused.useForgedRef],
+  [1, refused.crossLineage],
+  [1, refused.useMissing],
+  [1, snapshots.applyPolicy],
+  [1, snapshots.importBackup],
   [1, snapshots.rotate],
   [1, refused.sweep],
   [1, refused.health],
@@ -46,28 +46,28 @@ const ACTORS = 5;
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/** How often an hour may pass until nothing is in a passing state. */
-const LOOKS = 8;
+/** The maximum number of hours until no row is in a transitional state. */
+const MAX_HOURS = 8;
 
-/** How long snapshots last that nobody needs, and how long deleted ones are remembered, each with a day more. */
-const LONG_ENOUGH = 31 * DAY;
+/** The default expiration of snapshots and the retention of tombstones, plus one day. */
+const RETENTION = 31 * DAY;
 
-/** After how long workerd puts objects away that nobody uses, and some more, in milliseconds; and how often that is waited for. */
-const PUT_AWAY_MILLIS = 12_000;
-const RESTS = 4;
+/** The time after which workerd evicts unused objects, with a margin, in milliseconds; and the maximum number of waits for it. */
+const EVICTION_MILLIS = 12_000;
+const MAX_WAITS = 4;
 
-/** How many objects may be in memory then: those whose alarm goes off just now. */
-const MOST_AWAKE = 4;
+/** The maximum number of objects in memory after the eviction: objects whose alarms run at that time. */
+const MAX_ACTIVE = 4;
 
-/** How a soak goes. */
-export interface SoakOptions extends StageOptions {
+/** The options of a soak test. */
+export interface SoakOptions extends EnvironmentOptions {
   minutes: number;
   seed: number;
-  /** Receives lines for people. */
-  say?: (line: string) => void;
+  /** Prints a line. */
+  print?: (line: string) => void;
 }
 
-/** What came of a soak. */
+/** The result of a soak test. */
 export interface SoakOutcome {
   operations: number;
   compared: number;
@@ -75,15 +75,20 @@ export interface SoakOutcome {
   violations: string[];
 }
 
-/** Runs a soak. */
-export async function soak({ minutes, seed, say = () => {}, ...options }: SoakOptions): Promise<SoakOutcome> {
-  const judge = new Judge((violation) => say(`VIOLATION ${violation}`));
-  await using stage = await Stage.start(judge, options);
+/** Runs a soak test. */
+export async function soak({
+  minutes,
+  seed,
+  print = () => {},
+  ...options
+}: SoakOptions): Promise<SoakOutcome> {
+  const violations = new Violations((violation) => print(`VIOLATION ${violation}`));
+  await using environment = await Environment.start(violations, options);
   const random = new Random(seed);
-  const template = await makeTemplate(stage, random);
+  const template = await makeTemplate(environment, random);
   const actors = Array.from(
     { length: ACTORS },
-    (_, index) => new Actor(`soak-${index}`, stage, random.fork(), template),
+    (_, index) => new Actor(`soak-${index}`, environment, random.fork(), template),
   );
   const samples: Sample[] = [];
   const begin = Date.now();
@@ -92,59 +97,61 @@ export async function soak({ minutes, seed, say = () => {}, ...options }: SoakOp
   const compared = () => actors.reduce((sum, actor) => sum + actor.compared, 0);
   for (let minute = 1; Date.now() < end || samples.length === 0;) {
     await Promise.all(actors.map((actor) => work(actor, Math.min(end, Date.now() + epoch))));
-    await Promise.all(actors.map(lessen));
-    await letTimePass(stage, actors);
+    await Promise.all(actors.map(prepareForRetention));
+    await advanceTime(environment, actors);
     await Promise.all(actors.map(finish));
-    await isClean(stage, template);
-    stage.readLog();
-    judge.allAreLogged();
-    const sample = epoch >= PUT_AWAY_MILLIS ? await atRest(stage) : await measure(stage);
+    await assertClean(environment, template);
+    environment.readLog();
+    violations.checkAllLogged();
+    const sample = epoch >= EVICTION_MILLIS ? await measureIdle(environment) : await measure(environment);
     samples.push(sample);
     if (Date.now() < begin + minute * 60_000) continue;
     minute = Math.floor((Date.now() - begin) / 60_000) + 1;
-    const { operations, refusals } = stage.callers;
-    say(
+    const { operations, refusals } = environment.callers;
+    print(
       `${minute - 1} min: ${operations} operations, ${refusals} refusals, ${compared()} restores compared, ` +
-        `${judge.violations.length} violations; ${told(sample)}`,
+        `${violations.list.length} violations; ${summary(sample)}`,
     );
   }
-  for (const trend of growing(samples)) judge.violation(trend);
+  for (const trend of growing(samples)) violations.add(trend);
   return {
-    operations: stage.callers.operations,
+    operations: environment.callers.operations,
     compared: compared(),
     samples,
-    violations: judge.violations,
+    violations: violations.list,
   };
 }
 
-/** Measures when workerd has put away the objects that nobody uses: no file of them is closed any more. */
-async function atRest(stage: Stage): Promise<Sample> {
-  let least = await measure(stage);
-  for (let times = 0; times < RESTS; times += 1) {
-    await setTimeout(PUT_AWAY_MILLIS);
-    const next = await measure(stage);
-    const isAtRest = next.handles >= least.handles;
-    least = next;
-    if (isAtRest) break;
+/** Measures after workerd has evicted unused objects: when the number of open files stops falling. */
+async function measureIdle(environment: Environment): Promise<Sample> {
+  let sample = await measure(environment);
+  for (let waits = 0; waits < MAX_WAITS; waits += 1) {
+    await setTimeout(EVICTION_MILLIS);
+    const next = await measure(environment);
+    const isIdle = next.handles >= sample.handles;
+    sample = next;
+    if (isIdle) break;
   }
-  stage.judge.holds(least.awake <= MOST_AWAKE, `${least.awake} objects stay in memory that nobody uses`);
-  return least;
+  environment.violations.check(sample.active <= MAX_ACTIVE, `${sample.active} unused objects stay in memory`);
+  return sample;
 }
 
-/** A sample in one line. */
-export function told(sample: Sample): string {
+/** Formats a sample in one line. */
+export function summary(sample: Sample): string {
   return Object.entries(sample)
     .map(([gauge, value]) => `${gauge} ${Math.round(value)}`)
     .join(', ');
 }
 
-/** A snapshot that everybody makes sandboxes from. It is pinned. */
-async function makeTemplate(stage: Stage, random: Random): Promise<Snapshot> {
+/** Takes and pins the snapshot that all actors restore. */
+async function makeTemplate(environment: Environment, random: Random): Promise<Snapshot> {
   const { tree, command } = new Tree().changed(random);
   const origin = new Sandbox('template', tree);
-  await stage.world.exec(origin.id, command);
-  const { capture, ...ref } = await stage.callers.call('keeper', 'rpc', 'snapshot', { sandboxId: origin.id });
-  await stage.callers.call('keeper', 'rpc', 'pin', { ref });
+  await environment.world.exec(origin.id, command);
+  const { capture, ...ref } = await environment.callers.call('template-caller', 'rpc', 'snapshot', {
+    sandboxId: origin.id,
+  });
+  await environment.callers.call('template-caller', 'rpc', 'pin', { ref });
   return new Snapshot(origin, ref, capture.label);
 }
 
@@ -155,76 +162,93 @@ async function work(actor: Actor, end: number) {
   while (Date.now() < end) await actor.act(OPERATIONS);
 }
 
-/** Leaves what time is to deal with: the snapshots of the first sandbox, and workspaces that are idle. */
-async function lessen(actor: Actor) {
-  await actor.act([[1, retireAll]]);
+/** Keeps only snapshots of the root sandbox and idle workspaces, which expire when the clock advances. */
+async function prepareForRetention(actor: Actor) {
+  await actor.act([[1, destroyDerived]]);
 }
 
-async function retireAll(actor: Actor) {
-  for (const sandbox of [...actor.derived]) await sandboxes.retire(actor, sandbox);
-  for (const snapshot of [...actor.home.snapshots])
+async function destroyDerived(actor: Actor) {
+  for (const sandbox of [...actor.derived]) await sandboxes.destroy(actor, sandbox);
+  for (const snapshot of [...actor.root.snapshots])
     if (snapshot.imported || snapshot.dependents.size > 0) await snapshots.remove(actor, snapshot);
   for (const id of actor.backups.splice(0))
-    for (const name of ['data.sqsh', 'meta.json']) await actor.stage.world.delete(`backups/${id}/${name}`);
+    for (const name of ['data.sqsh', 'meta.json'])
+      await actor.environment.world.delete(`backups/${id}/${name}`);
 }
 
-/** Lets two months pass: snapshots expire, workspaces are stopped, and what was deleted is forgotten. */
-async function letTimePass(stage: Stage, actors: Actor[]) {
-  await stage.quiet();
-  await elapse(stage, actors, LONG_ENOUGH);
+/** Advances the clock by two months: snapshots expire, workspaces are stopped, and tombstones are deleted. */
+async function advanceTime(environment: Environment, actors: Actor[]) {
+  await environment.waitForBackups();
+  await advanceClock(environment, actors, RETENTION);
   actors.forEach(expire);
-  await elapse(stage, actors, LONG_ENOUGH);
-  // What was ended is looked at again after a while, and then once more.
-  const passing = () => stage.world.rpc('passing', { sandboxIds: actors.flatMap(({ known }) => [...known]) });
-  for (let times = 0; times < LOOKS && (await passing()).length > 0; times += 1)
-    await elapse(stage, actors, HOUR);
-  stage.judge.same(await passing(), [], 'what is in a passing state after two months');
-  await stage.world.rpc('trueTime');
+  await advanceClock(environment, actors, RETENTION);
+  // Ended sandboxes are probed again after a delay, more than once.
+  const transient = () =>
+    environment.world.rpc('transientRows', {
+      sandboxIds: actors.flatMap(({ sandboxIds }) => [...sandboxIds]),
+    });
+  for (let hours = 0; hours < MAX_HOURS && (await transient()).length > 0; hours += 1)
+    await advanceClock(environment, actors, HOUR);
+  environment.violations.equal(await transient(), [], 'the rows in a transitional state after two months');
+  await environment.world.rpc('resetClock');
 }
 
-async function elapse(stage: Stage, actors: Actor[], seconds: number) {
-  for (const [index, { known, named }] of actors.entries()) {
-    // One clock is everybody's.
-    await stage.world.rpc('elapse', { sandboxIds: [...known], seconds: index === 0 ? seconds : 0 });
+async function advanceClock(environment: Environment, actors: Actor[], seconds: number) {
+  for (const [index, { sandboxIds, named }] of actors.entries()) {
+    // All objects share one clock, so only the first call advances it.
+    await environment.world.rpc('advanceClock', {
+      sandboxIds: [...sandboxIds],
+      seconds: index === 0 ? seconds : 0,
+    });
     for (const { name } of named)
-      await stage.world.rpc('elapse', { name, sandboxIds: [...known], seconds: 0 });
+      await environment.world.rpc('advanceClock', { name, sandboxIds: [...sandboxIds], seconds: 0 });
   }
 }
 
-/** What the policy lets go in the model: all but what is pinned, was to last, or is the newest. */
+/** Removes expired snapshots from the model: all except pinned ones, those that never expire, and the newest. */
 function expire(actor: Actor) {
-  for (const snapshot of actor.home.newestFirst.slice(1))
-    if (!snapshot.pinned && !snapshot.lasting) snapshot.forget();
+  for (const snapshot of actor.root.newestFirst.slice(1))
+    if (!snapshot.pinned && !snapshot.neverExpires) snapshot.remove();
   for (const workspace of actor.named) {
-    // It was idle, and stopped with a snapshot.
+    // An idle workspace was stopped with a snapshot that the model doesn't know.
     if (workspace.isActive) workspace.last = undefined;
     workspace.isActive = false;
   }
 }
 
-/** Compares what time has left, and lets go of it. */
+/** Compares the remaining objects with the model, and deletes them. */
 async function finish(actor: Actor) {
-  await actor.act([[1, compareAndLetGo]]);
+  await actor.act([[1, compareAndDelete]]);
 }
 
-async function compareAndLetGo(actor: Actor) {
+async function compareAndDelete(actor: Actor) {
   await snapshots.list(actor);
   for (const workspace of [...actor.named]) {
     await named.start(actor, workspace);
     await named.remove(actor, workspace);
   }
-  await sandboxes.retire(actor, actor.home);
+  await sandboxes.destroy(actor, actor.root);
 }
 
-/** Nothing is there but the template. */
-async function isClean(stage: Stage, template: Snapshot) {
-  const { judge, world } = stage;
-  judge.same(
+/** Checks that only the template is left. */
+async function assertClean(environment: Environment, template: Snapshot) {
+  const { violations, world } = environment;
+  violations.equal(
     world.running(),
-    [await world.hex(template.origin.id)],
-    'the sandboxes that run when nobody works',
+    [await world.objectId(template.origin.id)],
+    'the running sandboxes after all actors have deleted their objects',
   );
-  const { objects } = await stage.callers.call('keeper', 'rpc', 'manifest', { ref: template.ref });
-  judge.same(await world.objects(), objects.sort(), 'the objects in R2 when nobody works');
-  judge.same(await stage.files(template.origin.id), template.tree.listing, 'the files of the template');
+  const { objects } = await environment.callers.call('template-caller', 'rpc', 'manifest', {
+    ref: template.ref,
+  });
+  violations.equal(
+    await world.objects(),
+    objects.sort(),
+    'the objects in R2 after all actors have deleted their objects',
+  );
+  violations.equal(
+    await environment.files(template.origin.id),
+    template.tree.listing,
+    'the files of the template',
+  );
 }

@@ -1,13 +1,13 @@
-// Whether what must be flat is.
+// The detection of growing gauges.
 
 import type { Sample } from './gauges.ts';
 
-/** By how much each may seem to have grown over the second half of the time: what memory of processes varies by anyhow. */
+/** The allowed growth of each gauge over the second half of the samples. The memory of processes varies without growth. */
 export const ALLOWED: Record<keyof Sample, (sample: Sample) => number> = {
   workerd: ({ workerd }) => Math.max(32, workerd * 0.15),
   node: ({ node }) => Math.max(32, node * 0.15),
   handles: () => 6,
-  awake: () => 4,
+  active: () => 4,
   processes: () => 2,
   mounts: () => 2,
   objects: () => 2,
@@ -15,12 +15,12 @@ export const ALLOWED: Record<keyof Sample, (sample: Sample) => number> = {
   names: ({ names }) => names * 0.1,
 };
 
-/** How many samples there must be for a trend to be told. */
-export const ENOUGH = 6;
+/** The minimum number of samples. */
+export const MIN_SAMPLES = 6;
 
-/** What grows: each with its growth over the second half of the samples, by the line that fits them best. */
+/** Returns the gauges that grow more than allowed. The growth is that of the best-fit line of the second half of the samples. */
 export function growing(samples: readonly Sample[]): string[] {
-  if (samples.length < ENOUGH) return [];
+  if (samples.length < MIN_SAMPLES) return [];
   const half = samples.slice(Math.floor(samples.length / 2));
   const first = half[0]!;
   return (Object.keys(ALLOWED) as (keyof Sample)[]).flatMap((gauge) => {
@@ -29,12 +29,12 @@ export function growing(samples: readonly Sample[]): string[] {
     return growth <= allowed
       ? []
       : [
-          `${gauge} grows: by ${growth.toFixed(1)} over ${half.length} samples, and ${allowed.toFixed(1)} is allowed`,
+          `${gauge} grows by ${growth.toFixed(1)} over ${half.length} samples; at most ${allowed.toFixed(1)} is allowed`,
         ];
   });
 }
 
-/** The slope of the line that fits best, per sample. */
+/** The slope of the best-fit line, per sample. */
 function slope(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,11 +1,11 @@
-// The snapshotter's Worker with a clock, whose calls to R2, to sandboxes and between its own objects may go wrong. It logs
-// which objects there are, and passes the plan on to the Worker that has the sandboxes.
+// The snapshotter's Worker with an adjustable clock, and with faults in its calls to R2, to sandboxes and between its own objects.
+// It logs the names of its Workspace objects, and passes the fault plan to the Worker with the sandboxes.
 
 import Clocked, {
   NamedWorkspace as RealNamed,
   Workspace as Real,
 } from '../../miniflare-tests/caller/clock.mjs';
-import { arm, bucket, namespace } from './meddle.mjs';
+import { arm, bucket, namespace } from './fault-injection.mjs';
 
 export { ContainerProxy, Directory, Sandbox } from '../../miniflare-tests/caller/clock.mjs';
 
@@ -40,7 +40,7 @@ export default class extends Clocked {
   }
 
   async arm(plan) {
-    await this.#sandboxes.getByName('nobody').arm({ ...plan, seed: plan.seed + 1 });
+    await this.#sandboxes.getByName('fault-plan').arm({ ...plan, seed: plan.seed + 1 });
     arm(plan);
   }
 }

@@ -1,9 +1,9 @@
-// The caller of the end-to-end tests, with its sandboxes, whose calls to R2 may go wrong.
+// The caller of the end-to-end tests with its sandboxes, and with faults in the sandboxes' calls to R2.
 
-import { Sandbox as Counted } from '../../miniflare-tests/caller/underway.ts';
-import { arm, bucket } from './meddle.mjs';
+import { Sandbox as Counted } from '../../miniflare-tests/caller/active-backups.ts';
+import { arm, bucket } from './fault-injection.mjs';
 
-export { default, Caller } from '../../miniflare-tests/caller/underway.ts';
+export { default, Caller } from '../../miniflare-tests/caller/active-backups.ts';
 
 export class Sandbox extends Counted {
   constructor(ctx, env) {

@@ -1,4 +1,4 @@
-//! What a model may give to a tool.
+//! The arguments of tools.
 
 use sandbox_snapshotter::model::request::ToolArguments;
 use sandbox_snapshotter::model::{Code, Error};
@@ -8,7 +8,7 @@ use super::support::{
     FakeOperations, TOOL_NAMES, definitions, expect_error, sandbox_toolset, snapshot_ref, workspace_ref,
 };
 
-/// The error of a tool that asks for nothing.
+/// Calls a tool with invalid arguments, and returns its error. Asserts that no operation was called.
 #[track_caller]
 fn call_error(op: &str, arguments: &Value) -> Error {
     let operations = FakeOperations::default();
@@ -17,7 +17,7 @@ fn call_error(op: &str, arguments: &Value) -> Error {
     error
 }
 
-/// An argument of the form that its schema asks for.
+/// A valid value of an argument.
 fn valid_argument(argument: &str) -> Value {
     match argument {
         "ref" => snapshot_ref(),
@@ -29,7 +29,7 @@ fn valid_argument(argument: &str) -> Value {
 }
 
 #[test]
-fn each_tool_takes_the_arguments_that_its_schema_has() {
+fn tool_accepts_exactly_the_arguments_of_its_schema() {
     let all = ["label", "workspace", "ref", "limit", "name", "description", "maxBytes", "workspaceName"];
     for (op, tool) in TOOL_NAMES.iter().zip(definitions(&sandbox_toolset())) {
         let properties = tool.input_schema["properties"].as_object().unwrap();
@@ -48,7 +48,7 @@ fn each_tool_takes_the_arguments_that_its_schema_has() {
 }
 
 #[test]
-fn each_tool_needs_the_arguments_that_its_schema_requires() {
+fn tool_requires_the_required_arguments_of_its_schema() {
     for (op, tool) in TOOL_NAMES.iter().zip(definitions(&sandbox_toolset())) {
         for name in tool.input_schema["required"].as_array().unwrap() {
             let error = call_error(op, &json!({}));
@@ -59,7 +59,7 @@ fn each_tool_needs_the_arguments_that_its_schema_requires() {
 }
 
 #[test]
-fn no_argument_is_as_good_as_null() {
+fn null_equals_an_absent_argument() {
     let null = json!({ "label": null, "workspace": null });
     let operations = FakeOperations::with_answers([snapshot_ref()]);
     assert!(operations.call(&sandbox_toolset(), "workspace__work__snapshot", null).is_ok());
@@ -68,7 +68,7 @@ fn no_argument_is_as_good_as_null() {
 }
 
 #[test]
-fn arguments_are_an_object_of_the_types_that_the_schema_has() {
+fn arguments_of_another_type_are_rejected() {
     for arguments in [json!([]), json!("before"), json!(7)] {
         assert_eq!(call_error("snapshot", &arguments).code(), Code::InvalidArgument);
     }
@@ -86,7 +86,7 @@ fn arguments_are_an_object_of_the_types_that_the_schema_has() {
 }
 
 #[test]
-fn the_name_of_a_checkpoint_is_one_that_it_can_have() {
+fn invalid_checkpoint_name_is_rejected() {
     for name in ["", ".hidden", "-x", "a/b", "a b"] {
         for op in ["snapshot_create", "snapshot_restore", "snapshot_diff"] {
             assert_eq!(call_error(op, &json!({ "name": name })).code(), Code::InvalidCheckpointName, "{op}: {name:?}");
@@ -95,7 +95,7 @@ fn the_name_of_a_checkpoint_is_one_that_it_can_have() {
 }
 
 #[test]
-fn a_ref_may_be_written_as_text() {
+fn ref_is_accepted_as_text() {
     let operations = FakeOperations::with_answers([workspace_ref()]);
     let arguments = json!({ "ref": snapshot_ref().to_string() });
     operations.call(&sandbox_toolset(), "workspace__work__restore", arguments).unwrap();
@@ -108,19 +108,19 @@ fn a_ref_may_be_written_as_text() {
 }
 
 #[test]
-fn what_is_no_ref_is_refused() {
+fn value_that_is_not_a_ref_is_rejected() {
     for wrong in [json!("snap-abcdefghij012345"), json!(7), json!([]), json!("{}"), json!("\"text\"")] {
         assert_eq!(call_error("restore", &json!({ "ref": wrong })).code(), Code::InvalidRef, "{wrong}");
     }
     let foreign = json!({ "ref": workspace_ref() });
-    assert_eq!(call_error("restore", &foreign).code(), Code::InvalidRef, "a workspace is no snapshot");
+    assert_eq!(call_error("restore", &foreign).code(), Code::InvalidRef, "a workspace is not a snapshot");
     for wrong in [json!("agent-42"), json!(7), json!({}), snapshot_ref()] {
         assert_eq!(call_error("snapshot", &json!({ "workspace": wrong })).code(), Code::InvalidRef, "{wrong}");
     }
 }
 
 #[test]
-fn only_the_arguments_that_are_taken_are_read() {
+fn decode_accepts_only_the_listed_arguments() {
     let decoded = ToolArguments::decode(&json!({ "label": "before" }), &["label"]).unwrap();
     assert_eq!(decoded, ToolArguments { label: Some("before".into()), ..ToolArguments::default() });
     assert_eq!(expect_error(ToolArguments::decode(&json!({ "label": "before" }), &[])).code(), Code::InvalidArgument);

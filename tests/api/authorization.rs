@@ -1,4 +1,4 @@
-//! Which tools a request has, by its token and its URL.
+//! The toolset of an MCP request, by its token and its URL.
 
 use sandbox_snapshotter::api::mcp;
 use sandbox_snapshotter::api::tools::grant::issue_token;
@@ -11,14 +11,14 @@ use super::support::{expect_error, sandbox_toolset};
 const API_TOKEN: &str = "a long and random text";
 const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 
-fn scope(authorization: Option<&str>, query: &[(&str, &str)]) -> Result<Result<Value>> {
+fn authorize(authorization: Option<&str>, query: &[(&str, &str)]) -> Result<Result<Value>> {
     let query: Vec<_> = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     mcp::authorized_toolset(Some(API_TOKEN), authorization, &query, NOW)
 }
 
-/// The tools of whoever has the API token.
+/// The toolset of a caller with the API token.
 fn authorized_toolset(query: &[(&str, &str)]) -> Result<Toolset> {
-    let arguments = scope(Some(&format!("Bearer {API_TOKEN}")), query).unwrap()?;
+    let arguments = authorize(Some(&format!("Bearer {API_TOKEN}")), query).unwrap()?;
     Toolset::decode(&arguments)
 }
 
@@ -34,7 +34,7 @@ fn expect_invalid(query: &[(&str, &str)]) -> Error {
 }
 
 #[test]
-fn the_api_token_gives_the_tools_that_the_url_names() {
+fn api_token_gives_the_tools_named_by_the_url() {
     let expected = json!({ "workspaces": [{ "name": "agent-42", "snapshot": true, "sandboxId": "agent-42" }] });
     assert_eq!(authorized_toolset(&[("sandbox", "agent-42")]).unwrap(), Toolset::decode(&expected).unwrap());
 
@@ -55,14 +55,14 @@ fn the_api_token_gives_the_tools_that_the_url_names() {
 }
 
 #[test]
-fn a_url_that_names_no_workspace_gives_no_tools() {
+fn url_without_a_workspace_is_rejected() {
     for query in [&[][..], &[("style", "flat")], &[("tenant", "acme")]] {
         assert!(expect_invalid(query).remediation().contains("/mcp?sandbox="));
     }
 }
 
 #[test]
-fn a_url_with_what_nobody_knows_gives_no_tools() {
+fn url_with_unknown_or_duplicate_parameters_is_rejected() {
     let sandbox = ("sandbox", "agent-42");
     expect_invalid(&[sandbox, ("readonly", "true")]);
     expect_invalid(&[sandbox, ("style", "nested")]);
@@ -74,7 +74,7 @@ fn a_url_with_what_nobody_knows_gives_no_tools() {
 }
 
 #[test]
-fn what_cant_be_in_the_name_of_a_tool_is_called_by_something_like_it() {
+fn invalid_characters_of_a_tool_name_are_replaced() {
     let name = |kind: &str, value: &str| authorized_toolset(&[(kind, value)]).unwrap().workspaces[0].name.clone();
     assert_eq!(name("workspace", "my.project"), "my-project");
     assert_eq!(name("sandbox", "agent 42/ö"), "agent-42--");
@@ -82,7 +82,7 @@ fn what_cant_be_in_the_name_of_a_tool_is_called_by_something_like_it() {
 }
 
 #[test]
-fn who_may_only_read_is_never_given_more_by_mistake() {
+fn read_only_parameter_must_be_true_or_false() {
     let read_only =
         |value: &str| authorized_toolset(&[("sandbox", "agent-42"), ("readOnly", value)]).map(|tools| tools.read_only);
     assert!(read_only("true").unwrap());
@@ -93,32 +93,32 @@ fn who_may_only_read_is_never_given_more_by_mistake() {
 }
 
 #[test]
-fn a_granted_token_gives_its_tools() {
-    let arguments = scope(Some(&format!("Bearer {}", token())), &[]).unwrap().unwrap();
+fn granted_token_gives_its_toolset() {
+    let arguments = authorize(Some(&format!("Bearer {}", token())), &[]).unwrap().unwrap();
     assert_eq!(Toolset::decode(&arguments).unwrap(), Toolset::decode(&sandbox_toolset()).unwrap());
 }
 
 #[test]
-fn a_granted_token_leaves_the_url_nothing_to_say() {
-    let outcome = scope(Some(&format!("Bearer {}", token())), &[("sandbox", "another")]).unwrap();
+fn granted_token_rejects_parameters_of_the_url() {
+    let outcome = authorize(Some(&format!("Bearer {}", token())), &[("sandbox", "another")]).unwrap();
     assert_eq!(expect_error(outcome).code(), Code::InvalidArgument);
 }
 
 #[test]
-fn without_a_token_nobody_has_tools() {
+fn missing_or_wrong_token_is_unauthorized() {
     let basic = format!("Basic {API_TOKEN}");
     let granted = format!("Basic {}", token());
     let altered = format!("Bearer {}x", token());
     for header in
         [None, Some(""), Some("Bearer"), Some("Bearer wrong"), Some(&*basic), Some(&*granted), Some(&*altered)]
     {
-        let error = expect_error(scope(header, &[("sandbox", "agent-42")]));
+        let error = expect_error(authorize(header, &[("sandbox", "agent-42")]));
         assert_eq!(error.code(), Code::Unauthorized, "{header:?}");
     }
 }
 
 #[test]
-fn without_an_api_token_nobody_has_tools_either() {
+fn requests_require_a_configured_api_token() {
     for header in [None, Some("Bearer "), Some(&*format!("Bearer {}", token()))] {
         let error = expect_error(mcp::authorized_toolset(None, header, &[], NOW));
         assert_eq!(error.code(), Code::ApiTokenMissing, "{header:?}");

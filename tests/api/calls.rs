@@ -1,4 +1,4 @@
-//! What each tool asks the service for, and what it answers.
+//! The operations that each tool calls, and the results of the tools.
 
 use sandbox_snapshotter::api::tools::call::error_result;
 use sandbox_snapshotter::model::tool::ERROR_META;
@@ -10,64 +10,64 @@ use super::support::{
     snapshot_ref, summary, workspace_ref,
 };
 
-/// What is asked for of its files.
-fn files_request(further: Value) -> Value {
-    extended(json!({ "sandboxId": "agent-42", "dir": "/workspace/app" }), further)
+/// The options of an operation on the declared directory, with others.
+fn files_request(others: Value) -> Value {
+    extended(json!({ "sandboxId": "agent-42", "dir": "/workspace/app" }), others)
 }
 
-/// What going back to a checkpoint answers.
+/// The answer of a checkpoint's restore.
 fn restored_checkpoint() -> Value {
     json!({ "name": "s1", "commit": "9a3f", "changed": ["a.txt"], "changedCount": 1, "before": "4c8d" })
 }
 
-/// What comparing with a checkpoint answers.
+/// The answer of a checkpoint's diff.
 fn checkpoint_diff() -> Value {
     json!({ "name": "s1", "commit": "9a3f", "diff": "", "sizeBytes": 0, "truncated": false })
 }
 
 #[test]
-fn a_snapshot_is_taken_of_the_sandbox_that_is_declared() {
+fn snapshot_captures_the_declared_sandbox() {
     let taken = extended(snapshot_ref(), json!({ "capture": { "durationMs": 5 } }));
-    let (result, asked) = call("snapshot", json!({ "label": "before" }), taken);
-    assert_eq!(asked, [("snapshot", files_request(json!({ "label": "before" })))]);
+    let (result, calls) = call("snapshot", json!({ "label": "before" }), taken);
+    assert_eq!(calls, [("snapshot", files_request(json!({ "label": "before" })))]);
     assert_eq!(result.structured_content, Some(json!({ "ref": snapshot_ref() })));
 }
 
 #[test]
-fn a_snapshot_needs_no_label() {
-    let (_, asked) = call("snapshot", json!({}), snapshot_ref());
-    assert_eq!(asked, [("snapshot", files_request(json!({})))]);
+fn snapshot_needs_no_label() {
+    let (_, calls) = call("snapshot", json!({}), snapshot_ref());
+    assert_eq!(calls, [("snapshot", files_request(json!({})))]);
 }
 
 #[test]
-fn a_restore_and_a_branch_answer_the_new_workspace() {
+fn restore_and_branch_return_the_new_workspace() {
     for op in ["restore", "branch"] {
-        let (result, asked) = call(op, json!({ "ref": snapshot_ref() }), workspace_ref());
-        assert_eq!(asked, [(op, json!({ "ref": snapshot_ref() }))]);
+        let (result, calls) = call(op, json!({ "ref": snapshot_ref() }), workspace_ref());
+        assert_eq!(calls, [(op, json!({ "ref": snapshot_ref() }))]);
         assert_eq!(result.structured_content, Some(json!({ "ref": workspace_ref() })));
     }
 }
 
 #[test]
-fn a_delete_answers_whether_there_was_something_to_delete() {
+fn delete_returns_whether_the_snapshot_existed() {
     let answer = json!({ "snapshotId": "snap-abcdefghij012345", "removed": true });
-    let (result, asked) = call("delete", json!({ "ref": snapshot_ref() }), answer.clone());
-    assert_eq!(asked, [("delete", json!({ "ref": snapshot_ref() }))]);
+    let (result, calls) = call("delete", json!({ "ref": snapshot_ref() }), answer.clone());
+    assert_eq!(calls, [("delete", json!({ "ref": snapshot_ref() }))]);
     assert_eq!(result.structured_content, Some(answer));
 }
 
 #[test]
-fn a_list_has_20_snapshots_where_the_model_does_not_say() {
+fn list_returns_20_snapshots_by_default() {
     for (arguments, limit) in [(json!({}), 20), (json!({ "limit": 3 }), 3)] {
-        let (_, asked) = call("list", arguments, json!({ "snapshots": [] }));
-        assert_eq!(asked, [("list", json!({ "sandboxId": "agent-42", "limit": limit }))]);
+        let (_, calls) = call("list", arguments, json!({ "snapshots": [] }));
+        assert_eq!(calls, [("list", json!({ "sandboxId": "agent-42", "limit": limit }))]);
     }
 }
 
 #[test]
-fn a_list_has_what_a_model_needs_to_know_of_each_snapshot() {
-    let gone = extended(summary("second"), json!({ "restorable": "no", "why": "Its archive is gone." }));
-    let page = json!({ "snapshots": [summary("first"), gone], "cursor": "next" });
+fn list_returns_the_fields_that_a_model_needs() {
+    let unrestorable = extended(summary("second"), json!({ "restorable": "no", "why": "Its archive is gone." }));
+    let page = json!({ "snapshots": [summary("first"), unrestorable], "cursor": "next" });
     let (result, _) = call("list", json!({}), page);
     let shown = |label: &str, restorable: &str| {
         json!({
@@ -81,7 +81,7 @@ fn a_list_has_what_a_model_needs_to_know_of_each_snapshot() {
 }
 
 #[test]
-fn a_snapshot_that_is_still_being_made_is_not_listed() {
+fn unfinished_snapshot_is_not_listed() {
     let mut unfinished = summary("unfinished");
     unfinished.as_object_mut().unwrap().remove("ref");
     let (result, _) = call("list", json!({}), json!({ "snapshots": [unfinished] }));
@@ -89,37 +89,37 @@ fn a_snapshot_that_is_still_being_made_is_not_listed() {
 }
 
 #[test]
-fn checkpoints_are_those_of_the_directory_that_is_declared() {
-    let made = checkpoint("s1");
-    let listed = json!({ "checkpoints": [made], "more": false });
+fn checkpoint_tools_use_the_declared_directory() {
+    let created = checkpoint("s1");
+    let listed = json!({ "checkpoints": [created], "more": false });
     let named = json!({ "name": "s1" });
     for (op, operation, arguments, answer) in [
-        ("snapshot_create", "create", json!({ "name": "s1", "description": "why" }), made.clone()),
-        ("snapshot_create", "create", named.clone(), made.clone()),
+        ("snapshot_create", "create", json!({ "name": "s1", "description": "why" }), created.clone()),
+        ("snapshot_create", "create", named.clone(), created.clone()),
         ("snapshot_list", "list", json!({ "limit": 7 }), listed),
         ("snapshot_restore", "restore", named.clone(), restored_checkpoint()),
         ("snapshot_diff", "diff", json!({ "name": "s1", "maxBytes": 100 }), checkpoint_diff()),
         ("snapshot_diff", "diff", named, checkpoint_diff()),
     ] {
-        let (result, asked) = call(op, arguments.clone(), answer.clone());
-        assert_eq!(asked, [(format!("checkpoints/{operation}").as_str(), files_request(arguments))]);
+        let (result, calls) = call(op, arguments.clone(), answer.clone());
+        assert_eq!(calls, [(format!("checkpoints/{operation}").as_str(), files_request(arguments))]);
         assert_eq!(result.structured_content, Some(answer), "{op}");
     }
 }
 
 #[test]
-fn a_list_of_checkpoints_says_whether_there_are_older_ones() {
+fn list_of_checkpoints_returns_whether_older_ones_exist() {
     for (arguments, limit) in [(json!({}), 20), (json!({ "limit": 3 }), 3)] {
         let page = json!({ "checkpoints": [checkpoint("s1")], "cursor": "MSBzMQ" });
-        let (result, asked) = call("snapshot_list", arguments, page);
-        assert_eq!(asked, [("checkpoints/list", files_request(json!({ "limit": limit })))]);
+        let (result, calls) = call("snapshot_list", arguments, page);
+        assert_eq!(calls, [("checkpoints/list", files_request(json!({ "limit": limit })))]);
         let expected = json!({ "checkpoints": [checkpoint("s1")], "more": true });
         assert_eq!(result.structured_content, Some(expected));
     }
 }
 
 #[test]
-fn another_workspace_is_meant_by_its_ref() {
+fn workspace_ref_selects_another_workspace() {
     for (op, arguments, answer) in [
         ("snapshot", json!({}), snapshot_ref()),
         ("list", json!({}), json!({ "snapshots": [] })),
@@ -128,14 +128,14 @@ fn another_workspace_is_meant_by_its_ref() {
         ("snapshot_restore", json!({ "name": "s1" }), restored_checkpoint()),
         ("snapshot_diff", json!({ "name": "s1" }), checkpoint_diff()),
     ] {
-        let (_, asked) = call(op, extended(arguments, json!({ "workspace": workspace_ref() })), answer);
-        let [(_, given)] = &asked[..] else { panic!("{op}: {asked:?}") };
+        let (_, calls) = call(op, extended(arguments, json!({ "workspace": workspace_ref() })), answer);
+        let [(_, given)] = &calls[..] else { panic!("{op}: {calls:?}") };
         assert_eq!(given["sandboxId"], json!("agent-42-restored-abcd1234"), "{op}");
     }
 }
 
 #[test]
-fn a_call_with_a_key_makes_things_once() {
+fn idempotency_key_is_passed_to_creating_operations() {
     let key = json!({ "idempotencyKey": "turn-17" });
     let toolset = extended(sandbox_toolset(), key.clone());
     for (op, arguments, answer) in [
@@ -150,7 +150,7 @@ fn a_call_with_a_key_makes_things_once() {
 }
 
 #[test]
-fn of_several_workspaces_the_one_is_meant_that_is_named() {
+fn workspace_name_selects_one_of_several_workspaces() {
     let toolset = json!({ "style": "flat", "workspaces": [
         { "name": "front", "snapshot": true, "sandboxId": "agent-1" },
         { "name": "back", "snapshot": true, "checkpoint": false, "sandboxId": "agent-2" },
@@ -167,14 +167,14 @@ fn of_several_workspaces_the_one_is_meant_that_is_named() {
         assert_eq!(error.code(), Code::InvalidArgument);
         assert!(error.remediation().contains(r#""front", "back""#), "{error}");
     }
-    // Only one of them has checkpoints: a name would be one too many.
+    // Only one of them has checkpoints, so the tool takes no name.
     assert_eq!(call("snapshot_create", json!({ "name": "s1" })).unwrap(), json!("agent-1"));
     let error = expect_error(call("snapshot_create", json!({ "name": "s1", "workspaceName": "back" })));
     assert_eq!(error.code(), Code::InvalidArgument);
 }
 
 #[test]
-fn a_tool_that_there_is_not_is_refused_by_its_name() {
+fn unknown_tool_is_refused_by_its_name() {
     let read_only = extended(sandbox_toolset(), json!({ "readOnly": true }));
     let writing = TOOL_NAMES
         .iter()
@@ -190,14 +190,14 @@ fn a_tool_that_there_is_not_is_refused_by_its_name() {
 }
 
 #[test]
-fn who_may_only_read_may_read() {
+fn read_only_toolset_can_read() {
     let toolset = extended(sandbox_toolset(), json!({ "readOnly": true }));
     let operations = FakeOperations::with_answers([json!({ "snapshots": [] })]);
     assert!(operations.call(&toolset, "workspace__work__list", json!({})).is_ok());
 }
 
 #[test]
-fn a_failure_of_the_operation_is_the_tools() {
+fn failure_of_the_operation_is_returned_by_the_tool() {
     let operations = FakeOperations::with_error(Error::new(Code::SnapshotHasDependents, "It is pinned.", "Unpin it."));
     let arguments = json!({ "ref": snapshot_ref() });
     let error = expect_error(operations.call(&sandbox_toolset(), "workspace__work__delete", arguments));
@@ -205,7 +205,7 @@ fn a_failure_of_the_operation_is_the_tools() {
 }
 
 #[test]
-fn a_failure_tells_the_model_what_happened_and_what_to_do() {
+fn error_result_contains_message_and_remediation() {
     let error = Error::new(Code::GitMissing, "There is no git.", "Install it.");
     assert_eq!(
         serde_json::to_value(error_result(&error, "c0ffee")).unwrap(),
@@ -221,7 +221,7 @@ fn a_failure_tells_the_model_what_happened_and_what_to_do() {
 }
 
 #[test]
-fn a_model_is_not_told_of_options_that_it_does_not_have() {
+fn error_result_omits_options_that_models_lack() {
     let only_programs =
         "Pass `replace: true`, `force: true`, `wake: true` or `allowCrossLineage: true`, or create() it.";
     for code in [
@@ -240,7 +240,7 @@ fn a_model_is_not_told_of_options_that_it_does_not_have() {
 }
 
 #[test]
-fn a_model_is_not_told_of_other_peoples_sandboxes() {
+fn error_result_omits_ids_of_other_sandboxes() {
     for code in [Code::SnapshotHasDependents, Code::CrossLineage] {
         let result = error_result(&Error::new(code, "It is needed by \"agent-7\".", "Ask \"agent-7\"."), "c0ffee");
         assert!(!serde_json::to_string(&result).unwrap().contains("agent-7"), "{code}");

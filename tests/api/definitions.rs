@@ -1,4 +1,4 @@
-//! Which tools there are, and what a model is told of them.
+//! The tools of a toolset, and their descriptions and schemas.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ fn several_workspaces(style: &str) -> Value {
     })
 }
 
-/// Toolsets of every sort.
+/// Toolsets of every kind.
 fn all_toolsets() -> Vec<Value> {
     let read_only = |toolset| extended(toolset, json!({ "readOnly": true }));
     let all = [
@@ -37,13 +37,13 @@ fn tool_names(workspace: &str, ops: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_names_of_tools_have_that_of_the_workspace_in_them() {
+fn tool_names_contain_the_workspace_name() {
     assert_eq!(names(&sandbox_toolset()), tool_names("work", &TOOL_NAMES));
     assert_eq!(names(&named_toolset()), tool_names("work", &TOOL_NAMES));
 }
 
 #[test]
-fn in_the_flat_style_they_have_not() {
+fn flat_tool_names_omit_the_workspace_name() {
     assert_eq!(
         names(&flat_toolset()),
         [
@@ -61,7 +61,7 @@ fn in_the_flat_style_they_have_not() {
 }
 
 #[test]
-fn a_workspace_has_the_tools_that_it_declares() {
+fn workspace_has_the_tools_that_it_declares() {
     let of = |declared: Value| {
         let declared = extended(json!({ "name": "work", "sandboxId": "agent-42" }), declared);
         names(&json!({ "workspaces": [declared, { "name": "other", "snapshot": true }] }))
@@ -80,33 +80,33 @@ fn a_workspace_has_the_tools_that_it_declares() {
 }
 
 #[test]
-fn each_workspace_has_tools_of_its_own() {
+fn each_workspace_has_its_own_tools() {
     let (snapshots, checkpoints) = TOOL_NAMES.split_at(5);
     let all = [tool_names("front", &TOOL_NAMES), tool_names("back", snapshots), tool_names("docs", checkpoints)];
     assert_eq!(names(&several_workspaces("namespaced")), all.concat());
 }
 
 #[test]
-fn in_the_flat_style_a_tool_for_several_takes_the_name_of_one() {
+fn flat_tool_of_several_workspaces_requires_a_workspace_name() {
     let tools = definitions(&several_workspaces("flat"));
     assert_eq!(tools.len(), TOOL_NAMES.len());
     for tool in tools {
-        let those = if tool.name.starts_with("workspace_") { ["front", "back"] } else { ["front", "docs"] };
-        assert_eq!(tool.input_schema["properties"]["workspaceName"]["enum"], json!(those), "{}", tool.name);
+        let expected = if tool.name.starts_with("workspace_") { ["front", "back"] } else { ["front", "docs"] };
+        assert_eq!(tool.input_schema["properties"]["workspaceName"]["enum"], json!(expected), "{}", tool.name);
         let required = tool.input_schema["required"].as_array().unwrap();
         assert!(required.contains(&json!("workspaceName")), "{}", tool.name);
     }
 }
 
 #[test]
-fn a_tool_for_one_workspace_takes_no_name() {
+fn tool_of_one_workspace_takes_no_workspace_name() {
     for tool in [definitions(&flat_toolset()), definitions(&several_workspaces("namespaced"))].concat() {
         assert_eq!(tool.input_schema["properties"].get("workspaceName"), None, "{}", tool.name);
     }
 }
 
 #[test]
-fn who_may_only_read_is_offered_only_what_reads() {
+fn read_only_toolset_has_only_reading_tools() {
     for toolset in all_toolsets() {
         let read_only = extended(toolset.clone(), json!({ "readOnly": true }));
         let reading: Vec<_> =
@@ -117,7 +117,7 @@ fn who_may_only_read_is_offered_only_what_reads() {
 }
 
 #[test]
-fn what_takes_something_away_says_so() {
+fn annotations_mark_destructive_tools() {
     for (op, tool) in TOOL_NAMES.iter().zip(definitions(&sandbox_toolset())) {
         assert_eq!(tool.annotations.read_only_hint, READ_ONLY_TOOLS.contains(op), "{op}");
         assert_eq!(tool.annotations.destructive_hint, ["delete", "snapshot_restore"].contains(op), "{op}");
@@ -128,7 +128,7 @@ fn what_takes_something_away_says_so() {
 }
 
 #[test]
-fn the_longest_names_are_such_as_models_take() {
+fn longest_tool_names_are_valid() {
     let namespaced = json!({ "workspaces": [{ "name": "w".repeat(35), "snapshot": true, "sandboxId": "agent-42" }] });
     let flat =
         json!({ "style": "flat", "workspaces": [{ "name": "w".repeat(64), "snapshot": true, "sandboxId": "a" }] });
@@ -139,7 +139,7 @@ fn the_longest_names_are_such_as_models_take() {
 }
 
 #[test]
-fn no_two_tools_have_one_name() {
+fn tool_names_are_unique() {
     for toolset in all_toolsets() {
         let mut names = names(&toolset);
         let count = names.len();
@@ -150,7 +150,7 @@ fn no_two_tools_have_one_name() {
 }
 
 #[test]
-fn a_description_names_only_tools_that_there_are() {
+fn description_names_only_existing_tools() {
     for toolset in all_toolsets() {
         let names = names(&toolset);
         for tool in definitions(&toolset) {
@@ -164,34 +164,34 @@ fn a_description_names_only_tools_that_there_are() {
 }
 
 #[test]
-fn a_description_says_which_workspace_is_meant() {
+fn description_names_its_workspace() {
     for toolset in [several_workspaces("namespaced"), named_toolset()] {
         for tool in definitions(&toolset) {
             let workspace = tool.name.split("__").nth(1).unwrap();
-            let is_about_it = ["restore", "branch", "delete"].iter().all(|op| !tool.name.ends_with(&format!("__{op}")));
+            let acts_on_it = ["restore", "branch", "delete"].iter().all(|op| !tool.name.ends_with(&format!("__{op}")));
             let named = format!("the workspace {workspace:?}");
-            assert_eq!(tool.description.contains(&named), is_about_it, "{}: {}", tool.name, tool.description);
+            assert_eq!(tool.description.contains(&named), acts_on_it, "{}: {}", tool.name, tool.description);
         }
     }
 }
 
 #[test]
-fn whoever_restores_is_told_that_the_workspace_is_a_new_one() {
+fn descriptions_of_restore_and_branch_mention_the_new_workspace() {
     for tool in definitions(&sandbox_toolset()) {
-        let makes_one = ["__restore", "__branch"].iter().any(|op| tool.name.ends_with(op));
-        assert_eq!(tool.description.contains("NEW workspace"), makes_one, "{}", tool.name);
+        let creates = ["__restore", "__branch"].iter().any(|op| tool.name.ends_with(op));
+        assert_eq!(tool.description.contains("NEW workspace"), creates, "{}", tool.name);
     }
 }
 
 #[test]
-fn arguments_that_are_not_in_the_schema_are_not_taken() {
+fn schema_allows_no_additional_arguments() {
     for tool in all_toolsets().iter().flat_map(definitions) {
         assert_eq!(tool.input_schema["additionalProperties"], json!(false), "{}", tool.name);
     }
 }
 
 #[test]
-fn the_schemas_are_of_objects_and_name_all_that_they_require() {
+fn schemas_are_objects_and_define_what_they_require() {
     for tool in all_toolsets().iter().flat_map(definitions) {
         for schema in [&tool.input_schema, &tool.output_schema] {
             assert_eq!(schema["type"], json!("object"));
@@ -200,7 +200,7 @@ fn the_schemas_are_of_objects_and_name_all_that_they_require() {
     }
 }
 
-/// Checks a schema and all those in it.
+/// Checks a schema and its nested schemas.
 fn check_schema(tool: &str, schema: &Map<String, Value>) {
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         assert_eq!(schema["type"], json!("object"), "{tool}: {schema:?}");
@@ -208,10 +208,10 @@ fn check_schema(tool: &str, schema: &Map<String, Value>) {
             assert!(properties.contains_key(required.as_str().unwrap()), "{tool}: {required}");
         }
         for property in properties.values() {
-            check_schema(tool, property.as_object().expect("a shared schema is in its place"));
+            check_schema(tool, property.as_object().expect("an inlined schema"));
         }
     }
     if let Some(items) = schema.get("items") {
-        check_schema(tool, items.as_object().expect("a shared schema is in its place"));
+        check_schema(tool, items.as_object().expect("an inlined schema"));
     }
 }

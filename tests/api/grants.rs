@@ -1,4 +1,4 @@
-//! Tokens that give some tools.
+//! Signed tokens that grant a toolset.
 
 use sandbox_snapshotter::api::tools::grant::{issue_token, verify_token};
 use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
@@ -11,41 +11,41 @@ const API_TOKEN: Option<&str> = Some("a long and random text");
 const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 const MINUTE: i64 = 60_000;
 
-/// A token for a minute.
+/// A token that expires after a minute.
 fn token() -> String {
     let request = GrantRequest::decode(&extended(sandbox_toolset(), json!({ "expirationSeconds": 60 }))).unwrap();
     issue_token(API_TOKEN, &request, NOW).unwrap().token
 }
 
 #[test]
-fn a_token_gives_the_tools_that_it_was_made_for() {
+fn token_grants_its_toolset() {
     for toolset in [sandbox_toolset(), extended(named_toolset(), json!({ "style": "flat", "readOnly": true }))] {
-        let granted_tools = issue_token(API_TOKEN, &GrantRequest::decode(&toolset).unwrap(), NOW).unwrap();
-        let read = verify_token(API_TOKEN, &granted_tools.token, NOW).unwrap();
-        assert_eq!(read, Some(Toolset::decode(&toolset).unwrap()));
+        let granted = issue_token(API_TOKEN, &GrantRequest::decode(&toolset).unwrap(), NOW).unwrap();
+        let verified = verify_token(API_TOKEN, &granted.token, NOW).unwrap();
+        assert_eq!(verified, Some(Toolset::decode(&toolset).unwrap()));
     }
 }
 
 #[test]
-fn a_token_can_be_a_header_and_is_told_from_others_by_its_beginning() {
+fn token_fits_in_a_header_and_has_a_prefix() {
     let token = token();
     assert!(token.starts_with("snapshotter-tools."));
     assert!(token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)), "{token}");
 }
 
 #[test]
-fn a_token_ends_when_it_says() {
+fn token_expires_at_its_expiration_time() {
     let request = GrantRequest::decode(&extended(sandbox_toolset(), json!({ "expirationSeconds": 60 }))).unwrap();
-    let made = issue_token(API_TOKEN, &request, NOW).unwrap();
-    assert_eq!(made.expires_at, NOW.plus_millis(MINUTE));
-    assert!(verify_token(API_TOKEN, &made.token, NOW.plus_millis(MINUTE - 1)).unwrap().is_some());
-    let error = expect_error(verify_token(API_TOKEN, &made.token, NOW.plus_millis(MINUTE)));
+    let granted = issue_token(API_TOKEN, &request, NOW).unwrap();
+    assert_eq!(granted.expires_at, NOW.plus_millis(MINUTE));
+    assert!(verify_token(API_TOKEN, &granted.token, NOW.plus_millis(MINUTE - 1)).unwrap().is_some());
+    let error = expect_error(verify_token(API_TOKEN, &granted.token, NOW.plus_millis(MINUTE)));
     assert_eq!(error.code(), Code::Unauthorized);
     assert!(error.message().contains("expired"), "{error}");
 }
 
 #[test]
-fn a_token_that_was_altered_is_refused() {
+fn altered_token_is_refused() {
     let token = token();
     let prefix = "snapshotter-tools.".len();
     for index in prefix..token.len() {
@@ -59,7 +59,7 @@ fn a_token_that_was_altered_is_refused() {
 }
 
 #[test]
-fn the_body_of_one_token_does_not_go_with_the_signature_of_another() {
+fn signature_of_another_token_is_refused() {
     let other = issue_token(API_TOKEN, &GrantRequest::decode(&named_toolset()).unwrap(), NOW).unwrap().token;
     let (body, _) = other.rsplit_once('.').unwrap();
     let token = token();
@@ -68,17 +68,17 @@ fn the_body_of_one_token_does_not_go_with_the_signature_of_another() {
 }
 
 #[test]
-fn whoever_changes_the_api_token_takes_all_tokens_back() {
+fn change_of_the_api_token_revokes_all_tokens() {
     assert_eq!(expect_error(verify_token(Some("another one"), &token(), NOW)).code(), Code::Unauthorized);
 }
 
 #[test]
-fn blanks_around_the_api_token_make_no_difference() {
+fn whitespace_around_the_api_token_is_ignored() {
     assert!(verify_token(Some(" a long and random text\n"), &token(), NOW).unwrap().is_some());
 }
 
 #[test]
-fn without_an_api_token_there_is_nothing_to_sign_with() {
+fn grants_require_an_api_token() {
     let request = GrantRequest::decode(&sandbox_toolset()).unwrap();
     for none in [None, Some(""), Some(" \n")] {
         assert_eq!(expect_error(issue_token(none, &request, NOW)).code(), Code::ApiTokenMissing);
@@ -87,7 +87,7 @@ fn without_an_api_token_there_is_nothing_to_sign_with() {
 }
 
 #[test]
-fn what_begins_otherwise_is_another_sort_of_token() {
+fn token_without_the_prefix_is_not_a_grant() {
     for other in ["a long and random text", "", "snapshotter-tools", "Snapshotter-tools.x.y", "x snapshotter-tools.x.y"]
     {
         assert_eq!(verify_token(API_TOKEN, other, NOW).unwrap(), None, "{other:?}");

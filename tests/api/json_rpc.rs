@@ -1,4 +1,4 @@
-//! Bodies as messages of JSON-RPC.
+//! The parsing of JSON-RPC messages.
 
 use sandbox_snapshotter::api::mcp::{Fault, JsonRpc, Message};
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ fn parse(body: &Value) -> Result<Message, Fault> {
 
 #[track_caller]
 fn expect_fault(body: &[u8], code: i32) {
-    let fault = JsonRpc::parse(body).expect_err("it should be refused");
+    let fault = JsonRpc::parse(body).expect_err("a fault");
     assert_eq!((fault.status, fault.code), (400, code), "{}", String::from_utf8_lossy(body));
     assert_eq!(fault.body(None)["id"], Value::Null);
 }
 
 #[test]
-fn a_request_has_an_id_and_a_method() {
+fn request_has_an_id_and_a_method() {
     for id in [json!(0), json!(-1), json!(u64::MAX), json!(""), json!("a")] {
         let message = parse(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping", "params": { "a": 1 } })).unwrap();
         let Message::Request { id: read, method, params } = &message else { panic!("{message:?}") };
@@ -25,13 +25,13 @@ fn a_request_has_an_id_and_a_method() {
 }
 
 #[test]
-fn a_request_may_have_no_parameters() {
+fn parameters_of_a_request_are_optional() {
     let message = parse(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).unwrap();
     assert!(matches!(message, Message::Request { params, .. } if params.is_empty()));
 }
 
 #[test]
-fn what_wants_no_answer_gets_none() {
+fn notifications_and_responses_need_no_reply() {
     for body in [
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }),
@@ -44,21 +44,21 @@ fn what_wants_no_answer_gets_none() {
 }
 
 #[test]
-fn what_is_no_json_is_refused() {
+fn invalid_json_is_refused() {
     for body in [&b""[..], b"ping", b"{", b"{\"jsonrpc\":\"2.0\"", b"\xff", b"{} {}", b"{\"a\":\"\\ud83d\"}"] {
         expect_fault(body, -32700);
     }
 }
 
 #[test]
-fn a_key_that_is_given_twice_is_refused() {
+fn duplicate_key_is_refused() {
     let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#;
     expect_fault(body, -32700);
-    assert!(JsonRpc::parse(body).unwrap_err().message.contains("the key \"name\" is given twice"));
+    assert!(JsonRpc::parse(body).unwrap_err().message.contains("the key \"name\" occurs twice"));
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn json_that_is_not_a_message_is_refused() {
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     for body in [
         json!(null),
@@ -84,12 +84,12 @@ fn what_is_no_message_is_refused() {
 }
 
 #[test]
-fn a_fault_is_an_error_in_answer_to_its_request() {
+fn fault_is_an_error_response_to_its_request() {
     let mut fault = Fault::new(404, -32601, "There is no such method.");
     let error = json!({ "code": -32601, "message": "There is no such method." });
     assert_eq!(fault.body(Some(&json!("a"))), json!({ "jsonrpc": "2.0", "id": "a", "error": error }));
     fault.data = Some(json!({ "why": 1 }));
     assert_eq!(fault.body(None)["error"]["data"], json!({ "why": 1 }));
-    let known = fault.with_correlation_id("5be07d24683f1c9a");
-    assert_eq!(known.body(None)["error"]["data"], json!({ "why": 1, "correlationId": "5be07d24683f1c9a" }));
+    let logged = fault.with_correlation_id("5be07d24683f1c9a");
+    assert_eq!(logged.body(None)["error"]["data"], json!({ "why": 1, "correlationId": "5be07d24683f1c9a" }));
 }

@@ -1,5 +1,5 @@
-//! How language models call the service: the tools, and the Model Context Protocol around them.
-// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
+//! Tests of the tools for language models, and of the Model Context Protocol.
+// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't cover them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod arguments;

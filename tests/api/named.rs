@@ -1,4 +1,4 @@
-//! The tools of a workspace that persists by its name: which sandbox it has is asked at each call.
+//! The tools of a named workspace. Each call first reads which sandbox the workspace has.
 
 use sandbox_snapshotter::model::{Code, Error};
 use serde_json::{Value, json};
@@ -18,26 +18,26 @@ fn snapshot_page(labels: &[&str]) -> Value {
     json!({ "snapshots": labels.iter().map(|label| summary(label)).collect::<Vec<_>>() })
 }
 
-/// What is asked for first.
+/// The first call of each tool.
 fn describe_call() -> (&'static str, Value) {
     ("workspaces/getByName", json!({ "name": "project", "tenant": "acme" }))
 }
 
-/// The sandboxes whose snapshots are asked for, and how many, and the labels that are answered, and whether there are more.
+/// Lists snapshots. Returns the sandbox and limit of each call, the labels of the result, and whether it reports more.
 fn list_snapshots(limit: Value, former: &[&str], pages: &[Value]) -> (Vec<(Value, Value)>, Vec<Value>, Value) {
     let operations =
         FakeOperations::with_answers([workspace_answer("active", former)].into_iter().chain(pages.iter().cloned()));
     let result =
         operations.call(&named_toolset(), "workspace__work__list", Value::from_iter([("limit", limit)])).unwrap();
-    let asked = operations.calls().into_iter().skip(1);
-    let asked = asked.map(|(_, given)| (given["sandboxId"].clone(), given["limit"].clone())).collect();
+    let calls = operations.calls().into_iter().skip(1);
+    let calls = calls.map(|(_, given)| (given["sandboxId"].clone(), given["limit"].clone())).collect();
     let answer = result.structured_content.unwrap();
     let labels = answer["snapshots"].as_array().unwrap().iter().map(|shown| shown["label"].clone()).collect();
-    (asked, labels, answer["more"].clone())
+    (calls, labels, answer["more"].clone())
 }
 
 #[test]
-fn its_present_sandbox_is_meant() {
+fn tools_use_the_current_sandbox() {
     let operations = FakeOperations::with_answers([workspace_answer("active", &[]), snapshot_ref()]);
     operations.call(&named_toolset(), "workspace__work__snapshot", json!({})).unwrap();
     let taken = json!({ "sandboxId": "project-3", "dir": "/workspace/app" });
@@ -45,16 +45,16 @@ fn its_present_sandbox_is_meant() {
 }
 
 #[test]
-fn where_no_other_name_is_declared_it_persists_by_that_of_the_tools() {
+fn workspace_name_defaults_to_the_name_of_the_tools() {
     let toolset = json!({ "workspaces": [{ "name": "work", "snapshot": true }] });
     let operations = FakeOperations::with_answers([workspace_answer("active", &[]), snapshot_ref()]);
     operations.call(&toolset, "workspace__work__snapshot", json!({})).unwrap();
-    let which = json!({ "name": "work", "tenant": "default" });
-    assert_eq!(operations.calls()[0], ("workspaces/getByName", which));
+    let address = json!({ "name": "work", "tenant": "default" });
+    assert_eq!(operations.calls()[0], ("workspaces/getByName", address));
 }
 
 #[test]
-fn one_that_is_not_started_has_no_files_to_work_with() {
+fn tools_on_files_require_a_started_workspace() {
     for state in ["provisioning", "stopping", "stopped", "restoring", "failed"] {
         for op in TOOL_NAMES.iter().filter(|op| op.starts_with("snapshot")) {
             let operations = FakeOperations::with_answers([workspace_answer(state, &[])]);
@@ -68,7 +68,7 @@ fn one_that_is_not_started_has_no_files_to_work_with() {
 }
 
 #[test]
-fn one_that_is_not_started_can_be_restored_from_its_snapshots() {
+fn snapshots_of_a_stopped_workspace_can_be_used() {
     for (op, arguments, answer) in [
         ("list", json!({ "limit": 1 }), snapshot_page(&["last"])),
         ("restore", json!({ "ref": snapshot_ref() }), workspace_ref()),
@@ -84,18 +84,18 @@ fn one_that_is_not_started_can_be_restored_from_its_snapshots() {
 }
 
 #[test]
-fn one_that_there_is_not_is_said_to_be_missing() {
+fn missing_workspace_is_not_found() {
     let operations = FakeOperations::with_error(Error::new(Code::WorkspaceNotFound, "There is none.", "Create it."));
     let error = expect_error(operations.call(&named_toolset(), "workspace__work__list", json!({})));
     assert_eq!(error.code(), Code::WorkspaceNotFound);
 }
 
 #[test]
-fn its_snapshots_are_also_those_of_the_sandboxes_that_it_had() {
+fn list_includes_snapshots_of_former_sandboxes() {
     let pages = [snapshot_page(&["now"]), snapshot_page(&["before", "still before"]), snapshot_page(&["first"])];
-    let (asked, labels, more) = list_snapshots(json!(null), &["project-2", "project-1"], &pages);
+    let (calls, labels, more) = list_snapshots(json!(null), &["project-2", "project-1"], &pages);
     assert_eq!(
-        asked,
+        calls,
         [(json!("project-3"), json!(20)), (json!("project-2"), json!(19)), (json!("project-1"), json!(17))]
     );
     assert_eq!(labels, ["now", "before", "still before", "first"]);
@@ -103,28 +103,28 @@ fn its_snapshots_are_also_those_of_the_sandboxes_that_it_had() {
 }
 
 #[test]
-fn no_more_snapshots_are_asked_for_than_are_wanted() {
-    let (asked, labels, more) = list_snapshots(json!(1), &["project-2"], &[snapshot_page(&["now"])]);
-    assert_eq!(asked, [(json!("project-3"), json!(1))]);
+fn list_reads_no_more_snapshots_than_requested() {
+    let (calls, labels, more) = list_snapshots(json!(1), &["project-2"], &[snapshot_page(&["now"])]);
+    assert_eq!(calls, [(json!("project-3"), json!(1))]);
     assert_eq!((labels, more), (vec![json!("now")], json!(true)));
 }
 
 #[test]
-fn older_sandboxes_are_not_asked_while_a_newer_one_has_more() {
+fn list_skips_former_sandboxes_while_the_current_one_has_more() {
     let first = extended(snapshot_page(&["now"]), json!({ "cursor": "next" }));
-    let (asked, labels, more) = list_snapshots(json!(5), &["project-2"], &[first]);
-    assert_eq!(asked.len(), 1);
+    let (calls, labels, more) = list_snapshots(json!(5), &["project-2"], &[first]);
+    assert_eq!(calls.len(), 1);
     assert_eq!((labels, more), (vec![json!("now")], json!(true)));
 }
 
 #[test]
-fn the_snapshots_of_another_workspace_are_its_own_alone() {
+fn list_of_another_workspace_includes_only_its_sandbox() {
     let operations = FakeOperations::with_answers([
         workspace_answer("active", &["project-2", "agent-42"]),
         snapshot_page(&["there"]),
     ]);
     operations.call(&named_toolset(), "workspace__work__list", json!({ "workspace": workspace_ref() })).unwrap();
-    let asked = operations.calls();
-    assert_eq!(asked.len(), 2);
-    assert_eq!(asked[1].1["sandboxId"], json!("agent-42-restored-abcd1234"));
+    let calls = operations.calls();
+    assert_eq!(calls.len(), 2);
+    assert_eq!(calls[1].1["sandboxId"], json!("agent-42-restored-abcd1234"));
 }

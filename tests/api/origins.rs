@@ -1,4 +1,4 @@
-//! Which web pages may ask.
+//! The origins of web pages that may call `/mcp`.
 
 use sandbox_snapshotter::api::mcp::AllowedOrigins;
 
@@ -9,7 +9,7 @@ fn allows(list: &str, origin: &str, url: &str) -> bool {
 }
 
 #[test]
-fn the_servers_own_pages_may_ask() {
+fn own_origin_is_allowed() {
     assert!(allows("", "https://snapshots.example.com", URL));
     assert!(allows("", "HTTPS://Snapshots.Example.com", URL));
     assert!(
@@ -19,7 +19,7 @@ fn the_servers_own_pages_may_ask() {
 }
 
 #[test]
-fn other_pages_may_not() {
+fn other_origins_are_refused() {
     for origin in [
         "https://evil.example.com",
         "http://snapshots.example.com",
@@ -36,7 +36,7 @@ fn other_pages_may_not() {
 }
 
 #[test]
-fn without_tls_only_this_machines_own_names_are_its_own() {
+fn own_origin_without_tls_is_allowed_on_loopback_only() {
     for host in ["localhost", "localhost:8787", "127.0.0.1", "127.0.0.1:8787", "[::1]", "[::1]:8787"] {
         assert!(allows("", &format!("http://{host}"), &format!("http://{host}/mcp")), "{host}");
     }
@@ -46,7 +46,7 @@ fn without_tls_only_this_machines_own_names_are_its_own() {
 }
 
 #[test]
-fn pages_that_are_listed_may_ask_too() {
+fn listed_origins_are_allowed() {
     let list = " https://app.example.com/ ,http://localhost:3000,, null";
     for origin in ["https://app.example.com", "https://APP.example.com", "http://localhost:3000", "null"] {
         assert!(allows(list, origin, URL), "{origin}");
@@ -57,6 +57,6 @@ fn pages_that_are_listed_may_ask_too() {
 }
 
 #[test]
-fn no_list_means_every_page() {
+fn wildcard_is_not_supported() {
     assert!(!allows("*", "https://evil.example.com", URL));
 }

@@ -1,4 +1,4 @@
-//! Tools to call, and operations that only note what is asked of them.
+//! Toolsets, fixtures, and fake operations that record their calls.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,7 +15,7 @@ use sandbox_snapshotter::model::tool::{ToolDefinition, ToolResult};
 use sandbox_snapshotter::model::{Error, Result, SandboxId};
 use serde_json::{Map, Value, json};
 
-/// What each tool is called apart from the workspace, in the order in which they are offered.
+/// The names of the tools without the name of the workspace, in the order of the definitions.
 pub const TOOL_NAMES: [&str; 9] = [
     "snapshot",
     "restore",
@@ -28,7 +28,7 @@ pub const TOOL_NAMES: [&str; 9] = [
     "snapshot_diff",
 ];
 
-/// Those that change nothing.
+/// The tools that change nothing.
 pub const READ_ONLY_TOOLS: [&str; 3] = ["list", "snapshot_list", "snapshot_diff"];
 
 /// All tools of one sandbox.
@@ -36,14 +36,14 @@ pub fn sandbox_toolset() -> Value {
     json!({ "workspaces": [{ "name": "work", "snapshot": true, "sandboxId": "agent-42", "dir": "/workspace/app" }] })
 }
 
-/// All tools of one workspace that persists by its name.
+/// All tools of one named workspace.
 pub fn named_toolset() -> Value {
     json!({ "workspaces": [{ "name": "work", "snapshot": true, "workspace": "project", "tenant": "acme" }] })
 }
 
-/// Some tools, with further members.
-pub fn extended(toolset: Value, further: Value) -> Value {
-    let (Value::Object(mut members), Value::Object(further)) = (toolset, further) else { panic!("no objects") };
+/// An object with further members.
+pub fn extended(object: Value, further: Value) -> Value {
+    let (Value::Object(mut members), Value::Object(further)) = (object, further) else { panic!("not objects") };
     members.extend(further);
     Value::Object(members)
 }
@@ -52,7 +52,7 @@ pub fn definitions(toolset: &Value) -> Vec<ToolDefinition> {
     tools::definitions(&Toolset::decode(toolset).unwrap()).unwrap()
 }
 
-/// The names of the tools that are offered.
+/// The names of the tools of a toolset.
 pub fn names(toolset: &Value) -> Vec<String> {
     definitions(toolset).into_iter().map(|tool| tool.name).collect()
 }
@@ -83,7 +83,7 @@ pub fn workspace_ref() -> Value {
     })
 }
 
-/// A snapshot as the operation lists it.
+/// A snapshot as `list` returns it.
 pub fn summary(label: &str) -> Value {
     json!({
         "ref": snapshot_ref(), "snapshotId": "snap-abcdefghij012345", "label": label, "state": "ready", "pinned": false,
@@ -99,7 +99,7 @@ pub fn checkpoint(name: &str) -> Value {
     })
 }
 
-/// Operations that answer what they are told to, in turn. Their arguments must be those that the real ones take.
+/// Operations that return scripted answers in order. They accept only arguments that the real operations accept.
 ///
 /// The sandbox of [`workspace_ref`] was made from that of [`snapshot_ref`].
 #[derive(Default)]
@@ -119,13 +119,13 @@ impl FakeOperations {
         Self { answers: RefCell::new([Err(error)].into()), ..Self::default() }
     }
 
-    /// A sandbox that was made from another one.
+    /// Adds a sandbox that was made from another one.
     pub fn with_parent(mut self, id: &str, parent: &str) -> Self {
         self.parents.insert(id.to_owned(), parent.to_owned());
         self
     }
 
-    /// A sandbox that stands for a name.
+    /// Adds a sandbox that belongs to a named workspace.
     pub fn with_named_sandbox(mut self, id: &str) -> Self {
         self.named_sandboxes.push(id.to_owned());
         self
@@ -136,7 +136,7 @@ impl FakeOperations {
         block_on(tools::call(self, &CallToolRequest::decode(&request)?))
     }
 
-    /// What was asked for until now, without what is null.
+    /// The recorded calls, without arguments that are null.
     pub fn calls(&self) -> Vec<(&'static str, Value)> {
         self.calls.borrow().clone()
     }
@@ -152,14 +152,15 @@ impl OperationExecutor for FakeOperations {
     }
 
     async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent> {
-        let made = (id.as_str() == "agent-42-restored-abcd1234").then(|| "agent-42".to_owned());
-        let parent = self.parents.get(id.as_str()).cloned().or(made);
+        let default = (id.as_str() == "agent-42-restored-abcd1234").then(|| "agent-42".to_owned());
+        let parent = self.parents.get(id.as_str()).cloned().or(default);
         let parent = parent.map(|parent| SandboxId::parse(&parent).unwrap());
         Ok(SandboxParent { parent, has_binding: self.named_sandboxes.iter().any(|name| name == id.as_str()) })
     }
 }
 
-/// Calls the tool `op` of a sandbox. Answers its result, and what it asked for. Arguments and result are such as its schemas say.
+/// Calls the tool `op` of a sandbox. Validates arguments and result by its schemas. Returns the result and the recorded
+/// calls.
 pub fn call(op: &str, arguments: Value, answer: Value) -> (ToolResult, Vec<(&'static str, Value)>) {
     let name = format!("workspace__work__{op}");
     let tool = definitions(&sandbox_toolset()).into_iter().find(|tool| tool.name == name).unwrap();
@@ -170,19 +171,19 @@ pub fn call(op: &str, arguments: Value, answer: Value) -> (ToolResult, Vec<(&'st
     (result, operations.calls())
 }
 
-/// Makes sure that a schema is one of 2020-12, and a value what it says.
+/// Asserts that a schema is valid JSON Schema 2020-12, and that a value matches it.
 #[track_caller]
 pub fn assert_valid(schema: &Map<String, Value>, value: &Value) {
     let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
     compiler.set_default_draft(Draft::V2020_12);
     compiler.enable_format_assertions();
     compiler.add_resource("tool.json", Value::Object(schema.clone())).unwrap();
-    let index = compiler.compile("tool.json", &mut schemas).unwrap_or_else(|why| panic!("{why:#}"));
-    schemas.validate(value, index).unwrap_or_else(|why| panic!("{why:#}"));
+    let index = compiler.compile("tool.json", &mut schemas).unwrap_or_else(|error| panic!("{error:#}"));
+    schemas.validate(value, index).unwrap_or_else(|error| panic!("{error:#}"));
 }
 
-/// The error of a refusal.
+/// Returns the error of an outcome that must be one.
 #[track_caller]
 pub fn expect_error<T: Debug>(outcome: Result<T>) -> Error {
-    outcome.expect_err("it should be refused")
+    outcome.expect_err("an error")
 }

@@ -1,4 +1,4 @@
-//! What a model reads that is shown nothing but text.
+//! The text content of tool results, for models that do not receive the structured content.
 
 use serde_json::{Value, json};
 
@@ -33,12 +33,12 @@ fn diff(diff: &str, size: usize) -> String {
 }
 
 #[test]
-fn the_ref_of_a_snapshot_is_a_line_of_json() {
+fn snapshot_text_ends_with_its_ref_as_json() {
     assert_eq!(last_line(&text("snapshot", snapshot_ref())), snapshot_ref());
 }
 
 #[test]
-fn the_ref_of_a_new_workspace_is_a_line_of_json() {
+fn text_of_a_new_workspace_ends_with_its_ref_as_json() {
     for op in ["restore", "branch"] {
         let text = text(op, workspace_ref());
         assert!(text.contains("agent-42-restored-abcd1234") && text.contains("new workspace"), "{text}");
@@ -47,10 +47,10 @@ fn the_ref_of_a_new_workspace_is_a_line_of_json() {
 }
 
 #[test]
-fn each_snapshot_of_a_list_is_a_line_of_json() {
+fn list_text_has_one_line_of_json_per_snapshot() {
     let text = text("list", json!({ "snapshots": [summary("first"), summary("second")] }));
     let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines[0], "2 snapshot(s), the newest first:");
+    assert_eq!(lines[0], "2 snapshot(s), newest first:");
     for (line, label) in lines[1..].iter().zip(["first", "second"]) {
         let shown: Value = serde_json::from_str(line).unwrap();
         assert_eq!((&shown["label"], &shown["ref"]), (&json!(label), &snapshot_ref()));
@@ -59,21 +59,21 @@ fn each_snapshot_of_a_list_is_a_line_of_json() {
 }
 
 #[test]
-fn a_list_says_when_there_are_more_and_when_there_are_none() {
+fn list_text_states_whether_more_or_no_snapshots_exist() {
     let more = text("list", json!({ "snapshots": [summary("first")], "cursor": "next" }));
-    assert!(more.ends_with("\nThere are older ones; a list has 100 at most."));
+    assert!(more.ends_with("\nThere are older ones; a list has at most 100."));
     assert_eq!(text("list", json!({ "snapshots": [] })), "There are no snapshots.");
 }
 
 #[test]
-fn a_deletion_says_whether_there_was_something_to_delete() {
+fn delete_text_states_whether_the_snapshot_existed() {
     let deleted = |removed| text("delete", json!({ "snapshotId": "snap-1", "removed": removed }));
     assert_eq!(deleted(true), "Deleted the snapshot snap-1.");
-    assert_eq!(deleted(false), "The snapshot snap-1 was gone already.");
+    assert_eq!(deleted(false), "The snapshot snap-1 was deleted before.");
 }
 
 #[test]
-fn a_checkpoint_that_was_made_has_its_whole_commit() {
+fn checkpoint_text_contains_the_full_commit() {
     assert_eq!(
         text("snapshot_create", checkpoint("s1")),
         "snapshot s1 created: 9a3f0c6e4b2e0a7a88f1de20b36d2b4c1e5a9b77"
@@ -81,7 +81,7 @@ fn a_checkpoint_that_was_made_has_its_whole_commit() {
 }
 
 #[test]
-fn checkpoints_are_rows_with_tabs() {
+fn checkpoint_list_text_has_one_tab_separated_row_per_checkpoint() {
     let listed = |checkpoints: Value| text("snapshot_list", json!({ "checkpoints": checkpoints, "more": false }));
     assert_eq!(
         listed(json!([checkpoint("s1"), checkpoint("s2")])),
@@ -92,7 +92,7 @@ fn checkpoints_are_rows_with_tabs() {
 }
 
 #[test]
-fn a_row_is_one_line_whatever_the_description_holds() {
+fn checkpoint_row_is_one_line_for_every_description() {
     let long = extended(checkpoint("s1"), json!({ "description": "\tone\ntwo\r\n  three " }));
     assert_eq!(
         text("snapshot_list", json!({ "checkpoints": [long], "more": false })),
@@ -101,33 +101,33 @@ fn a_row_is_one_line_whatever_the_description_holds() {
 }
 
 #[test]
-fn a_list_of_checkpoints_is_short_and_says_that_there_are_older_ones() {
+fn checkpoint_list_text_is_shortened_and_states_that_older_ones_exist() {
     let long = extended(checkpoint("s1"), json!({ "description": "ä".repeat(1_001) }));
     let text = text("snapshot_list", json!({ "checkpoints": [long], "cursor": "MSBzMQ" }));
     let (row, rest) = text.split_once('\n').unwrap();
     assert!(row.ends_with(&format!("\t{}…", "ä".repeat(1_000))), "{row}");
-    assert_eq!(rest, "There are older ones; a list has 100 at most.");
+    assert_eq!(rest, "There are older ones; a list has at most 100.");
 }
 
 #[test]
-fn going_back_tells_the_paths_that_changed() {
+fn checkpoint_restore_text_lists_changed_paths() {
     assert_eq!(restored(&["a.txt", "b.txt"], 2), "restored snapshot s1 (2 file(s) changed):\na.txt\nb.txt");
     assert_eq!(restored(&[], 0), "restored snapshot s1 (no files changed)");
 }
 
 #[test]
-fn where_not_all_paths_are_told_their_number_is() {
+fn checkpoint_restore_text_counts_unlisted_paths() {
     assert_eq!(restored(&["a.txt"], 3), "restored snapshot s1 (3 file(s) changed):\na.txt\n… and 2 more");
 }
 
 #[test]
-fn a_diff_is_as_git_prints_it() {
+fn diff_text_is_the_output_of_git() {
     let printed = "diff --git a/a.txt b/a.txt\n@@ -1 +1 @@\n-v1\n+v2\n";
     assert_eq!(diff(printed, printed.len()), printed);
     assert_eq!(diff("", 0), "no differences");
 }
 
 #[test]
-fn a_diff_that_is_cut_off_says_so() {
+fn truncated_diff_text_states_the_full_size() {
     assert_eq!(diff("-v1\n", 900), "-v1\n\n… cut off here: the whole diff has 900 bytes");
 }

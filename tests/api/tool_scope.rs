@@ -1,4 +1,4 @@
-//! What the tools of a workspace reach.
+//! The sandboxes and snapshots that the tools of a workspace may use.
 
 use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
@@ -12,14 +12,15 @@ fn snapshot_of(id: &str) -> Value {
     snapshot
 }
 
-/// The ref of a sandbox, in whatever lineage it claims to be.
+/// The ref of a sandbox. Its root is not checked.
 fn workspace(id: &str) -> Value {
     let mut workspace = workspace_ref();
     workspace["ref"]["sandboxId"] = json!(id);
     workspace
 }
 
-/// A family: a template, of which the sandbox of the tools was made, and another one with a name; and children of both.
+/// A lineage: `agent-42` (the sandbox of the tools) and `bob` (a named workspace) were made from `template`, and other
+/// sandboxes from these two.
 fn lineage_operations() -> FakeOperations {
     FakeOperations::with_answers([json!({})])
         .with_parent("agent-42", "template")
@@ -33,17 +34,17 @@ fn lineage_operations() -> FakeOperations {
         .with_parent("fork-branch", "fork")
 }
 
-/// What a call of a tool asks for, if it may.
-fn call_tool(family: &FakeOperations, op: &str, arguments: Value) -> Result<usize> {
-    family.call(&sandbox_toolset(), &format!("workspace__work__{op}"), arguments).map(|_| family.calls().len())
+/// Calls a tool, and returns the number of operations that it called.
+fn call_tool(operations: &FakeOperations, op: &str, arguments: Value) -> Result<usize> {
+    operations.call(&sandbox_toolset(), &format!("workspace__work__{op}"), arguments).map(|_| operations.calls().len())
 }
 
 #[track_caller]
 fn assert_refused(op: &str, arguments: Value) {
-    let family = lineage_operations();
-    let error = expect_error(call_tool(&family, op, arguments));
+    let operations = lineage_operations();
+    let error = expect_error(call_tool(&operations, op, arguments));
     assert_eq!(error.code(), Code::CrossLineage, "{error}");
-    assert!(family.calls().is_empty(), "nothing is asked for");
+    assert!(operations.calls().is_empty(), "no operation is called");
 }
 
 const WORKSPACE_TOOLS: [&str; 6] =
@@ -56,7 +57,7 @@ fn in_sandbox(op: &str, id: &str) -> Value {
 }
 
 #[test]
-fn what_was_made_from_the_workspace_can_be_worked_in() {
+fn sandboxes_derived_from_the_workspace_are_in_scope() {
     for id in ["agent-42", "agent-42-branch", "agent-42-branch-branch"] {
         for op in WORKSPACE_TOOLS {
             assert_eq!(call_tool(&lineage_operations(), op, in_sandbox(op, id)).unwrap(), 1, "{op} in {id}");
@@ -65,8 +66,8 @@ fn what_was_made_from_the_workspace_can_be_worked_in() {
 }
 
 #[test]
-fn what_the_workspace_was_made_from_and_its_other_children_are_out_of_reach() {
-    for id in ["template", "bob", "bob-branch", "somebody"] {
+fn ancestors_and_siblings_are_out_of_scope() {
+    for id in ["template", "bob", "bob-branch", "unrelated"] {
         for op in WORKSPACE_TOOLS {
             assert_refused(op, in_sandbox(op, id));
         }
@@ -74,7 +75,7 @@ fn what_the_workspace_was_made_from_and_its_other_children_are_out_of_reach() {
 }
 
 #[test]
-fn a_workspace_with_a_name_is_nobody_elses_whatever_it_was_made_from() {
+fn named_workspaces_are_out_of_scope_whatever_they_were_made_from() {
     for id in ["fork", "fork-branch"] {
         for op in WORKSPACE_TOOLS {
             assert_refused(op, in_sandbox(op, id));
@@ -83,7 +84,7 @@ fn a_workspace_with_a_name_is_nobody_elses_whatever_it_was_made_from() {
 }
 
 #[test]
-fn snapshots_of_the_workspace_and_of_what_it_was_made_from_can_be_restored() {
+fn snapshots_of_the_workspace_and_its_ancestors_can_be_restored() {
     for id in ["agent-42", "agent-42-branch", "template"] {
         for op in ["restore", "branch"] {
             assert_eq!(
@@ -96,8 +97,8 @@ fn snapshots_of_the_workspace_and_of_what_it_was_made_from_can_be_restored() {
 }
 
 #[test]
-fn snapshots_of_other_workspaces_cant_be_restored() {
-    for id in ["bob", "bob-branch", "fork", "somebody"] {
+fn snapshots_of_other_workspaces_cannot_be_restored() {
+    for id in ["bob", "bob-branch", "fork", "unrelated"] {
         for op in ["restore", "branch"] {
             assert_refused(op, json!({ "ref": snapshot_of(id) }));
         }
@@ -105,15 +106,15 @@ fn snapshots_of_other_workspaces_cant_be_restored() {
 }
 
 #[test]
-fn snapshots_of_others_cant_be_deleted() {
+fn snapshots_of_ancestors_and_other_workspaces_cannot_be_deleted() {
     assert!(call_tool(&lineage_operations(), "delete", json!({ "ref": snapshot_of("agent-42-branch") })).is_ok());
-    for id in ["template", "bob", "fork", "somebody"] {
+    for id in ["template", "bob", "fork", "unrelated"] {
         assert_refused("delete", json!({ "ref": snapshot_of(id) }));
     }
 }
 
 #[test]
-fn everything_is_in_reach_where_that_is_declared() {
+fn allow_cross_lineage_removes_the_limits_of_the_scope() {
     let toolset = json!({ "workspaces": [
         { "name": "work", "snapshot": true, "sandboxId": "agent-42", "allowCrossLineage": true },
     ] });
@@ -127,7 +128,7 @@ fn everything_is_in_reach_where_that_is_declared() {
 }
 
 #[test]
-fn refs_of_others_are_told_from_ours() {
+fn foreign_later_and_malformed_refs_are_distinguished() {
     let mut foreign = workspace("agent-42");
     foreign["providerId"] = json!("e2b");
     let error = expect_error(call_tool(&lineage_operations(), "snapshot", json!({ "workspace": foreign })));

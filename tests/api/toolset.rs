@@ -1,4 +1,4 @@
-//! Which workspaces there can be tools for.
+//! The declaration of a toolset.
 
 use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
 use sandbox_snapshotter::model::{Code, Error, Result};
@@ -24,7 +24,7 @@ fn expect_invalid(outcome: Result<Toolset>) -> Error {
 }
 
 #[test]
-fn a_workspace_is_called_as_tools_can_be() {
+fn workspace_name_has_the_characters_of_tool_names() {
     for style in ["namespaced", "flat"] {
         for name in ["w", "Work", "my_work-2", "-", "__"] {
             assert!(decode_named(name, style).is_ok(), "{name:?}");
@@ -37,16 +37,16 @@ fn a_workspace_is_called_as_tools_can_be() {
 }
 
 #[test]
-fn the_longer_the_rest_of_a_tools_name_the_shorter_is_the_workspaces() {
-    for (style, longest) in [("namespaced", 35), ("flat", 64)] {
-        assert!(decode_named(&"w".repeat(longest), style).is_ok());
-        let error = expect_invalid(decode_named(&"w".repeat(longest + 1), style));
-        assert!(error.remediation().contains(&format!("1 to {longest} ")), "{error}");
+fn length_of_a_workspace_name_is_limited_by_the_style() {
+    for (style, max) in [("namespaced", 35), ("flat", 64)] {
+        assert!(decode_named(&"w".repeat(max), style).is_ok());
+        let error = expect_invalid(decode_named(&"w".repeat(max + 1), style));
+        assert!(error.remediation().contains(&format!("1 to {max} ")), "{error}");
     }
 }
 
 #[test]
-fn no_two_workspaces_have_one_name() {
+fn workspace_names_are_unique() {
     let twice = json!({ "workspaces": [
         { "name": "work", "snapshot": true, "sandboxId": "agent-1" },
         { "name": "work", "snapshot": true, "sandboxId": "agent-2" },
@@ -55,7 +55,7 @@ fn no_two_workspaces_have_one_name() {
 }
 
 #[test]
-fn there_are_1_to_16_workspaces() {
+fn toolset_has_1_to_16_workspaces() {
     let of = |count: usize| {
         let each = |index| json!({ "name": format!("w{index}"), "snapshot": true });
         Toolset::decode(&json!({ "workspaces": (0..count).map(each).collect::<Vec<_>>() }))
@@ -66,28 +66,28 @@ fn there_are_1_to_16_workspaces() {
 }
 
 #[test]
-fn at_least_one_of_them_has_tools() {
+fn toolset_has_at_least_one_tool() {
     expect_invalid(decode_workspace(json!({ "name": "work" })));
     expect_invalid(decode_workspace(json!({ "name": "work", "checkpoint": false })));
     let error = expect_invalid(decode_workspace(json!({ "name": "work", "snapshot": false })));
     assert!(error.remediation().contains("`snapshot: true`"), "{error}");
-    let beside = json!({ "workspaces": [{ "name": "a" }, { "name": "b", "checkpoint": true }] });
-    assert!(Toolset::decode(&beside).is_ok());
+    let one_with_tools = json!({ "workspaces": [{ "name": "a" }, { "name": "b", "checkpoint": true }] });
+    assert!(Toolset::decode(&one_with_tools).is_ok());
 }
 
 #[test]
-fn a_workspace_is_either_a_sandbox_or_persists_by_a_name() {
+fn workspace_is_either_a_sandbox_or_a_named_workspace() {
     let with = |further| decode_workspace(extended(json!({ "name": "work", "snapshot": true }), further));
-    for right in [
+    for valid in [
         json!({}),
         json!({ "workspace": "project" }),
         json!({ "tenant": "acme" }),
         json!({ "sandboxId": "agent-42" }),
         json!({ "sandboxId": "agent-42", "dir": "/workspace/app" }),
     ] {
-        assert!(with(right.clone()).is_ok(), "{right}");
+        assert!(with(valid.clone()).is_ok(), "{valid}");
     }
-    for wrong in [
+    for invalid in [
         json!({ "sandboxId": "agent-42", "workspace": "project" }),
         json!({ "sandboxId": "agent-42", "tenant": "acme" }),
         json!({ "dir": "/workspace/app" }),
@@ -97,38 +97,38 @@ fn a_workspace_is_either_a_sandbox_or_persists_by_a_name() {
         json!({ "workspace": "a/b" }),
         json!({ "tenant": " " }),
     ] {
-        expect_invalid(with(wrong));
+        expect_invalid(with(invalid));
     }
 }
 
 #[test]
-fn a_name_that_is_the_workspaces_own_is_one_that_it_can_have() {
+fn default_workspace_name_must_be_valid() {
     let error = expect_error(decode_workspace(json!({ "name": "-work", "snapshot": true })));
     assert_eq!(error.code(), Code::InvalidWorkspaceName);
 }
 
 #[test]
-fn what_nobody_knows_is_refused() {
+fn unknown_fields_and_values_are_rejected() {
     for further in [json!({ "styles": "flat" }), json!({ "style": "Flat" }), json!({ "readOnly": "true" })] {
         expect_invalid(Toolset::decode(&extended(sandbox_toolset(), further)));
     }
-    for wrong in [json!({ "name": "w", "snapshots": true }), json!({ "name": "w", "snapshot": 1 }), json!("w")] {
-        expect_invalid(decode_workspace(wrong));
+    for invalid in [json!({ "name": "w", "snapshots": true }), json!({ "name": "w", "snapshot": 1 }), json!("w")] {
+        expect_invalid(decode_workspace(invalid));
     }
-    for wrong in [json!({}), json!({ "workspaces": {} }), json!([])] {
-        expect_invalid(Toolset::decode(&wrong));
+    for invalid in [json!({}), json!({ "workspaces": {} }), json!([])] {
+        expect_invalid(Toolset::decode(&invalid));
     }
 }
 
 #[test]
-fn the_bucket_is_needed_for_snapshots_alone() {
+fn bucket_is_needed_for_snapshots_only() {
     let needs = |toolset: &Value| Toolset::decode(toolset).unwrap().needs_bucket();
     assert!(needs(&sandbox_toolset()) && needs(&named_toolset()));
     assert!(!needs(&json!({ "workspaces": [{ "name": "work", "checkpoint": true }] })));
 }
 
 #[test]
-fn a_grant_is_for_a_day_and_for_30_days_at_most() {
+fn grant_lasts_a_day_by_default_and_30_days_at_most() {
     let seconds = |given: Value| {
         let request = GrantRequest::decode(&extended(sandbox_toolset(), json!({ "expirationSeconds": given })));
         request.map(|request| request.expiration_seconds)
@@ -136,7 +136,7 @@ fn a_grant_is_for_a_day_and_for_30_days_at_most() {
     assert_eq!(seconds(json!(null)).unwrap(), 86_400);
     assert_eq!(seconds(json!(1)).unwrap(), 1);
     assert_eq!(seconds(json!(30 * 86_400)).unwrap(), 30 * 86_400);
-    for wrong in [json!(0), json!(30 * 86_400 + 1), json!(-1), json!(1.5), json!("3600")] {
-        assert_eq!(expect_error(seconds(wrong)).code(), Code::InvalidArgument);
+    for invalid in [json!(0), json!(30 * 86_400 + 1), json!(-1), json!(1.5), json!("3600")] {
+        assert_eq!(expect_error(seconds(invalid)).code(), Code::InvalidArgument);
     }
 }

@@ -1,4 +1,4 @@
-//! A caller gets what the service answers, with its types.
+//! The client returns the service's answers as typed values.
 
 use sandbox_snapshotter::client::{Client, Error};
 use sandbox_snapshotter::model::checkpoint::CheckpointName;
@@ -24,7 +24,7 @@ fn label(text: &str) -> Label {
 }
 
 #[test]
-fn a_lineage_of_many_generations_is_shown_as_far_as_its_json_can_be_read() {
+fn lineage_of_many_generations_is_truncated_to_readable_json() {
     let service = InMemoryTransport::new(Fixture::with_sandbox());
     let client = Client::new(&service);
     run_ready(async {
@@ -41,7 +41,7 @@ fn a_lineage_of_many_generations_is_shown_as_far_as_its_json_can_be_read() {
 }
 
 #[test]
-fn a_snapshot_is_taken_restored_listed_and_deleted() {
+fn snapshot_is_taken_restored_listed_and_deleted() {
     let service = InMemoryTransport::new(Fixture::with_sandbox());
     let client = Client::new(&service);
     let agent = || sandbox("agent-42");
@@ -86,38 +86,43 @@ fn a_snapshot_is_taken_restored_listed_and_deleted() {
 }
 
 #[test]
-fn a_workspace_is_made_stopped_started_forked_changed_and_deleted() {
+fn workspace_is_created_stopped_started_forked_updated_and_deleted() {
     let service = InMemoryTransport::new(Fixture::empty());
     let client = Client::new(&service);
     let workspaces = client.workspaces();
-    let work = address(WORKSPACE);
+    let workspace = address(WORKSPACE);
     run_ready(async {
         let hooks: Hooks = serde_json::from_value(json!({ "afterStart": { "command": "make" } })).unwrap();
         let changes = SettingsUpdate { hooks: Some(hooks), ..SettingsUpdate::default() };
-        let made = workspaces.create(&CreateRequest { settings: changes, ..CreateRequest::of(work.clone()) }).await?;
-        assert_eq!((made.how, made.description.state), (StartOutcome::Empty, State::Active));
-        service.stage.write_workspace_file(WORKSPACE, "first");
-        assert_eq!(workspaces.stop(&work).await?.description.state, State::Stopped);
-        assert_eq!(workspaces.start(&StartRequest::of(work.clone())).await?.how, StartOutcome::Restored);
-        let again = GetOrCreateRequest { create: CreateRequest::of(work.clone()), start: StartSettings::default() };
+        let created =
+            workspaces.create(&CreateRequest { settings: changes, ..CreateRequest::of(workspace.clone()) }).await?;
+        assert_eq!((created.how, created.description.state), (StartOutcome::Empty, State::Active));
+        service.fixture.write_workspace_file(WORKSPACE, "first");
+        assert_eq!(workspaces.stop(&workspace).await?.description.state, State::Stopped);
+        assert_eq!(workspaces.start(&StartRequest::of(workspace.clone())).await?.how, StartOutcome::Restored);
+        let again =
+            GetOrCreateRequest { create: CreateRequest::of(workspace.clone()), start: StartSettings::default() };
         assert_eq!(workspaces.get_or_create(&again).await?.how, StartOutcome::Running);
-        let forked = workspaces.fork(&ForkRequest { count: 2, ..ForkRequest::of(work.clone()) }).await?;
+        let forked = workspaces.fork(&ForkRequest { count: 2, ..ForkRequest::of(workspace.clone()) }).await?;
         assert!(
-            forked.forks.iter().all(|fork| fork.value.as_ref().is_some_and(|made| made.how == StartOutcome::Restored))
+            forked
+                .forks
+                .iter()
+                .all(|fork| fork.value.as_ref().is_some_and(|created| created.how == StartOutcome::Restored))
         );
-        assert_eq!(workspaces.list(&ListWorkspacesRequest::of(work.tenant.clone())).await?.workspaces.len(), 3);
+        assert_eq!(workspaces.list(&ListWorkspacesRequest::of(workspace.tenant.clone())).await?.workspaces.len(), 3);
         let changes = SettingsUpdate { persistent: Some(false), ..SettingsUpdate::default() };
-        assert!(!workspaces.update(&UpdateRequest::of(work.clone(), changes)).await?.persistent);
-        assert_eq!(workspaces.get_by_name(&work).await?.name, work.name);
-        assert!(workspaces.delete(&work).await?.removed);
-        assert_eq!(*workspaces.get_by_name(&work).await.unwrap_err().code(), Code::WorkspaceNotFound);
+        assert!(!workspaces.update(&UpdateRequest::of(workspace.clone(), changes)).await?.persistent);
+        assert_eq!(workspaces.get_by_name(&workspace).await?.name, workspace.name);
+        assert!(workspaces.delete(&workspace).await?.removed);
+        assert_eq!(*workspaces.get_by_name(&workspace).await.unwrap_err().code(), Code::WorkspaceNotFound);
         Ok::<_, Error>(())
     })
     .unwrap();
 }
 
 #[test]
-fn a_checkpoint_is_made_listed_compared_and_gone_back_to() {
+fn checkpoint_is_created_listed_diffed_and_restored() {
     let service = InMemoryTransport::new(Fixture::with_sandbox());
     let client = Client::new(&service);
     let checkpoints = client.checkpoints();
@@ -126,12 +131,12 @@ fn a_checkpoint_is_made_listed_compared_and_gone_back_to() {
     let name = CheckpointName::parse("s1").unwrap();
     run_ready(async {
         let create = CreateCheckpointRequest { location: at.clone(), name: name.clone(), description: None };
-        let made = checkpoints.create(&create).await?.checkpoint;
+        let created = checkpoints.create(&create).await?.checkpoint;
         assert_eq!(
             checkpoints.list(&ListCheckpointsRequest::of(at.clone())).await?.checkpoints,
-            std::slice::from_ref(&made)
+            std::slice::from_ref(&created)
         );
-        service.stage.world.write_file("agent-42", FILE, "second");
+        service.fixture.world.write_file("agent-42", FILE, "second");
         let diff = DiffCheckpointRequest {
             location: at.clone(),
             name: name.clone(),
@@ -140,7 +145,7 @@ fn a_checkpoint_is_made_listed_compared_and_gone_back_to() {
         assert!(checkpoints.diff(&diff).await?.size_bytes > 0);
         let restored =
             checkpoints.restore(&RestoreCheckpointRequest { location: at.clone(), name: name.clone() }).await?;
-        assert_eq!((restored.commit, restored.changed_count), (made.commit, 1));
+        assert_eq!((restored.commit, restored.changed_count), (created.commit, 1));
         Ok::<_, Error>(())
     })
     .unwrap();

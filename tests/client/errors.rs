@@ -1,4 +1,4 @@
-//! Whatever fails has a code, says what to do, and keeps what it was told.
+//! Every error of the client has a code and a remediation, and keeps the details that the service returned.
 
 use sandbox_snapshotter::client::{Client, Error, ErrorCode, HttpResponse, RetryPolicy, TransportError};
 use sandbox_snapshotter::model::{Code, Kind, SandboxId};
@@ -7,15 +7,15 @@ use serde_json::json;
 use super::fake_transport::{FakeTransport, error_reply, lost_reply, ok_reply};
 use super::in_memory::run_ready;
 
-/// What a call that gets this reply fails with.
+/// Returns the error of a call that receives this reply.
 fn call_error(operation: &str, reply: Result<HttpResponse, TransportError>) -> Error {
-    let scripted = FakeTransport::new([reply]);
-    let call = async { Client::new(&scripted).with_retry(RetryPolicy::NEVER).call(operation, json!({})).await };
+    let transport = FakeTransport::new([reply]);
+    let call = async { Client::new(&transport).with_retry(RetryPolicy::NEVER).call(operation, json!({})).await };
     run_ready(call).unwrap_err()
 }
 
 #[test]
-fn an_error_of_the_snapshotter_arrives_whole() {
+fn error_of_the_service_keeps_all_its_fields() {
     let error = call_error("get", error_reply("SNAPSHOT_NOT_FOUND", "not_found"));
     assert_eq!(*error.code(), Code::SnapshotNotFound);
     assert_eq!((error.kind(), error.retryable()), (Kind::NotFound, false));
@@ -26,14 +26,14 @@ fn an_error_of_the_snapshotter_arrives_whole() {
 }
 
 #[test]
-fn every_code_is_known() {
+fn every_code_is_recognized() {
     for code in Code::ALL {
         assert_eq!(*call_error("get", error_reply(code.as_str(), "permanent")).code(), *code);
     }
 }
 
 #[test]
-fn a_code_of_a_later_snapshotter_keeps_its_text() {
+fn unknown_code_keeps_its_text() {
     let error = call_error("get", error_reply("SNAPSHOT_FROZEN", "frozen"));
     assert_eq!(*error.code(), ErrorCode::Other("SNAPSHOT_FROZEN".into()));
     assert_eq!(error.kind(), Kind::Permanent);
@@ -41,7 +41,7 @@ fn a_code_of_a_later_snapshotter_keeps_its_text() {
 }
 
 #[test]
-fn what_is_no_error_of_the_snapshotter_is_told_apart() {
+fn replies_without_a_service_error_have_client_codes() {
     let page = |status| Ok(HttpResponse { status, body: "<html>".into() });
     for (reply, code, kind) in [
         (page(200), "FOREIGN_ANSWER", Kind::Permanent),
@@ -61,23 +61,23 @@ fn what_is_no_error_of_the_snapshotter_is_told_apart() {
 }
 
 #[test]
-fn a_lost_answer_is_worth_another_try_only_where_that_does_no_harm() {
+fn lost_answer_is_retryable_only_where_repeating_is_safe() {
     assert!(call_error("get", lost_reply()).retryable());
     assert!(call_error("restore", lost_reply()).retryable());
     assert!(!call_error("rotateKey", lost_reply()).retryable());
 }
 
 #[test]
-fn an_answer_that_can_not_be_read_is_foreign() {
-    let scripted = FakeTransport::new([ok_reply(&json!({ "snapshots": 1 }))]);
+fn unreadable_answer_is_foreign() {
+    let transport = FakeTransport::new([ok_reply(&json!({ "snapshots": 1 }))]);
     let request = sandbox_snapshotter::model::request::ListRequest::of(SandboxId::parse("agent-42").unwrap());
-    let error = run_ready(async { Client::new(&scripted).list(&request).await }).unwrap_err();
+    let error = run_ready(async { Client::new(&transport).list(&request).await }).unwrap_err();
     assert_eq!(*error.code(), ErrorCode::ForeignAnswer);
     assert!(error.message().contains("list"), "{error}");
 }
 
 #[test]
-fn what_is_wrong_with_an_id_is_an_error_as_the_snapshotters_own() {
+fn invalid_id_is_an_error_with_the_code_of_the_service() {
     let error = Error::from(SandboxId::parse("-").unwrap_err());
     assert_eq!(*error.code(), Code::InvalidSandboxId);
     assert!(!error.retryable());

@@ -1,5 +1,5 @@
-//! A way to nobody: it answers what it was told to.
-#![allow(clippy::unnecessary_wraps)] // A reply, or that there is none.
+//! A transport that returns scripted replies.
+#![allow(clippy::unnecessary_wraps)] // Every reply is a `Result`, as the transport returns it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use sandbox_snapshotter::client::{HttpResponse, Transport, TransportError};
 use serde_json::{Value, json};
 
-/// Answers what it was told to, in this order, and remembers what it was asked for.
+/// Returns scripted replies in order, and records the calls.
 #[derive(Default)]
 pub struct FakeTransport {
     replies: RefCell<VecDeque<Result<HttpResponse, TransportError>>>,
@@ -17,17 +17,17 @@ pub struct FakeTransport {
 }
 
 impl FakeTransport {
-    /// These replies, and then none any more.
+    /// Creates a transport with these replies. A further call panics.
     pub fn new(replies: impl IntoIterator<Item = Result<HttpResponse, TransportError>>) -> Self {
         Self { replies: RefCell::new(replies.into_iter().collect()), ..Self::default() }
     }
 
-    /// What was called, with which options.
+    /// The recorded calls: operation and options.
     pub fn calls(&self) -> Vec<(String, Value)> {
         self.calls.borrow().clone()
     }
 
-    /// How long it was waited before calls.
+    /// The recorded waits before calls.
     pub fn sleeps(&self) -> Vec<Duration> {
         self.sleeps.borrow().clone()
     }
@@ -36,7 +36,7 @@ impl FakeTransport {
 impl Transport for &FakeTransport {
     async fn send(&self, operation: &str, options: &Value) -> Result<HttpResponse, TransportError> {
         self.calls.borrow_mut().push((operation.to_owned(), options.clone()));
-        self.replies.borrow_mut().pop_front().expect("a call too many")
+        self.replies.borrow_mut().pop_front().expect("a reply for each call")
     }
 
     async fn sleep(&self, duration: Duration) {
@@ -48,12 +48,12 @@ impl Transport for &FakeTransport {
     }
 }
 
-/// An answer.
+/// A successful reply.
 pub fn ok_reply(body: &Value) -> Result<HttpResponse, TransportError> {
     Ok(HttpResponse { status: 200, body: body.to_string() })
 }
 
-/// An error of the snapshotter, with this code.
+/// An error reply of the service, with a code and a kind.
 pub fn error_reply(code: &str, kind: &str) -> Result<HttpResponse, TransportError> {
     let body = json!({
         "type": format!("urn:sandbox-snapshotter:error:{code}"),
@@ -69,7 +69,7 @@ pub fn error_reply(code: &str, kind: &str) -> Result<HttpResponse, TransportErro
     Ok(HttpResponse { status: 503, body: body.to_string() })
 }
 
-/// No answer.
+/// A lost answer.
 pub fn lost_reply() -> Result<HttpResponse, TransportError> {
     Err(TransportError::NoAnswer("the connection was closed".into()))
 }

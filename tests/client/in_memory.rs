@@ -1,4 +1,4 @@
-//! A way to the service over in-memory ports.
+//! A transport to the service over in-memory ports.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 
 use super::support::Fixture;
 
-/// The service of a stage.
+/// The transport to the service of a fixture.
 pub struct InMemoryTransport {
-    pub stage: Fixture,
+    pub fixture: Fixture,
     random_draws: Cell<u8>,
 }
 
 impl InMemoryTransport {
-    pub fn new(stage: Fixture) -> Self {
-        Self { stage, random_draws: Cell::new(0) }
+    pub fn new(fixture: Fixture) -> Self {
+        Self { fixture, random_draws: Cell::new(0) }
     }
 }
 
 impl Transport for &InMemoryTransport {
     async fn send(&self, operation: &str, options: &Value) -> Result<HttpResponse, TransportError> {
-        let operation = Operation::by_name(operation).expect("there is such an operation");
-        Ok(match self.stage.run(operation, options) {
+        let operation = Operation::by_name(operation).expect("a known operation");
+        Ok(match self.fixture.run(operation, options) {
             Ok(answer) => HttpResponse { status: 200, body: answer.to_string() },
             Err(error) => HttpResponse { status: 500, body: json!(error.body("c0ffee")).to_string() },
         })
@@ -39,7 +39,7 @@ impl Transport for &InMemoryTransport {
     }
 }
 
-/// What comes of work that waits for nothing. The service has an executor of its own, and there is none around it.
+/// Runs a future that never waits, without an executor: the fixture has its own, and executors can't be nested.
 pub fn run_ready<T>(work: impl Future<Output = T>) -> T {
-    work.now_or_never().expect("it waits for something")
+    work.now_or_never().expect("a future that never waits")
 }

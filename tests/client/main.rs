@@ -1,5 +1,5 @@
-//! The client in Rust: what it sends, what it makes of the answers, and when it calls again.
-// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
+//! Tests of the Rust client: requests, answers, errors and retries.
+// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't cover them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod answers;
@@ -12,5 +12,5 @@ mod options;
 mod pages;
 mod retries;
 #[path = "../service/support/mod.rs"]
-#[allow(dead_code, unused_imports)] // What the tests of the service need.
+#[allow(dead_code, unused_imports)] // The service tests use all of it.
 mod support;

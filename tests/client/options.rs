@@ -1,4 +1,4 @@
-//! What the client sends is what the operation takes, with nothing lost.
+//! The client sends every option that an operation accepts.
 
 use std::fmt::Debug;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::examples::examples;
 
-/// Makes sure that options which were decoded are sent as they were.
+/// Asserts that decoded options are sent unchanged.
 #[track_caller]
 fn assert_round_trip<T: Options + Debug + PartialEq>(decode: fn(&Value) -> Result<T>, example: &Value) {
     let request = decode(example).unwrap();

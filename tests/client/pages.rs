@@ -1,4 +1,4 @@
-//! Lists are read page by page, and no page before it is needed.
+//! The client reads lists page by page, and requests a page only when it is needed.
 
 use futures_util::{StreamExt, TryStreamExt};
 use sandbox_snapshotter::client::{Client, RetryPolicy};
@@ -14,16 +14,16 @@ use super::in_memory::{InMemoryTransport, run_ready};
 use super::support::{FILE, Fixture, WORKSPACE, address, no_expiry, sandbox};
 
 fn three_snapshots() -> InMemoryTransport {
-    let stage = Fixture::with_sandbox();
+    let fixture = Fixture::with_sandbox();
     for label in ["a", "b", "c"] {
-        stage.snapshot_labelled("agent-42", label);
-        stage.world.advance_clock(1000);
+        fixture.snapshot_labelled("agent-42", label);
+        fixture.world.advance_clock(1000);
     }
-    InMemoryTransport::new(stage)
+    InMemoryTransport::new(fixture)
 }
 
 #[test]
-fn all_snapshots_come_whatever_the_size_of_the_pages() {
+fn stream_returns_all_snapshots_for_every_page_size() {
     let service = three_snapshots();
     let client = Client::new(&service);
     for limit in [1, 2, 3, 100] {
@@ -34,12 +34,12 @@ fn all_snapshots_come_whatever_the_size_of_the_pages() {
 }
 
 #[test]
-fn all_workspaces_come() {
-    let stage = Fixture::empty();
+fn stream_returns_all_workspaces() {
+    let fixture = Fixture::empty();
     for name in [WORKSPACE, "other", "third"] {
-        stage.create_workspace(name, &no_expiry()).unwrap();
+        fixture.create_workspace(name, &no_expiry()).unwrap();
     }
-    let service = InMemoryTransport::new(stage);
+    let service = InMemoryTransport::new(fixture);
     let client = Client::new(&service);
     let request = ListWorkspacesRequest { limit: 2, ..ListWorkspacesRequest::of(address(WORKSPACE).tenant) };
     let all =
@@ -48,10 +48,10 @@ fn all_workspaces_come() {
 }
 
 #[test]
-fn all_checkpoints_come_whatever_the_size_of_the_pages() {
-    let stage = Fixture::with_sandbox();
-    stage.world.write_file("agent-42", FILE, "first");
-    let service = InMemoryTransport::new(stage);
+fn stream_returns_all_checkpoints_for_every_page_size() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.write_file("agent-42", FILE, "first");
+    let service = InMemoryTransport::new(fixture);
     let client = Client::new(&service);
     let checkpoints = client.checkpoints();
     let at =
@@ -71,7 +71,7 @@ fn all_checkpoints_come_whatever_the_size_of_the_pages() {
 }
 
 #[test]
-fn a_page_is_asked_for_when_the_one_before_is_used_up() {
+fn next_page_is_requested_after_the_last_item_of_the_previous_one() {
     let page = |names: [&str; 2]| {
         let entry = |name| {
             let at = "2026-11-20T05:00:00.000Z";
@@ -79,16 +79,16 @@ fn a_page_is_asked_for_when_the_one_before_is_used_up() {
         };
         ok_reply(&json!({ "workspaces": names.map(entry), "cursor": names[1] }))
     };
-    let scripted = FakeTransport::new([page(["a", "b"]), error_reply("DIRECTORY_UNAVAILABLE", "transient")]);
-    let client = Client::new(&scripted).with_retry(RetryPolicy::NEVER);
+    let transport = FakeTransport::new([page(["a", "b"]), error_reply("DIRECTORY_UNAVAILABLE", "transient")]);
+    let client = Client::new(&transport).with_retry(RetryPolicy::NEVER);
     let workspaces = client.workspaces();
     let mut all = std::pin::pin!(workspaces.all(ListWorkspacesRequest::of(address(WORKSPACE).tenant)));
-    assert!(scripted.calls().is_empty());
+    assert!(transport.calls().is_empty());
     for name in ["a", "b"] {
         assert_eq!(run_ready(all.next()).unwrap().unwrap().name.as_str(), name);
-        assert_eq!(scripted.calls().len(), 1);
+        assert_eq!(transport.calls().len(), 1);
     }
     assert!(run_ready(all.next()).unwrap().is_err());
-    assert_eq!(scripted.calls()[1].1["cursor"], "b");
+    assert_eq!(transport.calls()[1].1["cursor"], "b");
     assert!(run_ready(all.next()).is_none());
 }

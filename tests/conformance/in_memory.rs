@@ -1,4 +1,4 @@
-//! The world in memory, as the suite sees it.
+//! The in-memory platform of the service tests, as the `World` of the conformance suite.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::suite;
 use super::support::{LiveObjects, MINUTE, World, sandbox};
 
-/// A world of which nothing but the ports is seen.
+/// The in-memory platform, with the objects of a Worker.
 pub struct InMemory {
     world: Rc<World>,
     workers: Rc<LiveObjects>,
@@ -20,7 +20,7 @@ pub struct InMemory {
 impl Default for InMemory {
     fn default() -> Self {
         let world = Rc::new(World::default());
-        // So that a listing has several pages.
+        // Makes every listing span several pages.
         world.set_list_page_size(1);
         let config = Config { default_dir: suite::world::work_dir(), local_bucket: true };
         Self { workers: LiveObjects::new(Rc::clone(&world), config), world }

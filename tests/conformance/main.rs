@@ -1,11 +1,11 @@
-//! The conformance suite over the ports in memory.
-// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
+//! Runs the conformance suite against the in-memory implementations of the ports.
+// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't cover them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod in_memory;
 mod suite;
 #[path = "../service/support/mod.rs"]
-#[allow(dead_code, unused_imports)] // What the tests of the service need.
+#[allow(dead_code, unused_imports)] // The service tests use all of it.
 mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,43 +17,43 @@ use self::suite::{Case, backups, directory_store, ledger, runtime, sandbox_ledge
 use self::support::{MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore};
 
 #[test]
-fn the_ledger_in_memory() {
+fn memory_ledger_conforms() {
     run_cases::<MemoryLedger>(&ledger::cases());
 }
 
 #[test]
-fn the_home_of_a_named_workspace_in_memory() {
+fn memory_workspace_store_conforms() {
     run_cases::<MemoryWorkspaceStore>(&workspace_store::cases());
 }
 
 #[test]
-fn the_index_in_memory() {
+fn memory_directory_store_conforms() {
     run_cases::<MemoryDirectoryStore>(&directory_store::cases());
 }
 
 #[test]
-fn the_sandboxes_in_memory() {
+fn memory_sandboxes_conform() {
     run_cases::<InMemory>(&sandboxes::cases());
 }
 
 #[test]
-fn the_bucket_in_memory() {
+fn memory_backup_store_conforms() {
     run_cases::<InMemory>(&backups::cases());
 }
 
 #[test]
-fn the_workspaces_in_memory() {
+fn memory_sandbox_ledgers_conform() {
     run_cases::<InMemory>(&sandbox_ledgers::cases());
 }
 
 #[test]
-fn the_runtime_in_memory() {
+fn memory_runtime_conforms() {
     run_cases::<InMemory>(&runtime::cases());
 }
 
-/// Plays every case on a subject of its own, and names those that do not hold.
+/// Runs every case on a subject of its own, and lists the cases that fail.
 fn run_cases<T: Default>(cases: &[Case<T>]) {
-    let holds = |case: &&Case<T>| catch_unwind(AssertUnwindSafe(|| block_on((case.run)(&T::default())))).is_ok();
-    let broken: Vec<_> = cases.iter().filter(|case| !holds(case)).map(|case| case.name).collect();
-    assert!(broken.is_empty(), "{} of {} cases do not hold: {broken:#?}", broken.len(), cases.len());
+    let passes = |case: &&Case<T>| catch_unwind(AssertUnwindSafe(|| block_on((case.run)(&T::default())))).is_ok();
+    let failed: Vec<_> = cases.iter().filter(|case| !passes(case)).map(|case| case.name).collect();
+    assert!(failed.is_empty(), "{} of {} cases fail: {failed:#?}", failed.len(), cases.len());
 }

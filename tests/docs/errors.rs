@@ -1,4 +1,4 @@
-//! `docs/errors.md` tells of every code what the code tells.
+//! `docs/errors.md` agrees with the error codes in the sources.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn errors() -> Page {
     page("docs/errors.md")
 }
 
-/// The codes that only clients give, by the type of the TypeScript client.
+/// The codes that only the clients return, read from the type of the TypeScript client.
 fn client_codes() -> Vec<&'static str> {
     let (_, rest) = CLIENT.split_once("export type ClientCode =").expect("the type");
     let (codes, _) = rest.split_once(';').expect("its end");
@@ -26,21 +26,21 @@ fn is_code(heading: &str) -> bool {
     heading.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// The entries, in their order.
+/// The codes that have an entry, in the order of the page.
 fn documented_codes(page: &Page) -> Vec<&str> {
     page.headings(2).into_iter().filter(|heading| is_code(heading)).collect()
 }
 
 #[test]
-fn every_code_has_exactly_one_entry_and_no_entry_is_without_a_code() {
+fn every_code_has_exactly_one_entry_and_every_entry_has_a_code() {
     let page = errors();
     let mut expected: Vec<&str> = Code::ALL.iter().map(Code::as_str).chain(client_codes()).collect();
     expected.sort_unstable();
-    assert_eq!(documented_codes(&page), expected, "and they are in the order of the alphabet");
+    assert_eq!(documented_codes(&page), expected, "the entries are in alphabetical order");
 }
 
 #[test]
-fn an_entry_says_the_kind_the_status_and_whether_to_try_again() {
+fn entry_states_kind_status_and_retryability() {
     let page = errors();
     for code in Code::ALL {
         let retryable = if code.is_retryable() { "retryable" } else { "not retryable" };
@@ -51,16 +51,16 @@ fn an_entry_says_the_kind_the_status_and_whether_to_try_again() {
 }
 
 #[test]
-fn the_entry_of_a_clients_code_says_so() {
+fn entry_of_client_code_is_marked_as_client_only() {
     let page = errors();
     for code in client_codes() {
         let entry = page.section(code);
-        assert!(entry.trim().lines().next().is_some_and(|line| line.contains(" · the client's own · ")), "{code}");
+        assert!(entry.trim().lines().next().is_some_and(|line| line.contains(" · client only · ")), "{code}");
     }
 }
 
 #[test]
-fn an_entry_has_a_meaning_an_example_and_a_remedy() {
+fn entry_has_a_meaning_an_example_and_a_remediation() {
     let page = errors();
     for code in documented_codes(&page) {
         let entry = page.section(code);
@@ -71,25 +71,25 @@ fn an_entry_has_a_meaning_an_example_and_a_remedy() {
 }
 
 #[test]
-fn every_example_is_a_message_that_is_made_somewhere() {
+fn every_example_is_a_message_of_the_sources() {
     let page = errors();
     let messages = Messages::from_sources();
-    let strange: Vec<&str> =
+    let unknown: Vec<&str> =
         page.prose().filter_map(|line| line.strip_prefix("> ")).filter(|line| !messages.matches(line)).collect();
-    assert!(strange.is_empty(), "{strange:#?}");
+    assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
 #[test]
-fn a_message_that_nothing_makes_is_known_as_such() {
+fn message_that_no_source_contains_does_not_match() {
     let messages = Messages::from_sources();
     assert!(messages.matches("The bearer token is wrong."));
-    for strange in ["The bearer token is green.", "The archive of \"agent-42\" was eaten.", ""] {
-        assert!(!messages.matches(strange), "{strange}");
+    for unknown in ["The bearer token is green.", "The archive of \"agent-42\" was eaten.", ""] {
+        assert!(!messages.matches(unknown), "{unknown}");
     }
 }
 
 #[test]
-fn the_table_at_the_top_leads_to_every_entry_once() {
+fn table_at_the_top_links_to_every_entry_once() {
     let page = errors();
     let (top, _) = page.text.split_once("\n## ").unwrap();
     let top = Page { path: page.path.clone(), text: top.to_owned() };
@@ -99,5 +99,5 @@ fn the_table_at_the_top_leads_to_every_entry_once() {
     let expected: BTreeSet<String> =
         documented_codes(&page).iter().map(|code| format!("#{}", code.to_lowercase())).collect();
     assert_eq!(unique, expected);
-    assert_eq!(linked.len(), expected.len(), "each stands in one row");
+    assert_eq!(linked.len(), expected.len(), "each code is in exactly one row");
 }

@@ -1,4 +1,4 @@
-//! What the pages show can be done.
+//! The examples in the documentation are valid.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Policy;
@@ -7,20 +7,20 @@ use serde_json::Value;
 use super::markdown::{page, pages};
 
 #[test]
-fn every_operation_that_is_named_exists() {
-    let mut strange = Vec::new();
+fn every_named_operation_exists() {
+    let mut unknown = Vec::new();
     for page in pages() {
-        // An example of an error may name what there is not.
+        // An example of an error message may name an operation that does not exist.
         let lines = page.text.lines().filter(|line| !line.trim_start().starts_with("> "));
         let named: Vec<&str> =
             lines.flat_map(named_operations).filter(|name| Operation::by_name(name).is_none()).collect();
-        strange.extend(named.into_iter().map(|name| format!("{}: {name}", page.path.display())));
+        unknown.extend(named.into_iter().map(|name| format!("{}: {name}", page.path.display())));
     }
-    assert!(strange.is_empty(), "{strange:#?}");
+    assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
 #[test]
-fn every_operation_is_named_somewhere() {
+fn every_operation_is_documented() {
     let text: String = pages().into_iter().map(|page| page.text).collect();
     for operation in Operation::ALL {
         let name = operation.name();
@@ -33,7 +33,7 @@ fn every_operation_is_named_somewhere() {
 }
 
 #[test]
-fn every_call_of_a_shell_asks_for_an_operation_with_an_object() {
+fn every_shell_call_passes_an_object_to_an_operation() {
     let mut calls = 0;
     for page in pages() {
         for block in page.blocks().into_iter().filter(|block| block.language == "sh") {
@@ -50,19 +50,19 @@ fn every_call_of_a_shell_asks_for_an_operation_with_an_object() {
 }
 
 #[test]
-fn json_that_leaves_nothing_out_can_be_read() {
+fn json_without_ellipsis_is_valid() {
     for page in pages() {
         for block in page.blocks() {
             if block.language == "json" && !block.code.contains('…') {
-                let read = serde_json::from_str::<Value>(&block.code);
-                assert!(read.is_ok(), "{}: {read:?} of {}", page.path.display(), block.code);
+                let parsed = serde_json::from_str::<Value>(&block.code);
+                assert!(parsed.is_ok(), "{}: {parsed:?} of {}", page.path.display(), block.code);
             }
         }
     }
 }
 
 #[test]
-fn every_policy_that_is_recommended_can_be_set() {
+fn every_recommended_policy_is_valid() {
     let section = page("docs/operations.md").section("Retention");
     let policies: Vec<&str> = section.split('`').skip(1).step_by(2).filter(|code| code.starts_with('{')).collect();
     assert!(policies.len() >= 4, "{policies:?}");
@@ -72,7 +72,7 @@ fn every_policy_that_is_recommended_can_be_set() {
     }
 }
 
-/// The operations that a line names: by their routes, or by their group and their name.
+/// The operations that a line names, by route or by group and name.
 fn named_operations(line: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '<' | '>' | '.' | '_' | '-');
     let words = line.split(|c| !is_part(c)).map(|word| word.trim_end_matches('.'));

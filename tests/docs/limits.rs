@@ -1,4 +1,4 @@
-//! The limits that are told are those of the code.
+//! The documented limits agree with the code.
 
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
 use sandbox_snapshotter::model::request::{
@@ -9,19 +9,19 @@ use sandbox_snapshotter::service::limits::CallKind;
 
 use super::markdown::page;
 
-/// What the table says of something, with the figures written together.
+/// The row of the table whose first cell begins with `of`, without the spaces that group digits.
 fn documented_limit(of: &str) -> String {
     let section = page("docs/concepts.md").section("Limits");
     let row = |line: &str| line.strip_prefix("| ").is_some_and(|cells| cells.starts_with(of));
-    let line = section.lines().find(|line| row(line)).unwrap_or_else(|| panic!("nothing is told of {of}")).to_owned();
+    let line = section.lines().find(|line| row(line)).unwrap_or_else(|| panic!("no row for {of}")).to_owned();
     let digits = |pair: &[char]| pair[0].is_ascii_digit() && pair[2].is_ascii_digit();
     let chars: Vec<char> = line.chars().collect();
-    let apart = |at: usize| at > 0 && chars.get(at - 1..=at + 1).is_some_and(digits) && chars[at] == ' ';
-    chars.iter().enumerate().filter(|(at, _)| !apart(*at)).map(|(_, c)| *c).collect()
+    let groups = |at: usize| at > 0 && chars.get(at - 1..=at + 1).is_some_and(digits) && chars[at] == ' ';
+    chars.iter().enumerate().filter(|(at, _)| !groups(*at)).map(|(_, c)| *c).collect()
 }
 
 #[test]
-fn each_limit_is_the_codes() {
+fn each_documented_limit_matches_the_code() {
     let years = MAX_EXPIRATION / (365 * 24 * 3600);
     let kib = |bytes: u32| format!("{} KiB", bytes / 1024);
     let mib = |bytes: u32| format!("{} MiB", bytes / 1024 / 1024);
@@ -51,16 +51,16 @@ fn each_limit_is_the_codes() {
 }
 
 #[test]
-fn each_time_limit_is_the_codes() {
+fn each_documented_time_limit_matches_the_code() {
     const MIB: u64 = 1024 * 1024;
     let section = page("docs/operations.md").section("Time limits");
     let seconds = |kind: CallKind| format!("{} ", kind.limit().as_secs());
     let limits = [
-        ("the state", seconds(CallKind::Status)),
-        ("the state", seconds(CallKind::Configure)),
+        ("the status", seconds(CallKind::Status)),
+        ("the status", seconds(CallKind::Configure)),
         ("the end", seconds(CallKind::Destroy)),
         ("a short command", seconds(CallKind::Command)),
-        ("a command that looks", seconds(CallKind::Walk)),
+        ("a command that reads", seconds(CallKind::Walk)),
         ("a command of a checkpoint", seconds(CallKind::Checkpoint)),
         ("a hook", format!("and {}", seconds(CallKind::Hook(0)))),
         ("a backup", seconds(CallKind::Backup(Some(0)))),

@@ -1,19 +1,19 @@
-//! Links within the documentation lead somewhere.
+//! The links within the documentation resolve.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::markdown::{Page, docs, page, pages, root};
 
 #[test]
-fn every_relative_link_leads_to_something_that_is_there() {
-    let leads_somewhere = |target: &Path, anchor: Option<&str>| match anchor {
+fn every_relative_link_resolves() {
+    let resolves = |target: &Path, anchor: Option<&str>| match anchor {
         None => root().join(target).exists(),
         Some(anchor) => root().join(target).is_file() && page(target).anchors().contains(anchor),
     };
     let mut broken = Vec::new();
     for page in pages() {
         for (target, anchor) in relative_links(&page) {
-            if !leads_somewhere(&target, anchor.as_deref()) {
+            if !resolves(&target, anchor.as_deref()) {
                 let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
                 broken.push(format!("{} -> {}{anchor}", page.path.display(), target.display()));
             }
@@ -23,7 +23,7 @@ fn every_relative_link_leads_to_something_that_is_there() {
 }
 
 #[test]
-fn every_page_can_be_found_from_the_index() {
+fn every_page_is_linked_from_the_index() {
     let linked: Vec<PathBuf> = relative_links(&page("docs/README.md")).into_iter().map(|(target, _)| target).collect();
     let pages = docs().into_iter().map(|page| page.path).filter(|path| *path != Path::new("docs/README.md"));
     let missing: Vec<PathBuf> = pages.filter(|path| !linked.contains(path)).collect();
@@ -31,11 +31,11 @@ fn every_page_can_be_found_from_the_index() {
 }
 
 #[test]
-fn the_front_page_leads_to_the_index() {
+fn readme_links_to_the_index() {
     assert!(relative_links(&page("README.md")).iter().any(|(target, _)| target == Path::new("docs/README.md")));
 }
 
-/// The links of a page into the repository: the path from its root on, and the anchor.
+/// The links of a page into the repository: the path from the repository's root, and the anchor.
 fn relative_links(page: &Page) -> Vec<(PathBuf, Option<String>)> {
     let folder = page.path.parent().unwrap();
     let of = |link: &str| {

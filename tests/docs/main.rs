@@ -1,5 +1,5 @@
-//! The documentation: what it says of the code is so, and its links lead somewhere.
-// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
+//! Tests of the documentation: it agrees with the code, and its links resolve.
+// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't cover them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod errors;

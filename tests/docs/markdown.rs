@@ -1,4 +1,4 @@
-//! Pages of Markdown, as far as the tests look into them.
+//! A reader for the parts of Markdown pages that the tests check.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 /// A page of the documentation.
 pub struct Page {
-    /// Its path, from the root of the repository on.
+    /// The path, relative to the root of the repository.
     pub path: PathBuf,
-    /// What is in it.
+    /// The content.
     pub text: String,
 }
 
 /// A block of code in a page.
 pub struct Block<'a> {
-    /// The language that it says.
+    /// The language of its fence.
     pub language: &'a str,
-    /// What is in it.
+    /// The content.
     pub code: String,
 }
 
@@ -43,7 +43,7 @@ pub fn docs() -> Vec<Page> {
     paths.into_iter().map(page).collect()
 }
 
-/// Every page that people are given to read.
+/// Every page of the documentation, with both README files.
 pub fn pages() -> Vec<Page> {
     [page("README.md"), page("client/README.md")].into_iter().chain(docs()).collect()
 }
@@ -78,7 +78,7 @@ impl Page {
         self.prose().filter_map(heading).filter(|(found, _)| *found == level).map(|(_, text)| text).collect()
     }
 
-    /// What stands under a heading, up to the next one of its level or above.
+    /// The content under a heading, up to the next heading of the same or a higher level.
     pub fn section(&self, title: &str) -> String {
         let of = |line: &str| heading(line).map(|(level, text)| (level, text.to_owned()));
         let mut lines = self.text.lines().skip_while(|line| of(line).is_none_or(|(_, text)| text != title));
@@ -88,13 +88,13 @@ impl Page {
         under.join("\n")
     }
 
-    /// What links can name in the page, as GitHub makes it of the headings.
+    /// The anchors that GitHub generates from the headings.
     pub fn anchors(&self) -> BTreeSet<String> {
         let mut anchors = BTreeSet::new();
         for (_, text) in self.prose().filter_map(heading) {
             let anchor = anchor(text);
-            let again = (1..).map(|number| format!("{anchor}-{number}"));
-            let free = std::iter::once(anchor.clone()).chain(again).find(|anchor| !anchors.contains(anchor));
+            let numbered = (1..).map(|number| format!("{anchor}-{number}"));
+            let free = std::iter::once(anchor.clone()).chain(numbered).find(|anchor| !anchors.contains(anchor));
             anchors.extend(free);
         }
         anchors
@@ -121,7 +121,7 @@ impl Page {
     }
 }
 
-/// The level and the text of a line that is a heading.
+/// The level and the text of a heading, or `None` for any other line.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let text = line.trim_start_matches('#');
     let level = line.len() - text.len();

@@ -1,21 +1,21 @@
-//! The messages that the sources can make: their texts, with places for what is filled in.
+//! The messages that the sources contain, as patterns with placeholders.
 
 use std::fs;
 use std::path::Path;
 
 use super::markdown::root;
 
-/// The shortest text that tells a message, without what is filled in. Shorter ones could be anything.
+/// The shortest pattern, in bytes without placeholders. A shorter one would match unrelated messages.
 const MIN_TEXT: usize = 12;
 
-/// What can be said.
+/// The patterns of all messages.
 pub struct Messages {
-    /// Each as its pieces: something is filled in between two of them.
+    /// Each as the pieces between its placeholders.
     patterns: Vec<Vec<String>>,
 }
 
 impl Messages {
-    /// The texts of the Worker, and of both clients.
+    /// Reads the messages of the Worker and of both clients.
     pub fn from_sources() -> Self {
         let mut patterns = Vec::new();
         for folder in ["src", "client/src"] {
@@ -27,7 +27,7 @@ impl Messages {
         Self { patterns }
     }
 
-    /// Whether the message is one of them, with something filled in. Its full stop may be added late.
+    /// Whether a pattern matches the message. The code may add the full stop later, so it is ignored.
     pub fn matches(&self, message: &str) -> bool {
         let message = message.trim_end_matches('.');
         self.patterns.iter().any(|pieces| fits_pattern(message, pieces))
@@ -40,17 +40,17 @@ fn fits_pattern(message: &str, pieces: &[String]) -> bool {
         return others.is_empty() && message == trim_full_stop(first);
     };
     let Some((last, between)) = others.split_last() else { return rest.is_empty() };
-    let behind = |rest: &str, piece: &String| rest.split_once(piece.as_str()).map(|(_, behind)| behind.to_owned());
-    let rest = between.iter().try_fold(rest.to_owned(), |rest, piece| behind(&rest, piece));
+    let after = |rest: &str, piece: &String| rest.split_once(piece.as_str()).map(|(_, after)| after.to_owned());
+    let rest = between.iter().try_fold(rest.to_owned(), |rest, piece| after(&rest, piece));
     rest.is_some_and(|rest| rest.ends_with(trim_full_stop(last)))
 }
 
-/// The end of a message, without its full stop.
+/// Removes the full stop at the end of a piece.
 fn trim_full_stop(piece: &str) -> &str {
     piece.trim_end_matches('.')
 }
 
-/// The text, cut where something is filled in: `{…}` in Rust, `${…}` in TypeScript.
+/// Splits a literal at its placeholders: `{…}` in Rust, `${…}` in TypeScript.
 fn split_placeholders(literal: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut depth = 0;
@@ -70,7 +70,7 @@ fn split_placeholders(literal: &str) -> Vec<String> {
     pieces.iter().map(|piece| piece.trim_end_matches('$').to_owned()).collect()
 }
 
-/// The literals in a source, with their escapes resolved. Quotes in comments, and single ones as characters, begin none.
+/// The string literals of a source, with their escapes resolved. Ignores quotes in comments and character literals.
 fn literals(source: &str) -> impl Iterator<Item = String> {
     let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let code = code.join("\n").replace("'\"'", "").replace("'`'", "");
@@ -97,13 +97,13 @@ fn literals(source: &str) -> impl Iterator<Item = String> {
     found.into_iter()
 }
 
-fn visit_files(folder: &Path, see: &mut impl FnMut(&str)) {
+fn visit_files(folder: &Path, visit: &mut impl FnMut(&str)) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            visit_files(&path, see);
+            visit_files(&path, visit);
         } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "ts") {
-            see(&fs::read_to_string(&path).unwrap());
+            visit(&fs::read_to_string(&path).unwrap());
         }
     }
 }

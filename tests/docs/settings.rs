@@ -1,4 +1,4 @@
-//! Everything that a deployment can be configured with is documented.
+//! Every setting of a deployment is documented.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use super::markdown::page;
 const WRANGLER: &str = include_str!("../../wrangler.toml");
 const METRICS: &str = include_str!("../../src/cloudflare/metrics.rs");
 
-/// The names in the tables of a section of getting-started.
+/// The names in the tables of `docs/configuration.md`.
 fn documented_settings() -> BTreeSet<String> {
-    let section = page("docs/getting-started.md").section("Every setting");
+    let section = page("docs/configuration.md").section("Configuration");
     let first = |line: &str| line.strip_prefix("| ")?.split_once(" | ").map(|(cell, _)| cell.to_owned());
     let cells: Vec<String> = section.lines().filter_map(first).collect();
     cells.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
 }
 
 #[test]
-fn every_var_that_is_read_is_documented() {
+fn every_var_of_the_code_is_documented() {
     for (var, _) in VARS {
         assert!(documented_settings().contains(var), "{var}");
     }
@@ -42,7 +42,7 @@ fn every_binding_is_documented() {
 }
 
 #[test]
-fn every_var_of_the_configuration_is_documented() {
+fn every_var_of_wrangler_toml_is_documented() {
     let (_, vars) = WRANGLER.split_once("[vars]\n").expect("vars");
     let (vars, _) = vars.split_once("\n[").expect("their end");
     for (var, _) in vars.lines().filter_map(|line| line.split_once(" = ")) {
@@ -51,12 +51,12 @@ fn every_var_of_the_configuration_is_documented() {
 }
 
 #[test]
-fn the_credentials_of_the_sandboxes_are_documented() {
-    // What it says is missing where only one of them is there, is what there has to be.
-    let told = backup_credentials(false, |name| (name == "R2_ACCESS_KEY_ID").then(|| "a key".to_owned())).detail;
+fn backup_credentials_are_documented() {
+    // With only one credential present, the check lists the others as missing.
+    let detail = backup_credentials(false, |name| (name == "R2_ACCESS_KEY_ID").then(|| "a key".to_owned())).detail;
     let is_name = |word: &&str| word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || "_2".contains(c));
-    let words: Vec<&str> = told.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(is_name).collect();
-    assert!(words.len() >= 4, "{told}");
+    let words: Vec<&str> = detail.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(is_name).collect();
+    assert!(words.len() >= 4, "{detail}");
     for name in words.iter().chain(&["R2_ACCESS_KEY_ID"]) {
         assert!(documented_settings().contains(*name), "{name}");
     }

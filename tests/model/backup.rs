@@ -1,4 +1,4 @@
-//! Backups, as the SDK tells of them.
+//! Backup handles and metadata of the SDK.
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::{BackupHandle, BackupMetadata, Timestamp};
@@ -26,7 +26,7 @@ fn is_expired(created_at: i64, ttl: f64, now: i64) -> bool {
 }
 
 #[test]
-fn a_handle_needs_an_id_and_a_directory() {
+fn handle_requires_id_and_directory() {
     assert!(handle(json!({ "id": "b1", "dir": "/workspace" })).is_some());
     let wrong = [
         json!(null),
@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn whatever_else_a_handle_has_is_kept(further in prop::collection::btree_map("[a-z]{4,8}", any_json(), 0..5)) {
+    fn handle_keeps_unknown_fields(further in prop::collection::btree_map("[a-z]{4,8}", any_json(), 0..5)) {
         let mut whole = json!(further);
         whole["id"] = json!("b1");
         whole["dir"] = json!("/workspace");
@@ -74,13 +74,13 @@ proptest! {
     }
 
     #[test]
-    fn whether_it_is_expired_can_be_told_at_any_time(created: i64, ttl: f64, now: i64) {
+    fn expiration_check_accepts_any_times(created: i64, ttl: f64, now: i64) {
         is_expired(created, ttl, now);
     }
 }
 
 #[test]
-fn the_metadata_of_the_sdk_can_be_read() {
+fn metadata_of_the_sdk_is_decoded() {
     let of_sdk = json!({
         "id": "6b1f0c1e-0000-4000-8000-000000000001",
         "dir": "/workspace",
@@ -101,26 +101,26 @@ fn the_metadata_of_the_sdk_can_be_read() {
 }
 
 #[test]
-fn a_backup_expires_a_minute_before_its_time_is_over() {
+fn backup_expires_one_minute_before_its_ttl_ends() {
     assert!(!is_expired(0, 3600.0, 3_540_000));
     assert!(is_expired(0, 3600.0, 3_540_001));
 }
 
 #[test]
-fn a_part_of_a_second_counts() {
+fn fraction_of_a_second_counts_in_the_ttl() {
     assert!(!is_expired(0, 60.5, 500));
     assert!(is_expired(0, 60.5, 501));
 }
 
 #[test]
-fn a_time_to_live_that_no_clock_reaches_never_ends() {
+fn ttl_beyond_every_timestamp_never_ends() {
     for ttl in [1e300, f64::INFINITY, f64::MAX] {
         assert!(!is_expired(1_795_150_800_000, ttl, 4_000_000_000_000), "{ttl}");
     }
 }
 
 #[test]
-fn the_longest_time_to_live_is_over_after_a_hundred_years() {
+fn max_ttl_ends_after_a_hundred_years() {
     #[allow(clippy::cast_precision_loss)] // It is far below 2^53.
     let ttl = sandbox_snapshotter::model::backup::MAX_TTL_SECONDS as f64;
     assert!(!is_expired(0, ttl, 99 * 365 * 24 * 3_600_000));

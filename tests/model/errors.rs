@@ -1,4 +1,4 @@
-//! Errors: legible to people and programs, and without secrets.
+//! Errors: their codes, kinds, messages and JSON forms. They contain no secrets.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use serde_json::json;
 use super::support::cases;
 
 #[test]
-fn every_code_is_its_own() {
+fn codes_are_unique() {
     let texts: BTreeSet<_> = Code::ALL.iter().map(Code::as_str).collect();
     assert_eq!(texts.len(), Code::ALL.len());
 }
 
 #[test]
-fn every_code_is_written_in_capitals() {
+fn codes_are_written_in_capitals() {
     for code in Code::ALL {
         let is_word =
             |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
@@ -24,7 +24,7 @@ fn every_code_is_written_in_capitals() {
 }
 
 #[test]
-fn a_code_is_the_same_as_text_and_as_json() {
+fn code_is_the_same_as_text_and_as_json() {
     for code in Code::ALL {
         assert_eq!(code.to_string(), code.as_str());
         assert_eq!(json!(code), json!(code.as_str()));
@@ -32,14 +32,14 @@ fn a_code_is_the_same_as_text_and_as_json() {
 }
 
 #[test]
-fn the_name_of_a_code_is_the_code() {
+fn variant_name_matches_its_code() {
     for code in Code::ALL {
         assert_eq!(format!("{code:?}").to_uppercase(), code.as_str().replace('_', ""));
     }
 }
 
 #[test]
-fn only_what_may_pass_is_to_be_tried_again() {
+fn only_transient_errors_are_retryable() {
     for code in Code::ALL {
         assert_eq!(code.is_retryable(), code.kind() == Kind::Transient, "{code}");
         assert_eq!(Error::new(*code, "", "").is_retryable(), code.is_retryable(), "{code}");
@@ -47,8 +47,8 @@ fn only_what_may_pass_is_to_be_tried_again() {
 }
 
 #[test]
-fn these_codes_may_pass_and_no_others() {
-    let passing: Vec<_> = Code::ALL.iter().filter(|code| code.is_retryable()).map(Code::as_str).collect();
+fn retryable_codes_are_exactly_these() {
+    let retryable: Vec<_> = Code::ALL.iter().filter(|code| code.is_retryable()).map(Code::as_str).collect();
     let expected = [
         "SNAPSHOT_BUSY",
         "DIRECTORY_UNAVAILABLE",
@@ -63,11 +63,11 @@ fn these_codes_may_pass_and_no_others() {
         "STORAGE_UNAVAILABLE",
         "ABORTED",
     ];
-    assert_eq!(passing, expected);
+    assert_eq!(retryable, expected);
 }
 
 #[test]
-fn the_messages_of_these_codes_may_quote_what_a_caller_sent_or_what_is_in_a_sandbox() {
+fn codes_whose_messages_may_quote_input_are_exactly_these() {
     let quoting: Vec<_> = Code::ALL.iter().filter(|code| code.may_quote_input()).map(Code::as_str).collect();
     let expected = [
         "INVALID_ARGUMENT",
@@ -101,7 +101,7 @@ fn the_messages_of_these_codes_may_quote_what_a_caller_sent_or_what_is_in_a_sand
 }
 
 #[test]
-fn every_kind_is_written_as_callers_know_it() {
+fn kinds_have_their_published_texts() {
     let kinds = [
         (Kind::Transient, "transient"),
         (Kind::Permanent, "permanent"),
@@ -117,7 +117,7 @@ fn every_kind_is_written_as_callers_know_it() {
 }
 
 #[test]
-fn the_body_of_an_error_has_all_that_callers_need() {
+fn error_body_has_all_fields() {
     let error = Error::new(Code::SandboxStarting, "It is starting.", "Wait.");
     assert_eq!(
         json!(error.body("c0ffee")),
@@ -133,7 +133,7 @@ fn the_body_of_an_error_has_all_that_callers_need() {
 }
 
 #[test]
-fn the_body_of_an_error_tells_the_cause() {
+fn error_body_has_the_cause() {
     let mut cause = Failure::new("BackupCreateError", "no room").with_code("BACKUP_CREATE_FAILED");
     cause.http_status = Some(500);
     cause.retryable = true;
@@ -145,20 +145,20 @@ fn the_body_of_an_error_tells_the_cause() {
 }
 
 #[test]
-fn the_text_of_an_error_begins_with_its_code() {
-    let error = Error::new(Code::Aborted, "It stopped.", "").with_note("All was taken back.");
-    assert_eq!(error.to_string(), "ABORTED: It stopped. All was taken back.");
+fn error_text_begins_with_the_code() {
+    let error = Error::new(Code::Aborted, "It stopped.", "").with_note("Everything was rolled back.");
+    assert_eq!(error.to_string(), "ABORTED: It stopped. Everything was rolled back.");
 }
 
 #[test]
-fn signed_urls_lose_what_is_signed() {
+fn failure_message_hides_the_query_of_a_signed_url() {
     let signed = "curl: (22) https://x.r2.cloudflarestorage.com/b/k?X-Amz-Credential=AK&X-Amz-Signature=S3CRET failed";
     let kept = Failure::new("Error", signed).message;
     assert_eq!(kept, "curl: (22) https://x.r2.cloudflarestorage.com/b/k?… failed");
 }
 
 #[test]
-fn urls_lose_the_passwords_in_them() {
+fn failure_message_hides_passwords_in_urls() {
     let kept = Failure::new("Error", "fatal: https://bot:S3CRET@example.com/repo.git not found").message;
     assert!(!kept.contains("S3CRET"), "{kept}");
     assert!(kept.contains("example.com/repo.git"), "{kept}");
@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn no_query_of_a_url_survives_wherever_it_is(
+    fn failure_message_hides_every_query_of_a_url(
         before in "[^:?]{0,600}", scheme in "[a-z]{1,6}", host in "[a-z./]{0,20}", after in "[ \"'`>].{0,20}",
     ) {
         let kept = Failure::new("Error", &format!("{before}{scheme}://{host}?sig=S3CRET{after}")).message;
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn no_user_of_a_url_survives_wherever_it_is(
+    fn failure_message_hides_every_user_of_a_url(
         before in "[^:?]{0,600}", outer in "(https://[a-z.]{1,9}[/,(=])?", user in "[a-z0-9%]{0,5}", host in "[a-z./]{0,9}",
     ) {
         let kept = Failure::new("Error", &format!("{before} {outer}https://{user}:S3CRET@{host}")).message;
@@ -184,13 +184,13 @@ proptest! {
     }
 
     #[test]
-    fn no_message_is_longer_than_it_may_be(message in "\\PC{0,700}") {
+    fn failure_message_is_truncated(message in "\\PC{0,700}") {
         prop_assert!(Failure::new("Error", &message).message.chars().count() <= 501);
     }
 }
 
 #[test]
-fn an_error_passes_between_objects_as_it_is() {
+fn error_round_trips_between_objects() {
     let cause = Failure::new("BackupCreateError", "no room").with_code("BACKUP_CREATE_FAILED");
     for error in [
         Error::new(Code::BackupFailed, "It failed.", "Look.").caused_by(cause),
@@ -202,7 +202,7 @@ fn an_error_passes_between_objects_as_it_is() {
 }
 
 #[test]
-fn a_message_is_whole_sentences_even_where_it_ends_in_somebody_elses_words() {
+fn message_ends_with_a_full_stop_after_a_quoted_failure() {
     let error = Error::new(Code::SandboxFailed, "The sandbox failed: no port", "Look.").with_note("It was destroyed.");
     assert_eq!(error.message(), "The sandbox failed: no port. It was destroyed.");
     for whole in ["It failed.", "Did it fail?", "It was cut…"] {
@@ -211,10 +211,10 @@ fn a_message_is_whole_sentences_even_where_it_ends_in_somebody_elses_words() {
 }
 
 /// A code that a later release may have.
-const LATER_CODE: &str = "SANDBOX_ON_FIRE";
+const LATER_CODE: &str = "ADDED_LATER";
 
 #[test]
-fn a_code_of_a_later_release_survives() {
+fn code_of_a_later_release_round_trips() {
     let code: Code = serde_json::from_value(json!(LATER_CODE)).unwrap();
     assert_eq!((code.as_str(), code.to_string().as_str(), json!(code)), (LATER_CODE, LATER_CODE, json!(LATER_CODE)));
     assert_eq!((code.kind(), code.is_retryable(), code.may_quote_input()), (Kind::Permanent, false, true));
@@ -222,23 +222,22 @@ fn a_code_of_a_later_release_survives() {
 }
 
 #[test]
-fn what_has_not_the_form_of_a_code_is_none() {
-    for odd in ["", "lower", "1A", "_A", "A-B", "A B", "Ä", &"A".repeat(49)] {
-        assert!(serde_json::from_value::<Code>(json!(odd)).is_err(), "{odd}");
+fn text_without_the_form_of_a_code_is_refused() {
+    for invalid in ["", "lower", "1A", "_A", "A-B", "A B", "Ä", &"A".repeat(49)] {
+        assert!(serde_json::from_value::<Code>(json!(invalid)).is_err(), "{invalid}");
     }
     assert!(serde_json::from_value::<Code>(json!("A".repeat(48))).is_ok());
 }
 
 #[test]
-fn an_error_of_a_later_release_keeps_its_code_and_kind_on_its_way() {
+fn error_of_a_later_release_keeps_its_code_and_kind() {
     for (kind, expected) in [
         (json!("transient"), Kind::Transient),
         (json!("not_found"), Kind::NotFound),
         (json!("of_a_later_release"), Kind::Permanent),
         (json!(null), Kind::Permanent),
     ] {
-        let passed =
-            json!({ "code": LATER_CODE, "kind": kind, "message": "It burns.", "remediation": "Run.", "further": 1 });
+        let passed = json!({ "code": LATER_CODE, "kind": kind, "message": "It failed.", "remediation": "Update.", "further": 1 });
         let error: Error = serde_json::from_value(passed).unwrap();
         assert_eq!((error.code().as_str(), error.code().kind()), (LATER_CODE, expected));
         assert_eq!(error.is_retryable(), expected == Kind::Transient);
@@ -250,8 +249,8 @@ fn an_error_of_a_later_release_keeps_its_code_and_kind_on_its_way() {
 }
 
 #[test]
-fn an_error_of_an_earlier_release_is_read_and_reads_one_of_this() {
-    /// An error as the release before passed it.
+fn error_round_trips_between_the_previous_and_this_release() {
+    /// An error in the form of the previous release.
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
     struct EarlierError {
         code: String,

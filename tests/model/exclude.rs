@@ -1,4 +1,4 @@
-//! The patterns of `excludes` that leave out what they name, and those that would leave out more.
+//! The patterns of `excludes`: those that the SDK supports, and those that would exclude more than they name.
 
 use sandbox_snapshotter::model::exclude::{MAX_QUOTED, check_patterns, ignored_paths_error};
 use sandbox_snapshotter::model::{Code, Error};
@@ -8,21 +8,21 @@ fn refusal(pattern: &str) -> Option<Error> {
 }
 
 #[test]
-fn a_pattern_of_one_name_is_accepted() {
+fn pattern_of_one_name_is_accepted() {
     for pattern in ["node_modules", "*.log", ".env", "a b", "[ab]", "\\*", "...", "**", "a**", "!(keep)", "... a"] {
         assert_eq!(refusal(pattern), None, "{pattern}");
     }
 }
 
 #[test]
-fn a_pattern_that_the_sdk_reduces_to_one_name_is_accepted() {
+fn pattern_that_the_sdk_reduces_to_one_name_is_accepted() {
     for pattern in ["**/node_modules", "**/**/a", "a/**", "**/a/**", "a/", "a//", "**/a/", "**/", "/**", "/"] {
         assert_eq!(refusal(pattern), None, "{pattern}");
     }
 }
 
 #[test]
-fn a_pattern_that_keeps_a_slash_is_refused_by_name() {
+fn pattern_that_keeps_a_slash_is_refused_and_quoted() {
     let patterns =
         ["a/b", "/a", "./a", "../a", "a/*", "a/**/b", "/**/a", "**/a/b", "a/b/**", "a//b", "[a/b]", "a\\/b", "... a/b"];
     for pattern in patterns {
@@ -33,7 +33,7 @@ fn a_pattern_that_keeps_a_slash_is_refused_by_name() {
 }
 
 #[test]
-fn a_message_names_ten_patterns_at_most_and_none_at_length() {
+fn message_quotes_at_most_ten_patterns_and_truncates_each() {
     let of = |count: usize| (0..count).map(|n| format!("a/{n}")).collect::<Vec<_>>();
     let ten = check_patterns(&of(MAX_QUOTED)).unwrap_err();
     assert!(ten.message().ends_with(r#""a/8", "a/9"."#), "{ten}");
@@ -44,7 +44,7 @@ fn a_message_names_ten_patterns_at_most_and_none_at_length() {
 }
 
 #[test]
-fn paths_that_git_ignores_in_subdirectories_are_refused_by_name() {
+fn paths_that_git_ignores_in_subdirectories_are_refused_and_quoted() {
     assert_eq!(ignored_paths_error("/workspace", &[]), None);
     let error = ignored_paths_error("/workspace", &["build/out".into(), "it's \"odd\"/x".into()]).unwrap();
     assert_eq!(error.code(), Code::ExcludeUnsupported);

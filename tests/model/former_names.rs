@@ -1,4 +1,4 @@
-//! Names that an earlier release stored or sent: they are read as the present ones.
+//! Names that an earlier release stored or sent. The present release reads them as the present names.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::named::record::full_row;
 use super::record::{snapshot, stages, workspace};
 
-/// Present names of fields and variants, and the former ones.
+/// The present names of fields and variants, with the former ones.
 const NAMES: [(&str, &str); 33] = [
     ("idKey", "seal"),
     ("unverified", "doubt"),
@@ -54,7 +54,7 @@ fn former_name(present: &str) -> &str {
     NAMES.iter().find(|(name, _)| *name == present).map_or(present, |(_, former)| former)
 }
 
-/// The same with its former names.
+/// Replaces the present names in a value with the former ones.
 fn former(present: &Value) -> Value {
     match present {
         Value::Object(fields) => Value::Object(

@@ -1,4 +1,4 @@
-//! Handles of backups from elsewhere: what is taken in can be kept, answered and given back.
+//! Backup handles of other origin: every accepted handle can be stored, returned and decoded again.
 
 use sandbox_snapshotter::model::request::ImportRequest;
 use sandbox_snapshotter::model::{BackupHandle, Code, Result, json};
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use super::support::expect_error;
 
-/// A handle with this, as callers give it.
+/// Decodes an import whose handle has `more` in it.
 fn decode_import(more: &Value) -> Result<ImportRequest> {
     let backup = json!({ "id": "b1", "dir": "/workspace", "more": more });
     ImportRequest::decode(&json!({ "sandboxId": "agent-42", "backup": backup }))
 }
 
-/// Lists within each other, and objects.
+/// Returns nested lists and nested objects of a depth.
 fn nested(depth: usize) -> [Value; 2] {
     let nest = |wrap: fn(Value) -> Value, first| (1..depth).fold(first, |inner, _| wrap(inner));
     [nest(|inner| json!([inner]), json!([])), nest(|inner| json!({ "in": inner }), json!({}))]
 }
 
 #[test]
-fn a_handle_is_no_deeper_than_the_rows_and_answers_that_it_is_in_can_be() {
+fn handle_deeper_than_16_levels_is_refused() {
     let handle = |more| json::from_value::<BackupHandle>(&json!({ "id": "b1", "dir": "/workspace", "more": more }));
     for deepest in nested(15) {
         assert!(handle(deepest).is_ok());
@@ -30,7 +30,7 @@ fn a_handle_is_no_deeper_than_the_rows_and_answers_that_it_is_in_can_be() {
 }
 
 #[test]
-fn a_fraction_in_a_handle_is_kept_to_the_last_digit() {
+fn fraction_in_a_handle_is_kept_to_the_last_digit() {
     for number in ["12.300000000745058", "0.30000000000000004", "9.844674407370957e19", "-1.0001e304"] {
         let read: Value = json::from_str(number).unwrap();
         assert_eq!(json::from_str(&read.to_string()).as_ref(), Ok(&read), "{number}");
@@ -39,7 +39,7 @@ fn a_fraction_in_a_handle_is_kept_to_the_last_digit() {
 }
 
 #[test]
-fn a_handle_that_javascript_does_not_keep_as_it_is_is_not_taken_in() {
+fn import_refuses_a_handle_that_javascript_would_change() {
     let same = [json!(0), json!(-2.5), json!(9_007_199_254_740_991_i64), json!([{ "a": null, "b": [true, "x"] }])];
     for more in same {
         assert!(decode_import(&more).is_ok(), "{more}");

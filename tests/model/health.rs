@@ -1,4 +1,4 @@
-//! Whether a deployment is fit for work, from what is seen of it.
+//! The health of a deployment, as computed from its checks.
 
 use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent, backup_credentials};
 use sandbox_snapshotter::model::{Code, Timestamp};
@@ -9,7 +9,7 @@ fn credentials(set: &[&str]) -> HealthCheck {
     backup_credentials(false, |name| set.contains(&name).then(|| "a value".to_owned()))
 }
 
-/// That of a deployment where everything is set, and the endpoint to this.
+/// Checks a deployment with all credentials and this endpoint.
 fn with_endpoint(local_bucket: bool, endpoint: &str) -> HealthCheck {
     let value = |name: &str| if name == "BACKUP_BUCKET_ENDPOINT" { endpoint } else { "a value" };
     backup_credentials(local_bucket, |name| Some(value(name).to_owned()))
@@ -20,28 +20,28 @@ fn health_of(checks: &[HealthCheck]) -> Health {
 }
 
 #[test]
-fn one_part_that_is_wrong_makes_it_unfit() {
+fn one_failed_check_makes_the_deployment_unhealthy() {
     let right = HealthCheck::healthy(HealthComponent::Bucket, "It is bound.");
     let open = HealthCheck::undetermined(HealthComponent::Metrics, "It is not bound.", "Bind it.");
     let wrong =
         HealthCheck::unhealthy(HealthComponent::Sandboxes, Code::SandboxBindingMissing, "It is not bound.", "Bind it.");
-    assert!(health_of(&[right.clone(), open.clone()]).ok, "what need not be there is no fault");
+    assert!(health_of(&[right.clone(), open.clone()]).ok, "an undetermined check is not a failure");
     assert!(!health_of(&[right, open, wrong]).ok);
 }
 
 #[test]
-fn all_credentials_together_are_right() {
+fn all_credentials_together_are_healthy() {
     assert_eq!(credentials(&ALL).ok, Some(true));
 }
 
 #[test]
-fn the_account_may_have_either_name() {
+fn account_id_is_read_from_either_name() {
     let [bucket, key, secret, _] = ALL;
     assert_eq!(credentials(&[bucket, key, secret, "CLOUDFLARE_R2_ACCOUNT_ID"]).ok, Some(true));
 }
 
 #[test]
-fn each_credential_that_is_missing_beside_a_secret_is_named() {
+fn missing_credentials_are_named_if_a_secret_is_set() {
     for missing in ALL {
         let set: Vec<_> = ALL.into_iter().filter(|name| *name != missing).collect();
         let check = credentials(&set);
@@ -52,18 +52,18 @@ fn each_credential_that_is_missing_beside_a_secret_is_named() {
 }
 
 #[test]
-fn without_any_secret_they_may_belong_to_another_worker() {
+fn credentials_are_undetermined_without_any_secret() {
     assert_eq!(credentials(&[]).ok, None);
     assert_eq!(credentials(&["BACKUP_BUCKET_NAME", "CLOUDFLARE_ACCOUNT_ID"]).ok, None);
 }
 
 #[test]
-fn development_needs_none() {
+fn local_bucket_needs_no_credentials() {
     assert_eq!(backup_credentials(true, |_| None).ok, Some(true));
 }
 
 #[test]
-fn an_empty_credential_is_missing() {
+fn empty_credential_counts_as_missing() {
     let values = [("R2_ACCESS_KEY_ID", "a key"), ("R2_SECRET_ACCESS_KEY", "")];
     let value = |name: &str| values.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
     let check = backup_credentials(false, value);
@@ -71,7 +71,7 @@ fn an_empty_credential_is_missing() {
 }
 
 #[test]
-fn an_endpoint_is_an_https_origin_even_in_development() {
+fn endpoint_must_be_an_https_origin_even_with_a_local_bucket() {
     for endpoint in ["https://account.eu.r2.cloudflarestorage.com", "https://localhost:9000/"] {
         assert_eq!(with_endpoint(false, endpoint).ok, Some(true), "{endpoint}");
     }

@@ -7,14 +7,14 @@ use sandbox_snapshotter::model::{BackupId, Code, Directory, Label, SandboxId, Sh
 
 use super::support::{assert_all_refused, cases, expect_error, key, sandbox};
 
-/// The first id that the first seal mints.
+/// The first id that key 1 mints.
 const MINTED: &str = "snap-aaaaaaaa7do03pyi";
 
-/// What an id is made of.
+/// The characters of an id.
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 #[test]
-fn a_sandbox_id_is_kept_exactly_as_it_is_spelt() {
+fn sandbox_id_is_kept_as_it_is_spelled() {
     let ids = ["a", "Agent-42", "AGENT", "agent 42", " a ", "a_b.c/d", "ä€😀", "wwww", "api2", "a--b", "0", "snap-x"];
     for id in ids {
         assert_eq!(sandbox(id).as_str(), id);
@@ -22,43 +22,43 @@ fn a_sandbox_id_is_kept_exactly_as_it_is_spelt() {
 }
 
 #[test]
-fn a_sandbox_id_has_1_to_63_characters() {
+fn sandbox_id_has_1_to_63_characters() {
     assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &["", &"x".repeat(64)]);
     assert!(SandboxId::parse(&"x".repeat(63)).is_ok());
 }
 
 #[test]
-fn the_characters_of_a_sandbox_id_are_counted_as_the_sdk_counts_them() {
+fn sandbox_id_length_is_counted_in_utf16_units() {
     assert!(SandboxId::parse(&"€".repeat(63)).is_ok());
     assert!(SandboxId::parse(&format!("x{}", "😀".repeat(31))).is_ok());
     assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &[&"😀".repeat(32)]);
 }
 
 #[test]
-fn a_sandbox_id_neither_begins_nor_ends_with_a_dash() {
+fn sandbox_id_with_a_leading_or_trailing_dash_is_refused() {
     assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &["-", "-a", "a-", "-a-"]);
 }
 
 #[test]
-fn a_sandbox_id_is_no_reserved_name_in_any_case() {
+fn sandbox_id_that_is_a_reserved_name_is_refused_in_any_case() {
     let reserved =
         ["www", "api", "admin", "root", "system", "cloudflare", "workers", "WWW", "Api", "rOOt", "CloudFlare"];
     assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &reserved);
 }
 
 #[test]
-fn a_sandbox_id_has_no_control_characters() {
+fn sandbox_id_with_control_characters_is_refused() {
     assert_all_refused(SandboxId::parse, Code::InvalidSandboxId, &["a\nb", "a\0", "\u{7f}a", "a\u{85}", "\ta"]);
 }
 
 #[test]
-fn a_refused_id_is_shown_escaped_and_not_at_full_length() {
+fn refused_id_is_quoted_escaped_and_truncated() {
     let message = expect_error(SandboxId::parse(&"\u{1b}".repeat(10_000))).message().to_owned();
     assert!(message.len() < 1000 && !message.contains('\u{1b}'), "{message}");
 }
 
 #[test]
-fn a_snapshot_id_is_snap_and_16_characters() {
+fn snapshot_id_is_snap_and_16_characters() {
     assert!(SnapshotId::parse("snap-abcdefghij012345").is_ok());
     let wrong = [
         "",
@@ -77,7 +77,7 @@ fn a_snapshot_id_is_snap_and_16_characters() {
 }
 
 #[test]
-fn a_backup_id_can_be_part_of_a_key() {
+fn backup_id_has_only_characters_that_are_safe_in_a_key() {
     for id in ["6b1f0c1e-0000-4000-8000-000000000001", "A_b-9", &"x".repeat(128)] {
         assert_eq!(BackupId::parse(id).unwrap().as_str(), id);
     }
@@ -89,7 +89,7 @@ fn a_backup_id_can_be_part_of_a_key() {
 }
 
 #[test]
-fn a_directory_is_at_or_under_one_that_the_sdk_backs_up() {
+fn directory_is_at_or_under_one_that_the_sdk_backs_up() {
     for dir in ["/workspace", "/home", "/tmp", "/var/tmp", "/app", "/workspace/", "/workspace/a b/…", "/home/x"] {
         assert_eq!(Directory::parse(dir).unwrap().as_str(), dir);
     }
@@ -99,7 +99,7 @@ fn a_directory_is_at_or_under_one_that_the_sdk_backs_up() {
 }
 
 #[test]
-fn a_directory_has_a_parent_where_not_every_sandbox_has_that() {
+fn directory_has_a_parent_if_the_image_may_lack_that_parent() {
     let parent = |path: &str| Directory::parse(path).unwrap().parent().map(String::from);
     for path in ["/workspace", "/workspace/", "/workspace/a", "/workspace//a/", "/home/me", "/var/tmp", "/var/tmp/x"] {
         assert_eq!(parent(path), None, "{path}");
@@ -110,57 +110,57 @@ fn a_directory_has_a_parent_where_not_every_sandbox_has_that() {
 }
 
 #[test]
-fn a_directory_in_which_the_sdk_keeps_its_files_is_read_and_not_captured() {
+fn directory_with_files_of_the_sdk_is_parsed_but_not_restorable() {
     let in_use =
         ["/tmp", "/tmp/", "/tmp//.", "/var/tmp", "/var/tmp/", "/tmp/session-default-1", "/tmp/sandbox-internal/a"];
     for dir in in_use {
         let error = Directory::parse(dir).unwrap().check_restorable().unwrap_err();
         assert_eq!(error.code(), Code::InvalidDirectory, "{dir}");
-        assert!(error.message().contains(&format!("{dir:?}")) && error.message().contains("keep"), "{error}");
+        assert!(error.message().contains(&format!("{dir:?}")) && error.message().contains("store"), "{error}");
     }
 }
 
 #[test]
-fn a_directory_that_is_the_callers_own_can_be_restored() {
+fn directory_of_the_caller_is_restorable() {
     for dir in ["/workspace", "/home", "/home/x", "/app", "/tmp/work", "/tmp/work/session-1", "/var/tmp/work"] {
         Directory::parse(dir).unwrap().check_restorable().unwrap();
     }
 }
 
 #[test]
-fn a_directory_is_absolute_and_never_goes_up() {
+fn directory_that_is_relative_or_has_two_dots_is_refused() {
     let wrong = ["", ".", "workspace", "./workspace", "/workspace/..", "/workspace/../etc", "/workspace/a/../b"];
     assert_all_refused(Directory::parse, Code::InvalidDirectory, &wrong);
 }
 
 #[test]
-fn two_dots_within_a_name_go_nowhere() {
+fn two_dots_within_a_name_are_accepted() {
     for dir in ["/workspace/a..b", "/workspace/...", "/workspace/..a"] {
         assert!(Directory::parse(dir).is_ok(), "{dir}");
     }
 }
 
 #[test]
-fn a_directory_is_a_path_that_linux_can_have() {
+fn directory_that_linux_cannot_have_is_refused() {
     assert_all_refused(Directory::parse, Code::InvalidDirectory, &["/tmp/a\0b", &format!("/tmp/{}", "x".repeat(4092))]);
     assert!(Directory::parse(&format!("/tmp/{}", "x".repeat(4091))).is_ok());
 }
 
 #[test]
-fn a_label_has_1_to_128_characters() {
+fn label_has_1_to_128_characters() {
     assert!(Label::parse(&"😀".repeat(128)).is_ok());
     assert_all_refused(Label::parse, Code::InvalidLabel, &["", &"x".repeat(129)]);
 }
 
 #[test]
-fn a_label_is_kept_exactly_as_it_is_spelt() {
+fn label_is_kept_as_it_is_spelled() {
     for label in ["x", "Before the Change", "vor der Änderung 😀", "a  b"] {
         assert_eq!(Label::parse(label).unwrap().as_str(), label);
     }
 }
 
 #[test]
-fn a_label_has_no_control_characters_and_no_blanks_at_its_ends() {
+fn label_with_control_characters_or_outer_blanks_is_refused() {
     assert_all_refused(
         Label::parse,
         Code::InvalidLabel,
@@ -169,7 +169,7 @@ fn a_label_has_no_control_characters_and_no_blanks_at_its_ends() {
 }
 
 #[test]
-fn every_character_of_a_short_id_comes_of_as_many_bytes() {
+fn short_id_characters_are_equally_likely() {
     let mut bytes_of = BTreeMap::<char, usize>::new();
     for byte in 0..252 {
         let short = ShortId::from_random(&[byte; 8]).unwrap();
@@ -180,7 +180,7 @@ fn every_character_of_a_short_id_comes_of_as_many_bytes() {
 }
 
 #[test]
-fn bytes_that_would_favour_some_characters_are_passed_over() {
+fn short_id_skips_bytes_that_would_favor_some_characters() {
     let usable = [1, 2, 3, 4, 5, 6, 7, 8];
     let mixed = [252, 1, 253, 2, 3, 254, 4, 5, 255, 6, 7, 255, 8];
     assert_eq!(ShortId::from_random(&mixed), ShortId::from_random(&usable));
@@ -197,7 +197,7 @@ fn too_few_usable_bytes_make_no_id() {
 }
 
 #[test]
-fn the_second_half_of_a_minted_id_follows_from_the_first_and_the_seal() {
+fn second_half_of_a_minted_id_follows_from_the_first_half_and_the_key() {
     let minted = |random: [u8; 8], number| SnapshotId::mint(&random, &key(number)).unwrap().to_string();
     let (one, other) = (minted([0; 8], 1), minted([0; 8], 2));
     assert_eq!((one.get(..13), other.get(..13)), (Some("snap-aaaaaaaa"), Some("snap-aaaaaaaa")));
@@ -207,20 +207,20 @@ fn the_second_half_of_a_minted_id_follows_from_the_first_and_the_seal() {
 }
 
 #[test]
-fn an_id_that_was_minted_once_is_known_by_every_release() {
+fn minted_id_is_recognized_by_every_release() {
     let id = SnapshotId::parse(MINTED).unwrap();
     assert_eq!(SnapshotId::mint(&[0; 8], &key(1)).unwrap(), id);
     assert!(id.is_minted_with(&key(1)));
 }
 
 #[test]
-fn the_number_of_a_seal_does_not_matter() {
+fn minted_id_does_not_depend_on_the_number_of_the_key() {
     let id = SnapshotId::mint(&[7; 32], &key(1)).unwrap();
     assert!(id.is_minted_with(&SigningKey::new(2, [1; 32])));
 }
 
 #[test]
-fn an_id_of_an_earlier_release_was_not_minted() {
+fn id_of_an_earlier_release_is_not_recognized_as_minted() {
     for earlier in ["snap-abcdefghij012345", "snap-0000000000000000", "snap-0123456789abcdef"] {
         let id = SnapshotId::parse(earlier).unwrap();
         assert!((0..100).all(|number| !id.is_minted_with(&key(number))), "{earlier}");
@@ -231,7 +231,7 @@ proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn drawn_ids_have_their_form(random in any::<[u8; 32]>()) {
+    fn drawn_ids_are_valid(random in any::<[u8; 32]>()) {
         if let Some(short) = ShortId::from_random(&random) {
             prop_assert_eq!(short.as_str().len(), ShortId::LENGTH);
         }
@@ -241,36 +241,36 @@ proptest! {
     }
 
     #[test]
-    fn minted_ids_have_the_form_of_all_and_are_known_by_their_seal(random: [u8; 32], secret: [u8; 32], other: [u8; 32]) {
-        let (seal, other) = (SigningKey::new(0, secret), SigningKey::new(0, other));
-        if let Some(id) = SnapshotId::mint(&random, &seal) {
+    fn minted_ids_are_valid_and_recognized_only_with_their_key(random: [u8; 32], secret: [u8; 32], other: [u8; 32]) {
+        let (id_key, other) = (SigningKey::new(0, secret), SigningKey::new(0, other));
+        if let Some(id) = SnapshotId::mint(&random, &id_key) {
             prop_assert_eq!(&SnapshotId::parse(id.as_str()).unwrap(), &id);
-            prop_assert!(id.is_minted_with(&seal));
-            prop_assert_eq!(id.is_minted_with(&other), seal == other);
+            prop_assert!(id.is_minted_with(&id_key));
+            prop_assert_eq!(id.is_minted_with(&other), id_key == other);
         }
     }
 
     #[test]
-    fn drawn_ids_are_not_minted(random: [u8; 32], secret: [u8; 32]) {
+    fn drawn_ids_are_not_recognized_as_minted(random: [u8; 32], secret: [u8; 32]) {
         if let Some(id) = SnapshotId::draw(&random) {
             prop_assert!(!id.is_minted_with(&SigningKey::new(0, secret)));
         }
     }
 
     #[test]
-    fn a_minted_id_with_another_character_is_not_minted(
+    fn minted_id_with_an_altered_character_is_not_recognized(
         random: [u8; 32], secret: [u8; 32], place in 5..21_usize, letter in prop::sample::select(LETTERS),
     ) {
-        let seal = SigningKey::new(0, secret);
-        let Some(id) = SnapshotId::mint(&random, &seal) else { return Ok(()) };
+        let id_key = SigningKey::new(0, secret);
+        let Some(id) = SnapshotId::mint(&random, &id_key) else { return Ok(()) };
         let mut text = id.to_string();
         text.replace_range(place..=place, &char::from(letter).to_string());
         let altered = SnapshotId::parse(&text).unwrap();
-        prop_assert_eq!(altered.is_minted_with(&seal), altered == id);
+        prop_assert_eq!(altered.is_minted_with(&id_key), altered == id);
     }
 
     #[test]
-    fn whatever_is_given_as_an_id_is_taken_as_it_is_or_refused(text in any::<String>()) {
+    fn parsed_texts_are_unchanged(text in any::<String>()) {
         if let Ok(id) = SandboxId::parse(&text) {
             prop_assert_eq!(id.as_str(), text.as_str());
         }

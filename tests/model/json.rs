@@ -1,4 +1,4 @@
-//! JSON from callers.
+//! The parser for JSON from callers.
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::json::parse_untrusted;
@@ -26,39 +26,39 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_unambiguous_is_read_as_ever(value in any_json()) {
+    fn unambiguous_json_is_read_as_by_serde(value in any_json()) {
         let text = value.to_string();
         prop_assert_eq!(parse_untrusted(text.as_bytes()), serde_json::from_str(&text).map_err(|error| error.to_string()));
     }
 }
 
 #[test]
-fn a_key_that_is_given_twice_is_named() {
+fn duplicate_key_is_named() {
     for text in [
         r#"{"label": "a", "label": "b"}"#,
         r#"{"label": 1, "dir": null, "label": 1}"#,
         r#"{"ref": {"label": {}, "l\u0061bel": []}}"#,
         r#"[{}, {"label": 1, "label": 2}]"#,
     ] {
-        let why = refusal_message(text);
-        assert!(why.starts_with("the key \"label\" is given twice"), "{why}");
+        let message = refusal_message(text);
+        assert!(message.starts_with("the key \"label\" occurs twice"), "{message}");
     }
 }
 
 #[test]
-fn the_same_key_may_be_in_several_objects() {
+fn same_key_in_several_objects_is_accepted() {
     let text = r#"{"a": {"a": 1}, "b": [{"a": 2}, {"a": 3}]}"#;
     assert_eq!(parse_untrusted(text.as_bytes()), Ok(json!({ "a": { "a": 1 }, "b": [{ "a": 2 }, { "a": 3 }] })));
 }
 
 #[test]
-fn a_long_key_is_cut() {
+fn long_duplicate_key_is_truncated() {
     let key = "k".repeat(1000);
     assert!(refusal_message(&format!("{{\"{key}\": 1, \"{key}\": 2}}")).len() < 200);
 }
 
 #[test]
-fn what_is_no_json_is_refused() {
+fn invalid_json_is_refused() {
     for text in ["", "{", "{} {}", "{'a': 1}", "[1,]", "nul", r#"{"a": "\ud83d"}"#] {
         refusal_message(text);
     }
@@ -67,7 +67,7 @@ fn what_is_no_json_is_refused() {
 }
 
 #[test]
-fn a_whole_number_is_one_however_it_is_written() {
+fn whole_number_is_an_integer_in_every_notation() {
     let read = |text: &str| parse_untrusted(text.as_bytes()).unwrap();
     assert_eq!(read(r#"{"a": [5.0, 1e3, -2.0, 0.0]}"#), json!({ "a": [5, 1000, -2, 0] }));
     assert_eq!(read("[0.5, 1e300, 5]"), json!([0.5, 1e300, 5]));

@@ -1,5 +1,5 @@
-//! What things are: the rules of ids, refs, requests and errors.
-// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
+//! Tests of the model: ids, refs, requests, records and errors.
+// Helpers are not `#[test]` functions, so clippy's exceptions for tests do not apply to them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod backup;

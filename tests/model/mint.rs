@@ -5,93 +5,93 @@ use sandbox_snapshotter::model::{DerivationKind, SandboxId, ShortId, mint_sandbo
 
 use super::support::{any_sandbox, any_short_id, cases, sandbox, utf16_units};
 
-/// The id minted of `origin` for a restore, with the short id `aaaaaaaa`.
+/// Mints the id of a restore of `origin` with the short id `aaaaaaaa`.
 fn minted(origin: &str) -> String {
     mint_sandbox_id(&sandbox(origin), DerivationKind::Restored, &ShortId::from_random(&[0; 8]).unwrap())
         .unwrap()
         .to_string()
 }
 
-fn lineage() -> impl Strategy<Value = DerivationKind> {
+fn kind() -> impl Strategy<Value = DerivationKind> {
     prop::sample::select(&DerivationKind::ALL)
 }
 
-/// What a minted id ends in.
-fn suffix(lineage: DerivationKind, short: &ShortId) -> String {
-    format!("-{}-{}", lineage.as_str(), short.as_str())
+/// Returns the suffix of a minted id.
+fn suffix(kind: DerivationKind, short: &ShortId) -> String {
+    format!("-{}-{}", kind.as_str(), short.as_str())
 }
 
-/// How many units the suffix leaves.
-fn suffix_room(lineage: DerivationKind) -> usize {
-    SandboxId::MAX - lineage.as_str().len() - 10
+/// The number of UTF-16 units that remain for the part before the suffix.
+fn max_stem_units(kind: DerivationKind) -> usize {
+    SandboxId::MAX - kind.as_str().len() - 10
 }
 
 proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn every_minted_id_is_one_that_a_sandbox_can_have(origin in any_sandbox(), lineage in lineage(), short in any_short_id()) {
-        let minted = mint_sandbox_id(&origin, lineage, &short).unwrap();
+    fn minted_id_is_a_valid_sandbox_id(origin in any_sandbox(), kind in kind(), short in any_short_id()) {
+        let minted = mint_sandbox_id(&origin, kind, &short).unwrap();
         prop_assert_eq!(SandboxId::parse(minted.as_str()).unwrap(), minted);
     }
 
     #[test]
-    fn every_minted_id_ends_in_its_lineage_and_its_short_id(
-        origin in any_sandbox(), lineage in lineage(), short in any_short_id(),
+    fn minted_id_ends_in_its_kind_and_its_short_id(
+        origin in any_sandbox(), kind in kind(), short in any_short_id(),
     ) {
-        let minted = mint_sandbox_id(&origin, lineage, &short).unwrap();
-        prop_assert!(minted.as_str().ends_with(&suffix(lineage, &short)));
+        let minted = mint_sandbox_id(&origin, kind, &short).unwrap();
+        prop_assert!(minted.as_str().ends_with(&suffix(kind, &short)));
     }
 
     #[test]
-    fn other_short_ids_mint_other_ids(origin in any_sandbox(), lineage in lineage(), a in any_short_id(), b in any_short_id()) {
+    fn different_short_ids_mint_different_ids(origin in any_sandbox(), kind in kind(), a in any_short_id(), b in any_short_id()) {
         prop_assume!(a != b);
-        prop_assert_ne!(mint_sandbox_id(&origin, lineage, &a).unwrap(), mint_sandbox_id(&origin, lineage, &b).unwrap());
+        prop_assert_ne!(mint_sandbox_id(&origin, kind, &a).unwrap(), mint_sandbox_id(&origin, kind, &b).unwrap());
     }
 
     #[test]
-    fn a_branch_is_never_a_restored_one(origin in any_sandbox(), a in any_short_id(), b in any_short_id()) {
+    fn branch_and_restored_ids_are_different(origin in any_sandbox(), a in any_short_id(), b in any_short_id()) {
         prop_assert_ne!(mint_sandbox_id(&origin, DerivationKind::Restored, &a).unwrap(), mint_sandbox_id(&origin, DerivationKind::Branch, &b).unwrap());
     }
 
     #[test]
-    fn an_origin_is_kept_whole_where_it_fits(origin in any_sandbox(), lineage in lineage(), short in any_short_id()) {
-        prop_assume!(utf16_units(origin.as_str()) <= suffix_room(lineage));
-        let minted = mint_sandbox_id(&origin, lineage, &short).unwrap();
-        prop_assert_eq!(minted.as_str(), origin.to_string() + &suffix(lineage, &short));
+    fn origin_that_fits_is_kept_whole(origin in any_sandbox(), kind in kind(), short in any_short_id()) {
+        prop_assume!(utf16_units(origin.as_str()) <= max_stem_units(kind));
+        let minted = mint_sandbox_id(&origin, kind, &short).unwrap();
+        prop_assert_eq!(minted.as_str(), origin.to_string() + &suffix(kind, &short));
     }
 
     #[test]
-    fn a_root_that_does_not_fit_is_cut_and_ends_in_six_characters(
-        origin in any_sandbox(), lineage in lineage(), short in any_short_id(),
+    fn root_that_does_not_fit_is_cut_and_gets_a_hash_of_six_characters(
+        origin in any_sandbox(), kind in kind(), short in any_short_id(),
     ) {
         let root = root_of(&origin);
-        prop_assume!(utf16_units(root.as_str()) > suffix_room(lineage));
-        let minted = mint_sandbox_id(&origin, lineage, &short).unwrap();
-        let stem = minted.as_str().strip_suffix(&suffix(lineage, &short)).unwrap();
+        prop_assume!(utf16_units(root.as_str()) > max_stem_units(kind));
+        let minted = mint_sandbox_id(&origin, kind, &short).unwrap();
+        let stem = minted.as_str().strip_suffix(&suffix(kind, &short)).unwrap();
         let (kept, hash) = stem.rsplit_once('-').unwrap();
         prop_assert!(root.as_str().starts_with(kept));
         prop_assert!(hash.len() == 6 && hash.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()), "{}", hash);
-        // A character of two units may leave one unused.
+        // A character of two units may leave one unit unused.
         prop_assert!((62..=63).contains(&utf16_units(minted.as_str())), "{}", minted);
     }
 
     #[test]
-    fn the_root_of_a_root_is_itself(id in any_sandbox()) {
+    fn root_of_a_root_is_itself(id in any_sandbox()) {
         prop_assert_eq!(root_of(&root_of(&id)), root_of(&id));
     }
 
     #[test]
-    fn a_minted_id_that_keeps_its_origin_keeps_its_root(
-        origin in any_sandbox(), lineage in lineage(), short in any_short_id(),
+    fn minted_id_that_keeps_its_origin_keeps_its_root(
+        origin in any_sandbox(), kind in kind(), short in any_short_id(),
     ) {
-        prop_assume!(utf16_units(root_of(&origin).as_str()) <= suffix_room(lineage));
-        prop_assert_eq!(root_of(&mint_sandbox_id(&origin, lineage, &short).unwrap()), root_of(&origin));
+        prop_assume!(utf16_units(root_of(&origin).as_str()) <= max_stem_units(kind));
+        prop_assert_eq!(root_of(&mint_sandbox_id(&origin, kind, &short).unwrap()), root_of(&origin));
     }
 }
 
 #[test]
-fn an_id_says_what_it_was_made_of() {
+fn minted_id_names_its_origin() {
     let short = ShortId::from_random(&[10, 33, 5, 35, 23, 28, 0, 1]).unwrap();
     assert_eq!(
         mint_sandbox_id(&sandbox("agent-42"), DerivationKind::Restored, &short).unwrap().as_str(),
@@ -104,7 +104,7 @@ fn an_id_says_what_it_was_made_of() {
 }
 
 #[test]
-fn an_origin_of_45_characters_is_the_longest_that_is_kept_whole() {
+fn origin_of_45_characters_is_the_longest_that_is_kept_whole() {
     let origin = "x".repeat(45);
     assert_eq!(minted(&origin), format!("{origin}-restored-aaaaaaaa"));
     assert_eq!(minted(&"x".repeat(46)).len(), 63);
@@ -112,42 +112,42 @@ fn an_origin_of_45_characters_is_the_longest_that_is_kept_whole() {
 }
 
 #[test]
-fn a_chain_is_kept_while_it_fits() {
+fn chain_that_fits_is_kept() {
     assert_eq!(minted("agent-42-restored-k3f9x2ab"), "agent-42-restored-k3f9x2ab-restored-aaaaaaaa");
 }
 
 #[test]
-fn a_chain_that_gets_too_long_is_reduced_to_its_root() {
+fn chain_that_is_too_long_is_reduced_to_its_root() {
     let chain = "agent-42-restored-k3f9x2ab-branch-00000000-restored-zzzzzzzz";
     assert_eq!(minted(chain), "agent-42-restored-aaaaaaaa");
 }
 
 #[test]
-fn the_hash_is_the_roots_and_stays_the_same_from_release_to_release() {
+fn hash_of_a_root_is_the_same_in_every_release() {
     assert_eq!(minted(&"x".repeat(63)), format!("{}-j8l97w-restored-aaaaaaaa", "x".repeat(38)));
     assert_eq!(minted(&"€".repeat(63)), format!("{}-eynvwc-restored-aaaaaaaa", "€".repeat(38)));
 }
 
 #[test]
-fn a_chain_with_a_long_root_is_cut_like_its_root() {
+fn chain_with_a_long_root_is_cut_like_its_root() {
     let root = "x".repeat(46);
     assert_eq!(minted(&format!("{root}-branch-00000000")), minted(&root));
 }
 
 #[test]
-fn long_origins_with_a_common_beginning_stay_apart() {
+fn long_origins_with_a_common_prefix_mint_different_ids() {
     let common = "x".repeat(60);
     assert_ne!(minted(&format!("{common}001")), minted(&format!("{common}002")));
 }
 
 #[test]
-fn a_root_is_cut_between_characters() {
+fn root_is_cut_between_characters() {
     let minted = minted(&format!("x{}", "😀".repeat(31)));
     assert!(minted.starts_with(&format!("x{}-", "😀".repeat(18))), "{minted}");
 }
 
 #[test]
-fn the_root_is_the_id_without_its_suffixes() {
+fn root_is_the_id_without_its_suffixes() {
     let roots = [
         ("agent-42", "agent-42"),
         ("agent-42-restored-k3f9x2ab", "agent-42"),
@@ -160,7 +160,7 @@ fn the_root_is_the_id_without_its_suffixes() {
 }
 
 #[test]
-fn what_only_resembles_a_suffix_belongs_to_the_name() {
+fn text_that_only_resembles_a_suffix_belongs_to_the_root() {
     let ids = [
         "a-restored-k3f9x2a",
         "a-restored-k3f9x2abc",
@@ -178,7 +178,7 @@ fn what_only_resembles_a_suffix_belongs_to_the_name() {
 }
 
 #[test]
-fn a_root_is_always_an_id_that_a_sandbox_can_have() {
+fn root_is_always_a_valid_sandbox_id() {
     for id in ["api-restored-k3f9x2ab", "a--restored-k3f9x2ab"] {
         assert_eq!(root_of(&sandbox(id)).as_str(), id);
     }

@@ -1,4 +1,4 @@
-//! What callers ask of snapshots and workspaces that are there is read strictly too: every operation's arguments.
+//! The arguments of all operations on snapshots and workspaces. They are decoded strictly.
 
 use std::fmt::Debug;
 
@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 
 use super::support::{cases, expect_error, full_ref, sandbox};
 
-/// How an operation's arguments are read.
+/// Decodes the arguments of an operation.
 type Decode = fn(&Value) -> Result<String>;
 
 fn debug_text<T: Debug>(outcome: Result<T>) -> Result<String> {
     outcome.map(|request| format!("{request:?}"))
 }
 
-/// Each request: its name, how it is read, and arguments with every field that it takes.
+/// Returns each request: its name, its decoder, and arguments with all of its fields.
 fn all_requests() -> Vec<(&'static str, Decode, Value)> {
     let selection = json!({ "ref": full_ref(), "lineageScope": "agent-42", "allowCrossLineage": true });
     let with = |further: Value| {
@@ -30,14 +30,14 @@ fn all_requests() -> Vec<(&'static str, Decode, Value)> {
         whole.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
         whole
     };
-    let session = json!({ "sandboxId": "agent-42", "lineageScope": "agent-7", "allowCrossLineage": true });
+    let scope = json!({ "sandboxId": "agent-42", "lineageScope": "agent-7", "allowCrossLineage": true });
     let cursor = SnapshotCursor { created_at: Timestamp::from_millis(1), snapshot_id: snapshot_id() }.to_string();
     vec![
         ("selection", |value| debug_text(Selection::decode(value)), selection.clone()),
         ("restore", |value| debug_text(RestoreRequest::decode(value)), with(json!({ "idempotencyKey": "k" }))),
         ("delete", |value| debug_text(DeleteRequest::decode(value)), with(json!({ "force": true }))),
         ("label", |value| debug_text(LabelRequest::decode(value)), with(json!({ "newLabel": "new", "replace": true }))),
-        ("workspace", |value| debug_text(SandboxRequest::decode(value)), session),
+        ("workspace", |value| debug_text(SandboxRequest::decode(value)), scope),
         (
             "list",
             |value| debug_text(ListRequest::decode(value)),
@@ -93,14 +93,14 @@ fn expect_invalid(outcome: Result<String>, about: &str) -> Error {
 }
 
 #[test]
-fn each_request_takes_all_of_its_fields() {
+fn each_request_accepts_all_of_its_fields() {
     for (name, decode, whole) in all_requests() {
         decode(&whole).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
 #[test]
-fn each_request_is_an_object() {
+fn requests_that_are_not_objects_are_refused() {
     for (name, decode, whole) in all_requests() {
         for value in [json!(null), json!("agent-42"), json!([]), json!([whole]), json!(1), json!(true)] {
             expect_invalid(decode(&value), name);
@@ -109,7 +109,7 @@ fn each_request_is_an_object() {
 }
 
 #[test]
-fn no_request_takes_a_field_that_nobody_knows() {
+fn unknown_fields_are_refused() {
     for (name, decode, whole) in all_requests() {
         for field in ["sandboxID", "Ref", "snapshot_id", "ttl", "__proto__", ""] {
             let mut wrong = whole.clone();
@@ -121,7 +121,7 @@ fn no_request_takes_a_field_that_nobody_knows() {
 }
 
 #[test]
-fn no_field_takes_a_value_of_another_type() {
+fn values_of_another_type_are_refused() {
     for (name, decode, whole) in all_requests() {
         for field in whole.as_object().unwrap().keys() {
             for value in [json!(-1), json!(1.5), json!({ "a": 1 }), json!([1]), json!([[]])] {
@@ -136,7 +136,7 @@ fn no_field_takes_a_value_of_another_type() {
 }
 
 #[test]
-fn every_field_but_these_may_be_left_out_or_null() {
+fn only_required_fields_must_be_present() {
     let needed = ["ref", "sandboxId", "newLabel", "policy", "backup"];
     for (name, decode, whole) in all_requests() {
         for field in whole.as_object().unwrap().keys() {
@@ -161,7 +161,7 @@ fn every_field_but_these_may_be_left_out_or_null() {
 }
 
 #[test]
-fn a_snapshot_is_named_in_one_of_three_ways() {
+fn snapshot_is_selected_in_one_of_three_ways() {
     let by_id = json!({ "sandboxId": "agent-42", "snapshotId": "snap-abcdefghij012345" });
     let by_label = json!({ "sandboxId": "agent-42", "label": "before" });
     assert!(matches!(Selection::decode(&json!({ "ref": full_ref() })).unwrap().selector, Selector::Ref { .. }));
@@ -183,7 +183,7 @@ fn a_snapshot_is_named_in_one_of_three_ways() {
 }
 
 #[test]
-fn what_is_wrong_with_a_name_has_its_own_code() {
+fn invalid_selector_has_its_own_code() {
     for (selection, code) in [
         (json!({ "ref": 1 }), Code::InvalidRef),
         (json!({ "ref": { "providerId": "e2b" } }), Code::ForeignRef),
@@ -201,7 +201,7 @@ fn what_is_wrong_with_a_name_has_its_own_code() {
 }
 
 #[test]
-fn the_workspace_that_a_snapshot_belongs_to_is_that_of_its_origin() {
+fn selector_yields_the_origin_of_its_snapshot() {
     for (selection, origin) in
         [(json!({ "ref": full_ref() }), "agent-42"), (json!({ "sandboxId": "agent-7", "label": "before" }), "agent-7")]
     {
@@ -210,13 +210,13 @@ fn the_workspace_that_a_snapshot_belongs_to_is_that_of_its_origin() {
 }
 
 #[test]
-fn without_a_session_nobody_asks() {
+fn request_without_a_lineage_scope_is_unrestricted() {
     let request = SandboxRequest::decode(&json!({ "sandboxId": "agent-42" })).unwrap();
     assert_eq!(request, SandboxRequest { sandbox_id: sandbox("agent-42"), lineage_scope: LineageScope::UNRESTRICTED });
 }
 
 #[test]
-fn a_new_label_is_one_that_a_snapshot_can_have() {
+fn new_label_must_be_valid() {
     for label in ["", " a", "a\n"] {
         let arguments = json!({ "ref": full_ref(), "newLabel": label });
         assert_eq!(expect_error(LabelRequest::decode(&arguments)).code(), Code::InvalidLabel, "{label:?}");
@@ -224,7 +224,7 @@ fn a_new_label_is_one_that_a_snapshot_can_have() {
 }
 
 #[test]
-fn a_page_has_1_to_100_snapshots_and_20_where_nothing_is_said() {
+fn page_has_1_to_100_snapshots_and_20_by_default() {
     let list = |limit: Value| ListRequest::decode(&json!({ "sandboxId": "agent-42", "limit": limit }));
     assert_eq!(list(json!(null)).unwrap().limit, 20);
     for limit in [1, 100] {
@@ -237,13 +237,13 @@ fn a_page_has_1_to_100_snapshots_and_20_where_nothing_is_said() {
 }
 
 #[test]
-fn a_list_is_checked_unless_the_caller_says_otherwise() {
+fn list_checks_snapshots_by_default() {
     let list = |check: Value| ListRequest::decode(&json!({ "sandboxId": "agent-42", "check": check })).unwrap().check;
     assert!(list(json!(null)) && list(json!(true)) && !list(json!(false)));
 }
 
 #[test]
-fn a_prefix_is_no_longer_than_a_label() {
+fn label_prefix_has_at_most_128_characters() {
     let list = |prefix: &str| ListRequest::decode(&json!({ "sandboxId": "agent-42", "labelPrefix": prefix }));
     assert_eq!(list("").unwrap().label_prefix, None);
     assert_eq!(list(" ").unwrap().label_prefix, Some(" ".into()));
@@ -252,20 +252,20 @@ fn a_prefix_is_no_longer_than_a_label() {
 }
 
 #[test]
-fn a_sweep_waits_a_day_where_nothing_is_said() {
+fn sweep_has_a_grace_period_of_one_day_by_default() {
     let sweep = SweepRequest::decode(&json!({})).unwrap();
     assert_eq!(sweep, SweepRequest { dry_run: false, grace_seconds: 24 * 3600 });
 }
 
 #[test]
-fn a_sweep_waits_no_longer_than_an_expiration_is() {
-    let waits = |seconds: u64| SweepRequest::decode(&json!({ "graceSeconds": seconds }));
-    assert!(waits(SweepRequest::MAX_GRACE_SECONDS).is_ok());
-    expect_invalid(debug_text(waits(SweepRequest::MAX_GRACE_SECONDS + 1)), "a grace period that is too long");
+fn sweep_with_a_grace_period_above_the_maximum_is_refused() {
+    let sweep = |seconds: u64| SweepRequest::decode(&json!({ "graceSeconds": seconds }));
+    assert!(sweep(SweepRequest::MAX_GRACE_SECONDS).is_ok());
+    expect_invalid(debug_text(sweep(SweepRequest::MAX_GRACE_SECONDS + 1)), "a grace period that is too long");
 }
 
 #[test]
-fn a_policy_is_checked_when_it_comes_in() {
+fn invalid_policy_is_refused() {
     let decode = |policy: Value| SetRetentionRequest::decode(&json!({ "sandboxId": "agent-42", "policy": policy }));
     assert_eq!(decode(json!({})).unwrap().policy, Policy::default());
     for wrong in [
@@ -290,14 +290,14 @@ fn a_policy_is_checked_when_it_comes_in() {
 }
 
 #[test]
-fn an_import_takes_the_handle_whole() {
+fn import_keeps_the_whole_handle() {
     let handle = json!({ "id": "b1", "dir": "/workspace", "localBucket": true, "parts": [1, { "a": null }] });
     let request = ImportRequest::decode(&json!({ "sandboxId": "agent-42", "backup": handle })).unwrap();
     assert_eq!(json!(request.backup), handle);
 }
 
 #[test]
-fn two_requests_ask_the_same_whenever_they_begin_and_whoever_asks() {
+fn requests_for_the_same_capture_are_recognized() {
     let plain = SnapshotRequest::of(sandbox("agent-42"));
     for alike in [
         SnapshotRequest { fresh: true, ..plain.clone() },
@@ -321,14 +321,14 @@ fn two_requests_ask_the_same_whenever_they_begin_and_whoever_asks() {
 }
 
 #[test]
-fn a_cursor_is_one_word_that_can_be_part_of_a_url() {
+fn cursor_has_only_characters_that_are_safe_in_a_url() {
     let cursor = SnapshotCursor { created_at: Timestamp::from_millis(1_795_150_800_000), snapshot_id: snapshot_id() };
     let text = cursor.to_string();
     assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{text}");
 }
 
 #[test]
-fn whatever_else_is_no_cursor() {
+fn text_that_is_not_a_cursor_is_refused() {
     let whole = SnapshotCursor { created_at: Timestamp::from_millis(0), snapshot_id: snapshot_id() }.to_string();
     for text in ["", " ", "0", "snap-abcdefghij012345", "MCBzbmFw", &whole[..whole.len() - 1], &format!("{whole}=")] {
         assert_eq!(expect_error(SnapshotCursor::parse(text)).code(), Code::InvalidArgument, "{text:?}");
@@ -339,14 +339,14 @@ proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn a_cursor_is_read_as_it_was_written(millis: i64, random in any::<[u8; 32]>()) {
+    fn cursor_round_trips(millis: i64, random in any::<[u8; 32]>()) {
         let snapshot_id = SnapshotId::draw(&random).unwrap();
         let cursor = SnapshotCursor { created_at: Timestamp::from_millis(millis), snapshot_id };
         prop_assert_eq!(SnapshotCursor::parse(&cursor.to_string()).unwrap(), cursor);
     }
 
     #[test]
-    fn any_text_can_be_looked_at_as_a_cursor(text in any::<String>()) {
+    fn cursor_parser_accepts_any_text(text in any::<String>()) {
         SnapshotCursor::parse(&text).ok();
     }
 }

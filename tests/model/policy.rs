@@ -1,4 +1,4 @@
-//! How long snapshots are kept: the rules of a policy, their order, and what holds of every plan.
+//! Retention: the rules of a policy, their order, and properties of every plan.
 
 use std::num::NonZeroU32;
 
@@ -22,8 +22,8 @@ fn now() -> Timestamp {
     Timestamp::from_millis(NOON)
 }
 
-/// A good snapshot that was taken so long ago.
-fn good_candidate(label: &str, millis_ago: i64) -> RetentionCandidate {
+/// Returns a restorable snapshot that was taken `millis_ago`.
+fn restorable_candidate(label: &str, millis_ago: i64) -> RetentionCandidate {
     let mut random = [0; 32];
     random.iter_mut().zip(label.bytes()).for_each(|(place, byte)| *place = byte);
     RetentionCandidate {
@@ -45,70 +45,77 @@ fn policy(value: Value) -> Policy {
     policy
 }
 
-/// The labels of what a policy keeps.
+/// Returns the labels of the snapshots that a policy keeps.
 fn kept_labels(value: Value, candidates: &[RetentionCandidate]) -> Vec<String> {
     let plan = policy(value).plan(candidates, now());
     plan.into_iter().filter(|decision| decision.keep).map(|decision| decision.label.to_string()).collect()
 }
 
-/// What a policy decides about the last of the candidates.
+/// Returns the decision of a policy about the last of the candidates.
 fn decide_last(value: Value, candidates: &[RetentionCandidate]) -> Decision {
     policy(value).plan(candidates, now()).pop().unwrap()
 }
 
 fn newest_candidate() -> RetentionCandidate {
-    good_candidate("newest", 0)
+    restorable_candidate("newest", 0)
 }
 
 #[test]
-fn without_a_word_everything_is_kept_for_thirty_days_from_its_last_use() {
+fn default_policy_keeps_snapshots_for_30_days_from_their_last_use() {
     assert_eq!(policy(json!({})), Policy::default());
     assert_eq!(DEFAULT_EXPIRATION, 30 * 24 * 3600);
-    let mut used = good_candidate("used", 40 * DAY);
+    let mut used = restorable_candidate("used", 40 * DAY);
     used.last_used_at = now().plus_millis(-29 * DAY);
-    let candidates = [newest_candidate(), good_candidate("young", 30 * DAY - 1), good_candidate("old", 30 * DAY), used];
+    let candidates =
+        [newest_candidate(), restorable_candidate("young", 30 * DAY - 1), restorable_candidate("old", 30 * DAY), used];
     assert_eq!(kept_labels(json!({}), &candidates), ["newest", "young", "used"]);
 }
 
 #[test]
-fn a_decision_tells_why_and_until_when() {
-    let decision =
-        decide_last(json!({ "expirationSeconds": 7200 }), &[newest_candidate(), good_candidate("an hour old", HOUR)]);
+fn decision_has_its_reasons_and_its_end() {
+    let decision = decide_last(
+        json!({ "expirationSeconds": 7200 }),
+        &[newest_candidate(), restorable_candidate("an hour old", HOUR)],
+    );
     let end = now().plus_millis(HOUR);
     assert_eq!((decision.keep, decision.expires_at), (true, Some(end)));
     assert_eq!(decision.reasons, [format!("it expires at {end}")]);
-    let over =
-        decide_last(json!({ "expirationSeconds": 3600 }), &[newest_candidate(), good_candidate("an hour old", HOUR)]);
+    let over = decide_last(
+        json!({ "expirationSeconds": 3600 }),
+        &[newest_candidate(), restorable_candidate("an hour old", HOUR)],
+    );
     assert_eq!((over.keep, over.expires_at), (false, None));
     assert_eq!(over.reasons, ["3600 seconds have passed since its last use at 2026-11-20T11:00:00.000Z"]);
 }
 
 #[test]
-fn zero_seconds_are_for_ever() {
-    let decision =
-        decide_last(json!({ "expirationSeconds": 0 }), &[newest_candidate(), good_candidate("ancient", 50_000 * DAY)]);
+fn expiration_of_0_seconds_never_ends() {
+    let decision = decide_last(
+        json!({ "expirationSeconds": 0 }),
+        &[newest_candidate(), restorable_candidate("ancient", 50_000 * DAY)],
+    );
     assert_eq!((decision.keep, decision.expires_at), (true, None));
     assert_eq!(decision.reasons, ["it does not expire"]);
 }
 
 #[test]
-fn the_newest_that_can_be_restored_stays_and_the_damaged_ones_before_it_need_not() {
-    let damaged = RetentionCandidate { restorable: false, ..good_candidate("damaged", 2 * DAY) };
-    let candidates = [damaged, good_candidate("good", 3 * DAY), good_candidate("older", 4 * DAY)];
+fn newest_restorable_snapshot_stays_and_newer_damaged_ones_may_expire() {
+    let damaged = RetentionCandidate { restorable: false, ..restorable_candidate("damaged", 2 * DAY) };
+    let candidates = [damaged, restorable_candidate("good", 3 * DAY), restorable_candidate("older", 4 * DAY)];
     assert_eq!(kept_labels(json!({ "expirationSeconds": 60 }), &candidates), ["good"]);
     let plan = policy(json!({ "expirationSeconds": 60 })).plan(&candidates, now());
     assert_eq!(plan[1].reasons, ["the newest snapshot that can be restored"]);
 }
 
 #[test]
-fn where_none_can_be_restored_none_is_the_newest_good_one() {
-    let damaged = RetentionCandidate { restorable: false, ..good_candidate("damaged", 2 * DAY) };
+fn damaged_snapshot_expires_if_no_snapshot_is_restorable() {
+    let damaged = RetentionCandidate { restorable: false, ..restorable_candidate("damaged", 2 * DAY) };
     assert!(kept_labels(json!({ "expirationSeconds": 60 }), &[damaged]).is_empty());
 }
 
 #[test]
-fn what_is_pinned_or_held_stays_with_every_reason_and_without_an_end() {
-    let mut candidate = good_candidate("needed", 300 * DAY);
+fn pinned_or_needed_snapshot_stays_with_every_reason_and_without_an_end() {
+    let mut candidate = restorable_candidate("needed", 300 * DAY);
     candidate.pinned = true;
     candidate.dependents = vec![sandbox("agent-1"), sandbox("agent-2")];
     candidate.expiration_seconds = Some(60);
@@ -119,39 +126,39 @@ fn what_is_pinned_or_held_stays_with_every_reason_and_without_an_end() {
 }
 
 #[test]
-fn its_own_expiration_ends_a_snapshot_before_days_and_weeks_count_it() {
-    let own = RetentionCandidate { expiration_seconds: Some(60), ..good_candidate("own", 2 * DAY) };
+fn own_expiration_precedes_the_daily_and_weekly_rules() {
+    let own = RetentionCandidate { expiration_seconds: Some(60), ..restorable_candidate("own", 2 * DAY) };
     assert_eq!(kept_labels(json!({ "keepDaily": 7, "keepWeekly": 7 }), &[newest_candidate(), own]), ["newest"]);
 }
 
 #[test]
-fn its_own_expiration_takes_the_place_of_the_policys() {
-    let longer = RetentionCandidate { expiration_seconds: Some(0), ..good_candidate("longer", 300 * DAY) };
-    let shorter = RetentionCandidate { expiration_seconds: Some(60), ..good_candidate("shorter", HOUR) };
+fn own_expiration_overrides_that_of_the_policy() {
+    let longer = RetentionCandidate { expiration_seconds: Some(0), ..restorable_candidate("longer", 300 * DAY) };
+    let shorter = RetentionCandidate { expiration_seconds: Some(60), ..restorable_candidate("shorter", HOUR) };
     assert_eq!(kept_labels(json!({}), &[newest_candidate(), shorter, longer]), ["newest", "longer"]);
 }
 
 #[test]
-fn its_own_expiration_does_not_keep_a_snapshot_that_is_counted_out() {
-    let own = RetentionCandidate { expiration_seconds: Some(0), ..good_candidate("for ever", HOUR) };
+fn own_expiration_does_not_keep_an_evicted_snapshot() {
+    let own = RetentionCandidate { expiration_seconds: Some(0), ..restorable_candidate("for ever", HOUR) };
     assert_eq!(kept_labels(json!({ "keepLast": { "count": 1 } }), &[newest_candidate(), own]), ["newest"]);
 }
 
 #[test]
-fn a_daily_snapshot_with_an_expiration_of_its_own_tells_when_it_ends() {
-    let own = RetentionCandidate { expiration_seconds: Some(100_000), ..good_candidate("own", DAY) };
+fn daily_snapshot_with_its_own_expiration_has_an_end() {
+    let own = RetentionCandidate { expiration_seconds: Some(100_000), ..restorable_candidate("own", DAY) };
     let decision = decide_last(json!({ "keepDaily": 7 }), &[newest_candidate(), own]);
     assert_eq!(decision.expires_at, Some(now().plus_millis(100_000 * SECOND - DAY)));
-    let daily = decide_last(json!({ "keepDaily": 7 }), &[newest_candidate(), good_candidate("daily", DAY)]);
-    assert_eq!(daily.expires_at, None, "that is not a matter of time");
+    let daily = decide_last(json!({ "keepDaily": 7 }), &[newest_candidate(), restorable_candidate("daily", DAY)]);
+    assert_eq!(daily.expires_at, None, "the daily rule has no end");
 }
 
 #[test]
-fn the_newest_few_stay_and_the_others_go() {
+fn keep_last_keeps_the_newest_and_evicts_the_others() {
     let candidates: Vec<_> = ["a", "b", "c", "d"]
         .iter()
         .enumerate()
-        .map(|(n, label)| good_candidate(label, i64::try_from(n).unwrap() * HOUR))
+        .map(|(n, label)| restorable_candidate(label, i64::try_from(n).unwrap() * HOUR))
         .collect();
     assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["a", "b"]);
     let plan = policy(json!({ "keepLast": { "count": 2 } })).plan(&candidates, now());
@@ -160,54 +167,58 @@ fn the_newest_few_stay_and_the_others_go() {
 }
 
 #[test]
-fn a_count_larger_than_there_are_keeps_all() {
+fn keep_last_above_the_number_of_snapshots_keeps_all() {
     assert_eq!(
-        kept_labels(json!({ "keepLast": { "count": 10_000 } }), &[newest_candidate(), good_candidate("b", HOUR)]),
+        kept_labels(json!({ "keepLast": { "count": 10_000 } }), &[newest_candidate(), restorable_candidate("b", HOUR)]),
         ["newest", "b"]
     );
 }
 
 #[test]
-fn damaged_snapshots_take_nobodys_place_among_the_newest() {
-    let damaged = RetentionCandidate { restorable: false, ..good_candidate("damaged", HOUR) };
-    let candidates = [newest_candidate(), damaged, good_candidate("b", 2 * HOUR), good_candidate("c", 3 * HOUR)];
+fn keep_last_does_not_count_damaged_snapshots() {
+    let damaged = RetentionCandidate { restorable: false, ..restorable_candidate("damaged", HOUR) };
+    let candidates =
+        [newest_candidate(), damaged, restorable_candidate("b", 2 * HOUR), restorable_candidate("c", 3 * HOUR)];
     assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["newest", "damaged", "b"]);
 }
 
 #[test]
-fn pinned_snapshots_are_counted_too() {
-    let pinned = RetentionCandidate { pinned: true, ..good_candidate("pinned", HOUR) };
-    let candidates = [newest_candidate(), pinned, good_candidate("b", 2 * HOUR)];
+fn keep_last_counts_pinned_snapshots() {
+    let pinned = RetentionCandidate { pinned: true, ..restorable_candidate("pinned", HOUR) };
+    let candidates = [newest_candidate(), pinned, restorable_candidate("b", 2 * HOUR)];
     assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["newest", "pinned"]);
 }
 
 #[test]
-fn the_newest_few_may_have_an_expiration_of_their_own() {
+fn keep_last_may_have_its_own_expiration() {
     let rule = json!({ "keepLast": { "count": 2, "expirationSeconds": 3600 }, "expirationSeconds": 0 });
-    let candidates = [newest_candidate(), good_candidate("b", 2 * HOUR)];
+    let candidates = [newest_candidate(), restorable_candidate("b", 2 * HOUR)];
     assert_eq!(kept_labels(rule, &candidates), ["newest"]);
 }
 
 #[test]
-fn what_is_counted_out_may_stay_until_it_expires() {
+fn evicted_snapshot_stays_until_it_expires_without_delete_evicted() {
     let rule = json!({
         "keepLast": { "count": 1, "expirationSeconds": 0, "deleteEvicted": false }, "expirationSeconds": 7200,
     });
-    let candidates =
-        [newest_candidate(), good_candidate("an hour old", HOUR), good_candidate("two hours old", 2 * HOUR)];
+    let candidates = [
+        newest_candidate(),
+        restorable_candidate("an hour old", HOUR),
+        restorable_candidate("two hours old", 2 * HOUR),
+    ];
     assert_eq!(kept_labels(rule.clone(), &candidates), ["newest", "an hour old"]);
     assert_eq!(decide_last(rule, &candidates[..2]).expires_at, Some(now().plus_millis(HOUR)));
 }
 
 #[test]
-fn the_newest_of_each_day_stays_whatever_the_count_and_the_time() {
+fn keep_daily_keeps_the_newest_of_each_day_despite_count_and_expiration() {
     let candidates = [
         newest_candidate(),
-        good_candidate("today", HOUR),
-        good_candidate("yesterday late", DAY),
-        good_candidate("yesterday early", DAY + HOUR),
-        good_candidate("nine days ago", 9 * DAY),
-        good_candidate("ten days ago", 10 * DAY),
+        restorable_candidate("today", HOUR),
+        restorable_candidate("yesterday late", DAY),
+        restorable_candidate("yesterday early", DAY + HOUR),
+        restorable_candidate("nine days ago", 9 * DAY),
+        restorable_candidate("ten days ago", 10 * DAY),
     ];
     let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 3, "expirationSeconds": 60 });
     assert_eq!(kept_labels(rule.clone(), &candidates), ["newest", "yesterday late", "nine days ago"]);
@@ -216,29 +227,29 @@ fn the_newest_of_each_day_stays_whatever_the_count_and_the_time() {
 }
 
 #[test]
-fn days_begin_at_midnight_in_utc() {
-    let candidates = [good_candidate("00:00", 12 * HOUR), good_candidate("23:59", 12 * HOUR + 1)];
+fn days_begin_at_midnight_utc() {
+    let candidates = [restorable_candidate("00:00", 12 * HOUR), restorable_candidate("23:59", 12 * HOUR + 1)];
     let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 2 });
     assert_eq!(kept_labels(rule, &candidates), ["00:00", "23:59"]);
 }
 
 #[test]
 fn weeks_begin_on_monday() {
-    // The day of the clock is a Friday: Monday is four days before.
+    // `NOON` is on a Friday, four days after Monday.
     let candidates = [
         newest_candidate(),
-        good_candidate("monday", 4 * DAY),
-        good_candidate("sunday", 5 * DAY),
-        good_candidate("monday before", 11 * DAY),
+        restorable_candidate("monday", 4 * DAY),
+        restorable_candidate("sunday", 5 * DAY),
+        restorable_candidate("monday before", 11 * DAY),
     ];
     let rule = json!({ "keepLast": { "count": 1 }, "keepWeekly": 2 });
     assert_eq!(kept_labels(rule, &candidates), ["newest", "sunday"]);
 }
 
 #[test]
-fn a_snapshot_may_stay_for_its_day_and_its_week() {
+fn snapshot_may_stay_for_its_day_and_its_week() {
     let rule = json!({ "keepDaily": 2, "keepWeekly": 2 });
-    let decision = decide_last(rule, &[newest_candidate(), good_candidate("last week", 6 * DAY)]);
+    let decision = decide_last(rule, &[newest_candidate(), restorable_candidate("last week", 6 * DAY)]);
     assert_eq!(
         decision.reasons,
         ["the newest of its day, of the last 2 days", "the newest of its week, of the last 2 weeks"]
@@ -246,15 +257,15 @@ fn a_snapshot_may_stay_for_its_day_and_its_week() {
 }
 
 #[test]
-fn damaged_snapshots_stand_for_no_day() {
-    let damaged = RetentionCandidate { restorable: false, ..good_candidate("damaged", DAY) };
-    let candidates = [newest_candidate(), damaged, good_candidate("whole", DAY + HOUR)];
+fn keep_daily_does_not_count_damaged_snapshots() {
+    let damaged = RetentionCandidate { restorable: false, ..restorable_candidate("damaged", DAY) };
+    let candidates = [newest_candidate(), damaged, restorable_candidate("whole", DAY + HOUR)];
     let rule = json!({ "keepDaily": 2, "expirationSeconds": 60 });
     assert_eq!(kept_labels(rule, &candidates), ["newest", "whole"]);
 }
 
 #[test]
-fn a_snapshot_that_was_just_taken_expires_as_one_of_the_newest() {
+fn new_snapshot_expires_by_the_keep_last_rule() {
     let rule = policy(json!({ "keepLast": { "count": 1, "expirationSeconds": 60 }, "expirationSeconds": 0 }));
     assert_eq!(rule.expires_at(&newest_candidate()), Some(now().plus_millis(60 * SECOND)));
     let own = RetentionCandidate { expiration_seconds: Some(0), ..newest_candidate() };
@@ -262,7 +273,7 @@ fn a_snapshot_that_was_just_taken_expires_as_one_of_the_newest() {
 }
 
 #[test]
-fn only_a_policy_without_counts_is_about_time_only() {
+fn only_a_policy_without_counts_is_time_only() {
     assert!(policy(json!({})).is_time_only());
     for counting in [json!({ "keepLast": { "count": 1 } }), json!({ "keepDaily": 1 }), json!({ "keepWeekly": 1 })] {
         assert!(!policy(counting).is_time_only());
@@ -270,13 +281,13 @@ fn only_a_policy_without_counts_is_about_time_only() {
 }
 
 #[test]
-fn numbers_beyond_any_use_are_refused() {
+fn numbers_above_the_maximum_are_refused() {
     for (policy, what) in [
-        (Policy { keep_daily: 10_001, ..Policy::default() }, "counts more"),
-        (Policy { keep_weekly: u32::MAX, ..Policy::default() }, "counts more"),
-        (Policy { expiration_seconds: MAX_EXPIRATION + 1, ..Policy::default() }, "lasts longer"),
-        (Policy { keep_last: Some(keep_last(10_001, None, true)), ..Policy::default() }, "counts more"),
-        (Policy { keep_last: Some(keep_last(1, Some(u64::MAX), true)), ..Policy::default() }, "lasts longer"),
+        (Policy { keep_daily: 10_001, ..Policy::default() }, "count above"),
+        (Policy { keep_weekly: u32::MAX, ..Policy::default() }, "count above"),
+        (Policy { expiration_seconds: MAX_EXPIRATION + 1, ..Policy::default() }, "expiration"),
+        (Policy { keep_last: Some(keep_last(10_001, None, true)), ..Policy::default() }, "count above"),
+        (Policy { keep_last: Some(keep_last(1, Some(u64::MAX), true)), ..Policy::default() }, "expiration"),
     ] {
         let error = expect_error(policy.check());
         assert_eq!(error.code(), Code::InvalidArgument);
@@ -285,7 +296,7 @@ fn numbers_beyond_any_use_are_refused() {
 }
 
 #[test]
-fn the_largest_numbers_are_those_that_are_told() {
+fn documented_maximums_are_accepted() {
     let count = keep_last(10_000, Some(MAX_EXPIRATION), true);
     let largest =
         Policy { keep_last: Some(count), expiration_seconds: MAX_EXPIRATION, keep_daily: 10_000, keep_weekly: 10_000 };
@@ -296,7 +307,7 @@ fn keep_last(count: u32, expiration_seconds: Option<u64>, delete_evicted: bool) 
     KeepLast { count: NonZeroU32::new(count).unwrap(), expiration_seconds, delete_evicted }
 }
 
-/// Every policy in which the newest few are kept at least as long as the others.
+/// Generates policies whose `keep_last` rule keeps snapshots at least as long as the policy's own expiration.
 fn any_policy() -> impl Strategy<Value = Policy> {
     let seconds = prop_oneof![Just(0), 60..40 * 24 * 3600_u64];
     let longer = prop_oneof![Just(None), Just(Some(0_u64))];
@@ -312,22 +323,22 @@ fn any_policy() -> impl Strategy<Value = Policy> {
 }
 
 fn any_candidate() -> impl Strategy<Value = RetentionCandidate> {
-    let holders = prop_oneof![4 => Just(Vec::<SandboxId>::new()), 1 => Just(vec![sandbox("agent-1")])];
+    let dependents = prop_oneof![4 => Just(Vec::<SandboxId>::new()), 1 => Just(vec![sandbox("agent-1")])];
     let own = prop_oneof![3 => Just(None), 1 => Just(Some(0)), 1 => (60..40 * 24 * 3600_u64).prop_map(Some)];
     let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.8));
-    (0..60 * DAY, 0..30 * DAY, own, flags, holders).prop_map(|(ago, used, own, (pinned, good), holders)| {
+    (0..60 * DAY, 0..30 * DAY, own, flags, dependents).prop_map(|(ago, used, own, (pinned, restorable), dependents)| {
         RetentionCandidate {
             last_used_at: now().plus_millis(-(ago - used).max(0)),
             expiration_seconds: own,
             pinned,
-            restorable: good,
-            dependents: holders,
-            ..good_candidate("one of many", ago)
+            restorable,
+            dependents,
+            ..restorable_candidate("one of many", ago)
         }
     })
 }
 
-/// Snapshots of a workspace, the newest first, each with an id of its own.
+/// Generates the snapshots of a workspace, the newest first, with unique ids.
 fn any_candidates() -> impl Strategy<Value = Vec<RetentionCandidate>> {
     prop::collection::vec(any_candidate(), 0..20).prop_map(|mut candidates| {
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.created_at));
@@ -348,7 +359,7 @@ proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn every_snapshot_is_decided_about_once_in_order_and_with_a_reason(
+    fn plan_decides_about_each_snapshot_once_in_order_and_with_a_reason(
         policy in any_policy(), candidates in any_candidates(),
     ) {
         let plan = policy.plan(&candidates, now());
@@ -361,7 +372,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_pinned_held_or_the_last_good_one_never_goes(policy in any_policy(), candidates in any_candidates()) {
+    fn plan_keeps_pinned_and_needed_snapshots_and_the_newest_restorable_one(policy in any_policy(), candidates in any_candidates()) {
         let plan = policy.plan(&candidates, now());
         let newest_restorable = candidates.iter().position(|candidate| candidate.restorable);
         for (index, (candidate, decision)) in candidates.iter().zip(&plan).enumerate() {
@@ -372,14 +383,14 @@ proptest! {
     }
 
     #[test]
-    fn planning_again_over_what_stays_lets_nothing_more_go(policy in any_policy(), candidates in any_candidates()) {
+    fn plan_of_the_remaining_snapshots_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let rest = apply_plan(&candidates, &policy.plan(&candidates, now()));
         let again = policy.plan(&rest, now());
         prop_assert!(again.iter().all(|decision| decision.keep), "{:?}", again);
     }
 
     #[test]
-    fn an_end_that_is_told_is_the_end(policy in any_policy(), candidates in any_candidates()) {
+    fn plan_removes_a_snapshot_exactly_at_its_reported_end(policy in any_policy(), candidates in any_candidates()) {
         for (index, decision) in policy.plan(&candidates, now()).into_iter().enumerate() {
             if let Some(end) = decision.expires_at {
                 prop_assert!(end > now());
@@ -390,7 +401,7 @@ proptest! {
     }
 
     #[test]
-    fn what_never_ends_by_time_is_still_there_in_a_hundred_years(
+    fn plan_keeps_a_snapshot_without_an_end_for_a_hundred_years(
         policy in any_policy(), candidates in any_candidates(),
     ) {
         let plan = policy.plan(&candidates, now());
@@ -401,7 +412,7 @@ proptest! {
     }
 
     #[test]
-    fn a_longer_expiration_lets_nothing_more_go(policy in any_policy(), candidates in any_candidates()) {
+    fn longer_expiration_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let longer = Policy { expiration_seconds: 0, ..policy.clone() };
         for (decision, longer) in policy.plan(&candidates, now()).iter().zip(longer.plan(&candidates, now())) {
             prop_assert!(!decision.keep || longer.keep);
@@ -409,7 +420,7 @@ proptest! {
     }
 
     #[test]
-    fn a_larger_count_lets_nothing_more_go(policy in any_policy(), candidates in any_candidates()) {
+    fn larger_count_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let more = |rule: KeepLast| KeepLast { count: rule.count.saturating_add(1), ..rule };
         let larger = Policy { keep_last: policy.keep_last.map(more), ..policy.clone() };
         for (decision, larger) in policy.plan(&candidates, now()).iter().zip(larger.plan(&candidates, now())) {
@@ -418,7 +429,7 @@ proptest! {
     }
 
     #[test]
-    fn of_what_nobody_needs_no_more_than_the_count_stay(
+    fn plan_keeps_at_most_the_count_of_unneeded_snapshots(
         count in 1..6_u32, candidates in any_candidates(),
     ) {
         let policy = Policy { keep_last: Some(keep_last(count, None, true)), ..Policy::default() };
@@ -428,7 +439,7 @@ proptest! {
     }
 
     #[test]
-    fn a_policy_passes_through_json_as_it_is(policy in any_policy()) {
+    fn policy_round_trips_through_json(policy in any_policy()) {
         let text = serde_json::to_string(&policy).unwrap();
         prop_assert_eq!(serde_json::from_str::<Policy>(&text).unwrap(), policy);
     }

@@ -1,4 +1,4 @@
-//! What is said of arguments that are not taken: enough to mend them, and no more of what they hold.
+//! The messages about refused arguments. They name the argument, and quote its value only in part or not at all.
 
 use sandbox_snapshotter::model::request::{
     CallToolRequest, CreateRequest, HealthRequest, SnapshotRequest, StartRequest, Toolset,
@@ -13,23 +13,23 @@ fn long() -> String {
 }
 
 #[test]
-fn the_value_of_a_variable_is_never_told() {
+fn error_never_contains_the_value_of_a_variable() {
     for value in [json!(13_579_086), json!(["hush-hush"]), json!({ "hush": "hush" }), json!(null), json!(true)] {
         let error = expect_error(CreateRequest::decode(&json!({ "name": "work", "env": { "PIN": value } })));
-        assert!(error.message().starts_with("`env[\"PIN\"]` is not a text"), "{error}");
+        assert!(error.message().starts_with("`env[\"PIN\"]` must be a string"), "{error}");
     }
     let error = expect_error(CreateRequest::decode(&json!({ "name": "work", "env": ["hush-hush"] })));
-    assert_eq!(error.message(), "`env` is not an object.");
+    assert_eq!(error.message(), "`env` must be an object.");
 }
 
 #[test]
-fn what_a_file_is_expected_to_be_is_a_text() {
+fn expected_hash_must_be_a_string() {
     let error = expect_error(StartRequest::decode(&json!({ "name": "work", "expect": { "a": 1 } })));
-    assert!(error.message().starts_with("`expect[\"a\"]` is not a text"), "{error}");
+    assert!(error.message().starts_with("`expect[\"a\"]` must be a string"), "{error}");
 }
 
 #[test]
-fn no_message_quotes_arguments_at_length() {
+fn error_message_truncates_quoted_arguments() {
     let toolset = |name: &str| json!({ "workspaces": [{ "name": name, "snapshot": true, "sandboxId": "agent-42" }] });
     let outcomes: [Result<()>; 7] = [
         HealthRequest::decode(&json!({ long(): 1 })).map(drop),
@@ -47,18 +47,18 @@ fn no_message_quotes_arguments_at_length() {
 }
 
 #[test]
-fn nothing_that_was_thrown_is_kept_at_length_or_with_the_query_of_a_url() {
+fn failure_is_truncated_and_loses_the_queries_of_urls() {
     let text = format!("https://x.example/a?token=hush {}", long());
     let failure = Failure::new(text.as_str(), &text).with_code(text.as_str());
-    for kept in [Some(failure.name), Some(failure.message), failure.code] {
-        let kept = kept.unwrap();
-        assert_eq!(kept.chars().count(), 501);
-        assert!(!kept.contains("hush"));
+    for text in [Some(failure.name), Some(failure.message), failure.code] {
+        let text = text.unwrap();
+        assert_eq!(text.chars().count(), 501);
+        assert!(!text.contains("hush"));
     }
 }
 
 #[test]
-fn an_option_that_there_is_not_is_named() {
+fn unknown_option_is_named() {
     let error = expect_error(HealthRequest::decode(&Value::from_iter([("verbose", true)])));
     assert_eq!(error.message(), "There is no option \"verbose\".");
 }

@@ -1,4 +1,4 @@
-//! The rows of a ledger are read by every later release: what was written once keeps its meaning.
+//! The rows of a ledger. Every later release reads the rows of this one.
 
 use std::fmt::Debug;
 
@@ -18,7 +18,7 @@ use super::support::{key, sandbox};
 const TIME: &str = "2026-11-20T05:00:00.000Z";
 const LATER: &str = "2026-11-20T05:01:00.000Z";
 
-/// Makes sure that a row is read as one, and written as it was.
+/// Asserts that a row is decoded, and encoded as it was.
 #[track_caller]
 fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(sample: &Value) -> T {
     let row: T = serde_json::from_value(sample.clone()).unwrap();
@@ -66,8 +66,8 @@ fn stored() -> Value {
         "usableUntil": "2126-10-27T04:59:00.000Z",
         "imported": false,
         "checkedAt": LATER,
-        "damage": "The backup is not whole.",
-        "archiveDamage": "The archive does not begin as a squashfs archive does.",
+        "damage": "The backup is damaged.",
+        "archiveDamage": "The archive does not begin with the magic number of squashfs.",
     })
 }
 
@@ -97,7 +97,7 @@ fn pending_task() -> Value {
     json!({ "dueAt": LATER, "attempt": 2 })
 }
 
-/// A sample of each stage.
+/// Returns a sample of each stage.
 pub(super) fn stages() -> [(SnapshotState, Value); 4] {
     let removal = json!({ "at": LATER, "reason": "deleted by a caller" });
     let creating = json!({
@@ -121,14 +121,14 @@ pub(super) fn stages() -> [(SnapshotState, Value); 4] {
 }
 
 #[test]
-fn a_workspace_is_kept() {
+fn workspace_row_round_trips() {
     let row: WorkspaceRecord = round_trip(&workspace());
     assert_eq!((row.keys, row.id_key), (vec![key(2), key(1)], Some(key(0))));
     assert!(row.parent.unwrap().needs_snapshot);
 }
 
 #[test]
-fn a_workspace_of_which_little_is_known_is_kept() {
+fn minimal_workspace_row_is_read_with_defaults() {
     let row: WorkspaceRecord =
         serde_json::from_value(json!({ "sandboxId": "agent-42", "rootId": "agent-42" })).unwrap();
     assert_eq!((row.parent, row.policy, row.keys.len()), (None, Policy::default(), 0));
@@ -137,7 +137,7 @@ fn a_workspace_of_which_little_is_known_is_kept() {
 }
 
 #[test]
-fn a_snapshot_is_kept_in_each_stage() {
+fn snapshot_row_round_trips_in_each_stage() {
     for (state, stage) in stages() {
         let row: SnapshotRecord = round_trip(&snapshot(stage));
         assert_eq!((row.state(), row.state().as_str()), (state, json!(state).as_str().unwrap()));
@@ -145,7 +145,7 @@ fn a_snapshot_is_kept_in_each_stage() {
 }
 
 #[test]
-fn a_snapshot_of_which_little_was_asked_is_kept() {
+fn minimal_snapshot_row_is_read_with_defaults() {
     let creating = json!({ "observation": { "observedAt": TIME, "lastChange": 0.0 }, "task": pending_task() });
     let mut least = snapshot(json!({ "creating": creating }));
     for field in
@@ -160,7 +160,7 @@ fn a_snapshot_of_which_little_was_asked_is_kept() {
 }
 
 #[test]
-fn a_backup_of_which_no_damage_is_known_is_kept() {
+fn stored_backup_without_known_damage_round_trips() {
     for damages in [&["damage"][..], &["archiveDamage"], &["damage", "archiveDamage"]] {
         let mut least = stages()[1].1.clone();
         let stored = least["ready"]["stored"].as_object_mut().unwrap();
@@ -171,7 +171,7 @@ fn a_backup_of_which_no_damage_is_known_is_kept() {
 }
 
 #[test]
-fn a_backup_of_an_earlier_release_is_whole_as_far_as_is_known() {
+fn stored_backup_of_an_earlier_release_has_no_known_damage() {
     let mut earlier = stages()[1].1.clone();
     let stored = earlier["ready"]["stored"].as_object_mut().unwrap();
     for field in ["checksum", "imported", "damage", "archiveDamage"] {
@@ -183,20 +183,20 @@ fn a_backup_of_an_earlier_release_is_whole_as_far_as_is_known() {
 }
 
 #[test]
-fn what_is_wrong_with_a_backup_is_said_before_what_is_wrong_within() {
+fn damage_of_the_backup_precedes_damage_of_the_archive() {
     let known = |damages: &[&str]| {
         let mut ready = stages()[1].1.clone();
         let stored = ready["ready"]["stored"].as_object_mut().unwrap();
         stored.retain(|field, _| !field.to_lowercase().contains("damage") || damages.contains(&field.as_str()));
         row(ready).stored().unwrap().known_damage().map(str::to_owned)
     };
-    assert_eq!(known(&["damage", "archiveDamage"]).unwrap(), "The backup is not whole.");
-    assert_eq!(known(&["archiveDamage"]).unwrap(), "The archive does not begin as a squashfs archive does.");
+    assert_eq!(known(&["damage", "archiveDamage"]).unwrap(), "The backup is damaged.");
+    assert_eq!(known(&["archiveDamage"]).unwrap(), "The archive does not begin with the magic number of squashfs.");
     assert_eq!(known(&[]), None);
 }
 
 #[test]
-fn a_field_that_a_later_release_adds_does_not_hide_a_row() {
+fn unknown_fields_of_a_later_release_are_ignored() {
     let mut later = snapshot(stages()[1].1.clone());
     later["addedLater"] = json!(1);
     later["stage"]["ready"]["stored"]["addedLater"] = json!(1);
@@ -204,8 +204,8 @@ fn a_field_that_a_later_release_adds_does_not_hide_a_row() {
 }
 
 #[test]
-fn a_derivation_is_kept_in_each_state() {
-    for (state, holds) in [
+fn derivation_row_round_trips_in_each_state() {
+    for (state, is_dependent) in [
         (json!({ "pending": pending_task() }), true),
         (json!({ "ready": { "needsSnapshot": true } }), true),
         (json!({ "ready": { "needsSnapshot": false } }), false),
@@ -215,22 +215,22 @@ fn a_derivation_is_kept_in_each_state() {
             "sandboxId": "agent-42-branch-k3f9x2ab", "snapshotId": "snap-abcdefghij012345", "kind": "branch",
             "beganAt": TIME, "state": state,
         }));
-        assert_eq!(row.needs_snapshot(), holds, "{state}");
+        assert_eq!(row.needs_snapshot(), is_dependent, "{state}");
         assert_eq!(row.task().is_some(), !matches!(row.state, DerivedState::Ready { .. }), "{state}");
     }
 }
 
 #[test]
-fn a_call_is_kept_with_and_without_its_answer() {
-    let asked = json!({ "key": "k", "payloadHash": "00ff", "at": TIME });
-    assert_eq!(round_trip::<IdempotencyRecord>(&asked).answer, None);
-    let mut answered = asked;
+fn idempotency_row_round_trips_with_and_without_its_answer() {
+    let unanswered = json!({ "key": "k", "payloadHash": "00ff", "at": TIME });
+    assert_eq!(round_trip::<IdempotencyRecord>(&unanswered).answer, None);
+    let mut answered = unanswered;
     answered["answer"] = json!({ "providerId": "cloudflare-sandbox" });
     assert!(round_trip::<IdempotencyRecord>(&answered).answer.is_some());
 }
 
 #[test]
-fn word_for_another_workspace_is_kept() {
+fn release_row_round_trips() {
     let row: Release =
         round_trip(&json!({ "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "task": pending_task() }));
     assert_eq!(row.task, PendingTask { due_at: at(LATER), attempt: 2 });
@@ -245,14 +245,14 @@ fn row(stage: Value) -> SnapshotRecord {
 }
 
 #[test]
-fn a_snapshot_is_as_old_as_its_backup_and_before_as_its_capture() {
-    let [(_, making), (_, mut ready), ..] = stages();
+fn creation_time_is_that_of_the_backup_or_before_that_of_the_capture() {
+    let [(_, creating), (_, mut ready), ..] = stages();
     ready["ready"]["stored"]["createdAt"] = json!(LATER);
-    assert_eq!((row(making).created_at(), row(ready).created_at()), (at(TIME), at(LATER)));
+    assert_eq!((row(creating).created_at(), row(ready).created_at()), (at(TIME), at(LATER)));
 }
 
 #[test]
-fn while_it_is_made_any_backup_may_be_its_own_and_when_it_is_gone_none() {
+fn snapshot_may_own_any_backup_while_creating_and_none_when_deleted() {
     let other = BackupId::parse("other").unwrap();
     let own = BackupId::parse("6b1f0c1e-0000-4000-8000-000000000001").unwrap();
     let owns = stages().map(|(_, stage)| (row(stage.clone()).may_own(&own), row(stage).may_own(&other)));
@@ -260,24 +260,24 @@ fn while_it_is_made_any_backup_may_be_its_own_and_when_it_is_gone_none() {
 }
 
 #[test]
-fn only_what_passes_has_to_be_looked_after() {
-    let loose = stages().map(|(_, stage)| row(stage).task().is_some());
-    assert_eq!(loose, [true, false, true, false]);
+fn only_transient_stages_have_a_task() {
+    let has_task = stages().map(|(_, stage)| row(stage).task().is_some());
+    assert_eq!(has_task, [true, false, true, false]);
 }
 
 #[test]
-fn only_what_is_ready_whole_and_restored_by_the_sdk_is_good() {
-    let good = |change: fn(&mut Value), now: &str| {
+fn only_a_ready_undamaged_and_unexpired_snapshot_is_restorable() {
+    let is_restorable = |change: fn(&mut Value), now: &str| {
         let mut ready = stages()[1].1.clone();
         let stored = &mut ready["ready"]["stored"];
         stored.as_object_mut().unwrap().retain(|field, _| !field.to_lowercase().contains("damage"));
         change(stored);
         row(ready).candidate(None, Vec::new(), at(now)).restorable
     };
-    assert!(good(|_| {}, LATER));
-    assert!(!good(|stored| stored["damage"] = json!("gone"), LATER));
-    assert!(!good(|stored| stored["archiveDamage"] = json!("no archive"), LATER));
-    assert!(!good(|stored| stored["usableUntil"] = json!(TIME), LATER));
+    assert!(is_restorable(|_| {}, LATER));
+    assert!(!is_restorable(|stored| stored["damage"] = json!("gone"), LATER));
+    assert!(!is_restorable(|stored| stored["archiveDamage"] = json!("no archive"), LATER));
+    assert!(!is_restorable(|stored| stored["usableUntil"] = json!(TIME), LATER));
     for (state, stage) in stages() {
         assert!(
             state == SnapshotState::Ready || !row(stage).candidate(None, Vec::new(), at(LATER)).restorable,
@@ -287,10 +287,10 @@ fn only_what_is_ready_whole_and_restored_by_the_sdk_is_good() {
 }
 
 #[test]
-fn of_a_sandbox_that_stands_for_a_name_only_what_is_whole_is_good() {
-    let standing = serde_json::from_value(json!({ "address": { "tenant": "t", "name": "n" }, "dir": "/workspace" }));
-    let standing: WorkspaceBinding = standing.unwrap();
-    let good = |changed: Value| {
+fn only_a_complete_snapshot_is_restorable_for_a_named_workspace() {
+    let binding = serde_json::from_value(json!({ "address": { "tenant": "t", "name": "n" }, "dir": "/workspace" }));
+    let binding: WorkspaceBinding = binding.unwrap();
+    let is_restorable = |changed: Value| {
         let mut whole = snapshot(stages()[1].1.clone());
         let fields = whole.as_object_mut().unwrap();
         fields.retain(|field, _| !["excludes", "gitignore", "foreign"].contains(&field.as_str()));
@@ -298,35 +298,35 @@ fn of_a_sandbox_that_stands_for_a_name_only_what_is_whole_is_good() {
         let stored = whole["stage"]["ready"]["stored"].as_object_mut().unwrap();
         stored.retain(|field, _| !field.to_lowercase().contains("damage"));
         let row: SnapshotRecord = serde_json::from_value(whole).unwrap();
-        assert!(row.candidate(None, Vec::new(), at(LATER)).restorable, "it can be restored");
-        assert_eq!(row.is_whole(&standing.dir), row.candidate(Some(&standing), Vec::new(), at(LATER)).restorable);
-        row.is_whole(&standing.dir)
+        assert!(row.candidate(None, Vec::new(), at(LATER)).restorable, "an unnamed sandbox can restore it");
+        assert_eq!(row.is_whole(&binding.dir), row.candidate(Some(&binding), Vec::new(), at(LATER)).restorable);
+        row.is_whole(&binding.dir)
     };
-    assert!(good(json!({})));
-    assert!(good(json!({ "gitignore": false })));
+    assert!(is_restorable(json!({})));
+    assert!(is_restorable(json!({ "gitignore": false })));
     for partial in [
         json!({ "excludes": ["*.log"] }),
         json!({ "gitignore": true }),
         json!({ "foreign": true }),
         json!({ "dir": "/home" }),
     ] {
-        assert!(!good(partial.clone()), "{partial}");
+        assert!(!is_restorable(partial.clone()), "{partial}");
     }
 }
 
 #[test]
-fn a_ref_is_signed_by_the_newest_key_of_its_workspace() {
-    let kept: WorkspaceRecord = serde_json::from_value(workspace()).unwrap();
-    let [(_, making), (_, ready), ..] = stages();
-    let signed = row(ready.clone()).to_ref(&kept).unwrap();
+fn ref_is_signed_by_the_newest_key_of_its_workspace() {
+    let record: WorkspaceRecord = serde_json::from_value(workspace()).unwrap();
+    let [(_, creating), (_, ready), ..] = stages();
+    let signed = row(ready.clone()).to_ref(&record).unwrap();
     assert!(signed.is_signed_by(&[key(2)]) && !signed.is_signed_by(&[key(1)]));
     assert_eq!((signed.origin_id(), signed.root_id()), (&sandbox("agent-42-restored-k3f9x2ab"), &sandbox("agent-42")));
-    assert_eq!(row(making).to_ref(&kept), None);
-    assert_eq!(row(ready).to_ref(&WorkspaceRecord { keys: Vec::new(), ..kept }), None);
+    assert_eq!(row(creating).to_ref(&record), None);
+    assert_eq!(row(ready).to_ref(&WorkspaceRecord { keys: Vec::new(), ..record }), None);
 }
 
 #[test]
-fn a_stage_that_nobody_knows_is_not_read_as_another() {
+fn unknown_stage_is_not_read() {
     for stage in [json!({ "archived": { "stored": stored() } }), json!({ "stored": stored() }), json!("ready")] {
         assert!(serde_json::from_value::<Stage>(stage.clone()).is_err(), "{stage}");
     }

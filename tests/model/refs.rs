@@ -1,4 +1,4 @@
-//! Refs that come back from outside are decoded strictly.
+//! Refs. Those from callers are decoded strictly.
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::{BackupHandle, Code, SnapshotId, SnapshotRef, Timestamp, WorkspaceRef};
@@ -8,7 +8,7 @@ use super::support::{any_sandbox, cases, expect_error, full_ref as whole, key, s
 
 const FIELDS: [&str; 7] = ["schemaVersion", "snapshotId", "originId", "rootId", "backup", "createdAt", "signature"];
 
-/// The code with which the whole ref is refused after `change`.
+/// Returns the code with which a valid ref is refused after `change`.
 fn refusal_code(change: impl FnOnce(&mut Value)) -> Code {
     let mut value = whole();
     change(&mut value);
@@ -16,13 +16,13 @@ fn refusal_code(change: impl FnOnce(&mut Value)) -> Code {
 }
 
 #[test]
-fn a_ref_is_read_and_written_as_it_is() {
+fn ref_round_trips() {
     let decoded = SnapshotRef::decode(&whole()).unwrap();
     assert_eq!(json!(decoded), whole());
 }
 
 #[test]
-fn a_decoded_ref_tells_what_it_says() {
+fn decoded_ref_has_its_fields() {
     let decoded = SnapshotRef::decode(&whole()).unwrap();
     let handle: BackupHandle = serde_json::from_value(whole()["ref"]["backup"].clone()).unwrap();
     assert_eq!(decoded.snapshot_id().as_str(), "snap-abcdefghij012345");
@@ -31,14 +31,14 @@ fn a_decoded_ref_tells_what_it_says() {
 }
 
 #[test]
-fn what_a_snapshot_call_says_beside_the_ref_may_stay_there() {
+fn capture_field_beside_the_ref_is_ignored() {
     let mut value = whole();
     value["capture"] = json!({ "label": "before", "shared": false });
     assert_eq!(json!(SnapshotRef::decode(&value).unwrap()), whole());
 }
 
 #[test]
-fn what_is_wrong_inside_of_a_ref_is_told_in_one_sentence() {
+fn error_about_a_field_is_one_sentence() {
     for field in ["snapshotId", "originId", "backup"] {
         let mut value = whole();
         value["ref"][field] = json!("-");
@@ -48,7 +48,7 @@ fn what_is_wrong_inside_of_a_ref_is_told_in_one_sentence() {
 }
 
 #[test]
-fn a_ref_without_a_signature_is_told_as_one_of_an_earlier_version() {
+fn ref_without_a_signature_is_refused_with_a_hint_at_import() {
     let mut value = whole();
     value["ref"].as_object_mut().unwrap().remove("signature");
     let error = expect_error(SnapshotRef::decode(&value));
@@ -57,7 +57,7 @@ fn a_ref_without_a_signature_is_told_as_one_of_an_earlier_version() {
 }
 
 #[test]
-fn each_field_is_needed() {
+fn each_field_is_required() {
     for field in FIELDS {
         let code = refusal_code(|value| drop(value["ref"].as_object_mut().unwrap().remove(field)));
         assert_eq!(code, Code::InvalidRef, "{field}");
@@ -72,10 +72,10 @@ fn each_field_is_needed() {
 }
 
 #[test]
-fn each_field_has_its_type() {
+fn values_of_another_type_are_refused() {
     let wrong = [json!(null), json!(true), json!(1.5), json!(-1), json!("-"), json!([]), json!({})];
     for field in FIELDS {
-        // Any text may be a signature; whether it is one, its key tells.
+        // Every text has the form of a signature. Only the key decides whether it is valid.
         for value in wrong.iter().filter(|value| field != "signature" || !value.is_string()) {
             assert_eq!(refusal_code(|whole| whole["ref"][field] = value.clone()), Code::InvalidRef, "{field}: {value}");
         }
@@ -89,14 +89,14 @@ fn each_field_has_its_type() {
 }
 
 #[test]
-fn a_ref_is_an_object() {
+fn ref_that_is_not_an_object_is_refused() {
     for value in [json!(null), json!(1), json!("x"), json!([]), json!([whole()]), json!(true)] {
         assert_eq!(expect_error(SnapshotRef::decode(&value)).code(), Code::InvalidRef, "{value}");
     }
 }
 
 #[test]
-fn a_ref_that_was_made_a_string_is_refused_even_when_whole() {
+fn ref_as_a_string_is_refused() {
     let text = whole().to_string();
     for end in [text.len(), text.len() / 2, 1] {
         assert_eq!(expect_error(SnapshotRef::decode(&json!(text[..end]))).code(), Code::InvalidRef);
@@ -104,7 +104,7 @@ fn a_ref_that_was_made_a_string_is_refused_even_when_whole() {
 }
 
 #[test]
-fn fields_that_nobody_knows_are_refused() {
+fn unknown_fields_are_refused() {
     assert_eq!(refusal_code(|value| value["extra"] = json!(1)), Code::InvalidRef);
     assert_eq!(refusal_code(|value| value["schemaVersion"] = json!(1)), Code::InvalidRef);
     assert_eq!(refusal_code(|value| value["ref"]["extra"] = json!(null)), Code::InvalidRef);
@@ -113,20 +113,20 @@ fn fields_that_nobody_knows_are_refused() {
 }
 
 #[test]
-fn the_ref_of_another_provider_is_told_as_such() {
+fn ref_of_another_provider_is_foreign() {
     for provider in ["e2b", "", "Cloudflare-Sandbox", "cloudflare-sandbox ", "cloudflare-sandbox2"] {
         assert_eq!(refusal_code(|value| value["providerId"] = json!(provider)), Code::ForeignRef, "{provider:?}");
     }
 }
 
 #[test]
-fn the_ref_of_another_provider_is_told_whatever_its_form() {
+fn ref_of_another_provider_is_foreign_in_any_form() {
     let foreign = json!({ "providerId": "e2b", "payload": [], "ref": null });
     assert_eq!(expect_error(SnapshotRef::decode(&foreign)).code(), Code::ForeignRef);
 }
 
 #[test]
-fn another_schema_version_is_told_whatever_its_form() {
+fn another_schema_version_is_unsupported_in_any_form() {
     for version in [json!(0), json!(2), json!(u64::MAX)] {
         let later = json!({ "providerId": "cloudflare-sandbox", "ref": { "schemaVersion": version, "new": 1 } });
         assert_eq!(expect_error(SnapshotRef::decode(&later)).code(), Code::UnsupportedRefVersion, "{version}");
@@ -134,7 +134,7 @@ fn another_schema_version_is_told_whatever_its_form() {
 }
 
 #[test]
-fn a_schema_version_is_a_whole_number() {
+fn schema_version_must_be_an_integer() {
     for version in [json!("1"), json!(1.0), json!(-1), json!(null), json!([1])] {
         assert_eq!(
             refusal_code(|value| value["ref"]["schemaVersion"] = version.clone()),
@@ -145,7 +145,7 @@ fn a_schema_version_is_a_whole_number() {
 }
 
 #[test]
-fn a_handle_of_up_to_8_kilobytes_is_read() {
+fn handle_has_at_most_8_kib() {
     let padded = |bytes: usize| {
         let mut value = whole();
         value["ref"]["backup"]["padding"] = json!("");
@@ -158,27 +158,27 @@ fn a_handle_of_up_to_8_kilobytes_is_read() {
 }
 
 #[test]
-fn a_ref_of_more_than_16_kilobytes_is_not_looked_into() {
-    let why_not = |bytes: usize| {
+fn ref_above_16_kib_is_refused_before_its_fields_are_read() {
+    let refusal_message = |bytes: usize| {
         let mut value = whole();
         value["ref"]["padding"] = json!("");
         let missing = bytes - value["ref"].to_string().len();
         value["ref"]["padding"] = json!("x".repeat(missing));
         expect_error(SnapshotRef::decode(&value)).message().to_owned()
     };
-    assert!(why_not(16 * 1024).contains("unknown field"), "{}", why_not(16 * 1024));
-    assert!(why_not(16 * 1024 + 1).contains("larger than 16384 bytes"), "{}", why_not(16 * 1024 + 1));
+    assert!(refusal_message(16 * 1024).contains("unknown field"), "{}", refusal_message(16 * 1024));
+    assert!(refusal_message(16 * 1024 + 1).contains("larger than 16384 bytes"), "{}", refusal_message(16 * 1024 + 1));
 }
 
 #[test]
-fn a_handle_that_would_not_arrive_whole_is_refused() {
-    // Set on an object of JavaScript, it is the object's prototype and no field.
+fn handle_with_a_proto_field_is_refused() {
+    // On a JavaScript object this sets the prototype instead of a field.
     assert_eq!(refusal_code(|value| value["ref"]["backup"]["__proto__"] = json!({ "id": "b2" })), Code::InvalidRef);
     assert_eq!(refusal_code(|value| value["ref"]["backup"]["__proto__"] = json!(null)), Code::InvalidRef);
 }
 
 #[test]
-fn what_else_the_handle_has_is_kept_whole() {
+fn unknown_fields_of_the_handle_are_kept() {
     let mut value = whole();
     value["ref"]["backup"]["localBucket"] = json!(true);
     value["ref"]["backup"]["parts"] = json!([{ "sha256": "ab", "size": 1.5 }, null]);
@@ -186,13 +186,13 @@ fn what_else_the_handle_has_is_kept_whole() {
 }
 
 #[test]
-fn a_handle_that_cannot_be_one_is_told_as_an_invalid_ref() {
+fn invalid_handle_is_an_invalid_ref() {
     assert_eq!(refusal_code(|value| value["ref"]["backup"]["id"] = json!("../x")), Code::InvalidRef);
     assert_eq!(refusal_code(|value| value["ref"]["backup"]["dir"] = json!("/etc")), Code::InvalidRef);
 }
 
 #[test]
-fn a_time_is_spelt_in_one_way() {
+fn time_in_another_notation_is_refused() {
     for time in [
         "2026-11-20T05:00:00Z",
         "2026-11-20T05:00:00.0Z",
@@ -206,14 +206,14 @@ fn a_time_is_spelt_in_one_way() {
 }
 
 #[test]
-fn what_is_no_time_is_refused() {
+fn invalid_time_is_refused() {
     for time in ["", "now", "2026-11-20", "2026-13-20T05:00:00.000Z", "2026-11-20T05:00:00.000", "1795150800000"] {
         assert_eq!(refusal_code(|value| value["ref"]["createdAt"] = json!(time)), Code::InvalidRef, "{time:?}");
     }
 }
 
 #[test]
-fn what_was_refused_says_why() {
+fn refusal_names_the_invalid_value() {
     let mut value = whole();
     value["ref"]["originId"] = json!("-");
     let error = expect_error(SnapshotRef::decode(&value));
@@ -221,7 +221,7 @@ fn what_was_refused_says_why() {
 }
 
 #[test]
-fn a_workspace_ref_is_written_in_the_form_that_callers_know() {
+fn workspace_ref_has_its_published_form() {
     let workspace = WorkspaceRef::new(sandbox("agent-42-branch-k3f9x2ab"), sandbox("agent-42"));
     assert_eq!(
         json!(workspace),
@@ -236,13 +236,13 @@ fn a_workspace_ref_is_written_in_the_form_that_callers_know() {
 }
 
 #[test]
-fn a_workspace_ref_is_read_and_written_as_it_is() {
+fn workspace_ref_round_trips() {
     let workspace = WorkspaceRef::new(sandbox("agent-42-branch-k3f9x2ab"), sandbox("agent-42"));
     assert_eq!(WorkspaceRef::decode(&json!(workspace)).unwrap(), workspace);
 }
 
 #[test]
-fn a_workspace_ref_of_another_provider_or_version_is_told_as_such() {
+fn workspace_ref_of_another_provider_or_version_is_refused_with_its_own_code() {
     let refused = |field: &str, other: Value| {
         let mut value = json!(WorkspaceRef::new(sandbox("agent-42"), sandbox("agent-42")));
         value[field] = other;
@@ -253,7 +253,7 @@ fn a_workspace_ref_of_another_provider_or_version_is_told_as_such() {
     assert_eq!(refused("schemaVersion", json!("1")), Code::InvalidRef);
 }
 
-/// JSON that resembles a ref in places.
+/// Generates JSON that resembles a ref in parts.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(null)),
@@ -282,20 +282,20 @@ proptest! {
     #![proptest_config(cases(1000))]
 
     #[test]
-    fn whatever_is_accepted_is_what_would_have_been_written(value in any_json()) {
+    fn accepted_json_is_encoded_unchanged(value in any_json()) {
         if let Ok(decoded) = SnapshotRef::decode(&value) {
             prop_assert_eq!(json!(decoded), value);
         }
     }
 
     #[test]
-    fn every_ref_that_can_be_made_can_be_read(
+    fn signed_ref_round_trips(
         origin in any_sandbox(), root in any_sandbox(), random in any::<[u8; 32]>(), millis in 0..4_000_000_000_000_i64,
     ) {
         let handle = serde_json::from_value(json!({ "id": "b1", "dir": "/home" })).unwrap();
         let snapshot = SnapshotId::draw(&random).unwrap();
-        let made = SnapshotRef::sign(snapshot, origin, root, handle, Timestamp::from_millis(millis), &key(1));
-        let text = json!(made).to_string();
-        prop_assert_eq!(SnapshotRef::decode(&serde_json::from_str(&text).unwrap()).unwrap(), made);
+        let signed = SnapshotRef::sign(snapshot, origin, root, handle, Timestamp::from_millis(millis), &key(1));
+        let text = json!(signed).to_string();
+        prop_assert_eq!(SnapshotRef::decode(&serde_json::from_str(&text).unwrap()).unwrap(), signed);
     }
 }

@@ -1,4 +1,4 @@
-//! What callers ask to be captured is read strictly, and what is wrong with it is named.
+//! The arguments of `snapshot`. They are decoded strictly, and errors name the wrong option.
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::support::{cases, expect_error, sandbox};
 
-/// The arguments of a snapshot of `agent-42`, with one more.
+/// Returns the arguments of a snapshot of `agent-42`, with one more field.
 fn arguments(field: &str, value: Value) -> Value {
     let mut arguments = json!({ "sandboxId": "agent-42" });
     arguments[field] = value;
@@ -27,7 +27,7 @@ fn expect_invalid(field: &str, value: Value) -> String {
 }
 
 #[test]
-fn only_the_sandbox_id_is_needed() {
+fn only_the_sandbox_id_is_required() {
     let request = SnapshotRequest::decode(&json!({ "sandboxId": "agent-42" })).unwrap();
     assert_eq!(request, SnapshotRequest::of(sandbox("agent-42")));
     let error = expect_error(SnapshotRequest::decode(&json!({})));
@@ -36,7 +36,7 @@ fn only_the_sandbox_id_is_needed() {
 }
 
 #[test]
-fn every_option_is_read() {
+fn every_option_is_decoded() {
     let request = SnapshotRequest::decode(&json!({
         "sandboxId": "Agent-42",
         "dir": "/home/me",
@@ -78,7 +78,7 @@ fn every_option_is_read() {
 }
 
 #[test]
-fn null_is_the_same_as_absent() {
+fn null_counts_as_absent() {
     let options = [
         "dir",
         "label",
@@ -100,14 +100,14 @@ fn null_is_the_same_as_absent() {
 }
 
 #[test]
-fn an_option_that_nobody_knows_is_named() {
+fn unknown_option_is_named() {
     for field in ["Dir", "sandbox_id", "multipart", "name", "ttl", "allow_cross_session", "idempotency_key"] {
         assert!(expect_invalid(field, json!(null)).contains(field));
     }
 }
 
 #[test]
-fn a_value_of_a_wrong_type_is_named_by_its_path() {
+fn value_of_a_wrong_type_is_named_by_its_path() {
     let wrong = [
         ("sandboxId", json!(42), "sandboxId"),
         ("dir", json!(["/tmp"]), "dir"),
@@ -136,21 +136,21 @@ fn a_value_of_a_wrong_type_is_named_by_its_path() {
 }
 
 #[test]
-fn arguments_are_an_object() {
+fn arguments_that_are_not_an_object_are_refused() {
     for value in [json!(null), json!("agent-42"), json!(["agent-42"]), json!([]), json!(1)] {
         assert_eq!(expect_error(SnapshotRequest::decode(&value)).code(), Code::InvalidArgument, "{value}");
     }
 }
 
 #[test]
-fn a_compression_is_an_object_too() {
+fn compression_that_is_not_an_object_is_refused() {
     for value in [json!([]), json!(["gzip"]), json!(["gzip", 2])] {
         expect_invalid("compression", value);
     }
 }
 
 #[test]
-fn a_compression_may_say_one_thing_only() {
+fn compression_may_have_one_field_only() {
     assert_eq!(decoded("compression", json!({})).compression, Some(Compression { format: None, threads: None }));
     for (name, format) in
         [("gzip", CompressionFormat::Gzip), ("lz4", CompressionFormat::Lz4), ("zstd", CompressionFormat::Zstd)]
@@ -161,7 +161,7 @@ fn a_compression_may_say_one_thing_only() {
 }
 
 #[test]
-fn an_expiration_is_a_minute_to_a_hundred_years_or_never() {
+fn expiration_is_0_or_from_a_minute_to_a_hundred_years() {
     for seconds in [1, 59, MAX_EXPIRATION + 1, u64::MAX] {
         assert!(expect_invalid("expirationSeconds", json!(seconds)).contains(&seconds.to_string()));
     }
@@ -171,7 +171,7 @@ fn an_expiration_is_a_minute_to_a_hundred_years_or_never() {
 }
 
 #[test]
-fn a_key_is_one_line_of_up_to_128_characters() {
+fn idempotency_key_is_one_line_of_1_to_128_characters() {
     for key in [String::new(), "a\nb".into(), "\u{7}".into(), "x".repeat(129)] {
         expect_invalid("idempotencyKey", json!(key));
     }
@@ -181,7 +181,7 @@ fn a_key_is_one_line_of_up_to_128_characters() {
 }
 
 #[test]
-fn a_label_that_is_replaced_has_to_be_named() {
+fn replace_requires_a_label() {
     assert!(expect_invalid("replace", json!(true)).contains("`label`"));
     let mut both = arguments("replace", json!(true));
     both["label"] = json!("latest");
@@ -190,7 +190,7 @@ fn a_label_that_is_replaced_has_to_be_named() {
 }
 
 #[test]
-fn a_pattern_is_one_line_of_something() {
+fn exclude_pattern_is_one_nonempty_line() {
     for pattern in ["", "a\0b", "a\nb", "\n"] {
         expect_invalid("excludes", json!(["fine", pattern]));
     }
@@ -200,7 +200,7 @@ fn a_pattern_is_one_line_of_something() {
 }
 
 #[test]
-fn a_sandbox_id_a_directory_and_a_label_have_errors_of_their_own() {
+fn invalid_sandbox_id_directory_and_label_have_their_own_codes() {
     let codes = [("sandboxId", Code::InvalidSandboxId), ("dir", Code::InvalidDirectory), ("label", Code::InvalidLabel)];
     for (field, code) in codes {
         assert_eq!(expect_error(SnapshotRequest::decode(&arguments(field, json!("")))).code(), code, "{field}");
@@ -211,8 +211,8 @@ proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn an_expiration_is_taken_or_refused_by_its_bounds(seconds: u64) {
-        let taken = SnapshotRequest::decode(&arguments("expirationSeconds", json!(seconds))).is_ok();
-        prop_assert_eq!(taken, seconds == 0 || (60..=MAX_EXPIRATION).contains(&seconds));
+    fn expiration_is_accepted_exactly_within_its_bounds(seconds: u64) {
+        let is_accepted = SnapshotRequest::decode(&arguments("expirationSeconds", json!(seconds))).is_ok();
+        prop_assert_eq!(is_accepted, seconds == 0 || (60..=MAX_EXPIRATION).contains(&seconds));
     }
 }

@@ -24,13 +24,13 @@ fn signed_by(number: u32) -> SnapshotRef {
 }
 
 #[test]
-fn a_ref_that_was_signed_once_is_accepted_by_every_release() {
+fn signature_is_accepted_by_every_release() {
     assert!(reference().is_signed_by(&[key(1)]));
     assert_eq!(signed_by(1), reference());
 }
 
 #[test]
-fn a_signature_is_the_number_of_the_key_and_a_word() {
+fn signature_is_the_number_of_the_key_and_a_tag() {
     let signature = key(7).sign(b"message");
     let (number, tag) = signature.split_once('.').unwrap();
     assert_eq!((number, tag.len()), ("7", 43));
@@ -38,7 +38,7 @@ fn a_signature_is_the_number_of_the_key_and_a_word() {
 }
 
 #[test]
-fn a_ref_is_accepted_by_any_of_the_keys_and_by_no_other() {
+fn ref_is_accepted_by_its_own_key_only() {
     let it = signed_by(1);
     assert!(it.is_signed_by(&[key(2), key(1)]));
     assert!(!it.is_signed_by(&[key(3), key(2)]));
@@ -46,19 +46,19 @@ fn a_ref_is_accepted_by_any_of_the_keys_and_by_no_other() {
 }
 
 #[test]
-fn the_number_of_a_key_alone_is_nothing() {
+fn key_with_the_same_number_and_another_secret_is_refused() {
     let same_number = SigningKey::new(1, [9; 32]);
     assert!(!signed_by(1).is_signed_by(&[same_number]));
 }
 
 #[test]
-fn the_same_secret_under_another_number_is_another_key() {
+fn key_with_the_same_secret_and_another_number_is_refused() {
     let renumbered = SigningKey::new(2, [1; 32]);
     assert!(!renumbered.verify(b"message", &key(1).sign(b"message")));
 }
 
 #[test]
-fn there_is_one_way_to_write_a_signature() {
+fn signature_in_another_notation_is_refused() {
     let right = key(1).sign(b"message");
     let tag = right.strip_prefix("1.").unwrap();
     let wrong = [
@@ -81,13 +81,13 @@ fn there_is_one_way_to_write_a_signature() {
 }
 
 #[test]
-fn a_key_is_kept_and_read_again() {
-    let kept = serde_json::to_value(key(3)).unwrap();
-    assert_eq!(serde_json::from_value::<SigningKey>(kept).unwrap(), key(3));
+fn key_round_trips_through_json() {
+    let stored = serde_json::to_value(key(3)).unwrap();
+    assert_eq!(serde_json::from_value::<SigningKey>(stored).unwrap(), key(3));
 }
 
 #[test]
-fn what_is_no_key_is_not_read() {
+fn invalid_key_is_not_read() {
     let secret = serde_json::to_value(key(3)).unwrap()["secret"].clone();
     for value in [
         json!(null),
@@ -102,13 +102,13 @@ fn what_is_no_key_is_not_read() {
 }
 
 #[test]
-fn the_secret_of_a_key_is_never_shown() {
+fn debug_output_of_a_key_hides_its_secret() {
     let shown = format!("{:?}", key(3));
     assert_eq!(shown, "SigningKey(3, …)");
 }
 
 #[test]
-fn a_signature_is_the_tag_of_its_message() {
+fn signature_contains_the_tag_of_its_message() {
     let tag = Base64UrlUnpadded::encode_string(&key(7).tag(b"message"));
     assert_eq!(key(7).sign(b"message"), format!("7.{tag}"));
 }
@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn every_message_and_every_secret_has_a_tag_of_its_own(
+    fn each_message_and_secret_have_their_own_tag(
         one: (Vec<u8>, [u8; 32]), other: (Vec<u8>, [u8; 32]), number: u32,
     ) {
         let tag = |(message, secret): &(Vec<u8>, [u8; 32])| SigningKey::new(number, *secret).tag(message);
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn every_message_has_a_signature_of_its_own(secret: [u8; 32], one: Vec<u8>, other: Vec<u8>) {
+    fn each_message_has_its_own_signature(secret: [u8; 32], one: Vec<u8>, other: Vec<u8>) {
         let key = SigningKey::new(1, secret);
         let signature = key.sign(&one);
         prop_assert!(key.verify(&one, &signature));
@@ -134,12 +134,12 @@ proptest! {
     }
 
     #[test]
-    fn any_text_can_be_looked_at_as_a_signature(text in any::<String>()) {
+    fn verification_accepts_any_text_as_input(text in any::<String>()) {
         prop_assert!(!key(1).verify(b"message", &text));
     }
 
     #[test]
-    fn a_signature_with_another_character_is_none(place in 0..45_usize, letter in prop::char::range('!', '~')) {
+    fn signature_with_an_altered_character_is_refused(place in 0..45_usize, letter in prop::char::range('!', '~')) {
         let right = key(1).sign(b"message");
         let mut letters: Vec<char> = right.chars().collect();
         letters[place] = letter;

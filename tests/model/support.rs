@@ -1,4 +1,4 @@
-//! Values to test with.
+//! Test values and helpers.
 
 use std::fmt::Debug;
 
@@ -6,22 +6,22 @@ use proptest::prelude::*;
 use sandbox_snapshotter::model::{Code, DerivationKind, Error, Result, SandboxId, ShortId, SigningKey};
 use serde_json::{Value, json};
 
-/// How properties are tested.
+/// The configuration of a property test with `cases` cases.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, max_global_rejects: 100 * cases, ..ProptestConfig::default() }
 }
 
-/// A sandbox's id.
+/// Parses a sandbox id.
 pub fn sandbox(id: &str) -> SandboxId {
     SandboxId::parse(id).unwrap()
 }
 
-/// The length that the SDK counts.
+/// Counts the UTF-16 units of a text, as the SDK does.
 pub fn utf16_units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// Every sort of sandbox id: short and long, of any script, and chains of restored and branch suffixes.
+/// Generates sandbox ids: short and long ones, in any script, and with chains of restored and branch suffixes.
 pub fn any_sandbox() -> impl Strategy<Value = SandboxId> {
     let letter = prop_oneof![
         4 => any::<char>(),
@@ -41,7 +41,7 @@ pub fn any_sandbox() -> impl Strategy<Value = SandboxId> {
     prop_oneof![text, longest, chain].prop_filter_map("an invalid id", |text| SandboxId::parse(&text).ok())
 }
 
-/// As much of the beginning as a sandbox id may have, less control characters.
+/// Removes control characters, and truncates the text to the maximum length of a sandbox id.
 fn truncate_id(text: &str) -> String {
     let mut left = SandboxId::MAX;
     let kept = text.chars().filter(|c| !c.is_control()).take_while(|c| {
@@ -52,34 +52,34 @@ fn truncate_id(text: &str) -> String {
     kept.collect()
 }
 
-/// Any short id.
+/// Generates short ids.
 pub fn any_short_id() -> impl Strategy<Value = ShortId> {
     prop::collection::vec(0..252_u8, 8).prop_map(|bytes| ShortId::from_random(&bytes).unwrap())
 }
 
-/// The code of a refusal.
+/// Returns the error of a refusal.
 #[track_caller]
 pub fn expect_error<T: Debug>(outcome: Result<T>) -> Error {
-    outcome.expect_err("it should be refused")
+    outcome.expect_err("the call must be refused")
 }
 
-/// Makes sure that each of `texts` is refused with `code`.
+/// Asserts that each of `texts` is refused with `code`.
 #[track_caller]
 pub fn assert_all_refused<T: Debug>(parse: impl Fn(&str) -> Result<T>, code: Code, texts: &[&str]) {
     for text in texts {
         match parse(text) {
-            Ok(parsed) => panic!("{text:?} should be refused, and is {parsed:?}"),
+            Ok(parsed) => panic!("{text:?} must be refused, but parses as {parsed:?}"),
             Err(error) => assert_eq!(error.code(), code, "{text:?}"),
         }
     }
 }
 
-/// The key of that number; each has its own secret.
+/// Returns the signing key with a number. Each has its own secret.
 pub fn key(number: u32) -> SigningKey {
     SigningKey::new(number, [u8::try_from(number).unwrap(); 32])
 }
 
-/// A snapshot ref as callers keep it, of the form that every release reads.
+/// A snapshot ref in the form that callers store and every release reads.
 pub fn full_ref() -> Value {
     json!({
         "providerId": "cloudflare-sandbox",

@@ -1,4 +1,4 @@
-//! Times that come from outside.
+//! Timestamps, as text and at their limits.
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::{Timestamp, json};
@@ -11,7 +11,7 @@ fn read(text: &str) -> Timestamp {
 }
 
 #[test]
-fn a_time_beyond_the_years_of_four_digits_is_the_first_or_the_last_of_them() {
+fn time_beyond_four_digit_years_is_clamped() {
     assert_eq!(read("9999-12-31T23:59:59.999-23:59"), Timestamp::MAX);
     assert_eq!(read("0000-01-01T00:00:00+23:59"), Timestamp::MIN);
     assert_eq!(Timestamp::MAX.plus_millis(1), Timestamp::MAX);
@@ -19,7 +19,7 @@ fn a_time_beyond_the_years_of_four_digits_is_the_first_or_the_last_of_them() {
 }
 
 #[test]
-fn the_first_and_the_last_are_written_with_four_digits() {
+fn min_and_max_are_written_with_four_digit_years() {
     assert_eq!(Timestamp::MIN.to_string(), "0000-01-01T00:00:00.000Z");
     assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
 }
@@ -28,7 +28,7 @@ proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn every_time_that_is_written_is_read_again(millis in any::<i64>(), later in any::<i64>()) {
+    fn every_time_round_trips(millis in any::<i64>(), later in any::<i64>()) {
         let time = Timestamp::from_millis(millis).plus_millis(later);
         prop_assert_eq!(read(&time.to_string()), time);
     }

@@ -1,9 +1,9 @@
-//! Origins of the web.
+//! Web origins.
 
 use sandbox_snapshotter::model::web_origin::is_web_origin;
 
 #[test]
-fn an_origin_is_a_scheme_and_a_host() {
+fn origin_with_a_scheme_and_a_host_is_accepted() {
     for origin in [
         "https://app.example.com",
         "HTTPS://App.Example.com/",
@@ -16,7 +16,7 @@ fn an_origin_is_a_scheme_and_a_host() {
 }
 
 #[test]
-fn nothing_else_is_one() {
+fn other_texts_are_not_origins() {
     for other in [
         "",
         "*",

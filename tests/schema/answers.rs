@@ -1,4 +1,4 @@
-//! What the operations answer is what the schemas say.
+//! The answers of the operations match their schemas.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::api::tools::call::error_result;
@@ -12,27 +12,27 @@ use serde_json::{Value, json};
 use super::schemas::Schemas;
 use super::support::{FILE, Fixture, MINUTE, WORKSPACE};
 
-/// A stage whose answers are held against their schemas.
+/// A fixture that validates each answer against its schema.
 struct SchemaChecker {
-    stage: Fixture,
+    fixture: Fixture,
     schemas: Schemas,
 }
 
 impl SchemaChecker {
-    fn of(stage: Fixture) -> Self {
-        Self { stage, schemas: Schemas::new() }
+    fn of(fixture: Fixture) -> Self {
+        Self { fixture, schemas: Schemas::new() }
     }
 
     #[track_caller]
     fn run(&mut self, operation: Operation, options: &Value) -> Value {
-        let answer = self.stage.run(operation, options).unwrap();
-        self.schemas.answer(operation, &answer).unwrap_or_else(|why| panic!("{why}\n{answer:#}"));
+        let answer = self.fixture.run(operation, options).unwrap();
+        self.schemas.answer(operation, &answer).unwrap_or_else(|error| panic!("{error}\n{answer:#}"));
         answer
     }
 }
 
 #[test]
-fn about_snapshots() {
+fn answers_about_snapshots_match_their_schemas() {
     let mut checked = SchemaChecker::of(Fixture::with_sandbox());
     let sandbox = json!({ "sandboxId": "agent-42" });
     let full = json!({
@@ -65,16 +65,16 @@ fn about_snapshots() {
 }
 
 #[test]
-fn about_damaged_snapshots() {
-    let (stage, snapshot) = Fixture::with_snapshot();
-    let mut checked = SchemaChecker::of(stage);
-    checked.stage.world.clear_bucket();
+fn answers_about_damaged_snapshots_match_their_schemas() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let mut checked = SchemaChecker::of(fixture);
+    checked.fixture.world.clear_bucket();
     checked.run(Operation::Verify, &json!({ "ref": snapshot }));
     checked.run(Operation::List, &json!({ "sandboxId": "agent-42" }));
 }
 
 #[test]
-fn about_workspaces() {
+fn answers_about_workspaces_match_their_schemas() {
     let mut checked = SchemaChecker::of(Fixture::empty());
     let hook = json!({ "command": "make" });
     let work = json!({ "name": WORKSPACE });
@@ -83,14 +83,14 @@ fn about_workspaces() {
         "env": { "A": "1" }, "retention": { "keepDaily": 7 },
     });
     checked.run(Operation::CreateWorkspace, &create);
-    checked.stage.write_workspace_file(WORKSPACE, "first");
-    checked.stage.world.advance_clock(MINUTE);
+    checked.fixture.write_workspace_file(WORKSPACE, "first");
+    checked.fixture.world.advance_clock(MINUTE);
     checked.run(Operation::StopWorkspace, &work);
     checked.run(Operation::StartWorkspace, &work);
     checked.run(Operation::GetOrCreateWorkspace, &work);
     checked.run(Operation::ForkWorkspace, &json!({ "name": WORKSPACE, "newName": "other", "count": 2 }));
     checked.run(Operation::ListWorkspaces, &json!({ "limit": 1 }));
-    let sandbox = checked.stage.sandbox_of(WORKSPACE);
+    let sandbox = checked.fixture.sandbox_of(WORKSPACE);
     let snapshots = checked.run(Operation::List, &json!({ "sandboxId": sandbox }));
     let id = &snapshots["snapshots"][0]["snapshotId"];
     checked.run(Operation::UpdateWorkspace, &json!({ "name": WORKSPACE, "currentSnapshotId": id }));
@@ -99,28 +99,28 @@ fn about_workspaces() {
 }
 
 #[test]
-fn about_a_fork_that_failed() {
+fn answer_about_a_failed_fork_matches_its_schema() {
     let mut checked = SchemaChecker::of(Fixture::with_workspace());
-    checked.stage.create_workspace("other-2", &json!({})).unwrap();
+    checked.fixture.create_workspace("other-2", &json!({})).unwrap();
     let forked = checked.run(Operation::ForkWorkspace, &json!({ "name": WORKSPACE, "newName": "other", "count": 2 }));
     assert!(forked["forks"][1]["error"].is_object(), "{forked:#}");
 }
 
 #[test]
-fn about_checkpoints() {
+fn answers_about_checkpoints_match_their_schemas() {
     let mut checked = SchemaChecker::of(Fixture::with_sandbox());
     let sandbox = json!({ "sandboxId": "agent-42" });
     let checkpoint = json!({ "sandboxId": "agent-42", "name": "s1" });
     checked.run(Operation::CreateCheckpoint, &checkpoint);
     checked.run(Operation::CreateCheckpoint, &checkpoint);
     checked.run(Operation::ListCheckpoints, &sandbox);
-    checked.stage.world.write_file("agent-42", FILE, "second");
+    checked.fixture.world.write_file("agent-42", FILE, "second");
     checked.run(Operation::DiffCheckpoint, &checkpoint);
     checked.run(Operation::RestoreCheckpoint, &checkpoint);
 }
 
 #[test]
-fn about_tools() {
+fn answers_about_tools_match_their_schemas() {
     let mut schemas = Schemas::new();
     let workspace = json!({ "name": "code", "snapshot": true, "checkpoint": true, "sandboxId": "agent-42" });
     let toolset = Toolset::decode(&json!({ "workspaces": [workspace] })).unwrap();
@@ -134,7 +134,7 @@ fn about_tools() {
 }
 
 #[test]
-fn about_failures_of_every_code() {
+fn errors_of_every_code_match_their_schema() {
     let mut schemas = Schemas::new();
     for code in Code::ALL {
         let error = Error::new(*code, "It happened.", "Do something.");

@@ -1,10 +1,10 @@
-//! The document is whole, and can be read by people.
+//! The schema document is complete and described.
 
 use serde_json::Value;
 
 use super::schemas::Schemas;
 
-/// Every object in the document, with where it is.
+/// Collects every object of a value, with its JSON pointer.
 fn collect_objects(at: &str, value: &Value, found: &mut Vec<(String, Value)>) {
     if value.is_object() {
         found.push((at.to_owned(), value.clone()));
@@ -28,29 +28,29 @@ fn all_objects() -> (Value, Vec<(String, Value)>) {
 }
 
 #[test]
-fn every_type_that_is_named_is_there_and_every_type_is_named() {
+fn every_referenced_type_is_defined_and_every_defined_type_is_referenced() {
     let (document, all) = all_objects();
-    let named: Vec<_> = all.iter().filter_map(|(_, object)| object["$ref"].as_str()).collect();
-    for reference in &named {
+    let referenced: Vec<_> = all.iter().filter_map(|(_, object)| object["$ref"].as_str()).collect();
+    for reference in &referenced {
         assert!(document.pointer(&reference[1..]).is_some(), "{reference}");
     }
     for name in document["$defs"].as_object().unwrap().keys() {
-        assert!(named.contains(&format!("#/$defs/{name}").as_str()), "{name}");
+        assert!(referenced.contains(&format!("#/$defs/{name}").as_str()), "{name}");
     }
 }
 
-/// Whether it is a text, without links that only Rust's documentation has.
+/// Whether a description is a text without rustdoc links.
 fn is_for_callers(description: &Value) -> bool {
     description.as_str().is_some_and(|text| !text.is_empty() && !text.contains("[`"))
 }
 
 #[test]
-fn every_type_and_every_field_is_described_in_words_for_callers() {
+fn every_type_and_field_has_a_description_for_callers() {
     let (document, all) = all_objects();
     for (name, schema) in document["$defs"].as_object().unwrap() {
         assert!(is_for_callers(&schema["description"]), "{name}: {}", schema["description"]);
     }
-    // What goes together is no field.
+    // The properties under these keywords are rules about fields, not fields.
     let is_rule =
         |at: &str| at.split('/').any(|part| ["if", "then", "else", "not", "contains", "anyOf"].contains(&part));
     for (at, object) in all.into_iter().filter(|(at, _)| !is_rule(at)) {
@@ -62,7 +62,7 @@ fn every_type_and_every_field_is_described_in_words_for_callers() {
 }
 
 #[test]
-fn null_is_offered_beside_another_type_and_is_no_default() {
+fn null_is_only_an_alternative_to_another_type() {
     let (_, all) = all_objects();
     for (at, object) in all {
         assert!(!object.as_object().unwrap().values().any(Value::is_null), "{at}");
@@ -73,6 +73,6 @@ fn null_is_offered_beside_another_type_and_is_no_default() {
 }
 
 #[test]
-fn the_document_is_the_same_each_time() {
+fn document_is_deterministic() {
     assert_eq!(Schemas::new().document.to_string(), Schemas::new().document.to_string());
 }

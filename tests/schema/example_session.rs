@@ -1,4 +1,4 @@
-//! What an agent does with the operations, one after the other, in the world in memory: the examples of the API document.
+//! A session of an agent that calls every operation, over in-memory ports: the examples of the API document.
 
 use futures_util::FutureExt;
 use sandbox_snapshotter::api::openapi::Example;
@@ -18,26 +18,26 @@ use super::support::{FILE, Fixture, HOUR};
 
 const AGENT: &str = "agent-42";
 
-/// The whole story.
+/// Runs the session, and returns its calls.
 pub fn example_session() -> Vec<Example> {
-    let mut told = ExampleRecorder { fixture: Fixture::with_sandbox(), examples: Vec::new() };
-    told.snapshots();
-    told.retention();
-    told.checkpoints();
-    told.workspaces();
-    told.tools();
-    told.deployment();
-    told.examples
+    let mut recorder = ExampleRecorder { fixture: Fixture::with_sandbox(), examples: Vec::new() };
+    recorder.snapshots();
+    recorder.retention();
+    recorder.checkpoints();
+    recorder.workspaces();
+    recorder.tools();
+    recorder.deployment();
+    recorder.examples
 }
 
-/// What happened until now.
+/// Runs operations, and records them as examples.
 struct ExampleRecorder {
     fixture: Fixture,
     examples: Vec<Example>,
 }
 
 impl ExampleRecorder {
-    /// Carries an operation out, and tells of it.
+    /// Runs an operation and records it.
     fn run(&mut self, operation: Operation, options: Value) -> Value {
         let answer = self.fixture.run(operation, &options).unwrap();
         self.record(operation, options, answer)
@@ -48,7 +48,7 @@ impl ExampleRecorder {
         answer
     }
 
-    /// Snapshots are taken and used.
+    /// Takes, restores, reads and labels snapshots.
     fn snapshots(&mut self) {
         let label = json!({ "sandboxId": AGENT, "label": "before the refactoring" });
         let taken = self.run(
@@ -74,7 +74,7 @@ impl ExampleRecorder {
         );
     }
 
-    /// Snapshots are kept and let go.
+    /// Imports, expires and deletes snapshots.
     fn retention(&mut self) {
         let sandbox = json!({ "sandboxId": AGENT });
         let backup = self.fixture.world.create_app_backup(AGENT, None);
@@ -96,7 +96,7 @@ impl ExampleRecorder {
         self.run(Operation::Sweep, json!({ "dryRun": true }));
     }
 
-    /// Points to return to are kept in the sandbox.
+    /// Creates, lists, diffs and restores checkpoints.
     fn checkpoints(&mut self) {
         let checkpoint = json!({ "sandboxId": AGENT, "name": "tests-pass" });
         self.run(
@@ -109,7 +109,7 @@ impl ExampleRecorder {
         self.run(Operation::RestoreCheckpoint, checkpoint);
     }
 
-    /// A workspace lives by its name.
+    /// Creates, stops, starts, forks and deletes a named workspace.
     fn workspaces(&mut self) {
         let project = json!({ "tenant": "acme", "name": "project" });
         self.run(
@@ -135,7 +135,7 @@ impl ExampleRecorder {
         self.run(Operation::DeleteWorkspace, project);
     }
 
-    /// A language model saves its work.
+    /// Lists, calls and grants the tools of a language model.
     fn tools(&mut self) {
         let workspaces = json!([{ "name": "code", "snapshot": true, "checkpoint": false, "sandboxId": AGENT }]);
         let options = json!({ "workspaces": workspaces, "readOnly": true });
@@ -154,10 +154,10 @@ impl ExampleRecorder {
         self.record(Operation::GrantTools, options, json!(granted));
     }
 
-    /// Somebody looks after the deployment.
+    /// Checks the health of the deployment.
     fn deployment(&mut self) {
         let configured = vec![
-            HealthCheck::healthy(HealthComponent::Config, "Every var that is set has a value that can be used."),
+            HealthCheck::healthy(HealthComponent::Config, "Every var that is set has a valid value."),
             HealthCheck::healthy(HealthComponent::Bucket, "The R2 bucket is bound."),
             HealthCheck::healthy(HealthComponent::Sandboxes, "The Durable Object namespace of the sandboxes is bound."),
             HealthCheck::healthy(HealthComponent::Workspaces, "The Durable Object namespace Workspace is bound."),
@@ -168,11 +168,11 @@ impl ExampleRecorder {
             HealthCheck::healthy(HealthComponent::ApiToken, "It is set."),
             HealthCheck::healthy(
                 HealthComponent::BackupCredentials,
-                "All of them are set. Whether R2 accepts them shows with the first snapshot.",
+                "All credentials are set. The first snapshot shows whether R2 accepts them.",
             ),
             HealthCheck::undetermined(
                 HealthComponent::Metrics,
-                "No Analytics Engine dataset is bound as METRICS: operations are logged, and not counted.",
+                "No Analytics Engine dataset is bound as METRICS: operations are logged, but not counted.",
                 "To count them, add [[analytics_engine_datasets]] to wrangler.toml.",
             ),
         ];
@@ -181,7 +181,7 @@ impl ExampleRecorder {
     }
 }
 
-/// The operations that the tools of a model consist of.
+/// Runs the operations of tools on the fixture.
 struct FixtureOperations<'a>(&'a Fixture);
 
 impl OperationExecutor for FixtureOperations<'_> {

@@ -1,4 +1,4 @@
-//! Options of every operation, as full as they can be.
+//! Example options of every operation, with every field.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::checkpoint::CheckpointCursor;
@@ -6,22 +6,22 @@ use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{CheckpointName, SnapshotId, Timestamp};
 use serde_json::{Value, json};
 
-/// Each operation with its options, once for each form that they can have.
+/// Each operation with its options, once for each form of the options.
 pub fn examples() -> Vec<(Operation, Value)> {
     Operation::ALL.iter().flat_map(|operation| forms(*operation).into_iter().map(|form| (*operation, form))).collect()
 }
 
 fn forms(operation: Operation) -> Vec<Value> {
-    let session = json!({ "lineageScope": "agent-7", "allowCrossLineage": true });
-    let selected = |further: Value| {
-        let selected = |selector: Value| with(&[&selector, &session, &further]);
+    let lineage_scope = json!({ "lineageScope": "agent-7", "allowCrossLineage": true });
+    let selected = |others: Value| {
+        let selected = |selector: Value| with(&[&selector, &lineage_scope, &others]);
         selectors().into_iter().map(selected).collect()
     };
-    let place = with(&[&json!({ "sandboxId": "agent-42", "dir": "/workspace" }), &session]);
+    let location = with(&[&json!({ "sandboxId": "agent-42", "dir": "/workspace" }), &lineage_scope]);
     let workspace = json!({ "name": "work", "tenant": "team" });
     match operation {
         Operation::Snapshot => vec![with(&[
-            &session,
+            &lineage_scope,
             &json!({
                 "sandboxId": "agent-42", "dir": "/workspace", "label": "before", "replace": true, "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
@@ -35,16 +35,16 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::Label => selected(json!({ "newLabel": "new", "replace": true })),
         Operation::Delete => selected(json!({ "force": true })),
         Operation::List => vec![with(&[
-            &session,
+            &lineage_scope,
             &json!({ "sandboxId": "agent-42", "cursor": cursor(), "limit": 7, "labelPrefix": "test/", "check": false }),
         ])],
         Operation::Import => vec![json!({
             "sandboxId": "agent-42", "backup": { "id": "b1", "dir": "/workspace", "localBucket": true }, "label": "nightly",
             "replace": true, "expirationSeconds": 0,
         })],
-        Operation::Lineage => vec![with(&[&json!({ "sandboxId": "agent-42", "check": true }), &session])],
+        Operation::Lineage => vec![with(&[&json!({ "sandboxId": "agent-42", "check": true }), &lineage_scope])],
         Operation::Retention | Operation::RotateKey => {
-            vec![with(&[&json!({ "sandboxId": "agent-42" }), &session])]
+            vec![with(&[&json!({ "sandboxId": "agent-42" }), &lineage_scope])]
         }
         Operation::SetRetention => vec![json!({ "sandboxId": "agent-42", "policy": policy(), "dryRun": true })],
         Operation::ApplyRetention => vec![json!({ "sandboxId": "agent-42", "dryRun": true })],
@@ -65,10 +65,10 @@ fn forms(operation: Operation) -> Vec<Value> {
             &settings(),
             &json!({ "currentSnapshotId": "snap-abcdefghij012345", "acceptStale": true }),
         ])],
-        Operation::CreateCheckpoint => vec![with(&[&place, &json!({ "name": "s1", "description": "before" })])],
-        Operation::ListCheckpoints => vec![with(&[&place, &json!({ "cursor": checkpoint_cursor(), "limit": 7 })])],
-        Operation::RestoreCheckpoint => vec![with(&[&place, &json!({ "name": "s1" })])],
-        Operation::DiffCheckpoint => vec![with(&[&place, &json!({ "name": "s1", "maxBytes": 1000 })])],
+        Operation::CreateCheckpoint => vec![with(&[&location, &json!({ "name": "s1", "description": "before" })])],
+        Operation::ListCheckpoints => vec![with(&[&location, &json!({ "cursor": checkpoint_cursor(), "limit": 7 })])],
+        Operation::RestoreCheckpoint => vec![with(&[&location, &json!({ "name": "s1" })])],
+        Operation::DiffCheckpoint => vec![with(&[&location, &json!({ "name": "s1", "maxBytes": 1000 })])],
         Operation::ListTools => vec![toolset()],
         Operation::CallTool => {
             let call = json!({ "name": "workspace__code__snapshot", "arguments": { "label": "before" }, "idempotencyKey": "k" });
@@ -79,7 +79,7 @@ fn forms(operation: Operation) -> Vec<Value> {
     }
 }
 
-/// A snapshot, in each way that it can be named.
+/// The selectors of a snapshot: by ref, by id and by label.
 fn selectors() -> [Value; 3] {
     let snapshot = json!({
         "providerId": "cloudflare-sandbox",
@@ -148,7 +148,7 @@ fn checkpoint_cursor() -> String {
     CheckpointCursor { micros: 1, name: CheckpointName::parse("s1").unwrap() }.to_string()
 }
 
-/// One object of several.
+/// Merges objects into one.
 pub fn with(parts: &[&Value]) -> Value {
     let fields = parts.iter().flat_map(|part| part.as_object().unwrap().clone());
     Value::Object(fields.collect())

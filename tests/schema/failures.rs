@@ -1,4 +1,4 @@
-//! Operations in a world in which something fails: what they fail with is documented.
+//! The API document lists every error code that an operation returns when a call of a port fails.
 
 use sandbox_snapshotter::api::openapi::error_codes;
 use sandbox_snapshotter::api::operations::Operation;
@@ -9,7 +9,7 @@ use super::support::{FILE, Fixture, Method};
 
 const AGENT: &str = "agent-42";
 
-/// What a method may fail with.
+/// The failures that are injected into a method.
 fn injected_failures(method: Method) -> Vec<Failure> {
     let of_sdk = |code: &&str| Failure::new("Error", "It failed.").with_code(*code);
     let mut failures = vec![
@@ -22,14 +22,14 @@ fn injected_failures(method: Method) -> Vec<Failure> {
         failures
             .extend(["BACKUP_NOT_FOUND", "BACKUP_EXPIRED", "BACKUP_INTEGRITY", "BACKUP_TRANSFER"].iter().map(of_sdk));
     }
-    // What R2 says of its objects is always understood.
+    // The answers of these methods come from R2 itself, in a known form.
     if !matches!(method, Method::List | Method::ReadArchivePrefix) {
         failures.push(Failure::protocol("it", "nothing of the kind"));
     }
     failures
 }
 
-/// A caller of every operation, of which each is tried first while something fails.
+/// Calls every operation, first with an injected fault and then, if it failed, without.
 struct FaultyCaller {
     fixture: Fixture,
     fault: Option<(Method, Failure)>,
@@ -37,16 +37,16 @@ struct FaultyCaller {
 }
 
 impl FaultyCaller {
-    /// Calls every operation, and answers what they failed with; and which methods they called.
-    fn call_all(fails: Option<(Method, Failure)>) -> (Vec<(Operation, Code)>, Vec<Method>) {
-        let mut agent = Self { fixture: Fixture::with_sandbox(), fault: fails, failures: Vec::new() };
-        agent.call_snapshots();
-        agent.call_workspaces();
-        let called = agent.fixture.world.calls().into_iter().map(|(method, _)| method).collect();
-        (agent.failures, called)
+    /// Calls every operation. Returns the error codes of the failed calls, and the methods that were called.
+    fn call_all(fault: Option<(Method, Failure)>) -> (Vec<(Operation, Code)>, Vec<Method>) {
+        let mut caller = Self { fixture: Fixture::with_sandbox(), fault, failures: Vec::new() };
+        caller.call_snapshots();
+        caller.call_workspaces();
+        let methods = caller.fixture.world.calls().into_iter().map(|(method, _)| method).collect();
+        (caller.failures, methods)
     }
 
-    /// What an operation answers when all goes well again; nothing where it can't be done any more.
+    /// Calls an operation with the fault, and returns its answer without the fault, or null if it fails then too.
     fn call(&mut self, operation: Operation, options: &Value) -> Value {
         if let Some((method, failure)) = &self.fault {
             self.fixture.world.before(*method).fail_with(failure.clone());
@@ -119,9 +119,9 @@ impl FaultyCaller {
 }
 
 #[test]
-fn what_an_operation_fails_with_is_documented() {
+fn every_error_code_of_an_operation_is_documented() {
     let (refused, called) = FaultyCaller::call_all(None);
-    // Its newest snapshot is all that a workspace has that was stopped.
+    // A stopped workspace needs its newest snapshot.
     assert_eq!(refused, [(Operation::Delete, Code::SnapshotHasDependents)]);
     let mut methods: Vec<Method> = Vec::new();
     for method in called {

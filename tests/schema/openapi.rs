@@ -1,4 +1,4 @@
-//! The API document is whole, and what it shows is what it says.
+//! The API document is complete, and its examples match its schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::support::{ExpectError, Fixture};
 
 const DOCUMENT_URL: &str = "https://snapshotter/openapi.json";
 
-/// The values at all places of the document that have a schema and an example, with where they are.
+/// Collects every example of the document, with the JSON pointer of its schema.
 fn collect_examples(at: &str, part: &Value, found: &mut Vec<(String, Value)>) {
     if let (Some(_), Some(example)) = (part.get("schema"), part.get("example")) {
         found.push((format!("{at}/schema"), example.clone()));
@@ -29,7 +29,7 @@ fn collect_examples(at: &str, part: &Value, found: &mut Vec<(String, Value)>) {
         .for_each(|(name, part)| collect_examples(&format!("{at}/{name}"), part, found));
 }
 
-/// The codes of an operation by the status, as the document has them.
+/// The documented error codes of an operation, by HTTP status.
 fn documented_codes(document: &Value, operation: Operation) -> BTreeMap<String, Vec<Value>> {
     let path = format!("/v1/{}", operation.name());
     let responses = document["paths"][path]["post"]["responses"].as_object().unwrap();
@@ -42,7 +42,7 @@ fn documented_codes(document: &Value, operation: Operation) -> BTreeMap<String, 
 }
 
 #[test]
-fn every_example_is_what_its_schema_says() {
+fn every_example_matches_its_schema() {
     let document = document(&example_session());
     let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
     compiler.set_default_draft(Draft::V2020_12);
@@ -53,12 +53,12 @@ fn every_example_is_what_its_schema_says() {
     assert!(all.len() > 2 * Operation::ALL.len());
     for (at, example) in all {
         let schema = compiler.compile(&format!("{DOCUMENT_URL}#{at}"), &mut schemas).unwrap();
-        schemas.validate(&example, schema).unwrap_or_else(|why| panic!("{at}: {why:#}\n{example:#}"));
+        schemas.validate(&example, schema).unwrap_or_else(|error| panic!("{at}: {error:#}\n{example:#}"));
     }
 }
 
 #[test]
-fn every_operation_has_an_example_that_it_takes() {
+fn every_operation_has_an_accepted_example() {
     for operation in Operation::ALL {
         let examples: Vec<_> =
             example_session().into_iter().filter(|example| example.operation == *operation).collect();
@@ -72,50 +72,50 @@ fn every_operation_has_an_example_that_it_takes() {
 #[test]
 fn every_code_is_documented_and_every_error_has_an_example() {
     let document = document(&example_session());
-    let mut known = BTreeSet::new();
+    let mut documented = BTreeSet::new();
     for operation in Operation::ALL {
-        known.extend(documented_codes(&document, *operation).into_values().flatten().map(|code| code.to_string()));
+        documented.extend(documented_codes(&document, *operation).into_values().flatten().map(|code| code.to_string()));
     }
-    // Where there is no route there is no operation.
-    known.insert(json!(Code::RouteNotFound).to_string());
-    assert_eq!(known, Code::ALL.iter().map(|code| json!(code).to_string()).collect());
+    // A missing route has no operation.
+    documented.insert(json!(Code::RouteNotFound).to_string());
+    assert_eq!(documented, Code::ALL.iter().map(|code| json!(code).to_string()).collect());
     for (name, response) in document["components"]["responses"].as_object().unwrap() {
         assert!(response["content"]["application/problem+json"]["example"].is_object(), "{name}");
     }
 }
 
 #[test]
-fn the_codes_of_an_operation_are_those_of_its_answers() {
+fn codes_of_an_operation_are_those_of_its_responses() {
     let document = document(&example_session());
     for operation in Operation::ALL {
-        let status_header: BTreeSet<_> =
+        let documented: BTreeSet<_> =
             documented_codes(&document, *operation).into_values().flatten().map(|code| code.to_string()).collect();
-        let matches: BTreeSet<_> = error_codes(*operation).iter().map(|code| json!(code).to_string()).collect();
-        assert_eq!(status_header, matches, "{}", operation.name());
+        let expected: BTreeSet<_> = error_codes(*operation).iter().map(|code| json!(code).to_string()).collect();
+        assert_eq!(documented, expected, "{}", operation.name());
     }
 }
 
 #[test]
-fn the_usual_failures_are_documented() {
-    let stage = Fixture::with_sandbox();
-    stage.snapshot_labelled("agent-42", "before");
+fn common_failures_are_documented() {
+    let fixture = Fixture::with_sandbox();
+    fixture.snapshot_labelled("agent-42", "before");
     let label = json!({ "sandboxId": "agent-42", "label": "before" });
-    let nowhere = json!({ "sandboxId": "agent-42", "label": "nowhere" });
+    let missing = json!({ "sandboxId": "agent-42", "label": "missing" });
     for (operation, options, code) in [
         (Operation::Snapshot, &label, Code::LabelTaken),
         (Operation::Snapshot, &json!({ "sandboxId": "never-ran" }), Code::SandboxNotRunning),
-        (Operation::Restore, &nowhere, Code::SnapshotNotFound),
+        (Operation::Restore, &missing, Code::SnapshotNotFound),
         (Operation::List, &json!({ "sandboxId": "agent-42", "lineageScope": "agent-7" }), Code::CrossLineage),
         (Operation::DiffCheckpoint, &json!({ "sandboxId": "agent-42", "name": "s1" }), Code::CheckpointNotFound),
         (Operation::GetWorkspaceByName, &json!({ "name": "work" }), Code::WorkspaceNotFound),
     ] {
-        stage.run(operation, options).expect_code(code);
+        fixture.run(operation, options).expect_code(code);
         assert!(error_codes(operation).contains(&code), "{} with {code}", operation.name());
     }
 }
 
 #[test]
-fn every_schema_that_is_referred_to_is_there() {
+fn every_referenced_schema_exists() {
     let document = document(&example_session());
     let text = document.to_string();
     for reference in text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
@@ -124,6 +124,6 @@ fn every_schema_that_is_referred_to_is_there() {
 }
 
 #[test]
-fn the_document_is_the_same_each_time() {
+fn document_is_deterministic() {
     assert_eq!(document(&example_session()).to_string(), document(&example_session()).to_string());
 }

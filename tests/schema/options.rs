@@ -1,4 +1,4 @@
-//! What the schemas say of options is what is taken and refused.
+//! The schemas and the decoders accept the same options.
 
 use std::collections::BTreeSet;
 
@@ -9,33 +9,33 @@ use serde_json::{Value, json};
 use super::examples::{examples, with};
 use super::schemas::Schemas;
 
-/// Options that are asked for only to be refused.
+/// Options that the decoders read only to reject them with a specific error.
 const REFUSED_OPTIONS: [&str; 1] = ["memory"];
 
-/// Makes sure that the schema and the operation agree on these options.
+/// Asserts that the schema and the decoder of an operation both accept or both reject these options.
 #[track_caller]
 fn assert_agree(schemas: &mut Schemas, operation: Operation, options: &Value, expected: bool) {
-    let (by_schema, taken) = (schemas.options(operation, options), decode_target(operation, options));
-    let agreed = (by_schema.is_ok(), taken.is_ok());
-    assert_eq!(agreed, (expected, expected), "{} with {options}: {by_schema:?}, {taken:?}", operation.name());
+    let (by_schema, by_decoder) = (schemas.options(operation, options), decode_target(operation, options));
+    let accepted = (by_schema.is_ok(), by_decoder.is_ok());
+    assert_eq!(accepted, (expected, expected), "{} with {options}: {by_schema:?}, {by_decoder:?}", operation.name());
 }
 
 #[test]
-fn an_operation_takes_the_options_that_are_described_and_no_others() {
+fn operation_accepts_exactly_the_described_options() {
     let schemas = Schemas::new();
     for operation in Operation::ALL {
-        let taken = examples().into_iter().filter(|(of, _)| of == operation).map(|(_, mut options)| {
-            // It has fields of its own.
+        let decoded = examples().into_iter().filter(|(of, _)| of == operation).map(|(_, mut options)| {
+            // A nested selector, whose fields are not options of the operation.
             options.as_object_mut().unwrap().remove("sourceSnapshot");
             record_fields(|| _ = decode_target(*operation, &options))
         });
-        let taken: BTreeSet<_> = taken.flatten().filter(|name| !REFUSED_OPTIONS.contains(&name.as_str())).collect();
-        assert_eq!(taken, schemas.names(*operation), "{}", operation.name());
+        let decoded: BTreeSet<_> = decoded.flatten().filter(|name| !REFUSED_OPTIONS.contains(&name.as_str())).collect();
+        assert_eq!(decoded, schemas.names(*operation), "{}", operation.name());
     }
 }
 
 #[test]
-fn the_examples_have_every_option() {
+fn examples_have_every_option() {
     let schemas = Schemas::new();
     for operation in Operation::ALL {
         let given = examples().into_iter().filter(|(of, _)| of == operation);
@@ -45,7 +45,7 @@ fn the_examples_have_every_option() {
 }
 
 #[test]
-fn every_example_is_taken() {
+fn every_example_is_accepted() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
         assert_agree(&mut schemas, operation, &options, true);
@@ -53,7 +53,7 @@ fn every_example_is_taken() {
 }
 
 #[test]
-fn an_option_that_nobody_knows_is_refused() {
+fn unknown_option_is_rejected() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
         for name in ["sandboxID", "ttl", ""] {
@@ -63,14 +63,14 @@ fn an_option_that_nobody_knows_is_refused() {
 }
 
 #[test]
-fn what_must_be_given_is_required() {
+fn required_options_are_required() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
         for name in options.as_object().unwrap().keys() {
             let mut fewer = options.clone();
             fewer.as_object_mut().unwrap().remove(name);
             let by_schema = schemas.options(operation, &fewer).is_ok();
-            // That a label is replaced by none is an error that is not one of form.
+            // `replace` without `label` violates a rule about two options, not a requirement of one.
             if (operation, name.as_str()) != (Operation::Snapshot, "label")
                 && (operation, name.as_str()) != (Operation::Import, "label")
             {
@@ -81,19 +81,19 @@ fn what_must_be_given_is_required() {
 }
 
 #[test]
-fn a_value_of_another_type_is_refused_at_any_depth() {
+fn value_of_another_type_is_rejected_at_any_depth() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
         for pointer in pointers(&options) {
-            // A backup's handle is opaque, and what a model gives to a tool is for the tool to judge.
+            // A backup's handle is opaque, and a tool decodes its arguments itself.
             if pointer == "/backup/localBucket" || pointer.starts_with("/arguments") {
                 continue;
             }
             for value in [json!(-1), json!(1.5), json!([[]]), json!(false)] {
                 let mut wrong = options.clone();
-                let place = wrong.pointer_mut(&pointer).unwrap();
-                if !(place.is_boolean() && value.is_boolean()) {
-                    *place = value;
+                let field = wrong.pointer_mut(&pointer).unwrap();
+                if !(field.is_boolean() && value.is_boolean()) {
+                    *field = value;
                     assert_agree(&mut schemas, operation, &wrong, false);
                 }
             }
@@ -102,20 +102,20 @@ fn a_value_of_another_type_is_refused_at_any_depth() {
 }
 
 #[test]
-fn a_number_is_taken_within_its_bounds() {
+fn number_is_accepted_within_its_bounds() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
         for (name, schema) in schemas.properties(operation) {
-            let (Some(least), Some(most)) = (schema["minimum"].as_i64(), schema["maximum"].as_i64()) else { continue };
-            for (number, is_taken) in [(least - 1, false), (least, true), (most, true), (most + 1, false)] {
-                assert_agree(&mut schemas, operation, &with(&[&options, &json!({ &name: number })]), is_taken);
+            let (Some(min), Some(max)) = (schema["minimum"].as_i64(), schema["maximum"].as_i64()) else { continue };
+            for (number, is_accepted) in [(min - 1, false), (min, true), (max, true), (max + 1, false)] {
+                assert_agree(&mut schemas, operation, &with(&[&options, &json!({ &name: number })]), is_accepted);
             }
         }
     }
 }
 
 #[test]
-fn a_number_that_is_too_small_or_too_large_is_so_at_any_depth() {
+fn numbers_out_of_bounds_are_rejected_at_any_depth() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
         let is_number = |pointer: &String| options.pointer(pointer).is_some_and(Value::is_number);
@@ -130,7 +130,7 @@ fn a_number_that_is_too_small_or_too_large_is_so_at_any_depth() {
     }
 }
 
-/// Texts that some field takes and others don't.
+/// Texts that some fields accept and others reject.
 fn texts() -> Vec<String> {
     let odd = [
         "",
@@ -199,7 +199,7 @@ fn texts() -> Vec<String> {
 }
 
 #[test]
-fn null_is_taken_where_the_schema_offers_it_at_any_depth() {
+fn null_is_accepted_where_the_schema_allows_it_at_any_depth() {
     let mut schemas = Schemas::new();
     for (operation, options) in examples() {
         for pointer in pointers(&options).into_iter().filter(|pointer| is_decoded(pointer)) {
@@ -217,14 +217,14 @@ fn null_is_taken_where_the_schema_offers_it_at_any_depth() {
 }
 
 #[test]
-fn a_text_is_taken_where_its_pattern_and_length_say_so_at_any_depth() {
+fn text_is_accepted_by_pattern_and_length_at_any_depth() {
     let (mut schemas, texts) = (Schemas::new(), texts());
     for (operation, options) in examples() {
         let is_text = |pointer: &String| is_decoded(pointer) && options.pointer(pointer).is_some_and(Value::is_string);
         for pointer in pointers(&options).into_iter().filter(is_text) {
-            // A whole ref has 16 kB at most.
-            let longest = if pointer.ends_with("/signature") { 8_192 } else { usize::MAX };
-            for text in texts.iter().filter(|text| text.len() <= longest) {
+            // A whole ref has at most 16 kB.
+            let max_length = if pointer.ends_with("/signature") { 8_192 } else { usize::MAX };
+            for text in texts.iter().filter(|text| text.len() <= max_length) {
                 let mut other = options.clone();
                 *other.pointer_mut(&pointer).unwrap() = json!(text);
                 let by_schema = schemas.options(operation, &other).is_ok();
@@ -235,7 +235,7 @@ fn a_text_is_taken_where_its_pattern_and_length_say_so_at_any_depth() {
 }
 
 #[test]
-fn a_variable_is_taken_where_its_name_may_be_one() {
+fn environment_variable_is_accepted_by_its_name() {
     let mut schemas = Schemas::new();
     for name in ["", "A", "a_1", "_", "1A", "A-B", "A B", "Ä", "PATH", "path", "BASH_ENV", "A\n"] {
         let options = json!({ "name": "work", "env": { name: "x" } });
@@ -246,11 +246,11 @@ fn a_variable_is_taken_where_its_name_may_be_one() {
 }
 
 #[test]
-fn what_goes_together_is_described() {
+fn rules_about_several_options_are_described() {
     let mut schemas = Schemas::new();
     let workspace = |members: Value| json!({ "workspaces": [with(&[&json!({ "name": "a" }), &members])] });
     let flat = |name: &str| json!({ "style": "flat", "workspaces": [{ "name": name, "snapshot": true }] });
-    for (operation, options, is_taken) in [
+    for (operation, options, is_accepted) in [
         (Operation::Snapshot, json!({ "sandboxId": "a", "replace": true }), false),
         (Operation::Snapshot, json!({ "sandboxId": "a", "replace": true, "label": null }), false),
         (Operation::Snapshot, json!({ "sandboxId": "a", "replace": false }), true),
@@ -274,26 +274,26 @@ fn what_goes_together_is_described() {
         (Operation::ListTools, with(&[&flat(&"a".repeat(36)), &json!({ "style": null })]), false),
         (Operation::ListTools, flat("-a"), false),
     ] {
-        assert_agree(&mut schemas, operation, &options, is_taken);
+        assert_agree(&mut schemas, operation, &options, is_accepted);
     }
 }
 
-/// Whether a place is read: a cursor is a text that only a list answers, a backup's handle is opaque, and what a model gives to a
-/// tool is for the tool to judge.
+/// Whether the decoder checks the value at a pointer. Cursors and backup handles are opaque, and a tool decodes its
+/// arguments itself.
 fn is_decoded(pointer: &str) -> bool {
     !["/cursor", "/backup/localBucket", "/arguments"].iter().any(|other| pointer.starts_with(other))
 }
 
-/// Where every value is that is part of another one.
+/// The JSON pointers of all values within a value.
 fn pointers(value: &Value) -> Vec<String> {
     let parts: Vec<(String, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(name, part)| (format!("/{name}"), part)).collect(),
         Value::Array(items) => items.iter().enumerate().map(|(index, part)| (format!("/{index}"), part)).collect(),
         _ => Vec::new(),
     };
-    let further = |(at, part): (String, &Value)| {
-        let deeper: Vec<_> = pointers(part).into_iter().map(|rest| format!("{at}{rest}")).collect();
-        [vec![at], deeper].concat()
+    let with_nested = |(at, part): (String, &Value)| {
+        let nested: Vec<_> = pointers(part).into_iter().map(|rest| format!("{at}{rest}")).collect();
+        [vec![at], nested].concat()
     };
-    parts.into_iter().flat_map(further).collect()
+    parts.into_iter().flat_map(with_nested).collect()
 }

@@ -1,4 +1,4 @@
-//! The document, and values held against it.
+//! Validation of values against the schema document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,22 +24,22 @@ impl Schemas {
         Self { document: document(), compiler, compiled: boon::Schemas::new() }
     }
 
-    /// What is wrong with the options of an operation, if anything is.
+    /// Validates the options of an operation.
     pub fn options(&mut self, operation: Operation, value: &Value) -> Result<(), String> {
         self.check(operation, "options", value)
     }
 
-    /// What is wrong with an answer of an operation, if anything is.
+    /// Validates an answer of an operation.
     pub fn answer(&mut self, operation: Operation, value: &Value) -> Result<(), String> {
         self.check(operation, "answer", value)
     }
 
-    /// The names of all options of an operation, in whatever form they are given.
+    /// The names of all options of an operation, over all its forms.
     pub fn names(&self, operation: Operation) -> BTreeSet<String> {
         self.properties(operation).into_keys().collect()
     }
 
-    /// The schemas of all options of an operation.
+    /// The schemas of all options of an operation, by name.
     pub fn properties(&self, operation: Operation) -> BTreeMap<String, Value> {
         let mut properties = BTreeMap::new();
         self.collect(&self.document["operations"][operation_index(operation)]["options"], &mut properties);
@@ -56,7 +56,7 @@ impl Schemas {
         }
     }
 
-    /// What is wrong with the body of an error, if anything is.
+    /// Validates the body of an error.
     pub fn error(&mut self, value: &Value) -> Result<(), String> {
         let schema = self.compile("/error");
         self.compiled.validate(value, schema).map_err(|error| format!("{error:#}"))

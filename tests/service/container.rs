@@ -148,7 +148,7 @@ fn snapshot_with_wake_starts_nothing_when_status_is_unknown() {
 #[test]
 fn snapshot_of_missing_directory_is_refused_and_leaves_no_backup() {
     let error = expect_not_captured(&Fixture::with_sandbox(), directory_request("/workspace/app"));
-    assert!(error.message().contains("\"/workspace/app\" is not there"), "{error}");
+    assert!(error.message().contains("\"/workspace/app\" does not exist"), "{error}");
 }
 
 #[test]

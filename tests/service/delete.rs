@@ -98,7 +98,7 @@ fn delete_of_pinned_snapshot_with_dependents_reports_both_reasons() {
     fixture.run(Operation::Pin, &by_ref(&snapshot)).unwrap();
     let dependent = fixture.restore(&snapshot).unwrap();
     let error = delete(&fixture, &snapshot).expect_code(Code::SnapshotHasDependents);
-    assert!(error.message().contains("is pinned, and needed by"), "{error}");
+    assert!(error.message().contains("is pinned and needed by"), "{error}");
     assert!(error.message().contains(dependent.sandbox_id().as_str()), "{error}");
 }
 
@@ -181,7 +181,7 @@ fn delete_hides_snapshot_when_r2_fails_and_alarm_completes_it() {
         let (fixture, snapshot) = Fixture::with_snapshot();
         fixture.world.before(method).first(3).fail_transiently();
         let error = delete(&fixture, &snapshot).expect_code(Code::StorageUnavailable);
-        assert!(error.message().contains("gone all the same"), "{error}");
+        assert!(error.message().contains("The snapshot itself is deleted."), "{error}");
         fixture.restore(&snapshot).expect_code(Code::SnapshotNotFound);
         assert_eq!(fixture.world.backup_ids().len(), 1, "{method:?}");
         fixture.advance_with_alarms(HOUR);

@@ -31,7 +31,7 @@ fn snapshot_of_temporary_directory_is_refused_before_any_call() {
         fixture.world.reset_calls();
         let error = fixture.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42", "dir": dir }));
         let error = error.expect_code(Code::InvalidDirectory);
-        assert!(error.message().contains("can't be restored") && !error.is_retryable(), "{error}");
+        assert!(error.message().contains("cannot be restored") && !error.is_retryable(), "{error}");
         assert_eq!(fixture.world.calls(), [], "{dir}");
     }
 }

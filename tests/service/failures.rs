@@ -169,7 +169,7 @@ fn lost_answer_is_reported_as_unknown_whether_backup_was_stored() {
     let error = fixture.snapshot().expect_code(Code::BackupInterrupted);
     assert_eq!(fixture.world.backup_ids().len(), 1);
     let remediation = error.remediation();
-    assert!(remediation.contains("Whether a backup was stored is not known"), "{remediation}");
+    assert!(remediation.contains("The outcome is unknown"), "{remediation}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn unknown_code_with_status_503_is_reported_as_unavailable() {
 #[test]
 fn backup_stored_despite_unknown_failure_is_deleted() {
     let fixture = Fixture::with_sandbox();
-    fixture.world.after(Method::CreateBackup).fail_with(Failure::new("Error", "Nobody knows."));
+    fixture.world.after(Method::CreateBackup).fail_with(Failure::new("Error", "An unknown failure."));
     fixture.snapshot().expect_code(Code::BackupFailed);
     assert_eq!(fixture.world.backup_ids().len(), 1);
     fixture.advance_with_alarms(HOUR);

@@ -76,7 +76,7 @@ fn ref_with_any_invented_value_is_refused() {
         ("snapshotId", json!("snap-0123456789abcdef")),
         ("originId", json!("agent-7")),
         ("originId", json!("Agent-42")),
-        ("originId", json!("nobody")),
+        ("originId", json!("unknown")),
         ("rootId", json!("agent-7")),
         ("backup/id", json!("6b1f0c1e-ffff-4000-8000-000000000001")),
         ("backup/dir", json!("/workspace/app")),

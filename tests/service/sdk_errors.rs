@@ -41,9 +41,9 @@ fn sdk_error_class_is_not_mistaken_for_platform_error_by_its_message() {
 #[test]
 fn each_sdk_error_has_message_and_remediation() {
     for (sdk, code, happened, to_do) in [
-        ("VALIDATION_FAILED", Code::BackupConfigInvalid, "The sandbox refused the backup's options", "BACKUP_BUCKET"),
-        ("BACKUP_NOT_FOUND", Code::BackupNotFound, "The sandbox did not find the backup", "another bucket"),
-        ("BACKUP_EXPIRED", Code::BackupExpired, "The backup's time to live is over", "longer ttl"),
+        ("VALIDATION_FAILED", Code::BackupConfigInvalid, "The sandbox rejected the backup's options", "BACKUP_BUCKET"),
+        ("BACKUP_NOT_FOUND", Code::BackupNotFound, "The sandbox did not find the backup", "the same bucket"),
+        ("BACKUP_EXPIRED", Code::BackupExpired, "The backup has expired", "Use another snapshot."),
         ("BACKUP_INTEGRITY", Code::BackupIncomplete, "The backup in R2 is damaged", "Use another snapshot."),
         ("BACKUP_TRANSFER", Code::StorageUnavailable, "R2 failed", "Try again."),
         ("OPERATION_INTERRUPTED", Code::OperationInterrupted, "The sandbox was interrupted", "Try again."),
@@ -72,6 +72,6 @@ fn each_sdk_error_has_message_and_remediation() {
 fn unknown_error_refers_to_the_sandbox_workers_logs() {
     let error = reported_error(Method::Status, Failure::new("Error", "boom"));
     assert_eq!(error.code(), Code::SandboxFailed);
-    assert!(error.message().starts_with("The sandbox failed while looking at"), "{error}");
+    assert!(error.message().starts_with("The sandbox failed while probing"), "{error}");
     assert!(error.remediation().contains("logs of the sandbox's Worker"), "{}", error.remediation());
 }

@@ -26,7 +26,7 @@ fn assert_not_deleted(damage: impl Fn(&World) + 'static) -> Error {
     let (fixture, error) = damage_backup(damage);
     assert_eq!(error.code(), Code::BackupIncomplete, "{error}");
     assert_eq!(fixture.world.call_count(Method::Delete), 0);
-    assert!(error.message().contains(&format!("{} was left alone", backup_id(1))), "{error}");
+    assert!(error.message().contains(&format!("{} was not deleted", backup_id(1))), "{error}");
     error
 }
 

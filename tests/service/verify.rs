@@ -178,7 +178,7 @@ fn listed_health(fixture: &Fixture) -> (Value, Value) {
     checked
 }
 
-const NOT_SQUASHFS_MESSAGE: &str = "The archive does not begin as a squashfs archive does.";
+const NOT_SQUASHFS_MESSAGE: &str = "The archive does not begin with the magic number of squashfs.";
 
 #[test]
 fn damage_inside_archive_stays_recorded_after_checks_that_do_not_read_it() {

@@ -1,5 +1,4 @@
-//! Runs tasks on one thread in an order that a seed decides, with a clock that jumps to the next timer when nothing else
-//! is left to do.
+//! Runs tasks on one thread in an order that a seed decides. The clock jumps to the next timer when no task is ready.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -13,10 +12,10 @@ use futures_util::future::LocalBoxFuture;
 
 use crate::random::SeededRng;
 
-/// 2026-11-20T05:00:00Z, where every schedule begins.
+/// 2026-11-20T05:00:00Z, the time at which every schedule begins.
 const START_MILLIS: i64 = 1_795_150_800_000;
 
-/// Tasks that live and die together: those of one object in memory. 0 is the world itself, which never dies.
+/// The tasks of one object in memory, which end together. Group 0 is the world itself, which never ends.
 pub type Group = u32;
 
 /// The tasks, and the clock.
@@ -31,7 +30,7 @@ struct Task {
     number: u64,
     group: Group,
     wakeup: Arc<Wakeup>,
-    /// Absent while it is polled.
+    /// Absent while the task is polled.
     work: Option<LocalBoxFuture<'static, ()>>,
 }
 
@@ -55,7 +54,7 @@ impl Default for Executor {
 }
 
 impl Executor {
-    /// Milliseconds since 1970.
+    /// Returns the current time, in milliseconds since 1970.
     pub fn now(&self) -> i64 {
         self.now.get()
     }
@@ -71,29 +70,29 @@ impl Executor {
         });
     }
 
-    /// Ends every task of a group where it stands.
+    /// Drops every task of a group at its present suspension point.
     pub fn kill(&self, group: Group) {
-        let (dead, alive) = self.tasks.take().into_iter().partition(|task| task.group == group);
-        self.tasks.replace(alive);
-        drop::<Vec<Task>>(dead);
+        let (ended, remaining) = self.tasks.take().into_iter().partition(|task| task.group == group);
+        self.tasks.replace(remaining);
+        drop::<Vec<Task>>(ended);
     }
 
-    /// Ends everything.
+    /// Drops all tasks and timers.
     pub fn clear(&self) {
         drop(self.tasks.take());
         drop(self.timers.take());
     }
 
-    /// One of the tasks that can go on, and its group.
-    pub fn pick_ready(&self, chance: &SeededRng) -> Option<(u64, Group)> {
+    /// Picks one of the tasks that are ready to be polled, and returns it with its group.
+    pub fn pick_ready(&self, rng: &SeededRng) -> Option<(u64, Group)> {
         let tasks = self.tasks.borrow();
-        let can_go_on = |task: &&Task| task.wakeup.0.load(Ordering::Relaxed);
-        let count = tasks.iter().filter(can_go_on).count();
-        let index = chance.below(count.max(1));
-        tasks.iter().filter(can_go_on).nth(index).map(|task| (task.number, task.group))
+        let is_ready = |task: &&Task| task.wakeup.0.load(Ordering::Relaxed);
+        let count = tasks.iter().filter(is_ready).count();
+        let index = rng.below(count.max(1));
+        tasks.iter().filter(is_ready).nth(index).map(|task| (task.number, task.group))
     }
 
-    /// Lets a task go on as far as it can.
+    /// Polls a task once.
     pub fn poll(&self, number: u64) {
         let of = |task: &Task| task.number == number;
         let taken = self.tasks.borrow_mut().iter_mut().find(|task| of(task)).and_then(|task| {
@@ -111,7 +110,7 @@ impl Executor {
         }
     }
 
-    /// Lets time pass to the next timer, if that is not later than `until`; says whether there was one.
+    /// Advances the clock to the next timer, if that is not later than `until`. Returns whether there was one.
     pub fn advance_to_timer(&self, until: i64) -> bool {
         let mut timers = self.timers.borrow_mut();
         let Some(entry) = timers.first_entry().filter(|entry| entry.key().0 <= until) else { return false };
@@ -122,12 +121,12 @@ impl Executor {
         true
     }
 
-    /// Sets the clock forward, where no timer is left before that.
+    /// Advances the clock. No timer may be due before `now`.
     pub fn advance_to(&self, now: i64) {
         self.now.set(self.now.get().max(now));
     }
 
-    /// Waits; for nothing but the other tasks where it is no time.
+    /// Waits for `millis`. With 0, yields once to the other tasks.
     pub fn sleep(&self, millis: i64) -> Sleep<'_> {
         Sleep { executor: self, until: self.now() + millis, timer: None }
     }
@@ -138,7 +137,7 @@ impl Executor {
     }
 }
 
-/// A wait.
+/// The future of [`Executor::sleep`].
 pub struct Sleep<'a> {
     executor: &'a Executor,
     until: i64,

@@ -1,4 +1,4 @@
-//! What the callers of one schedule know: what they were told, and what they asked for.
+//! The history of one schedule: the requests of the callers, and the answers that they received.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,99 +9,99 @@ use sandbox_snapshotter::model::{
 };
 use serde_json::Value;
 
-/// What the callers know, all of them together.
+/// The requests and answers of all callers together.
 #[derive(Default)]
 pub struct CallHistory {
-    /// The sandboxes that the application started itself.
+    /// The sandboxes that the application started without the service.
     pub roots: Vec<SandboxId>,
-    /// The sandboxes of others, which happen to have minted ids.
+    /// The sandboxes of other applications whose ids collide with minted ids.
     pub foreign_sandboxes: BTreeSet<SandboxId>,
-    /// The sandboxes that somebody got, with the first sandbox of their lineage.
+    /// The sandboxes that were returned to a caller, with the root of their lineage.
     pub returned_sandboxes: BTreeMap<SandboxId, SandboxId>,
-    /// The key that each of them was first given for, where it had one.
+    /// The idempotency key of the call that first returned each of them, if it had one.
     pub returned_for_key: BTreeMap<SandboxId, Option<String>>,
     /// The snapshot that each of them was made from.
     pub parents: BTreeMap<SandboxId, SnapshotId>,
     /// The sandboxes that were ever captured.
     pub captured: BTreeSet<SandboxId>,
-    /// The snapshots that were let go.
+    /// The snapshots that were removed by retention or by a deletion.
     pub evicted: BTreeSet<SnapshotId>,
-    /// The snapshots that were imported again after they had been let go.
+    /// The snapshots that were imported again after their removal.
     pub reimported: BTreeSet<SnapshotId>,
-    /// The snapshots that were reported as made.
+    /// The snapshots that were returned to a caller.
     pub known_snapshots: Vec<KnownSnapshot>,
-    /// The calls with a key.
+    /// The calls with an idempotency key.
     pub keyed_calls: BTreeMap<String, KeyedCall>,
-    /// The snapshots that somebody asked to delete, and whether that was ever forced.
+    /// The snapshots that a caller requested to delete, and whether any of these requests was forced.
     pub delete_requests: BTreeMap<SnapshotId, bool>,
-    /// The snapshots that somebody asked to pin or unpin.
+    /// The snapshots that a caller requested to pin or unpin.
     pub pin_requests: BTreeMap<SnapshotId, PinRequests>,
-    /// How many answers to restores were lost for good, by the workspace.
+    /// The number of answers to restores that no caller can request again, by workspace.
     pub lost_restore_answers: BTreeMap<SandboxId, usize>,
-    /// The sandboxes that somebody asked to wake.
+    /// The sandboxes that a caller snapshotted with `wake`.
     pub cold_started: BTreeSet<SandboxId>,
-    /// The backups that somebody damaged.
+    /// The backups that were damaged on purpose.
     pub damaged_backups: BTreeSet<BackupId>,
-    /// The sandboxes that were handed out as named workspaces.
+    /// The sandboxes that were returned as named workspaces.
     pub named_sandboxes: BTreeMap<SandboxId, Address>,
-    /// The calls about named workspaces that have a key.
+    /// The calls about named workspaces that have an idempotency key.
     pub keyed_workspace_calls: BTreeMap<String, KeyedWorkspaceCall>,
-    /// When a deletion of a named workspace was last asked for, took effect, or was answered.
+    /// The time at which a deletion of a named workspace was last requested, took effect, or was answered.
     pub workspace_deletes_at: BTreeMap<Address, i64>,
-    /// What was asked for about the files of sandboxes that stand for names.
+    /// The requests that affect files of sandboxes that belong to a named workspace.
     pub file_requests: BTreeMap<SandboxId, FileRequests>,
-    /// The backups that the application made itself, and the sandbox.
+    /// The backups that the application made without the service, with their sandboxes.
     pub app_backups: Vec<(SandboxId, BackupHandle)>,
 }
 
-/// A snapshot that was reported as made.
+/// A snapshot that was returned to a caller.
 #[derive(Clone)]
 pub struct KnownSnapshot {
     /// The snapshot.
     pub id: SnapshotId,
-    /// The sandbox that it was taken of.
+    /// The sandbox that was captured.
     pub origin: SandboxId,
     /// Its ref.
     pub r#ref: SnapshotRef,
-    /// Its label, when it was made.
+    /// Its label at the time of the capture.
     pub label: Label,
 }
 
-/// What was asked about the pin of a snapshot.
+/// The requests that pin or unpin a snapshot.
 #[derive(Clone, Copy, Default)]
 pub struct PinRequests {
-    /// Whether it was ever reported as pinned.
+    /// Whether an answer ever reported the snapshot as pinned.
     pub pinned: bool,
-    /// Whether anybody ever asked to unpin it.
+    /// Whether a caller ever requested to unpin it.
     pub unpin_requested: bool,
 }
 
-/// What was asked for about the files of a sandbox that stands for a name.
+/// The requests that affect the files of a sandbox that belongs to a named workspace.
 #[derive(Clone, Copy, Default)]
 pub struct FileRequests {
-    /// Whether it may begin anew.
+    /// Whether it may start empty.
     pub allow_empty: bool,
-    /// When somebody last asked to discard what was written since it woke by itself.
+    /// The time of the last request to discard the files that were written after a cold start.
     pub discarded_at: Option<i64>,
-    /// When somebody last asked to end it without a snapshot.
+    /// The time of the last request to end it without a snapshot.
     pub ended_unsaved_at: Option<i64>,
 }
 
-/// A call about a named workspace with a key.
+/// A call about a named workspace with an idempotency key.
 #[derive(Clone)]
 pub struct KeyedWorkspaceCall {
     /// The call.
     pub call: WorkspaceCall,
-    /// When it was first made.
-    pub asked_at: i64,
-    /// What was answered: when the workspace was made, or the snapshot and the names of the forks.
+    /// The time of the first attempt.
+    pub requested_at: i64,
+    /// The answer: the creation time of the workspace, or the snapshot and the names of the forks.
     pub answer: Option<String>,
     /// Whether its last answer was lost.
     pub is_answer_lost: bool,
 }
 
-/// A call about a named workspace that can have a key.
-#[allow(clippy::large_enum_variant)] // They are few.
+/// A call about a named workspace that can have an idempotency key.
+#[allow(clippy::large_enum_variant)] // Only a few values exist.
 #[derive(Clone)]
 pub enum WorkspaceCall {
     /// `create`
@@ -110,22 +110,22 @@ pub enum WorkspaceCall {
     Fork(ForkRequest),
 }
 
-/// A call with a key.
+/// A call with an idempotency key.
 #[derive(Clone)]
 pub struct KeyedCall {
     /// The call.
     pub call: Call,
-    /// When it was first made.
-    pub asked_at: i64,
-    /// The answer, once there was one.
+    /// The time of the first attempt.
+    pub requested_at: i64,
+    /// The first answer.
     pub answer: Option<Value>,
-    /// When an answer to it was last lost; 0 where none was.
+    /// The time at which an answer to it was last lost; 0 if none was.
     pub lost_at: i64,
-    /// Whether it came to an end that the caller knows.
+    /// Whether the call is complete: it has an answer, or the caller does not repeat it.
     pub is_answered: bool,
 }
 
-/// A call that can have a key.
+/// A call that can have an idempotency key.
 #[derive(Clone)]
 pub enum Call {
     /// `snapshot`
@@ -135,7 +135,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// The workspace that it is made to.
+    /// Returns the workspace that the call goes to.
     pub fn workspace(&self) -> &SandboxId {
         match self {
             Self::Snapshot(request) => &request.sandbox_id,
@@ -143,7 +143,7 @@ impl Call {
         }
     }
 
-    /// Its key.
+    /// Returns its idempotency key.
     pub fn key(&self) -> Option<&String> {
         match self {
             Self::Snapshot(request) => request.idempotency_key.as_ref(),
@@ -153,18 +153,18 @@ impl Call {
 }
 
 impl CallHistory {
-    /// The sandboxes that callers can work with.
+    /// Returns the sandboxes that callers can use.
     pub fn sandboxes(&self) -> Vec<SandboxId> {
         let named = self.named_sandboxes.keys().filter(|id| !self.returned_sandboxes.contains_key(id));
         self.roots.iter().chain(self.returned_sandboxes.keys()).chain(named).cloned().collect()
     }
 
-    /// The first sandbox of the lineage of one.
+    /// Returns the root of the lineage of a sandbox.
     pub fn root(&self, id: &SandboxId) -> SandboxId {
         self.returned_sandboxes.get(id).unwrap_or(id).clone()
     }
 
-    /// A snapshot that was reported as made.
+    /// Finds a snapshot that was returned to a caller.
     pub fn find_snapshot(&self, id: &SnapshotId) -> Option<&KnownSnapshot> {
         self.known_snapshots.iter().find(|known| known.id == *id)
     }

@@ -1,20 +1,22 @@
-//! The simulation: the whole service over simulated sandboxes, buckets and ledgers. Every schedule follows from its seed:
-//! which calls are made, in which order everything happens, what fails, and where an object dies with all that it has in
-//! memory. Afterwards recovery runs, and what must always hold is checked.
+//! The simulation: the whole service over simulated sandboxes, buckets and ledgers.
+//!
+//! A seed determines its schedule: the calls, the order of all steps, the failures, and the points at which an object
+//! crashes and loses its memory. Afterwards recovery runs, and the rules are checked.
 //!
 //! `npm run simulate -- --schedules 1000 --seed 1` runs the schedules of the seeds 1 to 1000.
-//! `npm run simulate -- --schedules 1 --seed 77 --trace` shows what happens in one.
-//! `npm run simulate -- --planted` shows that planted bugs are found; with a word, those that have it in their names.
-// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
+//! `npm run simulate -- --schedules 1 --seed 77 --trace` prints the events of one schedule.
+//! `npm run simulate -- --planted` verifies that the simulation finds the planted bugs; `--planted WORD`, those whose
+//! names contain `WORD`.
+// Helpers are not `#[test]` functions, so clippy's exceptions for tests do not apply to them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod callers;
+#[path = "../support/directory_store.rs"]
+mod directory_store;
 mod executor;
 mod history;
-#[path = "../support/directory_store.rs"]
-mod index;
 #[path = "../support/ledger.rs"]
-mod memory_ledger;
+mod ledger_store;
 mod planted;
 mod random;
 mod rules;
@@ -30,10 +32,10 @@ use std::time::Instant;
 
 use schedule::Outcome;
 
-/// How many schedules `cargo test` runs.
+/// The number of schedules that `cargo test` runs.
 const DEFAULT_SCHEDULES: u64 = 1000;
 
-/// What was asked for.
+/// The command-line arguments.
 struct Arguments {
     /// Absent under `cargo test`.
     schedules: Option<u64>,
@@ -41,7 +43,7 @@ struct Arguments {
     traced: bool,
     stats: bool,
     planted: bool,
-    /// The name of a test that was asked for.
+    /// The requested name of a test or of planted bugs.
     filter: Option<String>,
 }
 
@@ -60,7 +62,7 @@ impl Arguments {
                 "--trace" => read.traced = true,
                 "--stats" => read.stats = true,
                 "--planted" => read.planted = true,
-                // What is left is meant for libtest.
+                // libtest's own options.
                 _ if argument.starts_with('-') => {}
                 _ => read.filter = Some(argument),
             }
@@ -86,18 +88,18 @@ fn main() -> ExitCode {
     }
     let schedules = arguments.schedules.unwrap_or(DEFAULT_SCHEDULES);
     let began = Instant::now();
-    let found = run_schedules(schedules, &arguments);
+    let results = run_schedules(schedules, &arguments);
     let seconds = began.elapsed().as_secs_f64();
-    for (seed, violations) in &found.violations {
+    for (seed, violations) in &results.violations {
         println!("--schedules 1 --seed {seed}: {}", violations.join("; "));
     }
     if arguments.stats {
-        for (what, count) in &found.counts {
+        for (what, count) in &results.counts {
             println!("{:>10} {what} in 1000 schedules", count * 1000 / schedules.max(1));
         }
         println!("{seconds:>10.1} seconds");
     }
-    let failed = found.violations.len();
+    let failed = results.violations.len();
     println!("{schedules} schedules, {failed} violations");
     if arguments.schedules.is_none() {
         let (word, passed) = if failed == 0 { ("ok", 1) } else { ("FAILED", 0) };
@@ -109,14 +111,14 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What many schedules came to.
+/// The results of many schedules.
 #[derive(Default)]
-struct Findings {
+struct Results {
     violations: BTreeMap<u64, Vec<String>>,
     counts: BTreeMap<&'static str, u64>,
 }
 
-impl Findings {
+impl Results {
     fn merge(&mut self, other: Self) {
         self.violations.extend(other.violations);
         for (what, count) in other.counts {
@@ -125,28 +127,28 @@ impl Findings {
     }
 }
 
-/// Runs the schedules of as many seeds.
-fn run_schedules(schedules: u64, arguments: &Arguments) -> Findings {
+/// Runs `schedules` schedules, with consecutive seeds.
+fn run_schedules(schedules: u64, arguments: &Arguments) -> Results {
     let threads = if arguments.traced { 1 } else { processors() };
     let next = AtomicU64::new(0);
     on_threads(threads, || {
-        let mut found = Findings::default();
+        let mut results = Results::default();
         while let Some(seed) = next_seed(&next, schedules, arguments.seed) {
             let Outcome { violations, counts } = schedule::run(seed, arguments.traced);
             let violations = (!violations.is_empty()).then_some((seed, violations));
-            found.merge(Findings { violations: violations.into_iter().collect(), counts });
+            results.merge(Results { violations: violations.into_iter().collect(), counts });
         }
-        found
+        results
     })
 }
 
-/// Runs schedules until a rule is violated that is not violated without the planted bug: how many there were until then, the
-/// seed, and what was violated first.
+/// Runs schedules until one violates a rule that the same schedule does not violate without the planted bug. Returns the
+/// number of schedules, the seed, and the first violation.
 #[cfg(feature = "planted")]
 fn first_violation(most: u64, seed: u64, plant: impl Fn(bool) + Sync) -> Option<(u64, u64, String)> {
     let next = AtomicU64::new(0);
-    let found = on_threads(processors(), || {
-        let mut found = Findings::default();
+    let results = on_threads(processors(), || {
+        let mut results = Results::default();
         while let Some(seed) = next_seed(&next, most, seed) {
             let violations = |planted| {
                 plant(planted);
@@ -155,16 +157,16 @@ fn first_violation(most: u64, seed: u64, plant: impl Fn(bool) + Sync) -> Option<
             let (violations, is_new) = (violations(true), || violations(false).is_empty());
             if !violations.is_empty() && is_new() {
                 next.store(most, Ordering::Relaxed);
-                found.violations.insert(seed, violations);
+                results.violations.insert(seed, violations);
             }
         }
-        found
+        results
     });
-    let (first, violations) = found.violations.into_iter().next()?;
+    let (first, violations) = results.violations.into_iter().next()?;
     Some((first - seed + 1, first, violations.into_iter().next()?))
 }
 
-/// The next seed, if there is one.
+/// Returns the next seed, if any is left.
 fn next_seed(next: &AtomicU64, schedules: u64, seed: u64) -> Option<u64> {
     let index = next.fetch_add(1, Ordering::Relaxed);
     (index < schedules).then(|| seed.wrapping_add(index))
@@ -174,9 +176,9 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Does the same work on several threads.
-fn on_threads(threads: usize, work: impl Fn() -> Findings + Sync) -> Findings {
-    let mut all = Findings::default();
+/// Runs `work` on several threads, and merges the results.
+fn on_threads(threads: usize, work: impl Fn() -> Results + Sync) -> Results {
+    let mut all = Results::default();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
         for worker in workers {

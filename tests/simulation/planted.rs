@@ -1,21 +1,21 @@
-//! A simulation that can't fail shows nothing: each of the planted bugs has to be found.
+//! Verifies that the simulation can fail: it must find each of the planted bugs.
 
 use std::process::ExitCode;
 
 #[cfg(feature = "planted")]
 use sandbox_snapshotter::service::planted::{Bug, plant};
 
-/// How many schedules a bug is looked for in.
+/// The number of schedules that are searched for a bug.
 #[cfg(feature = "planted")]
 const fn max_schedules(bug: Bug) -> u64 {
     match bug {
-        // The same call has to be made twice, and the sandbox to be retired between the two.
-        Bug::ReservedTooLate => 100_000,
+        // The same call must arrive twice, and the sandbox must be decommissioned between the two.
+        Bug::ReservedAfterDecommission => 100_000,
         _ => 20_000,
     }
 }
 
-/// Looks for every planted bug whose name has `part` in it, from a seed on.
+/// Searches for every planted bug whose name contains `part`, beginning at a seed.
 #[cfg(feature = "planted")]
 pub fn find_all(seed: u64, part: Option<&str>) -> ExitCode {
     use std::io::Write;
@@ -32,9 +32,9 @@ pub fn find_all(seed: u64, part: Option<&str>) -> ExitCode {
         match first {
             Some((count, seed, violation)) => {
                 found += 1;
-                println!("{name:<24} {count:>6} schedules  seed {seed}: {violation}");
+                println!("{name:<30} {count:>6} schedules  seed {seed}: {violation}");
             }
-            None => println!("{name:<24} {most:>6} schedules  not found"),
+            None => println!("{name:<30} {most:>6} schedules  not found"),
         }
         std::io::stdout().flush().ok();
     }
@@ -42,7 +42,7 @@ pub fn find_all(seed: u64, part: Option<&str>) -> ExitCode {
     if found == all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Says how the bugs are planted.
+/// Prints how to build with planted bugs.
 #[cfg(not(feature = "planted"))]
 pub fn find_all(_: u64, _: Option<&str>) -> ExitCode {
     eprintln!(

@@ -1,4 +1,4 @@
-//! One schedule: callers work in a rough world, everything comes to rest, and what must always hold is checked.
+//! One schedule: callers work while faults happen, the faults stop, the service reconciles, and the rules are checked.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,22 +16,22 @@ use crate::world::{GroundTruth, MAX_LATE_MILLIS, SimulatedPorts, World};
 
 const HOUR: i64 = 3600 * 1000;
 
-/// How long all the calls of one schedule may take together, in milliseconds: three years.
+/// The longest duration of all calls of one schedule together, in milliseconds: three years.
 const MAX_DURATION: i64 = 3 * 366 * 24 * HOUR;
 
-/// How many steps a schedule may take, which is far more than any does that ends.
+/// The maximum number of steps of a schedule, far above that of any schedule that ends.
 const MAX_STEPS: u64 = 2_000_000;
 
-/// What a schedule came to.
+/// The result of a schedule.
 #[derive(Default)]
 pub struct Outcome {
-    /// What was violated.
+    /// The violated rules.
     pub violations: Vec<String>,
-    /// How often what happened.
+    /// The number of times that each kind of event happened.
     pub counts: BTreeMap<&'static str, u64>,
 }
 
-/// Runs the schedule of a seed, and shows its events where that is wanted.
+/// Runs the schedule of a seed, and prints its events if `traced`.
 pub fn run(seed: u64, traced: bool) -> Outcome {
     let world = World::new(seed, (callers::ACTION_COUNT, callers::WORKSPACE_ACTION_COUNT), traced);
     world.trace(&format_args!("{:?}", world.profile));
@@ -45,7 +45,7 @@ pub fn run(seed: u64, traced: bool) -> Outcome {
     outcome
 }
 
-/// The application's sandboxes have been running for an hour, and it made some backups of its own.
+/// Creates the application's sandboxes, runs them for an hour, and stores backups that the application made itself.
 fn create_sandboxes(world: &Rc<World>) {
     let names = ["agent-42", "Ümlaut.Böx", "a-sandbox-whose-name-is-as-long-as-any-name-of-a-sandbox-can-be"];
     for name in names.iter().take(world.profile.sandbox_count) {
@@ -70,7 +70,7 @@ fn create_sandboxes(world: &Rc<World>) {
     }
 }
 
-/// Runs all of `work` to its end; says whether there is one.
+/// Runs all of `work` to its end. Returns whether it ended.
 fn run_to_completion(world: &Rc<World>, work: Vec<LocalBoxFuture<'static, ()>>) -> bool {
     let left = Rc::new(Cell::new(work.len()));
     for work in work {
@@ -86,22 +86,22 @@ fn run_to_completion(world: &Rc<World>, work: Vec<LocalBoxFuture<'static, ()>>) 
             break;
         }
     }
-    world.report_violation("rule 3, callers never hang", &format_args!("{} calls have no answer", left.get()));
+    world.report_violation("rule 3, every call is answered", &format_args!("{} calls are not", left.get()));
     false
 }
 
-/// Nothing fails any more. Callers ask again for what was lost, alarms come, the bucket is swept, and the rules are checked.
+/// Stops the faults, repeats the calls whose answers were lost, fires the alarms, sweeps the bucket, and checks the rules.
 fn quiesce(world: &Rc<World>) {
     world.stop_faults();
-    world.trace(&format_args!("calm"));
+    world.trace(&format_args!("the faults stop"));
     if world.profile.hang_rate > 0 {
-        // What hangs comes to its end.
+        // Calls that hang come to their end.
         world.run_for(4 * i64::from(MAX_LATE_MILLIS));
     }
     let done = run_to_completion(world, vec![callers::repeat_lost_calls(Rc::clone(world)).boxed_local()]);
     world.run_for(36 * HOUR);
     if world.profile.hang_rate == 0 {
-        // A backup that comes after several others in line may be too late for all but the sweep.
+        // A backup that waited behind several others may be so late that only the sweep finds it.
         final_state::check_bucket(world);
     }
     let swept = sweep_all(Rc::clone(world)).boxed_local();
@@ -120,6 +120,6 @@ fn quiesce(world: &Rc<World>) {
 async fn sweep_all(world: Rc<World>) {
     let request = SweepRequest { dry_run: false, grace_seconds: SweepRequest::DEFAULT_GRACE_SECONDS };
     if let Err(error) = sweep(&SimulatedPorts::new(&world, None, None, 0), request).await {
-        world.report_violation("rule 4, the bucket can be swept", &format_args!("{error}"));
+        world.report_violation("rule 4, a sweep succeeds without faults", &format_args!("{error}"));
     }
 }

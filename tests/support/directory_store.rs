@@ -1,4 +1,4 @@
-//! The Directory of a tenant, in memory.
+//! An in-memory `DirectoryStore`.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::{State, WorkspaceName};
 use sandbox_snapshotter::model::{Result, Timestamp};
 use sandbox_snapshotter::ports::DirectoryStore;
 
-/// A Directory's index that ends with its test. It does what the one over SQL does, and both pass the same conformance suite.
+/// A [`DirectoryStore`] in memory, without persistence. It passes the same conformance suite as the SQL implementation.
 #[derive(Default)]
 pub struct MemoryDirectoryStore(RefCell<BTreeMap<WorkspaceName, WorkspaceEntry>>);
 

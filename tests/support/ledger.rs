@@ -1,4 +1,4 @@
-//! The ledger in memory.
+//! An in-memory `Ledger`.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{Code, Error, Label, Result, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
-/// A ledger that ends with its test. It does what the one over SQL does, and both pass the same conformance suite.
+/// A [`Ledger`] in memory, without persistence. It passes the same conformance suite as the SQL implementation.
 #[derive(Default)]
 pub struct MemoryLedger {
     workspace: RefCell<Option<WorkspaceRecord>>,
@@ -23,9 +23,9 @@ pub struct MemoryLedger {
 }
 
 impl MemoryLedger {
-    /// Those of the snapshots that are wanted, in the order of their ids.
-    fn filter_snapshots(&self, wanted: impl Fn(&SnapshotRecord) -> bool) -> Vec<SnapshotRecord> {
-        self.snapshots.borrow().values().filter(|snapshot| wanted(snapshot)).cloned().collect()
+    /// Returns the matching snapshots, in the order of their ids.
+    fn filter_snapshots(&self, matches: impl Fn(&SnapshotRecord) -> bool) -> Vec<SnapshotRecord> {
+        self.snapshots.borrow().values().filter(|snapshot| matches(snapshot)).cloned().collect()
     }
 }
 
@@ -55,7 +55,7 @@ impl Ledger for MemoryLedger {
             && snapshots.values().filter(is_other).any(|other| has_label(other, &snapshot.label))
         {
             let message = format!("Two snapshots have the label {:?}.", snapshot.label.as_str());
-            return Err(Error::new(Code::LedgerUnavailable, message, "Look the label up before."));
+            return Err(Error::new(Code::LedgerUnavailable, message, "Check that the label is free first."));
         }
         snapshots.insert(snapshot.snapshot_id.clone(), snapshot.clone());
         Ok(())
@@ -73,15 +73,15 @@ impl Ledger for MemoryLedger {
         limit: u32,
     ) -> Result<Vec<SnapshotRecord>> {
         let snapshots = self.snapshots.borrow();
-        let place = |snapshot: &SnapshotRecord| (snapshot.created_at(), snapshot.snapshot_id.clone());
+        let position = |snapshot: &SnapshotRecord| (snapshot.created_at(), snapshot.snapshot_id.clone());
         let after = after.map(|after| (after.created_at, after.snapshot_id.clone()));
         let mut page: Vec<_> = snapshots
             .values()
             .filter(|snapshot| snapshot.state() != SnapshotState::Deleted)
             .filter(|snapshot| prefix.is_none_or(|prefix| snapshot.label.as_str().starts_with(prefix)))
-            .filter(|snapshot| after.as_ref().is_none_or(|after| place(snapshot) < *after))
+            .filter(|snapshot| after.as_ref().is_none_or(|after| position(snapshot) < *after))
             .collect();
-        page.sort_by_cached_key(|snapshot| Reverse(place(snapshot)));
+        page.sort_by_cached_key(|snapshot| Reverse(position(snapshot)));
         Ok(page.into_iter().take(limit as usize).cloned().collect())
     }
 
@@ -102,7 +102,7 @@ impl Ledger for MemoryLedger {
     fn delete_tombstones(&self, before: Timestamp) -> Result<bool> {
         let mut snapshots = self.snapshots.borrow_mut();
         snapshots
-            .retain(|_, snapshot| !matches!(&snapshot.stage, Stage::Deleted { removal: end, .. } if end.at < before));
+            .retain(|_, snapshot| !matches!(&snapshot.stage, Stage::Deleted { removal, .. } if removal.at < before));
         Ok(snapshots.values().any(|snapshot| snapshot.state() == SnapshotState::Deleted))
     }
 

@@ -1,4 +1,4 @@
-//! What is kept of a named workspace, in memory.
+//! An in-memory `WorkspaceStore`.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::named::{Address, NamedRecord, Transition};
 use sandbox_snapshotter::model::{Result, Timestamp};
 use sandbox_snapshotter::ports::WorkspaceStore;
 
-/// A home that ends with its test. It does what the one over SQL does, and both pass the same conformance suite.
+/// A [`WorkspaceStore`] in memory, without persistence. It passes the same conformance suite as the SQL implementation.
 #[derive(Default)]
 pub struct MemoryWorkspaceStore {
     record: RefCell<Option<NamedRecord>>,
@@ -15,7 +15,7 @@ pub struct MemoryWorkspaceStore {
 }
 
 impl MemoryWorkspaceStore {
-    /// Every transition of which a line was written, in order.
+    /// Every logged transition, in order.
     pub fn transitions(&self) -> Vec<(Address, Transition)> {
         self.transitions.borrow().clone()
     }

@@ -1,4 +1,4 @@
-// A Worker in JavaScript that does nothing.
+// An empty JavaScript Worker.
 
 export default {
   fetch() {

@@ -1,4 +1,4 @@
-// The Worker in Rust that does nothing.
+// An empty Rust Worker.
 
 import * as rust from '../../../build/empty-rust/index.js';
 import module from '../../../build/empty-rust/index_bg.wasm';

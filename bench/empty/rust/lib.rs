@@ -1,4 +1,4 @@
-//! Answers every request in the same way.
+//! An empty Rust Worker, which returns the same response to every request.
 
 use std::panic::AssertUnwindSafe;
 
@@ -7,7 +7,7 @@ use js_sys::futures::future_to_promise;
 use wasm_bindgen::prelude::*;
 use worker::Response;
 
-/// `fetch()`
+/// The `fetch` handler.
 #[wasm_bindgen]
 pub fn fetch() -> Promise {
     future_to_promise(AssertUnwindSafe(async {

@@ -7,17 +7,17 @@ use super::common::{Confirmation, LineageScope, Paging};
 /// The commands about checkpoints.
 #[derive(Subcommand)]
 pub enum Checkpoint {
-    /// Keep the files of a running sandbox as a checkpoint in it
+    /// Create a checkpoint of the files in a running sandbox
     #[command(after_help = "\
 Example:
   snapshotter checkpoint create agent-42 before --message 'all tests pass'")]
     Create(Create),
-    /// List the checkpoints in a running sandbox, the newest first
+    /// List the checkpoints in a running sandbox, newest first
     #[command(after_help = "\
 Example:
   snapshotter checkpoint list agent-42")]
     List(List),
-    /// Put the files of a running sandbox back as they were at a checkpoint; asks before
+    /// Restore the files of a running sandbox to a checkpoint; asks for confirmation
     #[command(after_help = "\
 Example:
   snapshotter checkpoint restore agent-42 before-refactoring --yes")]
@@ -31,16 +31,16 @@ Examples:
     Diff(Diff),
 }
 
-/// Where checkpoints are.
+/// The location of checkpoints.
 #[derive(Args)]
 pub struct LocationArgs {
     /// The sandbox, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The directory [default: that of the deployment, usually /workspace]
+    /// The directory [default: the deployment's default directory, usually /workspace]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
-    /// Who asks.
+    /// The lineage scope of the caller.
     #[command(flatten)]
     pub lineage_scope: LineageScope,
 }
@@ -48,13 +48,13 @@ pub struct LocationArgs {
 /// `checkpoint create`
 #[derive(Args)]
 pub struct Create {
-    /// Where.
+    /// The location.
     #[command(flatten)]
     pub location: LocationArgs,
-    /// What it is called; a checkpoint of that name is replaced
+    /// The name of the checkpoint; an existing checkpoint with this name is replaced
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// What it is of
+    /// The description of the checkpoint
     #[arg(long, short, value_name = "TEXT")]
     pub message: Option<String>,
 }
@@ -62,10 +62,10 @@ pub struct Create {
 /// `checkpoint list`
 #[derive(Args)]
 pub struct List {
-    /// Where.
+    /// The location.
     #[command(flatten)]
     pub location: LocationArgs,
-    /// Which page.
+    /// The page.
     #[command(flatten)]
     pub paging: Paging,
 }
@@ -73,13 +73,13 @@ pub struct List {
 /// `checkpoint restore`
 #[derive(Args)]
 pub struct Restore {
-    /// Where.
+    /// The location.
     #[command(flatten)]
     pub location: LocationArgs,
-    /// Which
+    /// The name of the checkpoint
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Whether to ask.
+    /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
 }
@@ -87,13 +87,13 @@ pub struct Restore {
 /// `checkpoint diff`
 #[derive(Args)]
 pub struct Diff {
-    /// Where.
+    /// The location.
     #[command(flatten)]
     pub location: LocationArgs,
-    /// Which
+    /// The name of the checkpoint
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// How long the diff may be, in bytes
+    /// The maximum length of the diff, in bytes [default: 262144]
     #[arg(long, value_name = "BYTES")]
     pub max_bytes: Option<u32>,
 }

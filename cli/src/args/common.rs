@@ -1,60 +1,60 @@
-//! What several commands take.
+//! The arguments that several commands share.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// One snapshot.
+/// The selection of one snapshot.
 #[derive(Args)]
 pub struct SnapshotSelector {
-    /// The sandbox that it was taken of, or @NAME for a named workspace
+    /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME", required_unless_present = "from_ref")]
     pub target: Option<String>,
-    /// Its id, or its tag
+    /// The id or the tag of the snapshot
     #[arg(value_name = "ID|TAG", required_unless_present = "from_ref")]
     pub snapshot: Option<String>,
-    /// A ref in JSON, in the place of both: what `snapshot create --json` prints
+    /// The ref of the snapshot in JSON, instead of both: the output of `snapshot create --json`
     #[arg(long = "ref", id = "from_ref", value_name = "FILE|-", conflicts_with_all = ["target", "snapshot"])]
     pub reference: Option<PathBuf>,
-    /// Who asks.
+    /// The lineage scope of the caller.
     #[command(flatten)]
     pub lineage_scope: LineageScope,
 }
 
-/// Who asks.
+/// The lineage scope of the caller.
 #[derive(Args)]
 pub struct LineageScope {
-    /// The sandbox that the caller works in, or @NAME: what is of another lineage is refused
+    /// The sandbox that the caller works in, or @NAME: snapshots of other lineages are refused
     #[arg(long, value_name = "SANDBOX|@NAME")]
     pub lineage_scope: Option<String>,
-    /// Allow other lineages than the session's
+    /// Allow snapshots of other lineages
     #[arg(long, requires = "lineage_scope")]
     pub allow_cross_lineage: bool,
 }
 
-/// A key by which a call can be made again.
+/// The idempotency key of a call.
 #[derive(Args)]
 pub struct IdempotencyKey {
-    /// Names what is wanted: the same command with the same key gets the same answer, and does nothing twice
+    /// The idempotency key: a repeated command with the same key gets the same answer and does nothing twice
     #[arg(long = "idempotency-key", id = "idempotency_key", value_name = "KEY")]
     pub key: Option<String>,
 }
 
-/// A person's consent.
+/// The confirmation of a command that cannot be undone.
 #[derive(Args)]
 pub struct Confirmation {
-    /// Do not ask; needed where there is no terminal to ask on
+    /// Do not ask for confirmation; required without a terminal
     #[arg(long, short)]
     pub yes: bool,
 }
 
-/// A page of a list.
+/// The pages of a list to print.
 #[derive(Args)]
 pub struct Paging {
-    /// Only one page, of so many
+    /// Print one page only, with at most N rows
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
-    /// Only one page, from where the one before ended
+    /// Print one page only, starting at this cursor of the previous page
     #[arg(long, value_name = "CURSOR")]
     pub cursor: Option<String>,
 }
@@ -63,7 +63,7 @@ impl Paging {
     /// All pages.
     pub const ALL: Self = Self { limit: None, cursor: None };
 
-    /// Whether all pages are wanted.
+    /// Returns whether all pages are requested.
     pub const fn is_all(&self) -> bool {
         self.limit.is_none() && self.cursor.is_none()
     }

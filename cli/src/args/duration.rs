@@ -1,4 +1,4 @@
-//! Durations, as people type them.
+//! Durations on the command line.
 
 use std::str::FromStr;
 
@@ -11,26 +11,27 @@ pub struct DurationArg(pub u64);
 impl FromStr for DurationArg {
     type Err = String;
 
-    /// Reads `90`, `90s`, `30m`, `1h30m`, `7d`, `2w`, and `never`, which is 0.
+    /// Parses `90`, `90s`, `30m`, `1h30m`, `7d`, `2w`, and `never`, which means 0.
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "never" {
             return Ok(Self(0));
         }
         parse_seconds(text).map(Self).ok_or_else(|| {
-            "give a number with a unit: 90s, 30m, 12h, 7d, 2w, or several of them: 1h30m; 0 is never".to_owned()
+            "pass a number with a unit, such as 90s, 30m, 12h, 7d or 2w, or a combination, such as 1h30m; 0 means never"
+                .to_owned()
         })
     }
 }
 
-/// As the API takes it.
+/// Converts the duration to the number of seconds that the API takes.
 impl From<DurationArg> for Value {
-    fn from(span: DurationArg) -> Self {
-        span.0.into()
+    fn from(duration: DurationArg) -> Self {
+        duration.0.into()
     }
 }
 
 fn parse_seconds(text: &str) -> Option<u64> {
-    // A number alone is one of seconds.
+    // A number without a unit is a number of seconds.
     if let Ok(seconds) = text.parse() {
         return Some(seconds);
     }
@@ -46,7 +47,7 @@ fn parse_seconds(text: &str) -> Option<u64> {
             'w' => 7 * 86_400,
             _ => return None,
         };
-        // Each unit once, the largest first: `30m1m` is a slip.
+        // Each unit may occur once, largest first, so that a typo such as `30m1m` is refused.
         if length >= largest {
             return None;
         }
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_has_a_unit_or_is_of_seconds() {
+    fn a_number_without_a_unit_is_in_seconds() {
         let cases = [
             ("0", 0),
             ("never", 0),
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_with_what_to_type() {
+    fn an_invalid_duration_is_refused_with_an_example() {
         for text in [
             "",
             "m",
@@ -97,7 +98,7 @@ mod tests {
             "9999999999999999w",
         ] {
             let refused: Result<DurationArg, _> = text.parse();
-            assert!(refused.is_err_and(|why| why.contains("30m")), "{text}");
+            assert!(refused.is_err_and(|message| message.contains("30m")), "{text}");
         }
     }
 }

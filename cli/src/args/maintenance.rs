@@ -1,4 +1,4 @@
-//! The commands about a lineage, its keys, and the deployment.
+//! The commands for lineages, for signing keys and for the deployment.
 
 use clap::{Args, Subcommand};
 
@@ -12,21 +12,23 @@ Examples:
   snapshotter lineage agent-42
   snapshotter lineage @notebook --no-check --json")]
 pub struct Lineage {
-    /// A sandbox of it, or @NAME for a named workspace
+    /// A sandbox of the lineage, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// Do not ask each sandbox whether it is running
+    /// Do not query whether each sandbox is running
     #[arg(long)]
     pub no_check: bool,
-    /// Who asks.
+    /// The lineage scope of the caller.
     #[command(flatten)]
     pub scope: LineageScope,
 }
 
-/// The commands about keys.
+/// The commands for signing keys.
 #[derive(Subcommand)]
 pub enum Key {
-    /// Sign the refs of a sandbox with a new key; those of the key before stay valid until the next time; asks before
+    /// Sign the refs of a sandbox with a new key; asks for confirmation
+    ///
+    /// Refs that the previous key signed stay valid until the next rotation.
     #[command(after_help = "\
 Example:
   snapshotter key rotate agent-42 --yes")]
@@ -39,7 +41,7 @@ pub struct Rotate {
     /// The sandbox, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// Whether to ask.
+    /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
 }
@@ -51,13 +53,13 @@ Examples:
   snapshotter sweep --dry-run
   snapshotter sweep --grace 2d --yes")]
 pub struct Sweep {
-    /// Only count
+    /// Only count the backups
     #[arg(long)]
     pub dry_run: bool,
-    /// How old a backup must be [default: 1d]
+    /// The minimum age of a backup that the sweep deletes [default: 1d]
     #[arg(long, value_name = "TIME")]
     pub grace: Option<DurationArg>,
-    /// Whether to ask.
+    /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
 }

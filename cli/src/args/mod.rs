@@ -1,8 +1,9 @@
-//! What can be typed.
+//! The command-line arguments.
 //!
-//! - [`Global`]: what every command takes
-//! - [`snapshot`], [`workspace`], [`retention`], [`checkpoint`], [`upkeep`], [`shell`]: the commands
-//! - [`common`]: what several of them take; [`span`]: durations
+//! - [`Global`]: the options of all commands
+//! - [`snapshot`], [`workspace`], [`retention`], [`checkpoint`], [`maintenance`], [`shell`]: the commands
+//! - [`common`], [`policy`]: arguments that several commands share
+//! - `duration`: durations
 
 #![allow(clippy::doc_markdown)] // Help is not Markdown.
 
@@ -23,16 +24,16 @@ use clap::{Args, Parser, Subcommand};
 use self::duration::DurationArg;
 use crate::exit::Exit;
 
-/// Snapshots of Cloudflare Sandboxes, from the command line.
+/// Manage snapshots of Cloudflare Sandboxes from the command line.
 ///
-/// Captures what is in a sandbox, makes new sandboxes from it, and keeps places of work by name. It asks a deployment of
-/// sandbox-snapshotter: say which with --address and --token-file, with SNAPSHOTTER_ADDRESS and SNAPSHOTTER_TOKEN, or in
-/// ~/.config/snapshotter/config.toml.
+/// Captures the files of a sandbox, creates new sandboxes from them, and manages named workspaces. Calls a deployment
+/// of sandbox-snapshotter: set its address and API token with --address and --token-file, with SNAPSHOTTER_ADDRESS and
+/// SNAPSHOTTER_TOKEN, or in ~/.config/snapshotter/config.toml.
 #[derive(Parser)]
 #[command(name = "snapshotter", version, propagate_version = true, max_term_width = 110)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", Exit::table()))]
 pub struct Cli {
-    /// What every command takes.
+    /// The options of all commands.
     #[command(flatten)]
     pub global: Global,
     /// The command.
@@ -49,36 +50,36 @@ Examples:
   snapshotter lineage @notebook
   snapshotter doctor";
 
-/// What every command takes.
+/// The options of all commands.
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 pub struct Global {
-    /// Print one JSON document: the answer as the API gives it, or the failure
+    /// Print one JSON document: the answer of the API, or the error
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print ids and names alone
+    /// Print only ids and names
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Where the server is: https://… [env: SNAPSHOTTER_ADDRESS]
+    /// The address of the server: https://… [env: SNAPSHOTTER_ADDRESS]
     #[arg(long, global = true, value_name = "URL")]
     pub address: Option<String>,
-    /// A file that holds the API token; - is the standard input [env: SNAPSHOTTER_TOKEN holds the token itself]
+    /// A file with the API token; - is the standard input [env: SNAPSHOTTER_TOKEN contains the token itself]
     #[arg(long, global = true, value_name = "FILE|-", conflicts_with = "token")]
     pub token_file: Option<PathBuf>,
-    /// The API token. Others on this machine can see it in the list of processes: better use --token-file
+    /// The API token. Other users of this machine can see it in the process list; prefer --token-file
     #[arg(long, global = true, value_name = "TOKEN")]
     pub token: Option<String>,
-    /// The file of settings [env: SNAPSHOTTER_CONFIG] [default: ~/.config/snapshotter/config.toml]
+    /// The configuration file [env: SNAPSHOTTER_CONFIG] [default: ~/.config/snapshotter/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The profile in the file of settings: nothing of the environment is taken then
+    /// The profile in the configuration file; environment variables are ignored
     #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Send the token over plain http to other machines too
+    /// Allow sending the token over plain http to other machines
     #[arg(long, global = true)]
     pub allow_http: bool,
-    /// How long a call may take, with all of its attempts; 0 is for ever
+    /// The time limit of a call, including retries; 0 means no limit
     #[arg(long, global = true, value_name = "TIME", default_value = "15m")]
     pub timeout: DurationArg,
 }
@@ -86,34 +87,34 @@ pub struct Global {
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Take snapshots of a sandbox, and look after them
+    /// Take and manage snapshots of a sandbox
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
-    /// Make a new sandbox with the files of a snapshot, to go on there
+    /// Create a sandbox with the files of a snapshot, to continue the work
     Restore(snapshot::Restore),
-    /// Make a new sandbox with the files of a snapshot, to try something else
+    /// Create a sandbox with the files of a snapshot, to try an alternative
     Branch(snapshot::Restore),
-    /// Keep places of work by name, across sandboxes that come and go
+    /// Manage named workspaces, whose files persist across sandboxes
     #[command(subcommand)]
     Workspace(Box<workspace::Workspace>),
-    /// Say how long the snapshots of a sandbox are kept
+    /// Manage how long the snapshots of a sandbox are kept
     #[command(subcommand)]
     Retention(retention::Retention),
-    /// Go back and forth inside of one running sandbox: cheap, local, gone with the container
+    /// Manage checkpoints: named states inside a running sandbox that are cheap, local and lost with the container
     #[command(subcommand)]
     Checkpoint(checkpoint::Checkpoint),
     /// Show the tree of sandboxes and snapshots that a sandbox belongs to
     Lineage(maintenance::Lineage),
-    /// Look after the keys that sign refs
+    /// Manage the keys that sign refs
     #[command(subcommand)]
     Key(maintenance::Key),
-    /// Delete what the snapshotter left in the bucket that belongs to no sandbox's snapshots
+    /// Delete the backups that the snapshotter created and that no snapshot owns; asks for confirmation
     Sweep(maintenance::Sweep),
-    /// Find out what is wrong: with the address, the token, the deployment
+    /// Check the address, the token and the deployment
     Doctor(maintenance::Doctor),
-    /// Print completions for a shell
+    /// Print the completion script of a shell
     Completions(shell::Completions),
-    /// Print the manual page, or write all of them into a folder
+    /// Print the manual page, or write the pages of all commands to a directory
     Man(shell::Man),
 }
 
@@ -123,7 +124,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_commands_are_consistent() {
+    fn the_command_definitions_are_consistent() {
         Cli::command().debug_assert();
     }
 
@@ -137,7 +138,7 @@ mod tests {
                     "{}",
                     command.get_name()
                 );
-                // A line that is broken can't be copied.
+                // A wrapped example cannot be copied.
                 let widest = help.lines().map(|line| line.chars().count()).max();
                 assert!(widest.is_some_and(|widest| widest <= 80), "{help}");
             }

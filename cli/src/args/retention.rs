@@ -1,30 +1,30 @@
-//! The commands about retention.
+//! The commands for retention.
 
 use clap::{Args, Subcommand};
 
 use super::common::{Confirmation, LineageScope};
 use super::policy::Policy;
 
-/// The commands about retention.
+/// The commands for retention.
 #[derive(Subcommand)]
 pub enum Retention {
-    /// Show the policy of a sandbox, and what it means for each of its snapshots
+    /// Show the retention policy of a sandbox, and its decision about each snapshot
     #[command(after_help = "\
 Example:
   snapshotter retention show agent-42")]
     Show(Show),
-    /// Say what would be removed now, and why; with a policy, what it would remove
+    /// Show which snapshots would be removed now, and why; with rules, what those rules would remove
     #[command(after_help = "\
 Examples:
   snapshotter retention plan agent-42
   snapshotter retention plan agent-42 --keep-last 5 --keep-daily 7")]
     Plan(Plan),
-    /// Let go what the policy says; asks before
+    /// Remove the snapshots that the policy does not keep; asks for confirmation
     #[command(after_help = "\
 Example:
   snapshotter retention apply agent-42 --yes")]
     Apply(Apply),
-    /// Give a sandbox another policy, which is applied at once; asks before
+    /// Set the retention policy of a sandbox, and apply it at once; asks for confirmation
     #[command(after_help = "\
 Examples:
   snapshotter retention set agent-42 --keep-last 10 --expires 14d
@@ -35,10 +35,10 @@ Examples:
 /// `retention show`
 #[derive(Args)]
 pub struct Show {
-    /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
+    /// The sandbox, or @NAME for the present and all former sandboxes of a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// Who asks.
+    /// The lineage scope of the caller.
     #[command(flatten)]
     pub lineage_scope: LineageScope,
 }
@@ -46,10 +46,10 @@ pub struct Show {
 /// `retention plan`
 #[derive(Args)]
 pub struct Plan {
-    /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
+    /// The sandbox, or @NAME for the present and all former sandboxes of a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// Another policy than the one that it has.
+    /// The policy to plan with, instead of the present one.
     #[command(flatten)]
     pub policy: Policy,
 }
@@ -57,10 +57,10 @@ pub struct Plan {
 /// `retention apply`
 #[derive(Args)]
 pub struct Apply {
-    /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
+    /// The sandbox, or @NAME for the present and all former sandboxes of a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// Whether to ask.
+    /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
 }
@@ -68,13 +68,13 @@ pub struct Apply {
 /// `retention set`
 #[derive(Args)]
 pub struct Set {
-    /// The sandbox, or @NAME for a named workspace with all sandboxes that it has and had
+    /// The sandbox, or @NAME for a named workspace with its present and all former sandboxes
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// Whether to ask.
+    /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
-    /// The policy. What is not said is as by default.
+    /// The policy. Rules that are not given have their default values.
     #[command(flatten)]
     pub policy: Policy,
 }

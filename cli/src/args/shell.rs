@@ -1,4 +1,4 @@
-//! The commands about this program itself.
+//! The commands for shell completions and manual pages.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ Examples:
   snapshotter completions zsh > ~/.zfunc/_snapshotter
   snapshotter completions fish > ~/.config/fish/completions/snapshotter.fish")]
 pub struct Completions {
-    /// For which shell
+    /// The shell
     pub shell: Shell,
 }
 
@@ -25,7 +25,7 @@ Examples:
   snapshotter man | man -l -
   snapshotter man --dir ~/.local/share/man/man1")]
 pub struct Man {
-    /// Write a page for each command into this folder
-    #[arg(long, value_name = "FOLDER")]
+    /// Write one page per command to this directory
+    #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The commands about snapshots.
+//! The commands for snapshots.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::common::{Confirmation, IdempotencyKey, LineageScope, Paging, SnapshotSelector};
 use super::duration::DurationArg;
 
-/// The commands about snapshots.
+/// The commands for snapshots.
 #[derive(Subcommand)]
 pub enum Snapshot {
     /// Capture a directory of a running sandbox
@@ -18,20 +18,20 @@ Examples:
   snapshotter snapshot create @notebook --exclude '*.log' --compression zstd
   snapshotter snapshot create agent-42 --json > ref.json")]
     Create(Create),
-    /// List the snapshots of a sandbox, the newest first
+    /// List the snapshots of a sandbox, newest first
     #[command(after_help = "\
 Examples:
   snapshotter snapshot list agent-42
   snapshotter snapshot list @notebook --tag-prefix before-
   snapshotter snapshot list agent-42 --quiet | head -1")]
     List(List),
-    /// Show everything that is known about a snapshot
+    /// Show all details of a snapshot
     #[command(after_help = "\
 Examples:
   snapshotter snapshot show agent-42 before-upgrade
   snapshotter snapshot show --ref ref.json --json")]
     Show(Show),
-    /// Check in R2 whether a snapshot can be restored; no container is started
+    /// Check in R2 whether a snapshot can be restored; starts no container
     #[command(after_help = "\
 Example:
   snapshotter snapshot verify agent-42 before-upgrade || echo broken")]
@@ -42,22 +42,22 @@ Examples:
   snapshotter snapshot delete agent-42 before-upgrade
   snapshotter snapshot delete agent-42 snap-9rbk8d2dduhnwf6u --force --yes")]
     Delete(Delete),
-    /// Keep a snapshot whatever the retention policy says
+    /// Pin a snapshot: the retention policy never removes it
     #[command(after_help = "\
 Example:
   snapshotter snapshot pin agent-42 before-upgrade")]
     Pin(Pin),
-    /// Leave a snapshot to the retention policy again
+    /// Unpin a snapshot: the retention policy applies to it again
     #[command(after_help = "\
 Example:
   snapshotter snapshot unpin agent-42 before-upgrade")]
     Unpin(Pin),
-    /// Give a snapshot another tag
+    /// Change the tag of a snapshot
     #[command(after_help = "\
 Example:
   snapshotter snapshot label agent-42 snap-9rbk8d2dduhnwf6u --to works")]
     Label(Label),
-    /// Take in a backup that the SDK made directly
+    /// Import a backup that the SDK created directly
     #[command(after_help = "\
 Example:
   snapshotter snapshot import agent-42 --backup handle.json --tag imported")]
@@ -71,74 +71,74 @@ pub struct Create {
     /// The sandbox, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// What the snapshot is called [default: snap-YYYYMMDD-HHMMSS, in UTC]
+    /// The tag of the snapshot [default: snap-YYYYMMDD-HHMMSS, in UTC]
     #[arg(long, short, value_name = "TAG")]
     pub tag: Option<String>,
-    /// Take the tag from the snapshot that has it
+    /// Take the tag from another snapshot that has it
     #[arg(long, requires = "tag")]
     pub replace: bool,
-    /// The directory [default: that of the deployment, usually /workspace]
+    /// The directory to capture [default: the deployment's default directory, usually /workspace]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
-    /// How long after its last use it goes; 0 is never [default: what the policy says]
+    /// The snapshot expires this long after its last use; 0 means never [default: the retention policy decides]
     #[arg(long, value_name = "TIME")]
     pub expires: Option<DurationArg>,
-    /// Leave out names of this pattern, at any depth; it has no slash, and can be given several times
+    /// Exclude names that match this pattern, at any depth; must not contain a slash; repeatable
     #[arg(long = "exclude", value_name = "PATTERN")]
     pub excludes: Vec<String>,
-    /// Leave out what git ignores, where all of that is at the top of the directory
+    /// Exclude the files that git ignores; refused if ignored files are in a subdirectory
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub gitignore: Option<bool>,
-    /// How the archive is compressed
+    /// The compression of the archive
     #[arg(long, value_name = "FORMAT")]
     pub compression: Option<Compression>,
-    /// How many threads compress it
+    /// The number of threads that compress the archive
     #[arg(long, value_name = "N")]
     pub compression_threads: Option<std::num::NonZeroU32>,
-    /// Start the sandbox where it is not running: it has none of its files then
+    /// Start the sandbox if it is not running; it starts without any of its files
     #[arg(long)]
     pub wake: bool,
-    /// Go on with the files that are there now, where the container was replaced
+    /// Adopt the present files as the sandbox's own after its container was replaced
     #[arg(long)]
     pub adopt: bool,
-    /// Begin a capture of its own, though one is under way
+    /// Start a new capture even if one is already in progress
     #[arg(long)]
     pub fresh: bool,
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,
-    /// Who asks.
+    /// The lineage scope of the caller.
     #[command(flatten)]
     pub lineage_scope: LineageScope,
 }
 
-/// How archives are compressed.
+/// The compression of archives.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Compression {
-    /// Found everywhere
+    /// Available everywhere
     Gzip,
-    /// The fastest
+    /// The fastest algorithm
     Lz4,
-    /// The smallest at a fair speed
+    /// The smallest archives at a moderate speed
     Zstd,
 }
 
 /// `snapshot list`
 #[derive(Args)]
 pub struct List {
-    /// The sandbox, or @NAME for all sandboxes that a named workspace has and had
+    /// The sandbox, or @NAME for the present and all former sandboxes of a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// Only those whose tag begins like this
+    /// List only snapshots whose tag starts with this text
     #[arg(long, value_name = "TEXT")]
     pub tag_prefix: Option<String>,
-    /// Do not look into R2 for what can be restored
+    /// Do not check in R2 which snapshots can be restored
     #[arg(long)]
     pub no_check: bool,
-    /// Which page.
+    /// The page.
     #[command(flatten)]
     pub paging: Paging,
-    /// Who asks.
+    /// The lineage scope of the caller.
     #[command(flatten)]
     pub lineage_scope: LineageScope,
 }
@@ -173,10 +173,10 @@ pub struct Delete {
     /// The snapshot.
     #[command(flatten)]
     pub selector: SnapshotSelector,
-    /// Delete it although it is pinned, or others need it; asks before
+    /// Delete the snapshot although it is pinned or has dependents; asks for confirmation
     #[arg(long)]
     pub force: bool,
-    /// Whether to ask.
+    /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
 }
@@ -187,10 +187,10 @@ pub struct Label {
     /// The snapshot.
     #[command(flatten)]
     pub selector: SnapshotSelector,
-    /// The tag that it gets
+    /// The new tag
     #[arg(long, value_name = "TAG")]
     pub to: String,
-    /// Take the tag from the snapshot that has it
+    /// Take the tag from another snapshot that has it
     #[arg(long)]
     pub replace: bool,
 }
@@ -198,19 +198,19 @@ pub struct Label {
 /// `snapshot import`
 #[derive(Args)]
 pub struct Import {
-    /// The sandbox that the backup was made of, or @NAME for a named workspace
+    /// The sandbox that the backup was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The handle that `createBackup` answered, in JSON
+    /// The handle that `createBackup` returned, in JSON
     #[arg(long, value_name = "FILE|-")]
     pub backup: PathBuf,
-    /// What the snapshot is called [default: snap-YYYYMMDD-HHMMSS, in UTC]
+    /// The tag of the snapshot [default: snap-YYYYMMDD-HHMMSS, in UTC]
     #[arg(long, short, value_name = "TAG")]
     pub tag: Option<String>,
-    /// Take the tag from the snapshot that has it
+    /// Take the tag from another snapshot that has it
     #[arg(long, requires = "tag")]
     pub replace: bool,
-    /// How long after its last use it goes; 0 is never [default: what the policy says]
+    /// The snapshot expires this long after its last use; 0 means never [default: the retention policy decides]
     #[arg(long, value_name = "TIME")]
     pub expires: Option<DurationArg>,
 }

@@ -1,4 +1,4 @@
-//! The commands about named workspaces.
+//! The commands for named workspaces.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use super::common::{Confirmation, IdempotencyKey, Paging};
 use super::duration::DurationArg;
 use super::policy::Policy;
 
-/// The commands about named workspaces. A name is `NAME` or `TENANT/NAME`, with an `@` before it or without.
+/// The commands for named workspaces. A name is `NAME` or `TENANT/NAME`, with or without a leading `@`.
 #[derive(Subcommand)]
 pub enum Workspace {
-    /// Make a workspace
+    /// Create a workspace
     #[command(after_help = "\
 Examples:
   snapshotter workspace create notebook
@@ -21,44 +21,44 @@ Examples:
   snapshotter workspace create again --from-snapshot agent-42 before-upgrade
   API_KEY=… snapshotter workspace create notebook --env API_KEY --env-file vars")]
     Create(Create),
-    /// List the workspaces of a tenant, by their names
+    /// List the workspaces of a tenant, sorted by name
     #[command(after_help = "\
 Examples:
   snapshotter workspace list
   snapshotter workspace list --tenant customer-7 --prefix build-")]
     List(List),
-    /// Show everything that is known about a workspace; starts nothing
+    /// Show all details of a workspace; starts no container
     #[command(after_help = "\
 Example:
   snapshotter workspace show notebook")]
     Show(Show),
-    /// Start a workspace: its files are in the sandbox that this prints
+    /// Start a workspace, and print the sandbox that has its files
     #[command(after_help = "\
 Examples:
   snapshotter workspace start notebook
   snapshotter workspace start notebook --fingerprint \"$(git rev-parse HEAD)\"")]
     Start(Start),
-    /// Take a snapshot, and end the sandbox
+    /// Stop a workspace: take a snapshot, and destroy the sandbox
     #[command(after_help = "\
 Example:
   snapshotter workspace stop notebook")]
     Stop(Stop),
-    /// Make other workspaces that begin where this one is now
+    /// Create workspaces from the present files of this one
     #[command(after_help = "\
 Examples:
   snapshotter workspace fork notebook
   snapshotter workspace fork notebook --new-name attempt --count 3")]
     Fork(Fork),
-    /// Change how a workspace is kept, or go back to an earlier snapshot
+    /// Change the settings of a workspace, or go back to an earlier snapshot
     ///
-    /// Retention, hooks, time limits, dependencies and variables are each replaced as a whole, where an option of theirs is
-    /// given; what nothing is said of stays as it is.
+    /// Retention, hooks, time limits, dependencies and variables are each replaced as a whole if one of their options
+    /// is given. Settings without an option stay unchanged.
     #[command(after_help = "\
 Examples:
   snapshotter workspace update notebook --idle 1h
   snapshotter workspace update notebook --back-to before-upgrade")]
     Update(Update),
-    /// End a workspace, remove its snapshots and free its name; asks before
+    /// Delete a workspace and its snapshots, and free its name; asks for confirmation
     #[command(after_help = "\
 Example:
   snapshotter workspace delete notebook --yes")]
@@ -68,157 +68,159 @@ Example:
 /// `workspace create`
 #[derive(Args)]
 pub struct Create {
-    /// Its name, or TENANT/NAME
+    /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Start it where there is one of that name already; that one is kept as it was
+    /// Start the workspace if it exists; its settings stay unchanged, except the fingerprint
     #[arg(long)]
     pub or_start: bool,
-    /// The directory that persists [default: that of the deployment, usually /workspace]
+    /// The directory that persists [default: the source's directory, else the deployment's, usually /workspace]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
-    /// What it begins with.
+    /// The source of its files.
     #[command(flatten)]
     pub source: Source,
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,
-    /// How it is kept.
+    /// The settings.
     #[command(flatten)]
     pub settings: Settings,
-    /// How it is started, where there is one.
+    /// The start options, if the workspace exists.
     #[command(flatten)]
     pub start_options: StartOptions,
 }
 
-/// What a workspace begins with: nothing, where nothing is said.
+/// The source of a workspace's files. Without a source, the workspace begins empty.
 #[derive(Args)]
 #[group(multiple = false)]
 pub struct Source {
-    /// Begin with the present files of another workspace of the tenant
+    /// Start from the present files of another workspace of the tenant
     #[arg(long = "from-workspace", value_name = "NAME")]
     pub workspace: Option<String>,
-    /// Begin with a snapshot
+    /// Start from the files of a snapshot
     #[arg(long = "from-snapshot", num_args = 2, value_names = ["SANDBOX|@NAME", "ID|TAG"])]
     pub snapshot: Option<Vec<String>>,
-    /// Begin with the snapshot of a ref in JSON
+    /// Start from the files of the snapshot whose ref is in this JSON file
     #[arg(long = "from-ref", value_name = "FILE|-")]
     pub reference: Option<PathBuf>,
 }
 
-/// How a workspace is kept.
+/// The settings of a workspace.
 #[derive(Args)]
-#[command(next_help_heading = "How it is kept")]
+#[command(next_help_heading = "Settings")]
 pub struct Settings {
-    /// Settings in JSON, as the API takes them: persistent, retention, hooks, expiry, dependsOn, env. Other options take precedence
+    /// Settings in JSON, as the API takes them: persistent, retention, hooks, expiry, dependsOn, env; options override
+    /// them
     #[arg(long = "settings", value_name = "FILE|-")]
     pub file: Option<PathBuf>,
     /// Whether a stop takes a snapshot
     #[arg(long, value_name = "BOOL")]
     pub persistent: Option<bool>,
-    /// Stop it after so long without a start or a changed file; 0 is never [default: 10m]
+    /// Stop the workspace after this time without a start, fork, update or changed file; 0 means never [default: 10m]
     #[arg(long, value_name = "TIME")]
     pub idle: Option<DurationArg>,
-    /// Stop it so long after it was started, whatever happens; 0 is never
+    /// Stop the workspace this long after its last start, regardless of activity; 0 means never [default: never]
     #[arg(long, value_name = "TIME")]
     pub max_age: Option<DurationArg>,
-    /// Run this command before the snapshot of a stop
+    /// Run this command before a stop takes its snapshot
     #[arg(long, value_name = "COMMAND")]
     pub before_stop: Option<String>,
-    /// Run this command after its files are in place
+    /// Run this command after the files are in place
     #[arg(long, value_name = "COMMAND")]
     pub after_start: Option<String>,
-    /// Run this command before a stop that nobody asked for
+    /// Run this command before an automatic stop, when a time limit is reached
     #[arg(long, value_name = "COMMAND")]
     pub on_timeout: Option<String>,
-    /// How long each of these commands may take [default: 1m]
+    /// The time limit of each of these commands [default: 1m]
     #[arg(long, value_name = "TIME")]
     pub hook_timeout: Option<DurationArg>,
-    /// What it means that one of these commands fails
-    #[arg(long, value_name = "WHAT")]
+    /// The effect of a failure of these commands [default: fail]
+    #[arg(long, value_name = "ACTION")]
     pub hook_failure: Option<HookFailure>,
-    /// Set a variable in its sandbox: NAME=VALUE, or NAME for the value that it has here; can be given several times
+    /// Set an environment variable in the sandbox: NAME=VALUE, or NAME to copy the value from this environment;
+    /// repeatable
     #[arg(long = "env", value_name = "NAME[=VALUE]")]
     pub env: Vec<String>,
-    /// Set the variables of a file with a line NAME=VALUE for each
+    /// Set the environment variables of a file, which has one NAME=VALUE per line
     #[arg(long, value_name = "FILE|-")]
     pub env_file: Option<PathBuf>,
-    /// A file that its snapshots depend on; can be given several times
+    /// A file that the snapshots depend on; repeatable
     #[arg(long = "depends-on", value_name = "PATH")]
     pub depends_on: Vec<String>,
-    /// What the world is like now, such as a commit: its snapshots are marked with it
+    /// A text that identifies the environment, such as a commit; recorded with each snapshot
     #[arg(long, value_name = "TEXT")]
     pub fingerprint: Option<String>,
-    /// What it means when a file or the fingerprint is another one at a start
-    #[arg(long, value_name = "WHAT")]
+    /// The effect on a start if a file or the fingerprint differs from the snapshot's [default: fail]
+    #[arg(long, value_name = "ACTION")]
     pub on_mismatch: Option<MismatchAction>,
-    /// What it means when the sandbox's image is another one at a start
-    #[arg(long, value_name = "WHAT")]
+    /// The effect on a start if the sandbox's image differs from the snapshot's [default: report]
+    #[arg(long, value_name = "ACTION")]
     pub on_image_change: Option<MismatchAction>,
-    /// How long its snapshots are kept.
+    /// The retention policy of the snapshots.
     #[command(flatten)]
     pub policy: Policy,
 }
 
-/// What the failure of a hook means.
+/// The effect of a hook's failure.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum HookFailure {
-    /// The start or the stop fails too
+    /// The start or stop fails
     Fail,
-    /// It is only told
+    /// The start or stop continues, and the answer reports the failure
     Warn,
 }
 
-/// What it means that something has changed.
+/// The effect of a changed dependency on a start.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum MismatchAction {
     /// The start fails
     Fail,
-    /// It is only told
+    /// The start continues, and the answer reports the difference
     Report,
 }
 
-/// How a workspace is started.
+/// The start options of a workspace.
 #[derive(Args)]
-#[command(next_help_heading = "How it is started")]
+#[command(next_help_heading = "Start options")]
 pub struct StartOptions {
-    /// What becomes of files that were written since its sandbox woke by itself [default: fail]
-    #[arg(long, value_name = "WHAT")]
+    /// How to handle files that were written after the sandbox was cold-started [default: fail]
+    #[arg(long, value_name = "ACTION")]
     pub on_diverged: Option<DivergedAction>,
-    /// Start it empty where there is nothing to restore
+    /// Start the workspace empty if there is nothing to restore
     #[arg(long)]
     pub allow_empty: bool,
-    /// Start it although its snapshot is stale
+    /// Start the workspace although its snapshot is stale
     #[arg(long)]
     pub accept_stale: bool,
-    /// What a file must have been at the snapshot; can be given several times
+    /// The SHA-256 hash that a --depends-on file must have had at the snapshot; repeatable
     #[arg(long = "expect", value_name = "PATH=SHA256")]
     pub expect: Vec<String>,
 }
 
-/// What becomes of files that were written since a sandbox woke by itself.
+/// How to handle files that were written after a sandbox was cold-started.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum DivergedAction {
-    /// The start fails, and nothing is touched
+    /// The start fails and changes nothing
     Fail,
-    /// They are the workspace's from now on
+    /// Adopt the files as the workspace's own
     Adopt,
-    /// They are kept as a snapshot of their own
+    /// Save the files in a rescue snapshot, and restore the newest snapshot before it
     Rescue,
-    /// They go
+    /// Discard the files, and restore the newest snapshot
     Discard,
 }
 
 /// `workspace list`
 #[derive(Args)]
 pub struct List {
-    /// Whose [default: default]
+    /// The tenant [default: default]
     #[arg(long, value_name = "TENANT")]
     pub tenant: Option<String>,
-    /// Only those whose name begins like this
+    /// List only workspaces whose name starts with this text
     #[arg(long, value_name = "TEXT")]
     pub prefix: Option<String>,
-    /// Which page.
+    /// The page.
     #[command(flatten)]
     pub paging: Paging,
 }
@@ -226,7 +228,7 @@ pub struct List {
 /// `workspace show`
 #[derive(Args)]
 pub struct Show {
-    /// Its name, or TENANT/NAME
+    /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
 }
@@ -234,13 +236,13 @@ pub struct Show {
 /// `workspace start`
 #[derive(Args)]
 pub struct Start {
-    /// Its name, or TENANT/NAME
+    /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// What the world is like now, such as a commit
+    /// A text that identifies the present environment, such as a commit
     #[arg(long, value_name = "TEXT")]
     pub fingerprint: Option<String>,
-    /// How it is started.
+    /// The start options.
     #[command(flatten)]
     pub options: StartOptions,
 }
@@ -248,7 +250,7 @@ pub struct Start {
 /// `workspace stop`
 #[derive(Args)]
 pub struct Stop {
-    /// Its name, or TENANT/NAME
+    /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
 }
@@ -256,16 +258,16 @@ pub struct Stop {
 /// `workspace fork`
 #[derive(Args)]
 pub struct Fork {
-    /// The name of the one that they begin with, or TENANT/NAME
+    /// The name of the workspace to fork, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// What the fork is called; <NEW-NAME>-1, <NEW-NAME>-2… where there are several [default: NAME-fork-…]
+    /// The name of the fork; several forks are named <NEW-NAME>-1, <NEW-NAME>-2… [default: NAME-fork-…]
     #[arg(long, value_name = "NEW-NAME")]
     pub new_name: Option<String>,
-    /// How many
+    /// The number of forks
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub count: u32,
-    /// Give them the environment variables, which may be secrets
+    /// Copy the environment variables, which may be secrets, to the forks
     #[arg(long)]
     pub copy_env: bool,
     /// The idempotency key.
@@ -276,16 +278,16 @@ pub struct Fork {
 /// `workspace update`
 #[derive(Args)]
 pub struct Update {
-    /// Its name, or TENANT/NAME
+    /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Go back to this snapshot, in a new sandbox
     #[arg(long, value_name = "ID|TAG")]
     pub back_to: Option<String>,
-    /// Go back although the snapshot is stale
+    /// Go back to the snapshot although it is stale
     #[arg(long, requires = "back_to")]
     pub accept_stale: bool,
-    /// How it is kept.
+    /// The settings.
     #[command(flatten)]
     pub settings: Settings,
 }
@@ -293,10 +295,10 @@ pub struct Update {
 /// `workspace delete`
 #[derive(Args)]
 pub struct Delete {
-    /// Its name, or TENANT/NAME
+    /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Whether to ask.
+    /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
 }

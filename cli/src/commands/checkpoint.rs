@@ -1,4 +1,4 @@
-//! The commands about checkpoints.
+//! The commands for checkpoints.
 
 use sandbox_snapshotter::model::Directory;
 use sandbox_snapshotter::model::checkpoint::{
@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::answer::Answer;
 
-/// Does what was typed.
+/// Runs the command.
 pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
     let name = |name: &str| CheckpointName::parse(name);
     match command {
@@ -37,8 +37,8 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
             let limit =
                 if paging.is_all() { ListCheckpointsRequest::MAX_LIMIT } else { ListCheckpointsRequest::DEFAULT_LIMIT };
             let cursor = paging.cursor.as_deref().map(CheckpointCursor::parse).transpose()?;
-            let (at, limit) = (checkpoint_location(context, &command.location)?, paging.limit.unwrap_or(limit));
-            let request = ListCheckpointsRequest { location: at, cursor, limit };
+            let (location, limit) = (checkpoint_location(context, &command.location)?, paging.limit.unwrap_or(limit));
+            let request = ListCheckpointsRequest { location, cursor, limit };
             lists::show(context, paging, None, |cursor| page(context, &request, cursor))
         }
         Checkpoint::Restore(command) => {
@@ -48,7 +48,10 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
             };
             let sandbox = &request.location.sandbox_id;
             confirm(&command.confirmation, || {
-                Ok(Some(format!("The files in {sandbox} go back to the checkpoint {}.", request.name)))
+                Ok(Some(format!(
+                    "This restores the files in the sandbox {sandbox} to the checkpoint {}.",
+                    request.name
+                )))
             })?;
             context.show::<RestoredCheckpoint>(&context.call_mutating("checkpoints/restore", &request)?)
         }
@@ -62,9 +65,9 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
     }
 }
 
-/// The page of a list after a cursor.
+/// Returns the page of a list after a cursor.
 fn page(context: &Context, request: &ListCheckpointsRequest, cursor: Option<&str>) -> Result<Answer<Checkpoints>> {
-    let cursor = cursor.map(CheckpointCursor::parse).transpose().map_err(|_| lists::repeated_cursor())?;
+    let cursor = cursor.map(CheckpointCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
     context.call_read_only("checkpoints/list", &ListCheckpointsRequest { cursor, ..request.clone() })
 }
 
@@ -80,8 +83,8 @@ impl lists::Page for Checkpoints {
     }
 }
 
-fn checkpoint_location(context: &Context, spot: &LocationArgs) -> Result<CheckpointLocation> {
-    let dir = spot.dir.as_deref().map(Directory::parse).transpose()?;
-    let session = context.lineage_scope(&spot.lineage_scope)?;
-    Ok(CheckpointLocation { sandbox_id: context.sandbox(&spot.target)?, dir, lineage_scope: session })
+fn checkpoint_location(context: &Context, given: &LocationArgs) -> Result<CheckpointLocation> {
+    let dir = given.dir.as_deref().map(Directory::parse).transpose()?;
+    let lineage_scope = context.lineage_scope(&given.lineage_scope)?;
+    Ok(CheckpointLocation { sandbox_id: context.sandbox(&given.target)?, dir, lineage_scope })
 }

@@ -1,4 +1,4 @@
-//! Asking before something is done that can't be undone.
+//! The confirmation of commands that cannot be undone.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -8,26 +8,26 @@ use crate::failure::{Failure, Result};
 use crate::output::print_note;
 use crate::output::sanitize::sanitize_for_terminal;
 
-/// Goes on only if somebody agrees to what is `about` to be done. Where that is nothing, nobody is asked.
-pub fn confirm(consent: &Confirmation, about: impl FnOnce() -> Result<Option<String>>) -> Result<()> {
-    if consent.yes {
+/// Asks the user to confirm a command, and fails if the user does not. `describe` returns the effect of the command; if
+/// there is no effect, there is no question.
+pub fn confirm(confirmation: &Confirmation, describe: impl FnOnce() -> Result<Option<String>>) -> Result<()> {
+    if confirmation.yes {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Failure::invalid(
             "CONSENT_MISSING",
-            "This can't be undone, and there is no terminal to ask on.",
-            "Give --yes when it is what you want. Nothing was done.",
+            "This command cannot be undone, and there is no terminal to confirm it on.",
+            "Nothing was done. Pass `--yes` to run it without a question.",
         ));
     }
-    let Some(about) = about()? else { return Ok(()) };
-    // Who can't be asked does not agree.
-    print_note(&format!("{} Go on? [y/N] ", sanitize_for_terminal(&about)));
+    let Some(effect) = describe()? else { return Ok(()) };
+    print_note(&format!("{} Continue? [y/N] ", sanitize_for_terminal(&effect)));
     let mut answer = String::new();
-    let why = match std::io::stdin().lock().read_line(&mut answer) {
-        Ok(0) | Err(_) => "The input ended before there was an answer.",
+    let message = match std::io::stdin().lock().read_line(&mut answer) {
+        Ok(0) | Err(_) => "The input ended without an answer.",
         Ok(_) if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") => return Ok(()),
-        Ok(_) => "You did not agree.",
+        Ok(_) => "The command was not confirmed.",
     };
-    Err(Failure::local(Exit::Failed, "CONSENT_REFUSED", why, "Nothing was done."))
+    Err(Failure::local(Exit::Failed, "CONSENT_REFUSED", message, "Nothing was done."))
 }

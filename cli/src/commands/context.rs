@@ -1,4 +1,4 @@
-//! What commands work with: the server, and the output.
+//! The context of a command: the server and the output.
 
 use std::cell::RefCell;
 
@@ -16,29 +16,30 @@ use crate::output::{Output, Show, print_warning};
 use crate::settings::Sources;
 use crate::transport::Server;
 
-/// What commands work with.
+/// The context of a command.
 pub struct Context {
     server: Server,
-    /// Where they print.
+    /// The output settings.
     pub output: Output,
-    /// Where a snapshot was looked for that several sandboxes may have, for people.
+    /// A sentence that lists the searched sandboxes, if a snapshot was searched in several.
     pub(super) searched_sandboxes: RefCell<Option<String>>,
 }
 
 impl Context {
-    /// That of the settings.
+    /// Returns the context for these options.
     pub fn of(flags: &Global, output: Output) -> Result<Self> {
         let environment = |name: &str| std::env::var_os(name);
         let settings = Sources::read(flags, &environment, &mut |text| print_warning(&text))?.settings()?;
         Ok(Self { server: Server::of(settings), output, searched_sandboxes: RefCell::new(None) })
     }
 
-    /// Calls an operation that leaves everything as it was.
+    /// Calls an operation that changes nothing.
     pub fn call_read_only<T: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<Answer<T>> {
         self.call(operation, options, Effect::Reads)
     }
 
-    /// Calls an operation that may change something. Where it has an idempotency key, a failure tells it.
+    /// Calls an operation that may change something. An error after which the call can be repeated contains its
+    /// idempotency key.
     pub fn call_mutating<T: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<Answer<T>> {
         self.call(operation, options, Effect::Changes)
     }
@@ -46,37 +47,39 @@ impl Context {
     fn call<T: DeserializeOwned>(&self, operation: &str, options: &impl Options, effect: Effect) -> Result<Answer<T>> {
         let options = options.to_json();
         let key = options.get("idempotencyKey").and_then(serde_json::Value::as_str).map(str::to_owned);
-        let _noted = interrupt::track_call(effect, key.as_deref());
+        let _tracker = interrupt::track_call(effect, key.as_deref());
         let _spinner = Spinner::start(format!("{operation}…"));
         let answer = self.server.call(operation, options).and_then(Answer::of);
         let answer = answer.map_err(|failure| self.with_searched_sandboxes(failure).with_key(key.as_deref()))?;
         Ok(Answer { key, ..answer })
     }
 
-    /// Prints an answer, which is the end of a command.
+    /// Prints an answer, and returns the exit status of the command.
     pub fn show<T: Show>(&self, answer: &Answer<T>) -> Result<Exit> {
         self.output.show(answer)?;
         Ok(Exit::Done)
     }
 
-    /// A snapshot that was not found is not in any of the places that were searched.
+    /// Adds the searched sandboxes to the error of a snapshot that was not found.
     fn with_searched_sandboxes(&self, failure: Failure) -> Failure {
         match &*self.searched_sandboxes.borrow() {
-            Some(places) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => failure.with_sentence(places),
+            Some(sentence) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {
+                failure.with_sentence(sentence)
+            }
             _ => failure,
         }
     }
 }
 
-/// The idempotency key that was given, or a new one: whoever is interrupted can ask again with it.
+/// Returns the given idempotency key, or a random one: with it, an interrupted command can be repeated.
 pub fn key_or_new(given: common::IdempotencyKey) -> Result<Option<String>> {
     if given.key.is_some() {
         return Ok(given.key);
     }
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
-        let message = format!("There is no randomness for an idempotency key: {error}.");
-        Failure::local(Exit::Failed, "NO_RANDOMNESS", message, "Give one with --idempotency-key.")
+        let message = format!("The platform returned no random bytes for an idempotency key: {error}.");
+        Failure::local(Exit::Failed, "NO_RANDOMNESS", message, "Pass a key with `--idempotency-key`.")
     })?;
     Ok(Some(format!("{:032x}", u128::from_le_bytes(bytes))))
 }

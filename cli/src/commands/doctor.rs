@@ -1,6 +1,7 @@
-//! `doctor`: what is wrong, from here to the bucket.
+//! `doctor`: checks the settings, the connection, the token and the deployment.
 //!
-//! It goes from one check to the next as long as that makes sense: the token is sent to nobody but a snapshotter.
+//! The checks continue after a failure where possible. The token is sent only to a server that responded as a
+//! snapshotter.
 
 use sandbox_snapshotter::client::{HttpResponse, TransportError};
 use sandbox_snapshotter::model::{Timestamp, json as model_json};
@@ -22,10 +23,10 @@ use crate::transport::Server;
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How far the clocks may be apart, in milliseconds.
+/// The maximum difference of the clocks, in milliseconds.
 const MAX_CLOCK_SKEW_MILLIS: u64 = 60_000;
 
-/// The health of a deployment, as far as every version tells it alike.
+/// The fields of a health answer that all versions of the server have.
 #[derive(Deserialize)]
 struct Health {
     ok: bool,
@@ -34,18 +35,18 @@ struct Health {
     checks: Vec<Check>,
 }
 
-/// Checks everything, and prints what was found.
+/// Runs all checks, and prints their results.
 pub fn run(flags: &Global, output: Output) -> Result<Exit> {
     let report = {
-        let _noted = interrupt::track_call(Effect::Reads, None);
-        let _spinner = Spinner::start("Looking…".to_owned());
+        let _tracker = interrupt::track_call(Effect::Reads, None);
+        let _spinner = Spinner::start("Checking…".to_owned());
         Report::of(examine(flags))
     };
     if output.json {
         print_json(&json!(report))?;
     } else if output.quiet {
-        let wrong = report.checks.iter().filter(|check| check.ok == Some(false));
-        print(&lines(wrong.map(|check| check.name.as_str())))?;
+        let failed = report.checks.iter().filter(|check| check.ok == Some(false));
+        print(&lines(failed.map(|check| check.name.as_str())))?;
     } else {
         print(&report.text())?;
     }
@@ -64,38 +65,40 @@ fn examine(flags: &Global) -> Vec<Check> {
 fn examine_server(sources: &Sources, address: &Address) -> Vec<Check> {
     let timeout = sources.timeout();
     let server = Server::of(Settings { address: address.clone(), token: None, timeout });
-    let asked_at = now();
+    let sent_at = now();
     let reply = match server.get("/healthz") {
         Ok(reply) => reply,
-        Err(loss) => return vec![unreachable_check(address, loss)],
+        Err(error) => return vec![unreachable_check(address, error)],
     };
-    let mut checks = vec![Check::right("address", format!("{address} answers."))];
-    let Some(told) = parse_health(&reply) else {
+    let mut checks = vec![Check::passed("address", format!("{address} responded."))];
+    let Some(health) = parse_health(&reply) else {
         checks.push(foreign_server_check(&reply));
         return checks;
     };
-    checks.push(Check::right("server", "It is the snapshotter."));
-    checks.push(version_check(&told.version));
-    // The answer was written somewhere between the two.
-    let half = now().millis_since(asked_at) / 2;
-    checks.push(clock_check(told.time.millis_since(asked_at.plus_millis(half))));
-    let of_server = examine_token(sources, address).inspect(|_| checks.push(Check::right("token", "It is accepted.")));
-    // Without the token, what the configuration alone says.
-    let told = of_server.unwrap_or_else(|failed| {
+    checks.push(Check::passed("server", "The server is a snapshotter."));
+    checks.push(version_check(&health.version));
+    // The server read its clock between the request and the response.
+    let half = now().millis_since(sent_at) / 2;
+    checks.push(clock_check(health.time.millis_since(sent_at.plus_millis(half))));
+    let with_token = examine_token(sources, address);
+    let with_token = with_token.inspect(|_| checks.push(Check::passed("token", "The server accepted the token.")));
+    // Without a valid token, the checks are those of the public health answer.
+    let health = with_token.unwrap_or_else(|failed| {
         checks.push(failed);
-        told
+        health
     });
-    checks.extend(health_check(&told));
-    checks.extend(told.checks);
+    checks.extend(health_check(&health));
+    checks.extend(health.checks);
     checks
 }
 
-/// The health that only the token shows.
+/// Returns the health answer for callers with the token, or the failed check of the token.
 fn examine_token(sources: &Sources, address: &Address) -> Result<Health, Check> {
     let failed = |failure: Failure| Check::from_failure("token", &failure);
     let token = sources.token(address).map_err(failed)?.ok_or_else(|| {
-        let remediation = "Give --token-file, set SNAPSHOTTER_TOKEN, or write it into the file of settings.";
-        Check::wrong("token", "None is given.", remediation)
+        let remediation =
+            "Pass `--token-file`, set SNAPSHOTTER_TOKEN, or add `token = \"…\"` to the configuration file.";
+        Check::failed("token", "No token is set.", remediation)
     })?;
     let settings = Settings { address: address.clone(), token: Some(token), timeout: sources.timeout() };
     let server = Server::of(settings);
@@ -103,62 +106,64 @@ fn examine_token(sources: &Sources, address: &Address) -> Result<Health, Check> 
     answer.map(|answer| answer.value).map_err(|failure| token_check(&failure))
 }
 
-/// That the token could not be tried, or is not accepted.
+/// Returns the failed check of a token that the server rejected, or that could not be verified.
 fn token_check(failure: &Failure) -> Check {
     let check = Check::from_failure("token", failure);
     if matches!(failure.exit(), Exit::Denied | Exit::Invalid) {
         return check;
     }
-    let remediation = "It is not known whether it is right. Run this again; if it stays, look into the Worker's log.";
+    let remediation =
+        "The token could not be verified. Run the command again. If the error persists, check the Worker's log.";
     Check { remediation: Some(remediation.to_owned()), ..check }
 }
 
-/// A server that says it is not well names what is wrong, and else this does.
-fn health_check(told: &Health) -> Option<Check> {
-    let is_silent = !told.ok && told.checks.iter().all(|check| check.ok != Some(false));
-    is_silent.then(|| Check::wrong("health", "The server says that it is not well, and not why.", "Look into its log."))
+/// Returns a failed check if the server reports a failure but no failed check.
+fn health_check(health: &Health) -> Option<Check> {
+    let is_unexplained = !health.ok && health.checks.iter().all(|check| check.ok != Some(false));
+    let detail = "The server reports a failure, but no failed check.";
+    is_unexplained.then(|| Check::failed("health", detail, "Check the Worker's log."))
 }
 
-/// The health in an answer, if a snapshotter gave it.
+/// Parses a health answer. Returns `None` if it is not from a snapshotter.
 fn parse_health(reply: &HttpResponse) -> Option<Health> {
     model_json::from_str(&reply.body).ok().filter(|_| matches!(reply.status, 200 | 503))
 }
 
-/// That somebody else answered, or a snapshotter that is older than this check.
+/// Returns the failed check of a server that is not a snapshotter, or too old to have this health answer.
 fn foreign_server_check(reply: &HttpResponse) -> Check {
     let body: Value = serde_json::from_str(&reply.body).unwrap_or_default();
     if body.get("correlationId").is_some() && body.get("remediation").is_some() {
-        let remediation = "Deploy the server in the version of this program.";
-        return Check::wrong("server", format!("It is a snapshotter older than {VERSION}."), remediation);
+        let detail = format!("The server is a snapshotter older than version {VERSION}.");
+        return Check::failed("server", detail, "Deploy the server in the version of this program.");
     }
-    let detail = format!("What answers, with the status {}, is not the snapshotter.", reply.status);
-    Check::wrong("server", detail, "Give the address of the Worker, without `/v1`. The token was not sent.")
+    let detail = format!("The server responded with the status {} and is not the snapshotter.", reply.status);
+    Check::failed("server", detail, "Pass the address of the Worker, without `/v1`. The token was not sent.")
 }
 
-fn unreachable_check(address: &Address, loss: TransportError) -> Check {
-    let (TransportError::Unreachable(why) | TransportError::NoAnswer(why)) = loss else {
-        return Check::wrong("address", "The call was given up.", "Run it again.");
+fn unreachable_check(address: &Address, error: TransportError) -> Check {
+    let (TransportError::Unreachable(why) | TransportError::NoAnswer(why)) = error else {
+        return Check::failed("address", "The call was aborted.", "Run the command again.");
     };
-    let remediation = "Check the address, and that the server is up.";
-    Check::wrong("address", format!("{address} does not answer: {why}."), remediation)
+    let remediation = "Check the address, and that the server is running.";
+    Check::failed("address", format!("{address} does not respond: {why}."), remediation)
 }
 
 fn version_check(server: &str) -> Check {
     if server == VERSION {
-        return Check::right("version", format!("The server and this program are {VERSION}."));
+        return Check::passed("version", format!("The server and this program have the version {VERSION}."));
     }
-    let detail = format!("The server is {server}, this program is {VERSION}.");
-    Check::undetermined("version", detail, "Where one does not understand the other, install the same version of both.")
+    let detail = format!("The server has the version {server}, this program has {VERSION}.");
+    Check::undetermined("version", detail, "If one does not understand the other, install the same version of both.")
 }
 
-/// `ahead` is by how many milliseconds the server's clock is.
+/// Compares the clocks. The server's clock is `ahead` milliseconds ahead of this machine's.
 fn clock_check(ahead: i64) -> Check {
-    let apart = rounded_duration(ahead.unsigned_abs() / 1000);
+    let difference = rounded_duration(ahead.unsigned_abs() / 1000);
     if ahead.unsigned_abs() <= MAX_CLOCK_SKEW_MILLIS {
-        return Check::right("clock", format!("It differs from the server's by {apart}."));
+        return Check::passed("clock", format!("The clocks differ by {difference}."));
     }
-    let detail = format!("It is {apart} {} the server's.", if ahead > 0 { "behind" } else { "ahead of" });
-    Check::wrong("clock", detail, "Set this machine's clock: ages and expirations are told wrong.")
+    let detail = format!("This clock is {difference} {} the server's.", if ahead > 0 { "behind" } else { "ahead of" });
+    Check::failed("clock", detail, "Set this machine's clock: the printed ages and expirations are wrong.")
 }
 
 #[cfg(test)]
@@ -170,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sick_snapshotter_is_one_too() {
+    fn a_health_answer_of_a_failing_snapshotter_is_parsed() {
         let body = r#"{"ok":false,"version":"9.0.0","time":"2026-11-20T05:00:00.000Z","checks":[{"name":"later","detail":"x"}]}"#;
         assert!(parse_health(&reply(503, body)).is_some_and(|health| health.version == "9.0.0"));
         assert!(parse_health(&reply(404, body)).is_none());
@@ -178,23 +183,23 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_not_well_is_not_said_to_be() {
-        let told = |ok, checks| Health { ok, version: VERSION.to_owned(), time: now(), checks };
-        assert_eq!(health_check(&told(true, vec![])), None);
-        assert_eq!(health_check(&told(false, vec![])).and_then(|check| check.ok), Some(false));
-        assert_eq!(health_check(&told(false, vec![Check::wrong("bucket", "is gone", "")])), None);
+    fn a_reported_failure_without_a_failed_check_is_a_failed_check() {
+        let health = |ok, checks| Health { ok, version: VERSION.to_owned(), time: now(), checks };
+        assert_eq!(health_check(&health(true, vec![])), None);
+        assert_eq!(health_check(&health(false, vec![])).and_then(|check| check.ok), Some(false));
+        assert_eq!(health_check(&health(false, vec![Check::failed("bucket", "is missing", "")])), None);
     }
 
     #[test]
-    fn a_token_that_could_not_be_tried_is_not_called_wrong() {
-        let failed = Failure::local(Exit::Failed, "INTERNAL", "Something failed.", "Give another token.");
-        assert!(token_check(&failed).remediation.unwrap().contains("not known"));
-        let refused = Failure::local(Exit::Denied, "UNAUTHORIZED", "It is wrong.", "Give another token.");
-        assert_eq!(token_check(&refused).remediation.as_deref(), Some("Give another token."));
+    fn a_token_that_could_not_be_verified_is_not_reported_as_wrong() {
+        let unverified = Failure::local(Exit::Failed, "INTERNAL", "Something failed.", "Pass another token.");
+        assert!(token_check(&unverified).remediation.unwrap().contains("could not be verified"));
+        let refused = Failure::local(Exit::Denied, "UNAUTHORIZED", "It is wrong.", "Pass another token.");
+        assert_eq!(token_check(&refused).remediation.as_deref(), Some("Pass another token."));
     }
 
     #[test]
-    fn a_stranger_is_told_from_an_older_snapshotter() {
+    fn an_older_snapshotter_is_distinguished_from_another_server() {
         let older =
             foreign_server_check(&reply(404, r#"{"code":"ROUTE_NOT_FOUND","remediation":"x","correlationId":"y"}"#));
         assert!(older.detail.contains("older than"));
@@ -204,16 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn clocks_may_differ_by_a_minute() {
+    fn clocks_may_differ_by_one_minute() {
         for ahead in [0, 60_000, -60_000] {
             assert_eq!(clock_check(ahead).ok, Some(true), "{ahead}");
         }
-        assert_eq!(clock_check(61_000).detail, "It is 1 min behind the server's.");
-        assert_eq!(clock_check(-7_200_000).detail, "It is 2 h ahead of the server's.");
+        assert_eq!(clock_check(61_000).detail, "This clock is 1 min behind the server's.");
+        assert_eq!(clock_check(-7_200_000).detail, "This clock is 2 h ahead of the server's.");
     }
 
     #[test]
-    fn another_version_is_told_and_not_judged() {
+    fn a_different_version_is_reported_without_a_failure() {
         assert_eq!((version_check(VERSION).ok, version_check("99.0.0").ok), (Some(true), None));
     }
 }

@@ -1,4 +1,4 @@
-//! Documents that commands are given: refs, handles, settings.
+//! The documents that commands read: refs, handles, settings.
 
 use std::path::Path;
 
@@ -9,24 +9,28 @@ use serde_json::Value;
 use crate::failure::{Failure, Result};
 use crate::input;
 
-/// The text of a file; `-` is the standard input.
+/// Reads the text of a file; `-` is the standard input.
 pub fn text(path: &Path) -> Result<String> {
     input::read_text(path, |error| {
         let message = format!("{} can't be read: {error}.", display_path(path));
-        Failure::invalid("INPUT_UNREADABLE", message, "Give a file that is there, or - for the standard input.")
+        Failure::invalid(
+            "INPUT_UNREADABLE",
+            message,
+            "Pass the path of an existing file, or `-` for the standard input.",
+        )
     })
 }
 
-/// The JSON of a file.
+/// Reads the JSON of a file.
 pub fn json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let not_json = |error: serde_json::Error| {
-        let message = format!("{} is not the JSON that is needed: {error}.", display_path(path));
-        Failure::invalid("INPUT_INVALID", message, "Give one JSON document, as the API answers or takes it.")
+        let message = format!("{} does not contain the expected JSON: {error}.", display_path(path));
+        Failure::invalid("INPUT_INVALID", message, "Pass one JSON document in the format of the API.")
     };
     serde_json::from_str(&text(path)?).map_err(not_json)
 }
 
-/// The snapshot ref of a file: as it is, or in what shows a snapshot.
+/// Reads the snapshot ref in a file: the ref itself, or a document that contains it in `ref`.
 pub fn snapshot_ref(path: &Path) -> Result<SnapshotRef> {
     let document: Value = json(path)?;
     let inner = document.get("ref").filter(|inner| inner.get("providerId").is_some());

@@ -1,4 +1,4 @@
-//! The commands about a lineage, its keys, and the bucket.
+//! The commands for lineages, for signing keys and for the bucket.
 
 use sandbox_snapshotter::model::answer::{KeyRotation, Sweep as Swept, Tree};
 use sandbox_snapshotter::model::request::{LineageRequest, SandboxRequest, SweepRequest};
@@ -12,12 +12,9 @@ use crate::output::render::count;
 
 /// `lineage`
 pub fn lineage(context: &Context, command: &Lineage) -> Result<Exit> {
-    let session = context.lineage_scope(&command.scope)?;
-    let request = LineageRequest {
-        sandbox_id: context.sandbox(&command.target)?,
-        check: !command.no_check,
-        lineage_scope: session,
-    };
+    let lineage_scope = context.lineage_scope(&command.scope)?;
+    let request =
+        LineageRequest { sandbox_id: context.sandbox(&command.target)?, check: !command.no_check, lineage_scope };
     context.show::<Tree>(&context.call_read_only("lineage", &request)?)
 }
 
@@ -26,24 +23,22 @@ pub fn key(context: &Context, command: &Key) -> Result<Exit> {
     let Key::Rotate(command) = command;
     let sandbox_id = context.sandbox(&command.target)?;
     confirm(&command.confirmation, || {
-        Ok(Some(format!("Refs of {sandbox_id} that were signed before its last rotation are worth nothing then.")))
+        Ok(Some(format!("Refs of {sandbox_id} that were signed before its last rotation become invalid.")))
     })?;
     context.show::<KeyRotation>(&context.call_mutating("rotateKey", &SandboxRequest::of(sandbox_id))?)
 }
 
 /// `sweep`
 pub fn sweep(context: &Context, command: &Sweep) -> Result<Exit> {
-    let grace_seconds = command.grace.map_or(SweepRequest::DEFAULT_GRACE_SECONDS, |span| span.0);
+    let grace_seconds = command.grace.map_or(SweepRequest::DEFAULT_GRACE_SECONDS, |duration| duration.0);
     let plan = || context.call_read_only::<Swept>("sweep", &SweepRequest { dry_run: true, grace_seconds });
     if command.dry_run {
         return context.show(&plan()?);
     }
     confirm(&command.confirmation, || {
-        let count = match plan()?.value.deleted {
-            0 => return Ok(None),
-            swept => count(swept, "backup goes", "backups go"),
-        };
-        Ok(Some(format!("{count} for good.")))
+        let deleted = plan()?.value.deleted;
+        let backups = count(deleted, "backup", "backups");
+        Ok((deleted > 0).then(|| format!("This permanently deletes {backups}.")))
     })?;
     context.show::<Swept>(&context.call_mutating("sweep", &SweepRequest { dry_run: false, grace_seconds })?)
 }

@@ -1,4 +1,4 @@
-//! What each command does.
+//! The implementation of the commands.
 
 mod checkpoint;
 mod confirm;
@@ -20,7 +20,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use context::Context;
 
-/// Does what was typed.
+/// Runs the command.
 pub fn run(cli: Cli, output: Output) -> Result<Exit> {
     let context = || Context::of(&cli.global, output);
     match cli.command {

@@ -1,8 +1,8 @@
-//! The commands about retention. Of a named workspace, they are about all sandboxes that it has and had.
+//! The commands for retention. For a named workspace, they cover its present and all former sandboxes.
 
 use std::cmp::Reverse;
 
-use sandbox_snapshotter::model::answer::Retention as Decided;
+use sandbox_snapshotter::model::answer::Retention as Decisions;
 use sandbox_snapshotter::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter::model::policy::Decision;
 use sandbox_snapshotter::model::request::{
@@ -20,13 +20,13 @@ use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::{Show, now, print_note};
 
-/// Does what was typed.
+/// Runs the command.
 pub fn run(context: &Context, command: &Retention) -> Result<Exit> {
     match command {
         Retention::Show(command) => {
-            let (sandboxes, session) =
+            let (sandboxes, lineage_scope) =
                 (context.sandboxes(&command.target)?, context.lineage_scope(&command.lineage_scope)?);
-            context.show(&current_decisions(context, &sandboxes, &session)?)
+            context.show(&current_decisions(context, &sandboxes, &lineage_scope)?)
         }
         Retention::Plan(command) => plan(context, command),
         Retention::Apply(command) => apply(context, command),
@@ -52,14 +52,14 @@ fn apply(context: &Context, command: &Apply) -> Result<Exit> {
 
 fn set(context: &Context, command: &Set) -> Result<Exit> {
     if !command.policy.is_given() {
-        let remediation = "Give --expires, --keep-last, --keep-daily or --keep-weekly.";
-        return Err(Failure::invalid("INVALID_USAGE", "Nothing says what the policy is.", remediation));
+        let remediation = "Pass `--expires`, `--keep-last`, `--keep-daily` or `--keep-weekly`.";
+        return Err(Failure::invalid("INVALID_USAGE", "No retention rule is given.", remediation));
     }
     let policy = command.policy.to_policy();
-    let place = Target::parse(&command.target)?;
+    let target = Target::parse(&command.target)?;
     let sandboxes = context.sandboxes(&command.target)?;
     confirm(&command.confirmation, || Ok(confirm_text(&planned_decisions(context, &sandboxes, &policy)?.value)))?;
-    let Target::Named(address) = place else {
+    let Target::Named(address) = target else {
         return context.show(&merge_decisions(&sandboxes, |sandbox_id| {
             context.call_mutating(
                 "setRetention",
@@ -67,81 +67,85 @@ fn set(context: &Context, command: &Set) -> Result<Exit> {
             )
         })?);
     };
-    // The workspace tells all of its sandboxes, and does not say what they removed.
+    // The update applies to all sandboxes of the workspace, and its answer does not contain the removed snapshots.
     let before = planned_decisions(context, &sandboxes, &policy)?.value;
     let changes = SettingsUpdate { retention: Some(policy), ..SettingsUpdate::default() };
-    let known =
+    let updated =
         context.call_mutating::<WorkspaceDescription>("workspaces/update", &UpdateRequest::of(address, changes))?.value;
     let after = current_decisions(context, &sandboxes, &LineageScope::UNRESTRICTED).map_err(|failure| {
-        failure.after_step("The policy is set.", "`snapshotter retention show` tells what is left.")
+        failure.after_step("The policy was set.", "Run `snapshotter retention show` to see the remaining snapshots.")
     })?;
-    let report = removed_decisions(before.decisions, after.value.decisions, known.retention);
-    context.show::<Decided>(&Answer::of(json!(report))?)
+    let report = removed_decisions(before.decisions, after.value.decisions, updated.retention);
+    context.show::<Decisions>(&Answer::of(json!(report))?)
 }
 
-/// What the policy means for each snapshot now.
-fn current_decisions(context: &Context, sandboxes: &[SandboxId], session: &LineageScope) -> Result<Answer<Decided>> {
+/// Returns the present decision about each snapshot.
+fn current_decisions(
+    context: &Context,
+    sandboxes: &[SandboxId],
+    lineage_scope: &LineageScope,
+) -> Result<Answer<Decisions>> {
     merge_decisions(sandboxes, |sandbox_id| {
-        context.call_read_only("retention", &SandboxRequest { sandbox_id, lineage_scope: session.clone() })
+        context.call_read_only("retention", &SandboxRequest { sandbox_id, lineage_scope: lineage_scope.clone() })
     })
 }
 
-/// What is to be removed now.
-fn pending_decisions(context: &Context, sandboxes: &[SandboxId]) -> Result<Answer<Decided>> {
+/// Returns the decisions of a dry run of the present policy.
+fn pending_decisions(context: &Context, sandboxes: &[SandboxId]) -> Result<Answer<Decisions>> {
     merge_decisions(sandboxes, |sandbox_id| {
         context.call_read_only("applyRetention", &ApplyRetentionRequest { sandbox_id, dry_run: true })
     })
 }
 
-/// What another policy would mean.
-fn planned_decisions(context: &Context, sandboxes: &[SandboxId], policy: &Policy) -> Result<Answer<Decided>> {
+/// Returns the decisions of a dry run of another policy.
+fn planned_decisions(context: &Context, sandboxes: &[SandboxId], policy: &Policy) -> Result<Answer<Decisions>> {
     merge_decisions(sandboxes, |sandbox_id| {
         context
             .call_read_only("setRetention", &SetRetentionRequest { sandbox_id, policy: policy.clone(), dry_run: true })
     })
 }
 
-/// The answers for all sandboxes, in one: with the policy of the first, and the newest snapshots first.
+/// Merges the answers for all sandboxes into one, with the policy of the first and the newest snapshots first.
 fn merge_decisions(
     sandboxes: &[SandboxId],
-    ask: impl Fn(SandboxId) -> Result<Answer<Decided>>,
-) -> Result<Answer<Decided>> {
-    let mut answers = sandboxes.iter().cloned().map(ask).collect::<Result<Vec<_>>>()?.into_iter();
-    let Some(first) = answers.next() else { return Err(Failure::foreign_answer("a workspace has no sandbox")) };
+    fetch: impl Fn(SandboxId) -> Result<Answer<Decisions>>,
+) -> Result<Answer<Decisions>> {
+    let mut answers = sandboxes.iter().cloned().map(fetch).collect::<Result<Vec<_>>>()?.into_iter();
+    let Some(first) = answers.next() else { return Err(Failure::foreign_answer("a workspace without a sandbox")) };
     if answers.len() == 0 {
         return Ok(first);
     }
-    let mut whole = first.value;
-    for Answer { value: read, .. } in answers {
-        whole.evicted += read.evicted;
-        whole.decisions.extend(read.decisions);
+    let mut merged = first.value;
+    for Answer { value, .. } in answers {
+        merged.evicted += value.evicted;
+        merged.decisions.extend(value.decisions);
     }
-    sort(&mut whole.decisions);
-    Answer::of(json!(whole))
+    sort(&mut merged.decisions);
+    Answer::of(json!(merged))
 }
 
-/// What became of the snapshots that there were before.
-fn removed_decisions(before: Vec<Decision>, after: Vec<Decision>, policy: Policy) -> Decided {
-    let note_crash = |decision: &Decision| after.iter().any(|left| left.snapshot_id == decision.snapshot_id);
-    let gone: Vec<_> = before.into_iter().filter(|decision| !note_crash(decision)).collect();
-    let let_go = gone.len();
-    let gone = gone.into_iter().map(|decision| Decision { keep: false, ..decision });
-    let mut decisions: Vec<_> = after.into_iter().chain(gone).collect();
+/// Returns the decisions after the policy was applied: the snapshots that are missing since `before` were removed.
+fn removed_decisions(before: Vec<Decision>, after: Vec<Decision>, policy: Policy) -> Decisions {
+    let remains = |decision: &Decision| after.iter().any(|other| other.snapshot_id == decision.snapshot_id);
+    let removed: Vec<_> = before.into_iter().filter(|decision| !remains(decision)).collect();
+    let evicted = removed.len();
+    let removed = removed.into_iter().map(|decision| Decision { keep: false, ..decision });
+    let mut decisions: Vec<_> = after.into_iter().chain(removed).collect();
     sort(&mut decisions);
-    Decided { policy, decisions, evicted: let_go, dry_run: false }
+    Decisions { policy, decisions, evicted, dry_run: false }
 }
 
 fn sort(decisions: &mut [Decision]) {
     decisions.sort_by_cached_key(|decision| Reverse((decision.created_at, decision.snapshot_id.clone())));
 }
 
-/// Shows what would go; what is to be agreed to, if anything is.
-fn confirm_text(plan: &Decided) -> Option<String> {
+/// Prints the plan, and returns its effect if it removes snapshots.
+fn confirm_text(plan: &Decisions) -> Option<String> {
     if plan.evicted == 0 {
         return None;
     }
     print_note(&plan.text(now()));
-    Some("What goes is gone for good.".to_owned())
+    Some("Removed snapshots cannot be recovered.".to_owned())
 }
 
 #[cfg(test)]
@@ -158,27 +162,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_any_more_is_gone_whatever_was_planned() {
+    fn missing_snapshots_are_removed_regardless_of_the_plan() {
         let before = vec![decision('a', 1, false), decision('b', 2, true), decision('c', 3, false)];
         let after = vec![decision('c', 3, true)];
         let report = removed_decisions(before, after, Policy::default());
-        let told: Vec<_> = report.decisions.iter().map(|decision| (decision.label.as_str(), decision.keep)).collect();
-        assert_eq!((told, report.evicted), (vec![("c", true), ("b", false), ("a", false)], 2));
+        let decisions: Vec<_> =
+            report.decisions.iter().map(|decision| (decision.label.as_str(), decision.keep)).collect();
+        assert_eq!((decisions, report.evicted), (vec![("c", true), ("b", false), ("a", false)], 2));
     }
 
     #[test]
-    fn the_answers_of_several_sandboxes_are_one() {
+    fn the_answers_of_several_sandboxes_are_merged() {
         let sandboxes = ["one", "two"].map(|id| SandboxId::parse(id).unwrap());
         let answer = merge_decisions(&sandboxes, |sandbox| {
             let decisions =
                 if sandbox.as_str() == "one" { [decision('a', 2, true)] } else { [decision('b', 3, false)] };
-            let let_go = usize::from(!decisions[0].keep);
+            let evicted = usize::from(!decisions[0].keep);
             Answer::of(
-                json!({ "policy": Policy::default(), "decisions": decisions, "evicted": let_go, "dryRun": true }),
+                json!({ "policy": Policy::default(), "decisions": decisions, "evicted": evicted, "dryRun": true }),
             )
         });
-        let whole = answer.unwrap().value;
-        let labels: Vec<_> = whole.decisions.iter().map(|decision| decision.label.as_str()).collect();
-        assert_eq!((labels, whole.evicted, whole.dry_run), (vec!["b", "a"], 1, true));
+        let merged = answer.unwrap().value;
+        let labels: Vec<_> = merged.decisions.iter().map(|decision| decision.label.as_str()).collect();
+        assert_eq!((labels, merged.evicted, merged.dry_run), (vec!["b", "a"], 1, true));
     }
 }

@@ -1,4 +1,4 @@
-//! How a named workspace is to be kept, from what was typed.
+//! The settings of a named workspace, from the options of a command.
 
 use std::collections::BTreeMap;
 use std::env::VarError;
@@ -15,7 +15,7 @@ use super::documents;
 use crate::args::workspace::{HookFailure, MismatchAction, Settings};
 use crate::failure::{Failure, Result};
 
-/// Settings in a file, as the API takes them.
+/// The settings in a file, in the format of the API.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
@@ -27,7 +27,7 @@ struct File {
     env: Option<BTreeMap<String, String>>,
 }
 
-/// What is to be another from now on.
+/// Returns the settings to change.
 pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
     let file: File = given.file.as_deref().map(documents::json).transpose()?.unwrap_or_default();
     Ok(SettingsUpdate {
@@ -44,14 +44,17 @@ fn hooks(given: &Settings, file: Option<Hooks>) -> Result<Option<Hooks>> {
     let commands = [&given.before_stop, &given.after_start, &given.on_timeout];
     if commands.iter().all(|command| command.is_none()) {
         if given.hook_timeout.is_some() || given.hook_failure.is_some() {
-            let remediation = "Give --before-stop, --after-start or --on-timeout too; those of a file have their own.";
-            return Err(Failure::invalid("INVALID_USAGE", "No command is given that this is about.", remediation));
+            let message = "`--hook-timeout` and `--hook-failure` require a hook.";
+            let remediation =
+                "Pass `--before-stop`, `--after-start` or `--on-timeout`; the hooks of a file have their own options.";
+            return Err(Failure::invalid("INVALID_USAGE", message, remediation));
         }
         return Ok(file);
     }
-    let seconds = given.hook_timeout.map_or(60, |span| span.0);
+    let seconds = given.hook_timeout.map_or(60, |duration| duration.0);
     let timeout_seconds = u32::try_from(seconds).map_err(|_| {
-        Failure::invalid("INVALID_USAGE", "The time for hooks is too long.", "Give --hook-timeout up to 10m.")
+        let message = format!("`--hook-timeout` must be at most 10m, got {seconds}s.");
+        Failure::invalid("INVALID_USAGE", message, "Pass a shorter time limit.")
     })?;
     let on_failure = match given.hook_failure {
         Some(HookFailure::Warn) => OnFailure::Warn,
@@ -72,8 +75,8 @@ fn expiry(given: &Settings, file: Option<Expiry>) -> Option<Expiry> {
     }
     let file = file.unwrap_or_default();
     Some(Expiry {
-        idle_seconds: given.idle.map_or(file.idle_seconds, |span| span.0),
-        max_seconds: given.max_age.map_or(file.max_seconds, |span| span.0),
+        idle_seconds: given.idle.map_or(file.idle_seconds, |duration| duration.0),
+        max_seconds: given.max_age.map_or(file.max_seconds, |duration| duration.0),
     })
 }
 
@@ -115,27 +118,27 @@ fn env(given: &Settings, file: Option<BTreeMap<String, String>>) -> Result<Optio
     Ok(Some(env))
 }
 
-/// A variable that is set for this program.
+/// Returns the value of a variable in this program's environment.
 fn own_environment(name: &str) -> Result<String> {
     std::env::var(name).map_err(|error| {
         let why = match error {
-            VarError::NotPresent => "is not set here",
-            VarError::NotUnicode(_) => "is not UTF-8 here",
+            VarError::NotPresent => "is not set",
+            VarError::NotUnicode(_) => "is not UTF-8",
         };
-        let remediation = "Set it to plain text, or give --env NAME=VALUE.";
-        Failure::invalid("INVALID_USAGE", format!("The variable {name:?} {why}."), remediation)
+        let remediation = "Set it to UTF-8 text, or pass `--env NAME=VALUE`.";
+        Failure::invalid("INVALID_USAGE", format!("The environment variable {name:?} {why}."), remediation)
     })
 }
 
-/// The variables of a file: a line `NAME=VALUE` for each; empty lines and those that begin with `#` are passed over.
+/// Parses a file of variables: one `NAME=VALUE` per line. Empty lines and lines that start with `#` are ignored.
 fn parse_env_file(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     lines
         .map(|(index, line)| {
             let (name, value) = line.split_once('=').ok_or_else(|| {
-                // The line may hold a secret.
+                // The error must not contain the line, which may be a secret.
                 let message = format!("Line {} of {} is not NAME=VALUE.", index + 1, path.display());
-                Failure::invalid("INPUT_INVALID", message, "Write each variable on a line of its own.")
+                Failure::invalid("INPUT_INVALID", message, "Write each variable on its own line, as NAME=VALUE.")
             })?;
             Ok((name.trim().to_owned(), value.to_owned()))
         })
@@ -160,18 +163,18 @@ mod tests {
         }
     }
 
-    fn typed(options: &[&str]) -> serde_json::Value {
+    fn update(options: &[&str]) -> serde_json::Value {
         json!(settings_update(&settings(options)).unwrap())
     }
 
     #[test]
-    fn what_is_not_typed_stays_as_it_is() {
+    fn settings_without_options_stay_unchanged() {
         assert_eq!(settings_update(&settings(&[])).unwrap(), SettingsUpdate::default());
     }
 
     #[test]
-    fn options_become_settings() {
-        let changes = typed(&[
+    fn options_are_converted_to_settings() {
+        let changes = update(&[
             "--persistent=false",
             "--idle=30m",
             "--after-start=npm start",
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_hooks_need_a_hook() {
+    fn hook_options_require_a_hook() {
         for option in ["--hook-timeout=2m", "--hook-failure=warn"] {
             let refused = settings_update(&settings(&[option])).err();
             assert_eq!(refused.as_ref().and_then(Failure::code), Some("INVALID_USAGE"), "{option}");
@@ -204,16 +207,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_variables_has_one_on_each_line() {
+    fn a_variables_file_has_one_variable_per_line() {
         let read = parse_env_file("# comment\nA=1\n\nB = x=y \r\n", Path::new("env")).unwrap();
         assert_eq!(read, [("A".into(), "1".into()), ("B".into(), " x=y ".into())]);
     }
 
     #[test]
-    fn a_broken_line_of_variables_is_told_by_its_number_alone() {
-        let Err(Failure::Reported(told)) = parse_env_file("A=1\nsecret", Path::new("env")) else {
-            panic!("it is refused")
+    fn an_invalid_line_of_a_variables_file_is_reported_by_number_only() {
+        let Err(Failure::Reported(report)) = parse_env_file("A=1\nsecret", Path::new("env")) else {
+            panic!("the line must be refused")
         };
-        assert_eq!((told.code.as_str(), told.message.as_str()), ("INPUT_INVALID", "Line 2 of env is not NAME=VALUE."));
+        assert_eq!(
+            (report.code.as_str(), report.message.as_str()),
+            ("INPUT_INVALID", "Line 2 of env is not NAME=VALUE.")
+        );
     }
 }

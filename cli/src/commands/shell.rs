@@ -1,4 +1,4 @@
-//! The commands about this program itself.
+//! The commands for shell completions and manual pages.
 
 use std::path::Path;
 
@@ -21,17 +21,19 @@ pub fn completions(command: &Completions) -> Result<Exit> {
 
 /// `man`
 pub fn man(dir: Option<&Path>) -> Result<Exit> {
-    let unwritten = |error: std::io::Error| {
-        let place = dir.map_or_else(String::new, |dir| format!(" into {}", dir.display()));
-        let message = format!("The manual could not be written{place}: {error}.");
-        Failure::local(Exit::Failed, "OUTPUT_FAILED", message, "Give a folder that you can write into.")
+    let write_failure = |error: std::io::Error| {
+        let target = dir.map_or_else(String::new, |dir| format!(" to {}", dir.display()));
+        let message = format!("The manual could not be written{target}: {error}.");
+        Failure::local(Exit::Failed, "OUTPUT_FAILED", message, "Pass a writable directory.")
     };
     if let Some(dir) = dir {
-        std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir)).map_err(unwritten)?;
+        std::fs::create_dir_all(dir)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
+            .map_err(write_failure)?;
         return Ok(Exit::Done);
     }
     let mut page = Vec::new();
-    Man::new(Cli::command()).render(&mut page).map_err(unwritten)?;
+    Man::new(Cli::command()).render(&mut page).map_err(write_failure)?;
     print_plain(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Done)
 }

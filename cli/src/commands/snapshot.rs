@@ -1,4 +1,4 @@
-//! The commands about snapshots.
+//! The commands for snapshots.
 
 use std::cmp::Reverse;
 
@@ -16,13 +16,13 @@ use super::documents;
 use super::lists;
 use super::target::parse_tag;
 use crate::args::common::Paging;
-use crate::args::snapshot::{Compression, Create, Delete, Import, Label as Relabel, List, Restore, Snapshot};
+use crate::args::snapshot::{Compression, Create, Delete, Import, Label as LabelArgs, List, Restore, Snapshot};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::snapshots::names;
 
-/// Does what was typed.
+/// Runs the command.
 pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
     match command {
         Snapshot::Create(command) => create(context, command),
@@ -66,7 +66,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         dir: directory(command.dir.as_deref())?,
         label: command.tag.as_deref().map(parse_tag).transpose()?,
         replace: command.replace,
-        expiration_seconds: command.expires.map(|span| span.0),
+        expiration_seconds: command.expires.map(|duration| duration.0),
         excludes: command.excludes,
         gitignore: command.gitignore,
         compression: (format.is_some() || threads.is_some()).then_some(Compressed { format, threads }),
@@ -92,30 +92,30 @@ impl lists::Page for Page {
     }
 }
 
-/// All snapshots of a place, or one page of them, the newest first.
+/// Lists all snapshots of a sandbox or named workspace, or one page of them, newest first.
 fn list(context: &Context, command: &List) -> Result<Exit> {
     let sandboxes = context.sandboxes(&command.target)?;
-    let Some(present) = sandboxes.first() else { return Err(Failure::foreign_answer("a workspace has no sandbox")) };
+    let Some(present) = sandboxes.first() else { return Err(Failure::foreign_answer("a workspace without a sandbox")) };
     let paging = &command.paging;
     let limit = if paging.is_all() { ListRequest::MAX_LIMIT } else { ListRequest::DEFAULT_LIMIT };
     let request = ListRequest {
         cursor: paging.cursor.as_deref().map(SnapshotCursor::parse).transpose()?,
         limit: paging.limit.unwrap_or(limit),
         label_prefix: command.tag_prefix.clone(),
-        // Ids alone do not tell what is in R2.
+        // The output of `--quiet` does not contain the results of the check.
         check: !command.no_check && (context.output.json || !context.output.quiet),
         lineage_scope: context.lineage_scope(&command.lineage_scope)?,
         ..ListRequest::of(present.clone())
     };
     let prefix = command.tag_prefix.as_deref().filter(|prefix| !prefix.is_empty());
-    let nothing = prefix.map(|prefix| format!("There are no snapshots whose tag begins with {prefix:?}."));
+    let empty_message = prefix.map(|prefix| format!("There are no snapshots whose tag begins with {prefix:?}."));
     if sandboxes.len() == 1 {
-        return lists::show(context, paging, nothing, |cursor| page(context, &request, present, cursor));
+        return lists::show(context, paging, empty_message, |cursor| page(context, &request, present, cursor));
     }
-    lists::show_whole(context, &list_all(context, paging, &request, &sandboxes)?, nothing)
+    lists::show_whole(context, &list_all(context, paging, &request, &sandboxes)?, empty_message)
 }
 
-/// The snapshots of several sandboxes in one list. Cursors are places in time, so one page can be of all of them.
+/// Lists the snapshots of several sandboxes together. A cursor is a position in time, so it is valid for all of them.
 fn list_all(
     context: &Context,
     paging: &Paging,
@@ -139,16 +139,16 @@ fn list_all(
     lists::to_page(snapshots, cursor)
 }
 
-/// How many snapshots a sandbox has.
+/// Returns the number of snapshots of a sandbox.
 pub fn count(context: &Context, sandbox: &SandboxId) -> Result<usize> {
     let request = ListRequest { limit: ListRequest::MAX_LIMIT, check: false, ..ListRequest::of(sandbox.clone()) };
     let (rows, _) = lists::collect_rows(&Paging::ALL, |cursor| page(context, &request, sandbox, cursor))?;
     Ok(rows.len())
 }
 
-/// The page of a sandbox's snapshots behind a cursor, and otherwise as requested.
+/// Returns the page of a sandbox's snapshots after a cursor.
 fn page(context: &Context, request: &ListRequest, sandbox: &SandboxId, cursor: Option<&str>) -> Result<Answer<Page>> {
-    let cursor = cursor.map(SnapshotCursor::parse).transpose().map_err(|_| lists::repeated_cursor())?;
+    let cursor = cursor.map(SnapshotCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
     context.call_read_only("list", &ListRequest { sandbox_id: sandbox.clone(), cursor, ..request.clone() })
 }
 
@@ -157,30 +157,30 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     if force {
         confirm(&command.confirmation, || {
             let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
-            let about = delete_warning(&snapshot);
-            // A tag may go to another snapshot until somebody has answered.
+            let effect = delete_effect(&snapshot);
+            // The tag may move to another snapshot before the user answers.
             if let Selector::Label { sandbox_id, .. } = &selection.selector {
                 let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
                 selection.selector = Selector::Id { sandbox_id, snapshot_id };
             }
-            Ok(Some(about))
+            Ok(Some(effect))
         })?;
     }
     context.show::<Deletion>(&context.call_mutating("delete", &DeleteRequest { selection, force })?)
 }
 
-/// What goes with a snapshot.
-fn delete_warning(snapshot: &Summary) -> String {
+/// Describes the deletion of a snapshot.
+fn delete_effect(snapshot: &Summary) -> String {
     let Summary { snapshot_id, label, .. } = snapshot;
     let pinned = if snapshot.pinned { " It is pinned." } else { "" };
-    let held = match names(&snapshot.dependents) {
-        holders if holders.is_empty() => String::new(),
-        holders => format!(" It is needed by {holders}."),
+    let needed = match names(&snapshot.dependents) {
+        dependents if dependents.is_empty() => String::new(),
+        dependents => format!(" It is needed by {dependents}."),
     };
-    format!("The snapshot {snapshot_id}, {:?}, goes for good.{pinned}{held}", label.as_str())
+    format!("This permanently deletes the snapshot {snapshot_id}, {:?}.{pinned}{needed}", label.as_str())
 }
 
-fn label(context: &Context, command: &Relabel) -> Result<Exit> {
+fn label(context: &Context, command: &LabelArgs) -> Result<Exit> {
     let (new_label, replace) = (parse_tag(&command.to)?, command.replace);
     let selection = context.select_snapshot(&command.selector)?;
     context.show::<Summary>(&context.call_mutating("label", &LabelRequest { selection, new_label, replace })?)
@@ -190,7 +190,7 @@ fn import(context: &Context, command: &Import) -> Result<Exit> {
     let request = ImportRequest {
         label: command.tag.as_deref().map(parse_tag).transpose()?,
         replace: command.replace,
-        expiration_seconds: command.expires.map(|span| span.0),
+        expiration_seconds: command.expires.map(|duration| duration.0),
         ..ImportRequest::of(context.sandbox(&command.target)?, documents::json(&command.backup)?)
     };
     context.show::<TakenSnapshot>(&context.call_mutating("import", &request)?)

@@ -1,4 +1,4 @@
-//! Places of work and snapshots, as they are typed: which sandbox and which snapshot is meant.
+//! The sandbox, named workspace or snapshot that the arguments of a command select.
 
 use std::path::Path;
 
@@ -14,16 +14,16 @@ use crate::args::common;
 use crate::failure::{Failure, Result};
 use crate::output::snapshots::names;
 
-/// A place of work.
+/// A sandbox or a named workspace.
 pub enum Target {
-    /// A sandbox by its id.
+    /// A sandbox, by its id.
     Sandbox(SandboxId),
     /// A named workspace.
     Named(Address),
 }
 
 impl Target {
-    /// Reads a sandbox's id, `@name` or `@tenant/name`.
+    /// Parses a sandbox's id, `@name` or `@tenant/name`.
     pub fn parse(text: &str) -> Result<Self> {
         match text.strip_prefix('@') {
             Some(name) => Ok(Self::Named(parse_address(name)?)),
@@ -32,7 +32,7 @@ impl Target {
     }
 }
 
-/// Reads a workspace's `name` or `tenant/name`, with an `@` before it or without.
+/// Parses a workspace's `name` or `tenant/name`, with or without a leading `@`.
 pub fn parse_address(text: &str) -> Result<Address> {
     let text = text.strip_prefix('@').unwrap_or(text);
     match text.split_once('/') {
@@ -42,23 +42,23 @@ pub fn parse_address(text: &str) -> Result<Address> {
 }
 
 impl Context {
-    /// The sandbox that is meant: of a named workspace, its present one.
-    pub fn sandbox(&self, place: &str) -> Result<SandboxId> {
-        match Target::parse(place)? {
+    /// Returns the selected sandbox; for a named workspace, its present one.
+    pub fn sandbox(&self, target: &str) -> Result<SandboxId> {
+        match Target::parse(target)? {
             Target::Sandbox(id) => Ok(id),
             Target::Named(address) => Ok(self.workspace(&address)?.sandbox_id),
         }
     }
 
-    /// Who asks.
+    /// Returns the lineage scope of the caller.
     pub fn lineage_scope(&self, given: &common::LineageScope) -> Result<LineageScope> {
-        let sandbox_id = given.lineage_scope.as_deref().map(|place| self.sandbox(place)).transpose()?;
+        let sandbox_id = given.lineage_scope.as_deref().map(|target| self.sandbox(target)).transpose()?;
         Ok(LineageScope { sandbox_id, allow_cross_lineage: given.allow_cross_lineage })
     }
 
-    /// Every sandbox whose snapshots are meant: of a named workspace all that it has and had, the present one first.
-    pub fn sandboxes(&self, place: &str) -> Result<Vec<SandboxId>> {
-        match Target::parse(place)? {
+    /// Returns the selected sandboxes; for a named workspace, its present and all former ones, the present one first.
+    pub fn sandboxes(&self, target: &str) -> Result<Vec<SandboxId>> {
+        match Target::parse(target)? {
             Target::Sandbox(id) => Ok(vec![id]),
             Target::Named(address) => {
                 let WorkspaceDescription { sandbox_id, former_sandbox_ids, .. } = self.workspace(&address)?;
@@ -67,38 +67,38 @@ impl Context {
         }
     }
 
-    /// What is known of a named workspace.
+    /// Returns the description of a named workspace.
     pub fn workspace(&self, address: &Address) -> Result<WorkspaceDescription> {
         Ok(self.call_read_only("workspaces/getByName", address)?.value)
     }
 
-    /// The snapshot that is meant.
-    pub fn select_snapshot(&self, pick: &common::SnapshotSelector) -> Result<Selection> {
-        let session = self.lineage_scope(&pick.lineage_scope)?;
-        let selector = match (&pick.reference, &pick.target, &pick.snapshot) {
+    /// Returns the selected snapshot.
+    pub fn select_snapshot(&self, given: &common::SnapshotSelector) -> Result<Selection> {
+        let lineage_scope = self.lineage_scope(&given.lineage_scope)?;
+        let selector = match (&given.reference, &given.target, &given.snapshot) {
             (Some(path), ..) => read_selector(path)?,
-            (None, Some(place), Some(snapshot)) => self.find_snapshot(place, snapshot, &session)?,
+            (None, Some(target), Some(snapshot)) => self.find_snapshot(target, snapshot, &lineage_scope)?,
             _ => {
-                let remediation = "Give SANDBOX or @NAME with ID or TAG, or give --ref.";
-                return Err(Failure::invalid("INVALID_USAGE", "Nothing says which snapshot is meant.", remediation));
+                let remediation = "Pass SANDBOX or @NAME with ID or TAG, or pass `--ref`.";
+                return Err(Failure::invalid("INVALID_USAGE", "No snapshot is selected.", remediation));
             }
         };
-        Ok(Selection { selector, lineage_scope: session })
+        Ok(Selection { selector, lineage_scope })
     }
 
-    /// The snapshot of an id or a tag. A named workspace may have taken it in an earlier sandbox.
-    pub fn find_snapshot(&self, place: &str, snapshot: &str, session: &LineageScope) -> Result<Selector> {
-        let mut sandboxes = self.sandboxes(place)?;
+    /// Finds the snapshot with an id or a tag; for a named workspace, in its present and all former sandboxes.
+    pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
+        let mut sandboxes = self.sandboxes(target)?;
         if sandboxes.len() > 1 {
             *self.searched_sandboxes.borrow_mut() =
-                Some(format!("It was looked for in {}, which {place} has or had.", names(&sandboxes)));
+                Some(format!("Searched sandboxes of {target}: {}.", names(&sandboxes)));
         }
         let Some(last) = sandboxes.pop() else {
-            return Err(Failure::foreign_answer("a workspace has no sandbox"));
+            return Err(Failure::foreign_answer("a workspace without a sandbox"));
         };
         for sandbox_id in sandboxes {
             let selector = selector(sandbox_id, snapshot)?;
-            let selection = Selection { selector, lineage_scope: session.clone() };
+            let selection = Selection { selector, lineage_scope: lineage_scope.clone() };
             match self.call_read_only::<Summary>("get", &selection) {
                 Ok(_) => return Ok(selection.selector),
                 Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {}
@@ -109,21 +109,21 @@ impl Context {
     }
 }
 
-/// The snapshot of a ref in a file.
+/// Reads the ref of a snapshot from a file.
 pub fn read_selector(path: &Path) -> Result<Selector> {
     Ok(Selector::Ref { r#ref: documents::snapshot_ref(path)? })
 }
 
-/// A tag for a snapshot: none that would be taken for an id, since it could never be given again.
+/// Parses a new tag. A tag with the form of a snapshot id is refused, because arguments of this form are ids.
 pub fn parse_tag(text: &str) -> Result<Label> {
     if SnapshotId::parse(text).is_ok() {
-        let message = format!("The tag {text:?} looks like the id of a snapshot, and would be taken for one.");
-        return Err(Failure::invalid(Code::InvalidLabel.as_str(), message, "Give another tag."));
+        let message = format!("The tag {text:?} has the form of a snapshot id, so no command could select it.");
+        return Err(Failure::invalid(Code::InvalidLabel.as_str(), message, "Pass another tag."));
     }
     Ok(Label::parse(text)?)
 }
 
-/// What has the form of an id is one, and else it is a tag.
+/// Parses a text as a snapshot id if it has the form of one, and otherwise as a tag.
 fn selector(sandbox_id: SandboxId, snapshot: &str) -> Result<Selector> {
     Ok(match SnapshotId::parse(snapshot) {
         Ok(snapshot_id) => Selector::Id { sandbox_id, snapshot_id },
@@ -136,10 +136,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_an_at_and_may_have_a_tenant() {
+    fn a_name_has_a_leading_at_and_an_optional_tenant() {
         let named = |text| match Target::parse(text) {
             Ok(Target::Named(address)) => address.to_string(),
-            _ => panic!("{text} is a name"),
+            _ => panic!("{text} must be a name"),
         };
         assert_eq!(named("@notebook"), "default/notebook");
         assert_eq!(named("@customer-7/notebook"), "customer-7/notebook");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_neither_is_refused_before_anything_is_sent() {
+    fn an_invalid_target_is_refused_locally() {
         for (text, code) in
             [("", "INVALID_SANDBOX_ID"), ("@", "INVALID_WORKSPACE_NAME"), ("@a/b/c", "INVALID_WORKSPACE_NAME")]
         {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_none_that_looks_like_an_id() {
+    fn a_tag_with_the_form_of_an_id_is_refused() {
         assert_eq!(parse_tag("snap-9rbk8d2dduhnwf6u").err().as_ref().and_then(Failure::code), Some("INVALID_LABEL"));
         for text in ["snap-20261120-050000", "snap-9rbk8d2dduhnwf6", "before"] {
             assert_eq!(parse_tag(text).unwrap().as_str(), text);

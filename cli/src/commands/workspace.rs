@@ -1,18 +1,18 @@
-//! The commands about named workspaces.
+//! The commands for named workspaces.
 
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter::client::{ErrorCode, Options};
 use sandbox_snapshotter::model::answer::Summary;
 use sandbox_snapshotter::model::named::answer::{
-    DeletedWorkspace, Fork as ForkCall, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
+    DeletedWorkspace, Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
     WorkspacePage,
 };
 use sandbox_snapshotter::model::named::messages::{OnDiverged, StartSettings};
 use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, Source as Begin, StartRequest,
-    UpdateRequest,
+    CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, Source as SourceRequest,
+    StartRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{Directory, Selection, SnapshotId};
 
@@ -30,7 +30,7 @@ use crate::failure::{Failure, Result, remediation_or};
 use crate::output::print_failure;
 use crate::output::render::count;
 
-/// Does what was typed.
+/// Runs the command.
 pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
     match command {
         Workspace::Create(command) => create(context, command),
@@ -51,8 +51,8 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
 fn create(context: &Context, command: Create) -> Result<Exit> {
     let start = start_options(&command.start_options)?;
     if !command.or_start && start != StartSettings::default() {
-        let remediation = "Give --or-start too, or leave these options out: a new workspace has nothing to restore.";
-        return Err(Failure::invalid("INVALID_USAGE", "Nothing is started that is there already.", remediation));
+        let remediation = "Pass `--or-start`, or omit these options: a new workspace has nothing to restore.";
+        return Err(Failure::invalid("INVALID_USAGE", "The start options require `--or-start`.", remediation));
     }
     let create = CreateRequest {
         address: parse_address(&command.name)?,
@@ -69,14 +69,16 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     context.show::<StartedWorkspace>(&context.call_mutating("workspaces/create", &create)?)
 }
 
-fn source(context: &Context, source: &Source) -> Result<Option<Begin>> {
+fn source(context: &Context, source: &Source) -> Result<Option<SourceRequest>> {
     let selector = match (&source.workspace, source.snapshot.as_deref(), &source.reference) {
-        (Some(name), ..) => return Ok(Some(Begin::Workspace(WorkspaceName::parse(name.trim_start_matches('@'))?))),
-        (_, Some([place, snapshot]), _) => context.find_snapshot(place, snapshot, &LineageScope::UNRESTRICTED)?,
+        (Some(name), ..) => {
+            return Ok(Some(SourceRequest::Workspace(WorkspaceName::parse(name.trim_start_matches('@'))?)));
+        }
+        (_, Some([target, snapshot]), _) => context.find_snapshot(target, snapshot, &LineageScope::UNRESTRICTED)?,
         (.., Some(path)) => read_selector(path)?,
         _ => return Ok(None),
     };
-    Ok(Some(Begin::Snapshot(Selection { selector, lineage_scope: LineageScope::UNRESTRICTED }.to_json())))
+    Ok(Some(SourceRequest::Snapshot(Selection { selector, lineage_scope: LineageScope::UNRESTRICTED }.to_json())))
 }
 
 fn start(context: &Context, command: &Start) -> Result<Exit> {
@@ -92,7 +94,11 @@ fn start_options(given: &StartOptions) -> Result<StartSettings> {
     let expect = given.expect.iter().map(|expected| {
         let (path, hash) = expected.rsplit_once('=').ok_or_else(|| {
             let message = format!("--expect {expected:?} is not PATH=SHA256.");
-            Failure::invalid("INVALID_USAGE", message, "Give a path of the dependencies and its hash in hexadecimal.")
+            Failure::invalid(
+                "INVALID_USAGE",
+                message,
+                "Pass a path of the dependencies and its SHA-256 hash in hexadecimal.",
+            )
         })?;
         Ok((path.to_owned(), hash.to_owned()))
     });
@@ -109,7 +115,7 @@ fn start_options(given: &StartOptions) -> Result<StartSettings> {
     })
 }
 
-/// Some forks may have failed where others did not: then the status is that of the first that failed.
+/// Some forks may fail while others succeed. The exit status is that of the first failed fork.
 fn fork(context: &Context, command: Fork) -> Result<Exit> {
     let request = ForkRequest {
         new_name: command.new_name.as_deref().map(WorkspaceName::parse).transpose()?,
@@ -127,8 +133,8 @@ fn fork(context: &Context, command: Fork) -> Result<Exit> {
     Ok(failures.first().map_or(Exit::Done, Failure::exit))
 }
 
-/// Why there is no fork, if there is none.
-fn fork_failure(fork: &ForkCall<StartedWorkspace>) -> Option<Failure> {
+/// Returns the failure of a fork, if it failed.
+fn fork_failure(fork: &ForkResult<StartedWorkspace>) -> Option<Failure> {
     let problem = fork.error.as_ref()?;
     let exit = Exit::of(&ErrorCode::Known(problem.code), problem.code.kind());
     let message = format!("{}: {}", fork.name, problem.message);
@@ -149,7 +155,7 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
     context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?)
 }
 
-/// The snapshot of the workspace that has an id or a tag.
+/// Finds the snapshot of a workspace with an id or a tag.
 fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Result<SnapshotId> {
     if let Ok(id) = SnapshotId::parse(snapshot) {
         return Ok(id);
@@ -163,13 +169,16 @@ fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Re
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     let address = parse_address(&command.name)?;
     confirm(&command.confirmation, || {
-        let known = context.workspace(&address)?;
+        let described = context.workspace(&address)?;
         let mut snapshots = 0;
-        for sandbox_id in std::iter::once(&known.sandbox_id).chain(&known.former_sandbox_ids) {
+        for sandbox_id in std::iter::once(&described.sandbox_id).chain(&described.former_sandbox_ids) {
             snapshots += snapshot::count(context, sandbox_id)?;
         }
-        let (sandbox, snapshots) = (&known.sandbox_id, count(snapshots, "snapshot", "snapshots"));
-        Ok(Some(format!("The workspace {address} goes for good, with its sandbox {sandbox} and its {snapshots}.")))
+        let (sandbox, snapshots) = (&described.sandbox_id, count(snapshots, "snapshot", "snapshots"));
+        Ok(Some(format!(
+            "This permanently deletes the workspace {address}, its sandbox {sandbox} and its {snapshots}, except \
+             snapshots that are pinned or needed by other sandboxes."
+        )))
     })?;
     context.show::<DeletedWorkspace>(&context.call_mutating("workspaces/delete", &address)?)
 }
@@ -186,20 +195,21 @@ impl lists::Page for WorkspacePage {
     }
 }
 
-/// All workspaces of a tenant, or one page of them.
+/// Lists all workspaces of a tenant, or one page of them.
 fn list(context: &Context, command: &List) -> Result<Exit> {
     let paging = &command.paging;
     let limit = if paging.is_all() { ListWorkspacesRequest::MAX_LIMIT } else { ListWorkspacesRequest::DEFAULT_LIMIT };
     let tenant = command.tenant.as_deref().map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse)?;
     let prefix = command.prefix.clone().filter(|prefix| !prefix.is_empty());
-    let nothing = prefix.as_ref().map(|prefix| format!("There are no workspaces whose name begins with {prefix:?}."));
+    let empty_message =
+        prefix.as_ref().map(|prefix| format!("There are no workspaces whose name begins with {prefix:?}."));
     if let Some(cursor) = &paging.cursor {
         WorkspaceName::parse(cursor)?;
     }
-    lists::show::<WorkspacePage>(context, paging, nothing, |cursor| {
+    lists::show::<WorkspacePage>(context, paging, empty_message, |cursor| {
         let request = ListWorkspacesRequest {
             tenant: tenant.clone(),
-            cursor: cursor.map(WorkspaceName::parse).transpose().map_err(|_| lists::repeated_cursor())?,
+            cursor: cursor.map(WorkspaceName::parse).transpose().map_err(|_| lists::invalid_cursor())?,
             limit: paging.limit.unwrap_or(limit),
             prefix: prefix.clone(),
         };

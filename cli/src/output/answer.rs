@@ -1,4 +1,4 @@
-//! An answer: as it came, and as it is understood.
+//! The answers of the server.
 
 use sandbox_snapshotter::model::json;
 use serde::de::DeserializeOwned;
@@ -6,22 +6,22 @@ use serde_json::Value;
 
 use crate::failure::{Failure, Result};
 
-/// An answer of the server. What can't be understood is none.
+/// An answer of the server that this program can decode.
 #[derive(Debug)]
 pub struct Answer<T> {
-    /// As it came: also with what only a later server tells.
+    /// The JSON of the answer, including fields that only a later server has.
     pub raw: Value,
-    /// As it is understood.
+    /// The decoded answer.
     pub value: T,
     /// The idempotency key of the call.
     pub key: Option<String>,
 }
 
 impl<T: DeserializeOwned> Answer<T> {
-    /// Reads what came.
+    /// Decodes the JSON of an answer.
     pub fn of(raw: Value) -> Result<Self> {
-        let read = json::from_value(&raw)
-            .map_err(|why| Failure::foreign_answer(&format!("its answer can't be understood: {why}")))?;
-        Ok(Self { raw, value: read, key: None })
+        let value = json::from_value(&raw)
+            .map_err(|why| Failure::foreign_answer(&format!("the answer can't be decoded: {why}")))?;
+        Ok(Self { raw, value, key: None })
     }
 }

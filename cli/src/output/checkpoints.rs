@@ -1,4 +1,4 @@
-//! Checkpoints, for people.
+//! The text output of checkpoints.
 
 use sandbox_snapshotter::model::Timestamp;
 use sandbox_snapshotter::model::checkpoint::{
@@ -11,7 +11,7 @@ use super::render::{exact_time, lines, relative_time, size};
 use super::sanitize::sanitize_for_terminal;
 use super::table::{details, table};
 
-/// How many characters of a commit are told.
+/// The number of characters of a commit in a list.
 const COMMIT_CHARS: usize = 10;
 
 impl Show for Checkpoints {
@@ -28,7 +28,7 @@ impl Show for Checkpoints {
             let line = checkpoint.description.lines().next().unwrap_or_default().to_owned();
             [checkpoint.name.to_string(), commit, relative_time(checkpoint.created_at, now), line]
         };
-        table(["NAME", "COMMIT", "MADE", "MESSAGE"], self.checkpoints.iter().map(row))
+        table(["NAME", "COMMIT", "CREATED", "MESSAGE"], self.checkpoints.iter().map(row))
     }
 }
 
@@ -42,7 +42,7 @@ impl Show for CreatedCheckpoint {
         details([
             ("checkpoint", name.to_string()),
             ("commit", commit.clone()),
-            ("made", exact_time(*created_at, now)),
+            ("created", exact_time(*created_at, now)),
             ("message", description.clone()),
             ("replaced", self.replaced.clone().unwrap_or_default()),
         ])
@@ -56,17 +56,17 @@ impl Show for RestoredCheckpoint {
 
     fn text(&self, _: Timestamp) -> String {
         let changed = lines(self.changed.iter().map(|path| format!("  {}", sanitize_for_terminal(path))));
-        let untold = self.changed_count.saturating_sub(self.changed.len() as u64);
-        let untold = if untold > 0 { format!("  and {untold} more\n") } else { String::new() };
+        let omitted = self.changed_count.saturating_sub(self.changed.len() as u64);
+        let omitted = if omitted > 0 { format!("  and {omitted} more\n") } else { String::new() };
         let before = self.before.as_ref();
         let before =
-            before.map(|commit| format!("What was there before is the commit {}.\n", sanitize_for_terminal(commit)));
-        let went = match self.changed_count {
-            0 => format!("The files are as they were at {} already.\n", self.name),
-            1 => format!("Back at {}. Changed by it:\n", self.name),
-            many => format!("Back at {}. {many} files are changed by it:\n", self.name),
+            before.map(|commit| format!("The commit {} has the previous files.\n", sanitize_for_terminal(commit)));
+        let result = match self.changed_count {
+            0 => format!("The files already match the checkpoint {}.\n", self.name),
+            1 => format!("Restored the checkpoint {}. 1 file changed:\n", self.name),
+            many => format!("Restored the checkpoint {}. {many} files changed:\n", self.name),
         };
-        format!("{went}{changed}{untold}{}", before.unwrap_or_default())
+        format!("{result}{changed}{omitted}{}", before.unwrap_or_default())
     }
 }
 
@@ -84,7 +84,8 @@ impl Show for CheckpointDiff {
     }
 
     fn warning(&self) -> Option<String> {
-        let (whole, bytes) = (size(self.size_bytes), self.size_bytes);
-        self.truncated.then(|| format!("The diff is cut off; the whole one has {whole}: --max-bytes {bytes}"))
+        let (complete, bytes) = (size(self.size_bytes), self.size_bytes);
+        self.truncated
+            .then(|| format!("The diff is truncated. The complete diff has {complete}: pass --max-bytes {bytes}"))
     }
 }

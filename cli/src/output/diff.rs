@@ -1,16 +1,16 @@
-//! A unified diff, in colours.
+//! The text output of unified diffs, in colors.
 
 use anstyle::Style;
 
 use super::sanitize::sanitize_for_terminal;
 use super::style::{GOOD, LOCATION, REMOVED, STRONG, styled};
 
-/// The diff with its lines in colours, and without anything that a terminal would obey.
+/// Colors the lines of a diff, and escapes control characters.
 pub fn colorize(diff: &str) -> String {
     let mut in_hunk = false;
     diff.lines()
         .map(|line| {
-            // Inside of a hunk every line begins with a sign, so nothing there looks like the head of a file.
+            // In a hunk, every line starts with a sign, so `diff ` there is always the header of a file.
             if line.starts_with("diff ") {
                 in_hunk = false;
             } else if line.starts_with("@@") {
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_and_removed_is_told_by_colour() {
+    fn added_and_removed_lines_have_colors() {
         let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-- old\n++ new\n";
         let expected = [
             shown(STRONG, "diff --git a/x b/x"),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_looks_like_the_head_of_a_file_is_a_change() {
+    fn a_changed_line_that_looks_like_a_file_header_is_a_change() {
         assert_eq!(
             colorize("diff x\n@@ -1 +1 @@\n--- a/x"),
             [shown(STRONG, "diff x"), shown(LOCATION, "@@ -1 +1 @@"), shown(REMOVED, "--- a/x")].concat()
@@ -67,13 +67,13 @@ mod tests {
     }
 
     #[test]
-    fn escape_sequences_in_files_are_harmless_and_tabs_stay() {
+    fn escape_sequences_are_escaped_and_tabs_are_kept() {
         let shown = colorize("diff x\n@@ -1 +1 @@\n \tx\u{1b}[2J\r\n");
         assert!(shown.ends_with(" \tx\\u{1b}[2J\n"), "{shown:?}");
     }
 
     #[test]
-    fn no_difference_is_nothing() {
+    fn an_empty_diff_is_empty() {
         assert_eq!(colorize(""), "");
     }
 }

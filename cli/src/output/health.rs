@@ -1,4 +1,4 @@
-//! What `doctor` found, for people.
+//! The report of `doctor`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,70 +8,70 @@ use super::snapshots::check_mark;
 use super::style::{BAD, FAINT, GOOD, styled};
 use crate::failure::Failure;
 
-/// What was found.
+/// The results of all checks.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Whether nothing was found that is wrong.
+    /// Whether no check failed.
     pub ok: bool,
-    /// What was looked at, in its order.
+    /// The checks, in the order in which they ran.
     pub checks: Vec<Check>,
 }
 
 /// One check.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What was checked.
+    /// The name of the check.
     pub name: String,
-    /// Whether it is right; absent where there is nothing to judge.
+    /// Whether the check passed; absent if it has no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// The code that commands fail with because of it.
+    /// The code of the errors that the problem causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What was found.
+    /// The result.
     pub detail: String,
-    /// What to do about it.
+    /// How to correct the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remediation: Option<String>,
 }
 
 impl Check {
-    /// Something is right.
-    pub fn right(name: &str, detail: impl Into<String>) -> Self {
+    /// Returns a passed check.
+    pub fn passed(name: &str, detail: impl Into<String>) -> Self {
         Self { name: name.to_owned(), ok: Some(true), code: None, detail: detail.into(), remediation: None }
     }
 
-    /// Something is wrong.
-    pub fn wrong(name: &str, detail: impl Into<String>, remediation: &str) -> Self {
-        Self { ok: Some(false), remediation: Some(remediation.to_owned()), ..Self::right(name, detail) }
+    /// Returns a failed check.
+    pub fn failed(name: &str, detail: impl Into<String>, remediation: &str) -> Self {
+        Self { ok: Some(false), remediation: Some(remediation.to_owned()), ..Self::passed(name, detail) }
     }
 
-    /// Something can't be judged, or need not be as it is.
+    /// Returns a check without a verdict.
     pub fn undetermined(name: &str, detail: impl Into<String>, remediation: &str) -> Self {
-        Self { ok: None, ..Self::wrong(name, detail, remediation) }
+        Self { ok: None, ..Self::failed(name, detail, remediation) }
     }
 
-    /// Something failed.
+    /// Returns the failed check for a failure.
     pub fn from_failure(name: &str, failure: &Failure) -> Self {
-        let Failure::Reported(told) = failure else { return Self::wrong(name, "The reader closed the output.", "") };
-        Self { code: Some(told.code.clone()), ..Self::wrong(name, told.message.as_str(), &told.remediation) }
+        let Failure::Reported(report) = failure else { return Self::failed(name, "The reader closed the output.", "") };
+        Self { code: Some(report.code.clone()), ..Self::failed(name, report.message.as_str(), &report.remediation) }
     }
 }
 
 impl Report {
-    /// Of these checks.
+    /// Returns the report of these checks.
     pub fn of(checks: Vec<Check>) -> Self {
         Self { ok: checks.iter().all(|check| check.ok != Some(false)), checks }
     }
 
-    /// All of it, for people, in lines that end.
+    /// Returns the text output of the report. Each line ends with a line break.
     pub fn text(&self) -> String {
         let width = self.checks.iter().map(|check| check.name.chars().count()).max().unwrap_or_default();
         let mut text: String = self.checks.iter().map(|check| line(check, width)).collect();
-        let wrong = self.checks.iter().filter(|check| check.ok == Some(false)).count();
-        let verdict = match wrong {
-            0 => styled(GOOD, "Nothing is wrong."),
-            wrong => styled(BAD, &count(wrong, "check failed.", "checks failed.")),
+        let failed = self.checks.iter().filter(|check| check.ok == Some(false)).count();
+        let verdict = match failed {
+            0 => styled(GOOD, "No check failed."),
+            failed => styled(BAD, &count(failed, "check failed.", "checks failed.")),
         };
         text += &(verdict + "\n");
         text
@@ -95,16 +95,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_judged_is_not_wrong() {
-        assert!(Report::of(vec![Check::right("a", ""), Check::undetermined("b", "", "look")]).ok);
-        assert!(!Report::of(vec![Check::right("a", ""), Check::wrong("b", "", "look")]).ok);
+    fn a_check_without_a_verdict_is_not_a_failure() {
+        assert!(Report::of(vec![Check::passed("a", ""), Check::undetermined("b", "", "Check it.")]).ok);
+        assert!(!Report::of(vec![Check::passed("a", ""), Check::failed("b", "", "Correct it.")]).ok);
     }
 
     #[test]
-    fn each_check_tells_what_to_do_unless_it_is_right() {
+    fn each_check_that_did_not_pass_has_a_remediation() {
         let report =
-            Report::of(vec![Check::right("address", "fine"), Check::wrong("token", "is wrong", "Give another.")]);
+            Report::of(vec![Check::passed("address", "fine"), Check::failed("token", "is wrong", "Pass another.")]);
         let text = anstream::adapter::strip_str(&report.text()).to_string();
-        assert_eq!(text, "✓ address  fine\n✗ token    is wrong\n           → Give another.\n1 check failed.\n");
+        assert_eq!(text, "✓ address  fine\n✗ token    is wrong\n           → Pass another.\n1 check failed.\n");
     }
 }

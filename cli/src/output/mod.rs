@@ -1,10 +1,10 @@
-//! What is printed. What somebody may want to read or to pass on goes to the standard output, everything else to the
-//! standard error.
+//! The output of commands. Answers go to the standard output; warnings, errors and questions to the standard error.
 //!
-//! - [`answer`]: what is shown; [`words`]: sizes, ages, and texts from outside, made harmless
-//! - [`stream`]: how it gets out
-//! - [`table`]: tables, and details of one thing
-//! - [`snapshots`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`health`]: each answer, for people
+//! - [`answer`]: the answers of the server
+//! - [`stream`]: writing to the standard output
+//! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
+//! - [`snapshots`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`health`]: the text output of
+//!   each answer
 
 pub mod answer;
 pub mod checkpoints;
@@ -33,36 +33,36 @@ use render::{lines, with_flags};
 use sanitize::{sanitize, sanitize_for_terminal};
 pub use stream::{is_terminal, print, print_final_json, print_json, print_plain};
 
-/// An answer, as people are shown it.
+/// An answer that can be printed.
 pub trait Show: DeserializeOwned {
-    /// The ids or names of what it is about, for programs.
+    /// Returns the ids or names of the objects in the answer, for `--quiet`.
     fn ids(&self) -> Vec<String>;
 
-    /// All of it, for people, in lines that end.
+    /// Returns the text output of the answer. Each line ends with a line break.
     fn text(&self, now: Timestamp) -> String;
 
-    /// What a file or another program gets in place of the text, byte for byte.
+    /// Returns the output for a file or another program, if it differs from the text output. It is written unchanged.
     fn raw(&self) -> Option<&str> {
         None
     }
 
-    /// What people should know of it that is no part of it.
+    /// Returns a warning about the answer.
     fn warning(&self) -> Option<String> {
         None
     }
 }
 
-/// How things are printed.
+/// The output settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
-    /// As one JSON document.
+    /// Whether to print one JSON document.
     pub json: bool,
-    /// Only ids and names.
+    /// Whether to print only ids and names.
     pub quiet: bool,
 }
 
 impl Output {
-    /// Prints an answer. Where that fails, the failure tells what it was about.
+    /// Prints an answer. If printing fails, the failure contains the ids in the answer.
     pub fn show<T: Show>(self, answer: &Answer<T>) -> Result<()> {
         let printed = match self {
             Self { json: true, .. } => print_json(&answer.raw),
@@ -80,23 +80,22 @@ impl Output {
         printed.map_err(|failure| failure.with_ids(&answer.value.ids()).with_key(answer.key.as_deref()))
     }
 
-    /// Prints one part of an answer that comes in parts, for people or programs without JSON. Only the first has the head of
-    /// the table.
-    pub fn show_page<T: Show>(self, part: &T, is_first: bool) -> Result<()> {
+    /// Prints one page of a list, except in JSON mode. Only the first page has the header of the table.
+    pub fn show_page<T: Show>(self, page: &T, is_first: bool) -> Result<()> {
         if self.quiet {
-            return print(&ids(part));
+            return print(&ids(page));
         }
-        let text = part.text(now());
+        let text = page.text(now());
         match text.split_once('\n') {
             Some((_, rows)) if !is_first => print(rows),
             _ => print(&text),
         }
     }
 
-    /// Prints a failure: in JSON mode as a document, else for people.
+    /// Prints a failure: in JSON mode as a JSON document, otherwise as text.
     pub fn fail(self, failure: &Failure, command: &str) {
-        if let Failure::Reported(told) = failure
-            && (!self.json || print_json(&told.envelope(command)).is_err())
+        if let Failure::Reported(report) = failure
+            && (!self.json || print_json(&report.envelope(command)).is_err())
         {
             print_failure(failure);
         }
@@ -107,37 +106,37 @@ fn ids(answer: &impl Show) -> String {
     lines(answer.ids().iter().map(|id| sanitize(id)))
 }
 
-/// Tells something that is no part of an answer.
+/// Prints to the standard error.
 pub fn print_note(text: &str) {
-    // There is nobody else to tell.
+    // An error of the standard error cannot be reported.
     let _ = write!(anstream::stderr(), "{text}");
 }
 
-/// Tells what people should know although nothing failed.
+/// Prints a warning.
 pub fn print_warning(text: &str) {
     print_note(&format!("{}: {}\n", style::styled(style::WARNING, "warning"), sanitize_for_terminal(text)));
 }
 
-/// Tells people of a failure.
+/// Prints a failure as text.
 pub fn print_failure(failure: &Failure) {
-    let Failure::Reported(told) = failure else { return };
-    let error = style::styled(style::BAD, &format!("error[{}]", sanitize_for_terminal(&told.code)));
-    let key = told.key.as_deref().filter(|key| !told.remediation.contains(key));
+    let Failure::Reported(report) = failure else { return };
+    let error = style::styled(style::BAD, &format!("error[{}]", sanitize_for_terminal(&report.code)));
+    let key = report.key.as_deref().filter(|key| !report.remediation.contains(key));
     let further = [
-        ("cause", told.cause.as_ref().map(ToString::to_string)),
-        ("help", Some(with_flags(&told.remediation)).filter(|help| !help.is_empty())),
-        ("note", key.map(|key| format!("with `--idempotency-key {key}` the same command does nothing twice"))),
-        ("correlation id", told.correlation_id.clone()),
+        ("cause", report.cause.as_ref().map(ToString::to_string)),
+        ("help", Some(with_flags(&report.remediation)).filter(|help| !help.is_empty())),
+        ("note", key.map(|key| format!("repeat the same command with `--idempotency-key {key}` to get its answer"))),
+        ("correlation id", report.correlation_id.clone()),
     ];
     let line = |(name, text): (&str, String)| {
         format!("{}: {}", style::styled(style::STRONG, name), sanitize_for_terminal(&text))
     };
     let further = further.into_iter().filter_map(|(name, text)| Some(line((name, text?))));
-    let first = format!("{error}: {}", sanitize_for_terminal(&with_flags(&told.message)));
+    let first = format!("{error}: {}", sanitize_for_terminal(&with_flags(&report.message)));
     print_note(&lines(std::iter::once(first).chain(further)));
 }
 
-/// The time on this machine.
+/// Returns the time of this machine.
 pub fn now() -> Timestamp {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX))

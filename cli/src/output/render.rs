@@ -1,15 +1,15 @@
-//! Sizes, ages and durations as people read them, and the server's advice in terms of this program.
+//! Sizes, ages and durations as text, and the server's messages in the terms of the command line.
 
 use sandbox_snapshotter::model::Timestamp;
 
-/// A size: `4.1 MB`.
+/// Formats a size, such as `4.1 MB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1000 {
         return format!("{bytes} B");
     }
     let (mut tenths, mut unit) = ((u128::from(bytes) + 50) / 100, 0);
-    // 999.95 kB and more are 1.0 MB.
+    // 999.95 kB rounds up to 1.0 MB.
     while tenths >= 10_000 && unit + 1 < UNITS.len() {
         tenths = (tenths + 500) / 1000;
         unit += 1;
@@ -18,23 +18,23 @@ pub fn size(bytes: u64) -> String {
     format!("{}.{} {unit}", tenths / 10, tenths % 10)
 }
 
-/// When something was, or will be: `3 min ago`, `in 2 days`.
+/// Formats a time relative to `now`, such as `3 min ago` or `in 2 days`.
 pub fn relative_time(time: Timestamp, now: Timestamp) -> String {
     let millis = now.millis_since(time);
     match millis / 1000 {
         0 => "now".to_owned(),
         passed @ 1.. => format!("{} ago", rounded_duration(passed.unsigned_abs())),
-        // What ends in 30 days does so in a little less when that is read.
+        // Rounds up: a remaining time of 30 days is slightly shorter when it is printed.
         _ => format!("in {}", approximately(millis.unsigned_abs().div_ceil(1000), u64::div_ceil)),
     }
 }
 
-/// When exactly something was, and how long ago.
+/// Formats a time, absolute and relative to `now`.
 pub fn exact_time(time: Timestamp, now: Timestamp) -> String {
     format!("{time} ({})", relative_time(time, now))
 }
 
-/// A duration by its largest unit: `3 min`, `2 days`.
+/// Formats a duration in its largest unit, rounded down, such as `3 min` or `2 days`.
 pub fn rounded_duration(seconds: u64) -> String {
     approximately(seconds, |seconds, length| seconds / length)
 }
@@ -45,10 +45,10 @@ fn approximately(seconds: u64, divide: impl Fn(u64, u64) -> u64) -> String {
     in_units(divide(seconds, length), one, many)
 }
 
-/// A duration, exactly: `1 h 30 min`.
+/// Formats an exact duration, such as `1 h 30 min`.
 pub fn duration(seconds: u64) -> String {
     let (mut left, mut parts) = (seconds, Vec::new());
-    // A year is as long as a policy has it: 365 days.
+    // A year is 365 days, as in a retention policy.
     for (length, one, many) in UNITS {
         if left >= length {
             parts.push(in_units(left / length, one, many));
@@ -58,7 +58,7 @@ pub fn duration(seconds: u64) -> String {
     if parts.is_empty() { "0 s".to_owned() } else { parts.join(" ") }
 }
 
-/// A time limit, of which 0 is none.
+/// Formats a time limit, where 0 means never.
 pub fn time_limit(seconds: u64) -> String {
     if seconds == 0 { "never".to_owned() } else { duration(seconds) }
 }
@@ -70,10 +70,11 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// What the server says in terms of its API, in terms of this program: `force: true` is `--force`.
+/// Replaces the options of the API in a message of the server with the flags of this program: `force: true` becomes
+/// `--force`.
 pub fn with_flags(text: &str) -> String {
-    let word = |(index, part): (usize, &str)| {
-        // Every second part is between backticks.
+    let replace = |(index, part): (usize, &str)| {
+        // Parts with an odd index are between backticks.
         let name = part.split_once(": ").map_or(part, |(name, _)| name);
         match flag_of(name).filter(|_| index % 2 == 1) {
             Some(flag) => match part.split_once(": ") {
@@ -83,10 +84,10 @@ pub fn with_flags(text: &str) -> String {
             None => part.to_owned(),
         }
     };
-    text.split('`').enumerate().map(word).collect::<Vec<_>>().join("`")
+    text.split('`').enumerate().map(replace).collect::<Vec<_>>().join("`")
 }
 
-/// The option by which an argument of the API is given here.
+/// Returns the flag for an option of the API.
 fn flag_of(argument: &str) -> Option<&'static str> {
     Some(match argument {
         "acceptStale" => "--accept-stale",
@@ -114,12 +115,12 @@ fn flag_of(argument: &str) -> Option<&'static str> {
     })
 }
 
-/// Lines that end.
+/// Joins lines. Each line ends with a line break.
 pub fn lines(lines: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     lines.into_iter().fold(String::new(), |text, line| text + line.as_ref() + "\n")
 }
 
-/// How many of something.
+/// Formats a number of objects.
 pub fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_one_digit_behind_the_point() {
+    fn sizes_have_one_decimal_digit() {
         let cases = [
             (0, "0 B"),
             (999, "999 B"),
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_is_told_exactly() {
+    fn durations_are_exact() {
         let cases =
             [(0, "0 s"), (90, "1 min 30 s"), (5400, "1 h 30 min"), (30 * 86_400, "30 days"), (86_401, "1 day 1 s")];
         for (seconds, text) in cases {
@@ -179,16 +180,16 @@ mod tests {
     }
 
     #[test]
-    fn advice_names_the_flags_of_this_program() {
+    fn api_options_are_replaced_with_flags() {
         assert_eq!(
             with_flags("Pass `force: true`, or `allowCrossLineage: true`."),
             "Pass `--force`, or `--allow-cross-lineage`."
         );
         assert_eq!(
-            with_flags("`count` is not one; `onFailure: \"warn\"`."),
-            "`--count` is not one; `--hook-failure warn`."
+            with_flags("`count` must be 1–100; `onFailure: \"warn\"`."),
+            "`--count` must be 1–100; `--hook-failure warn`."
         );
-        for text in ["Send force: true.", "`wrangler deploy`: true", "Ask `list`.", ""] {
+        for text in ["Send force: true.", "`wrangler deploy`: true", "Call `list`.", ""] {
             assert_eq!(with_flags(text), text);
         }
     }

@@ -1,4 +1,4 @@
-//! Retention, for people.
+//! The text output of retention, key rotation and sweeps.
 
 use sandbox_snapshotter::model::Timestamp;
 use sandbox_snapshotter::model::answer::{KeyRotation, Retention, Sweep};
@@ -10,7 +10,7 @@ use super::table::{table, table_with_numbers};
 use super::workspaces::policy;
 
 impl Show for Retention {
-    /// Those that go, or went.
+    /// Returns the snapshots that the policy removes or removed.
     fn ids(&self) -> Vec<String> {
         self.decisions
             .iter()
@@ -26,31 +26,31 @@ impl Show for Retention {
                 decision.label.to_string(),
                 relative_time(decision.created_at, now),
                 match (decision.keep, self.dry_run) {
-                    (true, _) => "stays".to_owned(),
-                    (false, true) => "goes".to_owned(),
-                    (false, false) => "is gone".to_owned(),
+                    (true, _) => "kept".to_owned(),
+                    (false, true) => "would be removed".to_owned(),
+                    (false, false) => "removed".to_owned(),
                 },
                 decision.reasons.iter().map(|reason| render_reason(reason, now)).collect::<Vec<_>>().join("; "),
             ]
         };
         let mut text = format!("policy: {}\n", policy(&self.policy));
         if !self.decisions.is_empty() {
-            text += &table(["ID", "TAG", "TAKEN", "", "BECAUSE"], self.decisions.iter().map(row));
+            text += &table(["ID", "TAG", "TAKEN", "DECISION", "REASON"], self.decisions.iter().map(row));
         }
-        let goes = match (self.evicted, self.dry_run) {
-            (0, true) => "None goes.".to_owned(),
+        let total = match (self.evicted, self.dry_run) {
+            (0, true) => "No snapshot would be removed.".to_owned(),
             (0, false) => "No snapshot was removed.".to_owned(),
-            (number, true) => format!("{} would go.", count(number, "snapshot", "snapshots")),
+            (number, true) => format!("{} would be removed.", count(number, "snapshot", "snapshots")),
             (number, false) => format!("{} removed.", count(number, "snapshot", "snapshots")),
         };
-        format!("{text}{goes}\n")
+        format!("{text}{total}\n")
     }
 }
 
-/// A reason, with its times and durations as people are told them.
+/// Replaces the times and durations in a reason with relative times and readable durations.
 fn render_reason(reason: &str, now: Timestamp) -> String {
     let words: Vec<_> = reason.split(' ').collect();
-    let mut told = Vec::new();
+    let mut rendered = Vec::new();
     let mut rest = words.as_slice();
     while let [first, others @ ..] = rest {
         rest = others;
@@ -58,16 +58,16 @@ fn render_reason(reason: &str, now: Timestamp) -> String {
         match (*first, others, time, first.parse()) {
             ("at", [_, others @ ..], Some(time), _) => {
                 rest = others;
-                told.push(relative_time(time, now));
+                rendered.push(relative_time(time, now));
             }
             (_, ["seconds", others @ ..], _, Ok(seconds)) => {
                 rest = others;
-                told.push(duration(seconds));
+                rendered.push(duration(seconds));
             }
-            _ => told.push((*first).to_owned()),
+            _ => rendered.push((*first).to_owned()),
         }
     }
-    told.join(" ")
+    rendered.join(" ")
 }
 
 impl Show for KeyRotation {
@@ -76,7 +76,8 @@ impl Show for KeyRotation {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let previous = self.previous.map(|previous| format!(" Refs of the key {previous} are still accepted."));
+        let previous =
+            self.previous.map(|previous| format!(" Refs that the key {previous} signed are still accepted."));
         format!("New refs are signed with the key {}.{}\n", self.key, previous.unwrap_or_default())
     }
 }
@@ -87,27 +88,27 @@ impl Show for Sweep {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let swept = if self.dry_run { "would be deleted" } else { "deleted" };
+        let deleted = if self.dry_run { "would be deleted" } else { "deleted" };
         let rows = [
-            (self.deleted, swept),
-            (self.owned, "belong to a sandbox's snapshots"),
-            (self.too_recent, "too young"),
-            (self.unmarked, "an application's own"),
-            (self.failed, "could not be looked at or deleted"),
-            (self.unowned, "archives without metadata, without an owner"),
+            (self.deleted, deleted),
+            (self.owned, "owned by a snapshot, another deployment or an earlier release"),
+            (self.too_recent, "younger than the grace period"),
+            (self.unmarked, "without the mark of the snapshotter"),
+            (self.failed, "could not be checked or deleted"),
+            (self.unowned, "archives without metadata"),
             (self.scanned, "in the bucket"),
         ];
         let table =
             table_with_numbers(0, ["BACKUPS", ""], rows.map(|(number, what)| [number.to_string(), what.to_owned()]));
-        let done = match (self.dry_run, self.deleted) {
-            (true, _) => "Nothing was done.".to_owned(),
-            (false, swept) => format!("{} deleted.", count(swept, "backup was", "backups were")),
+        let total = match (self.dry_run, self.deleted) {
+            (true, _) => "Nothing was deleted.".to_owned(),
+            (false, deleted) => format!("{} deleted.", count(deleted, "backup was", "backups were")),
         };
-        format!("{table}{}{done}\n", unowned(self))
+        format!("{table}{}{total}\n", unowned(self))
     }
 }
 
-/// The archives without metadata, which are for the operator to look at.
+/// Lists the archives without metadata, which the operator must check.
 fn unowned(sweep: &Sweep) -> String {
     if sweep.unowned == 0 {
         return String::new();
@@ -116,8 +117,8 @@ fn unowned(sweep: &Sweep) -> String {
     let rows = rows.map(|object| [object.key.clone(), size(object.size_bytes), rounded_duration(object.age_seconds)]);
     let table = table(["ARCHIVES WITHOUT METADATA", "SIZE", "AGE"], rows);
     let more = sweep.unowned.saturating_sub(sweep.unowned_objects.len());
-    let more = if more > 0 { format!("{} not shown.\n", count(more, "more is", "more are")) } else { String::new() };
-    format!("\n{table}{more}These are never deleted: each may be an application's own.\n\n")
+    let more = if more > 0 { format!("{} not listed.\n", count(more, "more is", "more are")) } else { String::new() };
+    format!("\n{table}{more}A sweep never deletes these archives, because they may belong to an application.\n\n")
 }
 
 #[cfg(test)]
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_tell_times_as_everything_else_does() {
+    fn times_and_durations_in_reasons_are_readable() {
         let now = Timestamp::try_from("2026-11-20T05:00:00.000Z".to_owned()).unwrap();
         assert_eq!(render_reason("it expires at 2026-12-20T05:00:00.000Z", now), "it expires in 30 days");
         let passed = "5400 seconds have passed since its last use at 2026-11-20T03:00:00.000Z";

@@ -1,10 +1,10 @@
-//! Texts from outside, made harmless: nothing in them steers the terminal, hides, or changes places with what is beside it.
+//! Escaping of texts from outside, which must not control the terminal, hide characters or reorder other text.
 
 use std::borrow::Cow;
 
 use sandbox_snapshotter::model::escape::needs_escape;
 
-/// A text on one line, whose parts that are not what they seem are written as what they are.
+/// Escapes control characters, invisible characters and characters that change the text direction.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.contains(needs_escape) {
         return Cow::Borrowed(text);
@@ -13,13 +13,13 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escape).collect())
 }
 
-/// The same, for people: a text that is written from right to left keeps to its place.
+/// Sanitizes a text for a terminal: also isolates right-to-left text, so that it does not reorder the text around it.
 pub fn sanitize_for_terminal(text: &str) -> Cow<'_, str> {
     let plain = sanitize(text);
     if plain.contains(is_right_to_left) { Cow::Owned(format!("\u{2068}{plain}\u{2069}")) } else { plain }
 }
 
-/// Whether a character is of a script that is written from right to left.
+/// Returns whether a character belongs to a right-to-left script.
 fn is_right_to_left(c: char) -> bool {
     matches!(
         c,
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_from_outside_can_not_steer_the_terminal() {
+    fn control_characters_are_escaped() {
         assert_eq!(sanitize_for_terminal("\u{1b}[2Jgone\u{7}"), "\\u{1b}[2Jgone\\u{7}");
         assert_eq!(sanitize_for_terminal("two\nlines\r\tx"), "two\\nlines\\r\\tx");
         assert_eq!(sanitize_for_terminal("\u{9b}31m"), "\\u{9b}31m");
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_seen_is_written_out() {
+    fn invisible_characters_are_escaped() {
         for hidden in ['\u{ad}', '\u{200b}', '\u{2060}', '\u{2064}', '\u{feff}', '\u{fff9}', '\u{e0041}', '\u{e007f}'] {
             let text = format!("a{hidden}b");
             assert_eq!(sanitize_for_terminal(&text), format!("a{}b", hidden.escape_unicode()));
@@ -48,14 +48,14 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_text_stays_as_it_is() {
+    fn ordinary_text_stays_unchanged() {
         for text in ["before the risk", "größer", "日本語 \u{1f680}", "a\\nb"] {
             assert_eq!((sanitize_for_terminal(text), sanitize(text)), (text.into(), text.into()));
         }
     }
 
     #[test]
-    fn what_is_written_from_right_to_left_keeps_to_its_place_for_people() {
+    fn right_to_left_text_is_isolated_on_a_terminal() {
         assert_eq!((sanitize_for_terminal("שלום"), sanitize("שלום")), ("\u{2068}שלום\u{2069}".into(), "שלום".into()));
     }
 }

@@ -1,4 +1,4 @@
-//! Snapshots, for people.
+//! The text output of snapshots.
 
 use sandbox_snapshotter::model::answer::{Deletion, Manifest, Page, Restorability, Summary, Verification};
 use sandbox_snapshotter::model::{DerivationKind, SandboxId, TakenSnapshot, Timestamp, WorkspaceRef};
@@ -23,7 +23,7 @@ impl Show for TakenSnapshot {
             ("directory", snapshot.backup().dir().to_string()),
             ("size", size(capture.size_bytes)),
             ("taken", exact_time(snapshot.created_at(), now)),
-            ("shared", if capture.shared { "with a caller who asked earlier".into() } else { String::new() }),
+            ("shared", if capture.shared { "with an earlier call".into() } else { String::new() }),
         ])
     }
 }
@@ -73,10 +73,10 @@ impl Show for Page {
     }
 }
 
-/// How to get the next page.
+/// Returns the hint for the next page, if there is one.
 pub fn next_page_hint(cursor: Option<&str>) -> String {
     cursor.map_or_else(String::new, |cursor| {
-        styled(FAINT, &format!("There are more: --cursor {}", sanitize_for_terminal(cursor))) + "\n"
+        styled(FAINT, &format!("Next page: --cursor {}", sanitize_for_terminal(cursor))) + "\n"
     })
 }
 
@@ -90,10 +90,10 @@ impl Show for Manifest {
         let rows = [
             ("sandbox", self.origin_id.to_string()),
             ("lineage of", self.root_id.to_string()),
-            ("sandbox made from", parent.unwrap_or_default()),
+            ("created from", parent.unwrap_or_default()),
             ("capture began", exact_time(self.capture_began_at, now)),
             ("excludes", self.excludes.join(", ")),
-            ("gitignore", if self.gitignore { "left out".into() } else { String::new() }),
+            ("gitignore", if self.gitignore { "excluded".into() } else { String::new() }),
             ("own expiration", self.expiration_seconds.map_or_else(String::new, time_limit)),
             ("usable until", self.usable_until.map_or_else(String::new, |end| exact_time(end, now))),
             ("checksum", self.checksum.clone().unwrap_or_default()),
@@ -106,18 +106,18 @@ impl Show for Manifest {
                     .map_or_else(String::new, |end| format!("{}: {}", exact_time(end.at, now), end.reason)),
             ),
         ];
-        let made = self.derived.iter().map(|made| {
-            let how = match made.lineage {
+        let derived = self.derived.iter().map(|derived| {
+            let kind = match derived.lineage {
                 DerivationKind::Restored => "restored",
                 DerivationKind::Branch => "branch",
             };
-            let holds = if made.needs_snapshot { "needs it" } else { "" };
-            [made.sandbox_id.to_string(), how.to_owned(), relative_time(made.began_at, now), holds.to_owned()]
+            let needs = if derived.needs_snapshot { "needs the snapshot" } else { "" };
+            [derived.sandbox_id.to_string(), kind.to_owned(), relative_time(derived.began_at, now), needs.to_owned()]
         });
         let mut text = details(summary_rows(&self.summary, now).into_iter().chain(rows));
         if !self.derived.is_empty() {
             text.push('\n');
-            text.push_str(&table(["MADE FROM IT", "HOW", "WHEN", ""], made));
+            text.push_str(&table(["DERIVED SANDBOX", "KIND", "CREATED", ""], derived));
         }
         text
     }
@@ -129,8 +129,8 @@ impl Show for Deletion {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let was = if self.removed { "Deleted" } else { "Gone already:" };
-        format!("{was} {}\n", self.snapshot_id)
+        let result = if self.removed { "Deleted" } else { "Already deleted:" };
+        format!("{result} {}\n", self.snapshot_id)
     }
 }
 
@@ -140,7 +140,7 @@ impl Show for Verification {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let found = self.checks.iter().map(|check| {
+        let checks = self.checks.iter().map(|check| {
             format!(
                 "{} {}: {}",
                 check_mark(check.ok),
@@ -149,11 +149,11 @@ impl Show for Verification {
             )
         });
         let verdict = if self.ok { styled(GOOD, "can be restored") } else { styled(BAD, "can't be restored") };
-        format!("{}{} {verdict}\n", lines(found), self.snapshot_id)
+        format!("{}{} {verdict}\n", lines(checks), self.snapshot_id)
     }
 }
 
-/// What a check found, at a glance.
+/// Returns the symbol for the result of a check.
 pub fn check_mark(ok: Option<bool>) -> String {
     match ok {
         Some(true) => styled(GOOD, "✓"),
@@ -162,12 +162,12 @@ pub fn check_mark(ok: Option<bool>) -> String {
     }
 }
 
-/// What lists know of a snapshot, by names.
+/// Returns the details of a snapshot that lists contain, with their names.
 fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String)> {
     let restorable = match snapshot.restorable.restorable {
         Restorability::Yes => "yes",
         Restorability::No => "no",
-        Restorability::Unknown => "not known",
+        Restorability::Unknown => "unknown",
     };
     let why = snapshot.restorable.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     vec![
@@ -185,23 +185,23 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
     ]
 }
 
-/// What is to be known of a snapshot in a list.
+/// Returns the text in the state column of a list.
 fn summary_state(snapshot: &Summary) -> String {
     let restorable = match snapshot.restorable.restorable {
         Restorability::Yes => "",
         Restorability::No => "not restorable",
-        Restorability::Unknown => "R2 does not say",
+        Restorability::Unknown => "R2 did not respond",
     };
-    let held = match snapshot.dependents.len() {
+    let needed = match snapshot.dependents.len() {
         0 => String::new(),
         count => format!("needed by {count}"),
     };
     let pinned = if snapshot.pinned { "pinned" } else { "" };
-    let words = [snapshot.state.as_str(), restorable, pinned, &held];
+    let words = [snapshot.state.as_str(), restorable, pinned, &needed];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// Several sandboxes, in a row.
+/// Joins the ids of sandboxes.
 pub fn names(sandboxes: &[SandboxId]) -> String {
     sandboxes.iter().map(SandboxId::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! A sign of life on the terminal, while something takes longer than a second.
+//! A spinner on the terminal, for calls that take longer than one second.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -10,21 +10,21 @@ use indicatif::ProgressBar;
 const SPINNER_DELAY: Duration = Duration::from_secs(1);
 const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Turns until it is dropped.
+/// A spinner that stops on drop.
 pub struct Spinner(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Spinner {
-    /// One that says what is under way, where the standard error is a terminal.
-    pub fn start(what: String) -> Self {
+    /// Starts a spinner with a message, if the standard error is a terminal.
+    pub fn start(message: String) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self(None);
         }
         let (ended, end) = channel();
         let thread = std::thread::spawn(move || {
             if end.recv_timeout(SPINNER_DELAY) == Err(RecvTimeoutError::Timeout) {
-                let bar = ProgressBar::new_spinner().with_message(what);
+                let bar = ProgressBar::new_spinner().with_message(message);
                 bar.enable_steady_tick(FRAME_INTERVAL);
-                // Until the other end is dropped.
+                // Returns when the sender is dropped.
                 let _ = end.recv();
                 bar.finish_and_clear();
             }

@@ -1,4 +1,4 @@
-//! The way out: the standard output, which an interrupt may want while something is being printed.
+//! Writing to the standard output. The signal handler may write to it while a command prints.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, TryLockError};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 
-/// Whoever prints holds this. It tells whether something was printed.
+/// Whether something was printed. The lock is held while something is being printed.
 static HAS_PRINTED: Mutex<bool> = Mutex::new(false);
 
 /// Prints a JSON document.
@@ -18,33 +18,34 @@ pub fn print_json(document: &Value) -> Result<()> {
     print_plain(&line(document))
 }
 
-/// Prints to the standard output. Colours are left out where they are not wanted.
+/// Prints to the standard output. Colors are removed if the output does not support them.
 pub fn print(text: &str) -> Result<()> {
     write_to(anstream::stdout(), text)
 }
 
-/// Whether the standard output goes to a terminal, or is meant for one.
+/// Returns whether the standard output is a terminal, or has colors as on a terminal.
 pub fn is_terminal() -> bool {
-    let is_coloured = anstream::stdout().current_choice() != ColorChoice::Never;
-    is_coloured || std::io::stdout().is_terminal()
+    let has_colors = anstream::stdout().current_choice() != ColorChoice::Never;
+    has_colors || std::io::stdout().is_terminal()
 }
 
-/// Prints to the standard output, byte for byte.
+/// Prints to the standard output without changes.
 pub fn print_plain(text: &str) -> Result<()> {
     write_to(std::io::stdout(), text)
 }
 
-/// Prints a JSON document as the last thing before the end, which `end` is, unless something was printed or is being printed.
+/// Prints a JSON document, unless something was printed or is being printed, and then calls `end`, which ends the
+/// process.
 pub fn print_final_json(document: &Value, end: impl FnOnce()) {
     match HAS_PRINTED.try_lock() {
         Ok(printed) => {
             if !*printed {
                 let _ = std::io::stdout().write_all(line(document).as_bytes());
             }
-            // Nobody else prints any more.
+            // The lock is still held, so nothing else is printed.
             end();
         }
-        // A reader may never take what is being printed.
+        // The thread that holds the lock may be blocked by the reader, so do not wait for it.
         Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => end(),
     }
 }
@@ -57,17 +58,17 @@ fn write_to(mut out: impl Write, text: &str) -> Result<()> {
     let mut printed = HAS_PRINTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     *printed = true;
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    // What could not be printed may be followed by the failure.
+    // If nothing was written, the failure may still be printed.
     *printed = written.is_ok();
     written.map_err(|error| output_failure(&error))
 }
 
-/// Why something could not be printed.
+/// Returns the failure of a write to the standard output.
 fn output_failure(error: &std::io::Error) -> Failure {
     if error.kind() == ErrorKind::BrokenPipe {
         return Failure::OutputClosed;
     }
     let message = format!("The answer could not be printed: {error}.");
-    let remediation = "What was asked for is done. Look where the standard output goes.";
+    let remediation = "The operation completed. Check where the standard output goes.";
     Failure::local(Exit::Failed, "OUTPUT_FAILED", message, remediation)
 }

@@ -1,23 +1,23 @@
-//! The colours, and what they mean.
+//! The colors, and their meanings.
 
 use anstyle::{AnsiColor, Style};
 
-/// What stands out.
+/// Emphasized text.
 pub const STRONG: Style = Style::new().bold();
-/// What matters less.
+/// Less important text.
 pub const FAINT: Style = Style::new().dimmed();
-/// What is well, or was added.
+/// A good state, or an added line.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// What is wrong, or was removed.
+/// A problem.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What was removed.
+/// A removed line.
 pub const REMOVED: Style = AnsiColor::Red.on_default();
-/// What is to be watched.
+/// A warning.
 pub const WARNING: Style = AnsiColor::Yellow.on_default();
-/// Where one is.
+/// A location, or a property of an object.
 pub const LOCATION: Style = AnsiColor::Cyan.on_default();
 
-/// A text in a style.
+/// Applies a style to a text.
 pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }

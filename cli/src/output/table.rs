@@ -1,4 +1,4 @@
-//! Tables, and the details of one thing.
+//! Tables, and the details of one object.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
@@ -6,34 +6,34 @@ use comfy_table::{CellAlignment, Table};
 use super::render::lines;
 use super::sanitize::sanitize_for_terminal;
 
-/// A table with a head. Texts are made harmless.
-pub fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    finish(&mut build_table(head, rows))
+/// Formats a table with a header. Cells are sanitized.
+pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    finish(&mut build_table(header, rows))
 }
 
-/// A table whose column at `index` holds numbers.
+/// Formats a table whose column at `index` contains numbers.
 pub fn table_with_numbers<const N: usize>(
     index: usize,
-    head: [&str; N],
+    header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
-    let mut table = build_table(head, rows);
+    let mut table = build_table(header, rows);
     if let Some(column) = table.column_mut(index) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     finish(&mut table)
 }
 
-fn build_table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
+fn build_table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
     let mut table = new_table();
-    table.set_header(head);
+    table.set_header(header);
     for row in rows {
         table.add_row(row.iter().map(|text| sanitize_for_terminal(text)));
     }
     table
 }
 
-/// The details of one thing, by their names. Those without a text are left out.
+/// Formats the details of one object, with their names. Empty details are omitted.
 pub fn details<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut table = new_table();
     for (name, text) in rows.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -48,7 +48,7 @@ fn new_table() -> Table {
     table
 }
 
-/// The lines, without the blanks around them.
+/// Returns the lines of the table, without trailing spaces.
 fn finish(table: &mut Table) -> String {
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
@@ -61,18 +61,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_they_need_to_be() {
+    fn columns_have_the_width_of_their_widest_cell() {
         let rows = [["a".into(), "1.0 kB".into()], ["日本".into(), "12.0 MB".into()]];
         assert_eq!(table_with_numbers(1, ["ID", "SIZE"], rows), "ID       SIZE\na      1.0 kB\n日本  12.0 MB\n");
     }
 
     #[test]
-    fn a_cell_keeps_to_its_line() {
+    fn line_breaks_in_a_cell_are_escaped() {
         assert_eq!(table(["ID"], [["a\nb\u{1b}[0m".into()]]), "ID\na\\nb\\u{1b}[0m\n");
     }
 
     #[test]
-    fn details_without_a_text_are_left_out() {
+    fn empty_details_are_omitted() {
         assert_eq!(
             details([("id", "x".into()), ("tag", String::new()), ("size", "1 B".into())]),
             "id    x\nsize  1 B\n"

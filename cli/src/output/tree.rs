@@ -1,4 +1,4 @@
-//! A lineage, as a tree.
+//! The text output of a lineage, as a tree.
 
 use sandbox_snapshotter::model::answer::{SnapshotNode, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter::model::named::Tenant;
@@ -12,7 +12,7 @@ use super::snapshots::names;
 use super::style::{BAD, FAINT, GOOD, LOCATION, STRONG, WARNING, styled};
 
 impl Show for Tree {
-    /// The sandboxes, from the root outwards.
+    /// Returns the sandboxes, each before the sandboxes that were derived from it.
     fn ids(&self) -> Vec<String> {
         let mut ids = Vec::new();
         collect(&self.root, &mut ids);
@@ -22,24 +22,24 @@ impl Show for Tree {
     fn text(&self, now: Timestamp) -> String {
         let mut lines = vec![sandbox(&self.root)];
         branch(&self.root, "", now, &mut lines);
-        let more = if self.truncated { ", and more that were not looked at" } else { "" };
+        let more = if self.truncated { ", and more that are not shown" } else { "" };
         lines.push(styled(FAINT, &format!("{}{more}", count(self.sandboxes, "sandbox", "sandboxes"))));
         lines.join("\n") + "\n"
     }
 }
 
-fn collect(branch: &TreeSandbox, ids: &mut Vec<String>) {
-    ids.push(branch.sandbox_id.to_string());
-    branch.snapshots.iter().flat_map(|node| &node.derived).for_each(|derived| collect(derived, ids));
+fn collect(sandbox: &TreeSandbox, ids: &mut Vec<String>) {
+    ids.push(sandbox.sandbox_id.to_string());
+    sandbox.snapshots.iter().flat_map(|node| &node.derived).for_each(|derived| collect(derived, ids));
 }
 
-/// What grows from a sandbox, each line behind `indent`.
+/// Appends the snapshots of a sandbox, and the sandboxes derived from them. Each line starts with `indent`.
 fn branch(branch: &TreeSandbox, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
     let problem = branch.problem.as_ref().map(|problem| styled(BAD, &sanitize_for_terminal(problem)));
     let count = branch.snapshots.len() + usize::from(problem.is_some());
     for (index, node) in branch.snapshots.iter().enumerate() {
-        let (turn, inner) = connectors(index + 1 == count);
-        lines.push(format!("{indent}{turn}{}", snapshot(&node.snapshot, now)));
+        let (connector, inner) = connectors(index + 1 == count);
+        lines.push(format!("{indent}{connector}{}", snapshot(&node.snapshot, now)));
         derived(node, &format!("{indent}{inner}"), now, lines);
     }
     if let Some(problem) = problem {
@@ -48,14 +48,14 @@ fn branch(branch: &TreeSandbox, indent: &str, now: Timestamp, lines: &mut Vec<St
 }
 
 fn derived(node: &TreeSnapshot, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
-    for (index, made) in node.derived.iter().enumerate() {
-        let (turn, inner) = connectors(index + 1 == node.derived.len());
-        lines.push(format!("{indent}{turn}{}", sandbox(made)));
-        branch(made, &format!("{indent}{inner}"), now, lines);
+    for (index, derived) in node.derived.iter().enumerate() {
+        let (connector, inner) = connectors(index + 1 == node.derived.len());
+        lines.push(format!("{indent}{connector}{}", sandbox(derived)));
+        branch(derived, &format!("{indent}{inner}"), now, lines);
     }
 }
 
-/// What leads to a line, and what goes on beside those that follow from it.
+/// Returns the connector before a line, and the indent of the lines below it.
 const fn connectors(is_last: bool) -> (&'static str, &'static str) {
     if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") }
 }
@@ -68,28 +68,28 @@ fn sandbox(branch: &TreeSandbox) -> String {
         DerivationKind::Branch => "branch".to_owned(),
     }));
     words.extend(branch.workspace.as_ref().map(|address| {
-        let is_usual = address.tenant.as_str() == Tenant::DEFAULT;
-        let name = if is_usual { format!("@{}", address.name) } else { format!("@{address}") };
+        let is_default = address.tenant.as_str() == Tenant::DEFAULT;
+        let name = if is_default { format!("@{}", address.name) } else { format!("@{address}") };
         styled(LOCATION, &name)
     }));
     words.join("  ")
 }
 
-fn snapshot(knot: &SnapshotNode, now: Timestamp) -> String {
-    let mut words = vec![knot.snapshot_id.to_string()];
-    words.extend(knot.label.as_ref().map(|label| sanitize_for_terminal(label.as_str()).into_owned()));
-    words.extend(knot.size_bytes.map(size));
-    words.extend(knot.created_at.map(|time| relative_time(time, now)));
-    if knot.state != SnapshotState::Ready {
-        words.push(styled(FAINT, knot.state.as_str()));
+fn snapshot(node: &SnapshotNode, now: Timestamp) -> String {
+    let mut words = vec![node.snapshot_id.to_string()];
+    words.extend(node.label.as_ref().map(|label| sanitize_for_terminal(label.as_str()).into_owned()));
+    words.extend(node.size_bytes.map(size));
+    words.extend(node.created_at.map(|time| relative_time(time, now)));
+    if node.state != SnapshotState::Ready {
+        words.push(styled(FAINT, node.state.as_str()));
     }
-    if knot.pinned {
+    if node.pinned {
         words.push(styled(LOCATION, "pinned"));
     }
-    if !knot.dependents.is_empty() {
-        words.push(styled(GOOD, &format!("needed by {}", sanitize_for_terminal(&names(&knot.dependents)))));
+    if !node.dependents.is_empty() {
+        words.push(styled(GOOD, &format!("needed by {}", sanitize_for_terminal(&names(&node.dependents)))));
     }
-    words.extend(knot.expires_at.map(|end| styled(WARNING, &format!("expires {}", relative_time(end, now)))));
+    words.extend(node.expires_at.map(|end| styled(WARNING, &format!("expires {}", relative_time(end, now)))));
     words.join("  ")
 }
 
@@ -101,27 +101,32 @@ mod tests {
 
     const NOW: i64 = 1_795_150_800_000; // 2026-11-20T05:00:00Z
 
-    fn drawn(root: &Value, truncated: bool) -> String {
+    fn rendered(root: &Value, truncated: bool) -> String {
         let tree: Tree = json::from_value(&json!({ "root": root, "sandboxes": 1, "truncated": truncated })).unwrap();
         anstream::adapter::strip_str(&tree.text(Timestamp::from_millis(NOW))).to_string()
     }
 
-    fn of(sandbox: &str, snapshots: &[Value]) -> Value {
+    fn sandbox_node(sandbox: &str, snapshots: &[Value]) -> Value {
         json!({ "sandboxId": sandbox, "snapshots": snapshots })
     }
 
-    fn with(id: char, fields: &Value, derived: &[Value]) -> Value {
+    fn snapshot_node(id: char, fields: &Value, derived: &[Value]) -> Value {
         let mut node = json!({ "snapshotId": format!("snap-{}", id.to_string().repeat(16)), "state": "ready", "derived": derived });
-        let (Value::Object(node_fields), Value::Object(fields)) = (&mut node, fields) else { panic!("objects") };
+        let (Value::Object(node_fields), Value::Object(fields)) = (&mut node, fields) else {
+            panic!("both must be objects")
+        };
         node_fields.extend(fields.clone());
         node
     }
 
     #[test]
-    fn what_was_made_hangs_below_what_it_was_made_from() {
-        let leaf = of("leaf", &[]);
-        let middle = of("middle", &[with('c', &json!({}), &[])]);
-        let root = of("first", &[with('a', &json!({}), &[middle, leaf]), with('b', &json!({}), &[])]);
+    fn derived_sandboxes_are_below_their_snapshots() {
+        let leaf = sandbox_node("leaf", &[]);
+        let middle = sandbox_node("middle", &[snapshot_node('c', &json!({}), &[])]);
+        let root = sandbox_node(
+            "first",
+            &[snapshot_node('a', &json!({}), &[middle, leaf]), snapshot_node('b', &json!({}), &[])],
+        );
         let expected = "\
 first
 ├─ snap-aaaaaaaaaaaaaaaa
@@ -131,42 +136,42 @@ first
 └─ snap-bbbbbbbbbbbbbbbb
 1 sandbox
 ";
-        assert_eq!(drawn(&root, false), expected);
+        assert_eq!(rendered(&root, false), expected);
     }
 
     #[test]
-    fn a_snapshot_tells_what_keeps_it_and_when_it_goes() {
+    fn a_snapshot_has_its_dependents_and_its_expiration() {
         let fields = json!({
             "label": "before", "sizeBytes": 4_100_000, "createdAt": "2026-11-20T04:57:00.000Z", "pinned": true,
             "dependents": ["x", "y"], "expiresAt": "2026-11-22T05:00:00.000Z",
         });
         let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  pinned  needed by x, y  expires in 2 days\n";
-        assert!(drawn(&of("first", &[with('a', &fields, &[])]), false).contains(line));
+        assert!(rendered(&sandbox_node("first", &[snapshot_node('a', &fields, &[])]), false).contains(line));
     }
 
     #[test]
-    fn a_sandbox_tells_whether_it_runs_and_whose_it_is() {
-        let mut root = of("first", &[]);
+    fn a_sandbox_has_its_status_and_its_workspace() {
+        let mut root = sandbox_node("first", &[]);
         root["running"] = true.into();
         root["lineage"] = "branch".into();
         root["workspace"] = json!({ "tenant": "default", "name": "notebook" });
-        assert!(drawn(&root, false).starts_with("first  running  branch  @notebook\n"));
+        assert!(rendered(&root, false).starts_with("first  running  branch  @notebook\n"));
         root["running"] = false.into();
         root["workspace"]["tenant"] = "customer".into();
-        assert!(drawn(&root, false).starts_with("first  ended  branch  @customer/notebook\n"));
+        assert!(rendered(&root, false).starts_with("first  ended  branch  @customer/notebook\n"));
     }
 
     #[test]
-    fn a_tree_that_is_not_whole_says_so() {
-        assert!(drawn(&of("first", &[]), true).ends_with("1 sandbox, and more that were not looked at\n"));
-        let mut root = of("first", &[with('a', &json!({}), &[])]);
-        root["problem"] = "its workspace could not be asked".into();
-        assert!(drawn(&root, false).contains("├─ snap-aaaaaaaaaaaaaaaa\n└─ its workspace could not be asked\n"));
+    fn an_incomplete_tree_is_marked() {
+        assert!(rendered(&sandbox_node("first", &[]), true).ends_with("1 sandbox, and more that are not shown\n"));
+        let mut root = sandbox_node("first", &[snapshot_node('a', &json!({}), &[])]);
+        root["problem"] = "its workspace could not be reached".into();
+        assert!(rendered(&root, false).contains("├─ snap-aaaaaaaaaaaaaaaa\n└─ its workspace could not be reached\n"));
     }
 
     #[test]
-    fn names_from_outside_can_not_steer_the_terminal() {
-        let label = with('a', &json!({ "state": "deleted", "dependents": ["a\u{202e}b"] }), &[]);
-        assert!(drawn(&of("fir\u{202e}st", &[label]), false).starts_with("fir\\u{202e}st\n"));
+    fn names_are_sanitized() {
+        let label = snapshot_node('a', &json!({ "state": "deleted", "dependents": ["a\u{202e}b"] }), &[]);
+        assert!(rendered(&sandbox_node("fir\u{202e}st", &[label]), false).starts_with("fir\\u{202e}st\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! Named workspaces, for people.
+//! The text output of named workspaces.
 
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, HookRun, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
@@ -34,15 +34,15 @@ impl Show for WorkspaceDescription {
             ("directory", self.dir.to_string()),
             ("persistent", if self.persistent { "yes" } else { "no" }.to_owned()),
             ("retention", policy(&self.retention)),
-            ("before a stop", self.hooks.before_stop.as_ref().map_or_else(String::new, hook)),
-            ("after a start", self.hooks.after_start.as_ref().map_or_else(String::new, hook)),
+            ("before stop", self.hooks.before_stop.as_ref().map_or_else(String::new, hook)),
+            ("after start", self.hooks.after_start.as_ref().map_or_else(String::new, hook)),
             ("on timeout", self.hooks.on_timeout.as_ref().map_or_else(String::new, hook)),
             ("stops when idle", time_limit(self.expiry.idle_seconds)),
             ("stops at age", time_limit(self.expiry.max_seconds)),
             ("depends on", self.depends_on.files.join(", ")),
             ("fingerprint", self.depends_on.fingerprint.clone().unwrap_or_default()),
             ("variables", self.env_names.join(", ")),
-            ("made", exact_time(self.created_at, now)),
+            ("created", exact_time(self.created_at, now)),
             ("started", self.started_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("active", exact_time(self.active_at, now)),
             ("ends", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
@@ -54,9 +54,10 @@ impl Show for WorkspaceDescription {
                     .map_or_else(String::new, |problem| with_flags(remediation_or(problem.code, &problem.remediation))),
             ),
         ];
-        let steps =
-            self.history.iter().map(|step| [relative_time(step.at, now), step.to.to_string(), step.cause.clone()]);
-        format!("{}\n{}", details(rows), table(["WHEN", "STATE", "BECAUSE"], steps))
+        let transitions = self.history.iter();
+        let transitions =
+            transitions.map(|change| [relative_time(change.at, now), change.to.to_string(), change.cause.clone()]);
+        format!("{}\n{}", details(rows), table(["WHEN", "STATE", "CAUSE"], transitions))
     }
 }
 
@@ -68,11 +69,11 @@ impl Show for StartedWorkspace {
     fn text(&self, now: Timestamp) -> String {
         let described = &self.description;
         let files = match (self.how, &self.restored_from) {
-            (StartOutcome::Running, _) => "in place already".to_owned(),
+            (StartOutcome::Running, _) => "already in place".to_owned(),
             (StartOutcome::Restored, Some(id)) => format!("restored from {id}"),
             (StartOutcome::Restored, None) => "restored".to_owned(),
-            (StartOutcome::Empty, _) => "none yet".to_owned(),
-            (StartOutcome::Adopted, _) => "the files written since it cold-started".to_owned(),
+            (StartOutcome::Empty, _) => "none".to_owned(),
+            (StartOutcome::Adopted, _) => "adopted, as written after the cold start".to_owned(),
         };
         let rows = [
             ("workspace", address(described)),
@@ -82,7 +83,7 @@ impl Show for StartedWorkspace {
                 "rescue snapshot",
                 self.rescue_snapshot_id
                     .as_ref()
-                    .map_or_else(String::new, |id| format!("what was there instead, in {id}")),
+                    .map_or_else(String::new, |id| format!("{id}, with the files from before the restore")),
             ),
             ("stale", self.stale.join("; ")),
             ("ends", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
@@ -101,8 +102,8 @@ impl Show for StoppedWorkspace {
         let last = described.last_snapshot.as_ref();
         let last =
             last.map(|last| format!("{}, {}, {}", last.id, size(last.size_bytes), exact_time(last.created_at, now)));
-        let asleep = "it had ended before: what was not in a snapshot then is lost";
-        let unsettled = "files were still being changed while it was taken";
+        let had_ended = "before the stop; files that were not in a snapshot are lost";
+        let changed = "files changed during the last capture; the snapshot may contain earlier versions";
         let rows = [
             ("workspace", address(described)),
             ("state", described.state.to_string()),
@@ -111,10 +112,10 @@ impl Show for StoppedWorkspace {
                 "rescue snapshot",
                 self.rescue_snapshot_id
                     .as_ref()
-                    .map_or_else(String::new, |id| format!("what was written since, in {id}")),
+                    .map_or_else(String::new, |id| format!("{id}, with the files written after the cold start")),
             ),
-            ("had ended", if self.had_ended { asleep } else { "" }.to_owned()),
-            ("changed during capture", if self.changed_during_capture { unsettled } else { "" }.to_owned()),
+            ("had ended", if self.had_ended { had_ended } else { "" }.to_owned()),
+            ("changed during capture", if self.changed_during_capture { changed } else { "" }.to_owned()),
         ];
         details(rows) + &hooks(&self.hook_runs)
     }
@@ -132,7 +133,11 @@ impl Show for ForkedWorkspaces<StartedWorkspace> {
             [fork.name.to_string(), sandbox.unwrap_or_default(), problem.unwrap_or_default()]
         });
         let rows = table(["WORKSPACE", "SANDBOX", "PROBLEM"], rows);
-        format!("{rows}All begin with {} of {}.\n", self.snapshot_id, sanitize_for_terminal(self.origin_id.as_str()))
+        format!(
+            "{rows}All forks start from {} of {}.\n",
+            self.snapshot_id,
+            sanitize_for_terminal(self.origin_id.as_str())
+        )
     }
 }
 
@@ -154,8 +159,8 @@ impl Show for WorkspacePage {
                 entry.sandbox_id.to_string(),
             ]
         };
-        let head = ["NAME", "SIZE", "STATE", "SINCE", "SANDBOX"];
-        let rows = table_with_numbers(1, head, self.workspaces.iter().map(row));
+        let header = ["NAME", "SIZE", "STATE", "SINCE", "SANDBOX"];
+        let rows = table_with_numbers(1, header, self.workspaces.iter().map(row));
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
@@ -166,37 +171,40 @@ impl Show for DeletedWorkspace {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let was = if self.removed { "Deleted" } else { "Gone already:" };
-        let snapshots = count(self.removed_snapshots, "snapshot goes", "snapshots go");
-        let mut text = format!("{was} {}; {snapshots} with it.\n", self.name);
+        let result = if self.removed { "Deleted" } else { "Already deleted:" };
+        let snapshots = count(self.removed_snapshots, "snapshot", "snapshots");
+        let mut text = format!("{result} {}, with {snapshots}.\n", self.name);
         if !self.kept.is_empty() {
             let rows = self.kept.iter().map(|kept| {
                 let pinned = if kept.pinned { "pinned" } else { "" };
                 [kept.snapshot_id.to_string(), kept.origin_id.to_string(), names(&kept.dependents), pinned.to_owned()]
             });
-            text += &table(["KEPT FOR NOW", "SANDBOX", "NEEDED BY", ""], rows);
+            text += &table(["KEPT SNAPSHOT", "SANDBOX", "NEEDED BY", ""], rows);
         }
         if !self.pending.is_empty() {
-            text += &lines([format!("The snapshots of {} follow.", sanitize_for_terminal(&names(&self.pending)))]);
+            text += &lines([format!(
+                "The snapshots of {} are deleted later.",
+                sanitize_for_terminal(&names(&self.pending))
+            )]);
         }
         text
     }
 }
 
-/// A policy, in a row.
+/// Formats a policy on one line.
 pub fn policy(policy: &Policy) -> String {
-    let mut words = vec![format!("expires {}", after(policy.expiration_seconds))];
+    let mut rules = vec![format!("expires {}", after(policy.expiration_seconds))];
     if let Some(rule) = policy.keep_last {
-        let own = rule.expiration_seconds.map(|seconds| format!(", which expire {}", after(seconds)));
-        let evicted = if rule.delete_evicted { "" } else { ", the others when they expire" };
-        words.push(format!("the newest {}{}{evicted}", rule.count, own.unwrap_or_default()));
+        let expiration = rule.expiration_seconds.map(|seconds| format!(", which expire {}", after(seconds)));
+        let evicted = if rule.delete_evicted { "" } else { ", the others until they expire" };
+        rules.push(format!("keeps the newest {}{}{evicted}", rule.count, expiration.unwrap_or_default()));
     }
-    for (count, what) in [(policy.keep_daily, "days"), (policy.keep_weekly, "weeks")] {
+    for (count, unit) in [(policy.keep_daily, "days"), (policy.keep_weekly, "weeks")] {
         if count > 0 {
-            words.push(format!("one of each of {count} {what}"));
+            rules.push(format!("keeps the newest of each of {count} {unit}"));
         }
     }
-    words.join("; ")
+    rules.join("; ")
 }
 
 fn after(seconds: u64) -> String {
@@ -211,21 +219,21 @@ fn hook(hook: &Hook) -> String {
     format!("{} ({}, {failure})", hook.command, duration(hook.timeout_seconds.into()))
 }
 
-/// What hooks came to, with what they printed.
+/// Formats the results of hooks, with their output.
 fn hooks(runs: &[HookRun]) -> String {
     let show = |run: &HookRun| {
-        let how = match run.exit_code {
-            _ if run.timed_out => "its time was over".to_owned(),
+        let result = match run.exit_code {
+            _ if run.timed_out => "timed out".to_owned(),
             Some(code) => format!("exit {code}"),
-            None => "killed".to_owned(),
+            None => "no exit code".to_owned(),
         };
         let output = lines(run.output.lines().map(|line| format!("    {}", sanitize_for_terminal(line))));
-        format!("{} {} ({how})\n{output}", check_mark(Some(run.ok)), sanitize_for_terminal(&run.hook))
+        format!("{} {} ({result})\n{output}", check_mark(Some(run.ok)), sanitize_for_terminal(&run.hook))
     };
     runs.iter().map(show).collect()
 }
 
-/// The name, with the tenant where it is not the usual one.
+/// Returns the name, with the tenant if it is not the default one.
 fn address(described: &WorkspaceDescription) -> String {
     let WorkspaceDescription { name, tenant, .. } = described;
     if tenant.as_str() == sandbox_snapshotter::model::named::Tenant::DEFAULT {

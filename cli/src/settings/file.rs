@@ -1,4 +1,4 @@
-//! The file of settings.
+//! The configuration file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::args::Global;
 use crate::failure::{Failure, Result};
 use crate::input;
 
-/// The file of settings. A profile stands for itself: what it does not say is not taken from outside of it.
+/// The configuration file. A profile inherits nothing: fields that it omits are absent.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -20,17 +20,18 @@ struct File {
     profiles: BTreeMap<String, Profile>,
 }
 
-/// One server in the file.
+/// The settings for one server.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Where it is.
+    /// The address of the server.
     pub address: Option<String>,
-    /// The token for its API.
+    /// The token for the API.
     pub token: Option<String>,
 }
 
-/// What the file says, of the profile that is asked for. One that nobody named, and that nobody needs, may be unreadable.
+/// Reads the selected profile of the configuration file. A file at the default path that cannot be read is ignored with
+/// a warning, unless `is_needed` or a profile is selected.
 pub fn read_profile(
     flags: &Global,
     environment: Environment<'_>,
@@ -44,12 +45,12 @@ pub fn read_profile(
         Ok(file) => {
             if file.has_token() && others_can_read(&path) {
                 let shown = path.display();
-                warn(format!("others on this machine can read the token in {shown}: `chmod 600` keeps it to you"));
+                warn(format!("others on this machine can read the token in {shown}: run `chmod 600` on the file"));
             }
             select_profile(file, flags)
         }
-        Err(Failure::Reported(told)) if !is_named && !is_needed && flags.profile.is_none() => {
-            warn(format!("{} It is passed over.", told.message));
+        Err(Failure::Reported(report)) if !is_named && !is_needed && flags.profile.is_none() => {
+            warn(format!("{} The file is ignored.", report.message));
             Ok(Profile::default())
         }
         Err(failure) => Err(failure),
@@ -62,20 +63,20 @@ fn read_file(path: &Path, is_named: bool) -> Result<File> {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named => return Ok(File::default()),
         Err(error) => {
-            let message = format!("The file of settings {shown} can't be read: {error}.");
-            let remediation = "Give a file that is there with --config or SNAPSHOTTER_CONFIG.";
+            let message = format!("The configuration file {shown} can't be read: {error}.");
+            let remediation = "Pass the path of an existing file with `--config` or SNAPSHOTTER_CONFIG.";
             return Err(Failure::invalid("SETTINGS_UNREADABLE", message, remediation));
         }
     };
     toml::from_str(&text).map_err(|error| {
-        // Its `Display` would quote the line, and most messages a value: either may be the token.
+        // `Display` quotes the line, and most messages quote a value. Either may be the token.
         let line = error.span().map_or(0, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
         let unknown = error.message().split(',').next().filter(|message| message.starts_with("unknown field"));
         let why = unknown.map_or_else(String::new, |unknown| format!(": {unknown}"));
         Failure::invalid(
             "SETTINGS_INVALID",
-            format!("The file of settings {shown} can't be understood, at line {line}{why}."),
-            "It is TOML with `address` and `token`, and the same under `[profiles.<name>]`.",
+            format!("The configuration file {shown} is invalid at line {line}{why}."),
+            "Write TOML with `address` and `token`, and the same fields under `[profiles.<name>]`.",
         )
     })
 }
@@ -85,8 +86,8 @@ fn select_profile(mut file: File, flags: &Global) -> Result<Profile> {
     file.profiles.remove(name).ok_or_else(|| {
         Failure::invalid(
             "PROFILE_NOT_FOUND",
-            format!("The file of settings has no profile {name:?}."),
-            format!("Write `[profiles.{name}]` into it, with `address` and `token`."),
+            format!("The configuration file has no profile {name:?}."),
+            format!("Add `[profiles.{name}]` with `address` and `token` to the file."),
         )
     })
 }
@@ -97,11 +98,11 @@ impl File {
     }
 }
 
-/// Where the file is, if nothing says otherwise.
+/// Returns the default path of the file.
 fn default_path(environment: Environment<'_>) -> Option<PathBuf> {
-    let set = |name| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
-    Some(folder.join("snapshotter/config.toml"))
+    let path = |name| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let dir = path("XDG_CONFIG_HOME").or_else(|| Some(path("HOME")?.join(".config")))?;
+    Some(dir.join("snapshotter/config.toml"))
 }
 
 #[cfg(unix)]

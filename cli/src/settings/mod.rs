@@ -1,5 +1,5 @@
-//! Which server is called, and with which token: by flags, else by the environment, else by the file of settings. A profile
-//! that is asked for by a flag stands above the environment.
+//! The address of the server and its token: from flags, else from the environment, else from the configuration file. If
+//! a flag selects a profile, the environment is ignored.
 
 mod address;
 mod file;
@@ -16,24 +16,24 @@ use crate::args::duration::DurationArg;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 
-/// What a call needs.
+/// The settings of a call.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the server is.
+    /// The address of the server.
     pub address: Address,
-    /// The token for its API.
+    /// The token for the API.
     pub token: Option<Token>,
-    /// How long a call may take; for ever where absent.
+    /// The time limit of a call; no limit if absent.
     pub timeout: Option<Duration>,
 }
 
-/// The environment: a variable by its name.
+/// The environment: returns the value of a variable.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// The longest time limit, in seconds: a day, which no call takes.
+/// The maximum time limit, in seconds: one day, which is longer than any call takes.
 const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
-/// Where settings are looked for.
+/// The sources of settings.
 pub struct Sources<'a> {
     flags: &'a Global,
     environment: Environment<'a>,
@@ -41,44 +41,44 @@ pub struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Reads the file. What people should know of it is given to `warn`.
+    /// Reads the configuration file. Passes warnings to `warn`.
     pub fn read(flags: &'a Global, environment: Environment<'a>, warn: &mut dyn FnMut(String)) -> Result<Self> {
-        let try_set = |name| environment(name).is_some_and(|value| !value.is_empty());
-        let has_address = flags.address.is_some() || try_set("SNAPSHOTTER_ADDRESS");
-        let has_token = flags.token.is_some() || flags.token_file.is_some() || try_set("SNAPSHOTTER_TOKEN");
+        let is_set = |name| environment(name).is_some_and(|value| !value.is_empty());
+        let has_address = flags.address.is_some() || is_set("SNAPSHOTTER_ADDRESS");
+        let has_token = flags.token.is_some() || flags.token_file.is_some() || is_set("SNAPSHOTTER_TOKEN");
         let file = file::read_profile(flags, environment, !has_address || !has_token, warn)?;
         Ok(Self { flags, environment, file })
     }
 
-    /// Everything that a call needs.
+    /// Returns the settings of a call.
     pub fn settings(&self) -> Result<Settings> {
         let address = self.address()?;
         let token = self.token(&address)?.ok_or_else(|| {
             let remediation = match &self.flags.profile {
-                Some(name) => format!("Give --token-file, or write `token = \"…\"` under `[profiles.{name}]`."),
-                None => "Give --token-file, set SNAPSHOTTER_TOKEN, or write `token = \"…\"` into the file of settings."
+                Some(name) => format!("Pass `--token-file`, or add `token = \"…\"` under `[profiles.{name}]`."),
+                None => "Pass `--token-file`, set SNAPSHOTTER_TOKEN, or add `token = \"…\"` to the configuration file."
                     .into(),
             };
-            Failure::local(Exit::Denied, "TOKEN_MISSING", "Nothing says which token to use.", remediation)
+            Failure::local(Exit::Denied, "TOKEN_MISSING", "No token is set.", remediation)
         })?;
         Ok(Settings { address, token: Some(token), timeout: self.timeout() })
     }
 
-    /// Where the server is.
+    /// Returns the address of the server.
     pub fn address(&self) -> Result<Address> {
         let variable = self.variable("SNAPSHOTTER_ADDRESS")?;
         let address = self.flags.address.as_ref().or(variable.as_ref()).or(self.file.address.as_ref());
         let address = address.ok_or_else(|| {
             Failure::invalid(
                 "ADDRESS_MISSING",
-                "Nothing says where the server is.",
-                "Give --address, set SNAPSHOTTER_ADDRESS, or write `address = \"https://…\"` into the file of settings.",
+                "No server address is set.",
+                "Pass `--address`, set SNAPSHOTTER_ADDRESS, or add `address = \"https://…\"` to the configuration file.",
             )
         })?;
         Address::parse(address)
     }
 
-    /// The token that may be sent to an address.
+    /// Returns the token to send to an address.
     pub fn token(&self, address: &Address) -> Result<Option<Token>> {
         let given = match (&self.flags.token_file, &self.flags.token) {
             (Some(path), _) => Some(Token::read(path)?),
@@ -93,14 +93,14 @@ impl<'a> Sources<'a> {
             return Err(Failure::local(
                 Exit::Denied,
                 "TOKEN_IN_CLEAR",
-                format!("The token would go to {address} without encryption, where others can read it."),
-                "Use an address with https://. Where the way there is safe, give --allow-http.",
+                format!("The token would be sent to {address} without encryption."),
+                "Use an address with https://. If the connection is safe, pass `--allow-http`.",
             ));
         }
         Ok(token)
     }
 
-    /// The file's token, which goes to no other server than the file's.
+    /// Returns the token of the configuration file, which is sent only to the server of its address.
     fn file_token(&self, address: &Address) -> Result<Option<String>> {
         let Some(token) = &self.file.token else { return Ok(None) };
         let own = self.file.address.as_deref().map(Address::parse).transpose()?;
@@ -109,29 +109,33 @@ impl<'a> Sources<'a> {
             Some(own) => Err(Failure::local(
                 Exit::Denied,
                 "TOKEN_MISSING",
-                format!("Nothing says which token to use for {address}: that of the file of settings is for {own}."),
-                "Give --token-file, or write a profile for that address into the file of settings.",
+                format!("No token is set for {address}: the token in the configuration file is for {own}."),
+                "Pass `--token-file`, or add a profile for that address to the configuration file.",
             )),
         }
     }
 
-    /// A variable that is set and not empty. A profile that is asked for stands above all of them.
+    /// Returns a variable that is set and not empty. If a profile is selected, the environment is ignored.
     fn variable(&self, name: &str) -> Result<Option<String>> {
         if self.flags.profile.is_some() { Ok(None) } else { environment_text(self.environment, name) }
     }
 
-    /// How long a call may take; for ever where absent.
+    /// Returns the time limit of a call; `None` if there is no limit.
     pub fn timeout(&self) -> Option<Duration> {
         let DurationArg(seconds) = self.flags.timeout;
         (seconds > 0).then(|| Duration::from_secs(seconds.min(MAX_TIMEOUT_SECONDS)))
     }
 }
 
-/// A variable that is set and not empty.
+/// Returns a variable that is set and not empty.
 fn environment_text(environment: Environment<'_>, name: &str) -> Result<Option<String>> {
     let value = environment(name).filter(|value| !value.is_empty()).map(OsString::into_string);
     value.transpose().map_err(|_| {
-        Failure::invalid("SETTINGS_INVALID", format!("The variable {name} is not UTF-8."), "Set it to plain text.")
+        Failure::invalid(
+            "SETTINGS_INVALID",
+            format!("The environment variable {name} is not UTF-8."),
+            "Set it to UTF-8 text.",
+        )
     })
 }
 
@@ -142,19 +146,19 @@ mod tests {
     use clap::Parser;
     use std::path::PathBuf;
 
-    /// A file of settings that is gone when this is dropped.
-    struct Kept(PathBuf);
+    /// A configuration file that is removed on drop.
+    struct TempFile(PathBuf);
 
-    /// A place that nothing else has.
-    fn place() -> PathBuf {
+    /// Returns a unique path.
+    fn temp_path() -> PathBuf {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         std::env::temp_dir().join(format!("snapshotter-{}-{count}", std::process::id()))
     }
 
-    impl Kept {
+    impl TempFile {
         fn with(text: &str) -> Self {
-            let path = place();
+            let path = temp_path();
             std::fs::write(&path, text).unwrap();
             Self(path)
         }
@@ -164,25 +168,25 @@ mod tests {
         }
     }
 
-    impl Drop for Kept {
+    impl Drop for TempFile {
         fn drop(&mut self) {
             let _ = std::fs::remove_file(&self.0);
         }
     }
 
-    /// A folder of settings that is gone when this is dropped.
-    struct Home(PathBuf);
+    /// A configuration directory that is removed on drop.
+    struct TempConfigDir(PathBuf);
 
-    impl Home {
+    impl TempConfigDir {
         fn with(text: &str) -> Self {
-            let home = place();
-            std::fs::create_dir_all(home.join("snapshotter")).unwrap();
-            std::fs::write(home.join("snapshotter/config.toml"), text).unwrap();
-            Self(home)
+            let dir = temp_path();
+            std::fs::create_dir_all(dir.join("snapshotter")).unwrap();
+            std::fs::write(dir.join("snapshotter/config.toml"), text).unwrap();
+            Self(dir)
         }
     }
 
-    impl Drop for Home {
+    impl Drop for TempConfigDir {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -198,8 +202,8 @@ address = 'https://whole'
 token = 'of the profile'
 ";
 
-    /// The address and the header that these flags and variables come to, or the code of the failure.
-    fn found(flags: &[&str], variables: &[(&str, &str)]) -> Result<(String, String), String> {
+    /// Returns the address and the token for these flags and variables, or the code of the failure.
+    fn resolve(flags: &[&str], variables: &[(&str, &str)]) -> Result<(String, String), String> {
         let flags = ["snapshotter", "doctor"].iter().chain(flags);
         let global = Cli::try_parse_from(flags).unwrap().global;
         let environment = |name: &str| {
@@ -220,74 +224,74 @@ token = 'of the profile'
     }
 
     #[test]
-    fn flags_go_before_the_environment_and_that_before_the_file() {
-        let file = Kept::with(FILE);
+    fn flags_override_the_environment_and_the_environment_overrides_the_file() {
+        let file = TempFile::with(FILE);
         let environment = [("SNAPSHOTTER_ADDRESS", "https://variable"), ("SNAPSHOTTER_TOKEN", "of the variable")];
         let flags = [&file.flag(), "--address=https://flag", "--token=of the flag"];
-        assert_eq!(found(&flags, &environment), Ok(both("https://flag", "of the flag")));
-        assert_eq!(found(&flags[..1], &environment), Ok(both("https://variable", "of the variable")));
-        assert_eq!(found(&flags[..1], &[]), Ok(both("https://file", "of the file")));
-        assert_eq!(found(&flags[..1], &[("SNAPSHOTTER_ADDRESS", "")]), Ok(both("https://file", "of the file")));
+        assert_eq!(resolve(&flags, &environment), Ok(both("https://flag", "of the flag")));
+        assert_eq!(resolve(&flags[..1], &environment), Ok(both("https://variable", "of the variable")));
+        assert_eq!(resolve(&flags[..1], &[]), Ok(both("https://file", "of the file")));
+        assert_eq!(resolve(&flags[..1], &[("SNAPSHOTTER_ADDRESS", "")]), Ok(both("https://file", "of the file")));
     }
 
     #[test]
-    fn the_file_is_where_flags_or_the_environment_say_or_at_home() {
-        let file = Kept::with(FILE);
+    fn the_path_of_the_file_comes_from_a_flag_the_environment_or_the_default() {
+        let file = TempFile::with(FILE);
         let path = file.0.display().to_string();
-        assert_eq!(found(&[], &[("SNAPSHOTTER_CONFIG", &path)]), Ok(both("https://file", "of the file")));
-        assert_eq!(found(&["--config=/nowhere"], &[("SNAPSHOTTER_CONFIG", &path)]), code("SETTINGS_UNREADABLE"));
-        assert_eq!(found(&[], &[("HOME", "/nowhere")]), code("ADDRESS_MISSING"));
+        assert_eq!(resolve(&[], &[("SNAPSHOTTER_CONFIG", &path)]), Ok(both("https://file", "of the file")));
+        assert_eq!(resolve(&["--config=/nowhere"], &[("SNAPSHOTTER_CONFIG", &path)]), code("SETTINGS_UNREADABLE"));
+        assert_eq!(resolve(&[], &[("HOME", "/nowhere")]), code("ADDRESS_MISSING"));
 
-        let home = Home::with(FILE);
-        let at_home = found(&[], &[("XDG_CONFIG_HOME", home.0.to_str().unwrap())]);
-        assert_eq!(at_home, Ok(both("https://file", "of the file")));
+        let dir = TempConfigDir::with(FILE);
+        let resolved = resolve(&[], &[("XDG_CONFIG_HOME", dir.0.to_str().unwrap())]);
+        assert_eq!(resolved, Ok(both("https://file", "of the file")));
     }
 
     #[test]
-    fn a_profile_takes_nothing_from_outside_of_it() {
-        let file = Kept::with(FILE);
+    fn a_profile_inherits_nothing() {
+        let file = TempFile::with(FILE);
         let staging = [&file.flag(), "--profile=staging"];
         let environment = [("SNAPSHOTTER_ADDRESS", "https://variable"), ("SNAPSHOTTER_TOKEN", "of the variable")];
         for environment in [&[][..], &environment[..], &environment[1..]] {
-            assert_eq!(found(&staging, environment), code("TOKEN_MISSING"));
+            assert_eq!(resolve(&staging, environment), code("TOKEN_MISSING"));
         }
         let whole = [&file.flag(), "--profile=whole"];
-        assert_eq!(found(&whole, &environment), Ok(both("https://whole", "of the profile")));
-        assert_eq!(found(&[&file.flag(), "--profile=other"], &environment), code("PROFILE_NOT_FOUND"));
+        assert_eq!(resolve(&whole, &environment), Ok(both("https://whole", "of the profile")));
+        assert_eq!(resolve(&[&file.flag(), "--profile=other"], &environment), code("PROFILE_NOT_FOUND"));
     }
 
     #[test]
-    fn the_token_of_the_file_goes_to_no_other_server_than_the_files() {
-        let file = Kept::with(FILE);
-        let to = |address: &str| found(&[&file.flag(), &format!("--address={address}")], &[]);
+    fn the_token_of_the_file_is_sent_only_to_the_server_of_the_file() {
+        let file = TempFile::with(FILE);
+        let to = |address: &str| resolve(&[&file.flag(), &format!("--address={address}")], &[]);
         assert_eq!(to("https://flag"), code("TOKEN_MISSING"));
         assert_eq!(to("https://file/v2"), Ok(both("https://file/v2", "of the file")));
-        assert_eq!(found(&[&file.flag()], &[("SNAPSHOTTER_ADDRESS", "https://variable")]), code("TOKEN_MISSING"));
+        assert_eq!(resolve(&[&file.flag()], &[("SNAPSHOTTER_ADDRESS", "https://variable")]), code("TOKEN_MISSING"));
         let profile = [&file.flag(), "--profile=whole", "--address=https://flag"];
-        assert_eq!(found(&profile, &[]), code("TOKEN_MISSING"));
-        let alone = Kept::with("token = 'x'");
-        assert_eq!(found(&[&alone.flag(), "--address=https://flag"], &[]), Ok(both("https://flag", "x")));
+        assert_eq!(resolve(&profile, &[]), code("TOKEN_MISSING"));
+        let alone = TempFile::with("token = 'x'");
+        assert_eq!(resolve(&[&alone.flag(), "--address=https://flag"], &[]), Ok(both("https://flag", "x")));
     }
 
     #[test]
-    fn a_file_at_home_that_can_not_be_read_is_passed_over_where_nobody_needs_it() {
-        let home = Home::with("nonsense");
-        let place = ("XDG_CONFIG_HOME", home.0.to_str().unwrap());
+    fn an_invalid_file_at_the_default_path_is_ignored_if_it_is_not_needed() {
+        let dir = TempConfigDir::with("nonsense");
+        let variable = ("XDG_CONFIG_HOME", dir.0.to_str().unwrap());
         let flags = ["--address=https://flag", "--token=x"];
-        assert_eq!(found(&flags, &[place]), Ok(both("https://flag", "x")));
-        assert_eq!(found(&flags[..1], &[place]), code("SETTINGS_INVALID"));
-        let named = Kept::with("nonsense");
-        assert_eq!(found(&[&flags[..], &[&named.flag()]].concat(), &[]), code("SETTINGS_INVALID"));
+        assert_eq!(resolve(&flags, &[variable]), Ok(both("https://flag", "x")));
+        assert_eq!(resolve(&flags[..1], &[variable]), code("SETTINGS_INVALID"));
+        let named = TempFile::with("nonsense");
+        assert_eq!(resolve(&[&flags[..], &[&named.flag()]].concat(), &[]), code("SETTINGS_INVALID"));
     }
 
     #[test]
-    fn a_field_that_nobody_knows_is_named_and_no_value_is() {
+    fn an_unknown_field_is_reported_without_values() {
         let message = |text: &str| {
-            let file = Kept::with(text);
+            let file = TempFile::with(text);
             let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
             match Sources::read(&global, &|_| None, &mut |_| ()) {
-                Err(Failure::Reported(told)) => told.message,
-                _ => panic!("it is refused"),
+                Err(Failure::Reported(report)) => report.message,
+                _ => panic!("the file must be refused"),
             }
         };
         assert!(message("adress = 's3cret'").ends_with("at line 1: unknown field `adress`."));
@@ -295,21 +299,21 @@ token = 'of the profile'
     }
 
     #[test]
-    fn a_broken_file_is_told_by_its_line_alone() {
-        let file = Kept::with("address = 'https://file'\ntoken = 'secret\n");
+    fn an_invalid_file_is_reported_by_line_only() {
+        let file = TempFile::with("address = 'https://file'\ntoken = 'secret\n");
         let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
-        let Err(Failure::Reported(told)) = Sources::read(&global, &|_| None, &mut |_| ()) else {
-            panic!("it is refused")
+        let Err(Failure::Reported(report)) = Sources::read(&global, &|_| None, &mut |_| ()) else {
+            panic!("the file must be refused")
         };
-        assert!(told.message.ends_with("at line 2."), "{}", told.message);
-        assert!(!told.message.contains("secret"));
+        assert!(report.message.ends_with("at line 2."), "{}", report.message);
+        assert!(!report.message.contains("secret"));
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_token_that_others_can_read_is_warned_about() {
+    fn a_token_that_others_can_read_causes_a_warning() {
         use std::os::unix::fs::PermissionsExt;
-        let file = Kept::with(FILE);
+        let file = TempFile::with(FILE);
         let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
         for (mode, count) in [(0o644, 1), (0o600, 0)] {
             std::fs::set_permissions(&file.0, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -321,10 +325,10 @@ token = 'of the profile'
     }
 
     #[test]
-    fn a_token_goes_over_plain_http_to_this_machine_alone() {
+    fn a_token_is_sent_over_plain_http_only_to_this_machine() {
         let with = |address: &str, more: &[&str]| {
             let address = format!("--address={address}");
-            found(&[&[&address, "--token=x"], more].concat(), &[]).map(drop)
+            resolve(&[&[&address, "--token=x"], more].concat(), &[]).map(drop)
         };
         for address in
             ["http://127.0.0.1:8787", "http://127.8.0.1", "http://[::1]:1", "http://LOCALHOST", "https://far"]

@@ -1,4 +1,4 @@
-//! Connections that note when something is sent over them: until then, nobody can have done anything.
+//! Connections that record whether a request was sent. A request that was not sent had no effect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, Defaul
 pub struct SendMarker(Arc<AtomicBool>);
 
 impl SendMarker {
-    /// Another request begins, of which nothing was sent.
+    /// Marks the begin of another request, of which no part was sent.
     pub fn reset(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 
-    /// Whether any part of the request was sent.
+    /// Returns whether any part of the request was sent.
     pub fn is_sent(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -26,7 +26,7 @@ impl SendMarker {
     }
 }
 
-/// Makes connections as usual, with TLS and proxies.
+/// A connector with TLS and proxies whose connections record what they send.
 #[derive(Debug)]
 pub struct TrackingConnector {
     inner: DefaultConnector,
@@ -34,7 +34,7 @@ pub struct TrackingConnector {
 }
 
 impl TrackingConnector {
-    /// Connections that note in `sent` what is sent over them.
+    /// Creates a connector that records in `sent` whether a request was sent.
     pub fn tracking(sent: &SendMarker) -> Self {
         Self { inner: DefaultConnector::new(), sent: sent.clone() }
     }
@@ -45,9 +45,9 @@ impl Connector for TrackingConnector {
 
     fn connect(&self, details: &ConnectionDetails, chained: Option<()>) -> Result<Option<TrackedTransport>, Error> {
         let connected = self.inner.connect(details, chained);
-        // What was said to a proxy is no part of the request.
+        // Messages to a proxy are not part of the request.
         self.sent.reset();
-        Ok(connected?.map(|way| TrackedTransport { inner: way, sent: self.sent.clone() }))
+        Ok(connected?.map(|inner| TrackedTransport { inner, sent: self.sent.clone() }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The way to the server: HTTP, one blocking call at a time.
+//! The transport to the server: HTTP, one blocking call at a time.
 
 mod connection;
 
@@ -17,10 +17,10 @@ use self::connection::{SendMarker, TrackingConnector};
 use crate::failure::{Failure, Result};
 use crate::settings::{Address, Settings, Token};
 
-/// How long it may take until the server takes a connection.
+/// The time limit for establishing a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The largest answer that is read, in bytes. The longest diff has 4 MB, which JSON may write six times as long.
+/// The maximum size of an answer, in bytes. The longest diff has 4 MiB, and its JSON encoding may be six times as long.
 const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The server of one address.
@@ -34,17 +34,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server that the settings name.
+    /// Returns the server of the settings.
     pub fn of(settings: Settings) -> Self {
         let Settings { address, token, timeout } = settings;
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // A redirect could lead the token to somebody else.
+            // A redirect could send the token to another server.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .user_agent(concat!("snapshotter/", env!("CARGO_PKG_VERSION")));
-        // A proxy would read what passes without TLS.
+        // Without TLS, a proxy could read the request.
         let config = if address.is_encrypted() { config } else { config.proxy(None) };
         let sent = SendMarker::default();
         let agent = Agent::with_parts(config.build(), TrackingConnector::tracking(&sent), DefaultResolver::default());
@@ -54,26 +54,26 @@ impl Server {
     /// Calls an operation, with as many attempts as do no harm.
     pub fn call(&self, operation: &str, options: Value) -> Result<Value> {
         let call = self.begin_call();
-        let came = call.foreign_answer.clone();
+        let foreign_answer = call.foreign_answer.clone();
         block_on(Client::new(call).call(operation, options))
-            .map_err(|error| to_failure(error, came.borrow().as_deref()))
+            .map_err(|error| to_failure(error, foreign_answer.borrow().as_deref()))
     }
 
-    /// Reads a path without the token.
+    /// Requests a path with GET, without the token.
     pub fn get(&self, path: &str) -> Result<HttpResponse, TransportError> {
         let call = self.begin_call();
         let request = self.agent.get(self.address.url(path)).config().timeout_global(call.remaining()?).build();
         call.read(|| request.call())
     }
 
-    /// A call that begins now, with all of its attempts.
+    /// Begins a call: its time limit starts now and covers all of its attempts.
     fn begin_call(&self) -> Call<'_> {
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Call { server: self, deadline, foreign_answer: ForeignAnswer::default() }
     }
 }
 
-/// What came last, for people, where it is not what the snapshotter would answer.
+/// A description of the last response, for the error if the response is not from a snapshotter.
 type ForeignAnswer = std::rc::Rc<RefCell<Option<String>>>;
 
 /// One call to a server, with all of its attempts.
@@ -84,19 +84,23 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// How much of its time is left; `None` where there is no limit.
+    /// Returns the remaining time; `None` if there is no limit.
     fn remaining(&self) -> Result<Option<Duration>, TransportError> {
         let Some(deadline) = self.deadline else { return Ok(None) };
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(TransportError::NoAnswer("the time limit is over".into())) } else { Ok(Some(left)) }
+        if left.is_zero() {
+            Err(TransportError::NoAnswer("the time limit was exceeded".into()))
+        } else {
+            Ok(Some(left))
+        }
     }
 
-    /// Sends a request, and reads what is answered.
+    /// Sends a request, and reads the response.
     fn read(&self, send: impl FnOnce() -> Result<Response<Body>, Error>) -> Result<HttpResponse, TransportError> {
         self.server.sent.reset();
         let mut response = match send() {
             Ok(response) => response,
-            Err(Error::Protocol(_)) => return Ok(self.unreadable_response("what is not HTTP")),
+            Err(Error::Protocol(_)) => return Ok(self.unreadable_response("not HTTP")),
             Err(error) => return Err(transport_error(&error, self.server.sent.is_sent())),
         };
         let status = response.status().as_u16();
@@ -104,16 +108,18 @@ impl Call<'_> {
         match response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string() {
             Ok(body) => Ok(HttpResponse { status, body }),
             Err(Error::BodyExceedsLimit(_)) => {
-                Ok(self.unreadable_response(&format!("more than {} MiB", MAX_ANSWER_BYTES / 1024 / 1024)))
+                Ok(self.unreadable_response(&format!("larger than {} MiB", MAX_ANSWER_BYTES / 1024 / 1024)))
             }
-            Err(Error::Timeout(_)) => Err(TransportError::NoAnswer("the time limit is over".into())),
-            Err(error) => Err(TransportError::NoAnswer(format!("the answer broke off: {}", error_text(&error)))),
+            Err(Error::Timeout(_)) => Err(TransportError::NoAnswer("the time limit was exceeded".into())),
+            Err(error) => {
+                Err(TransportError::NoAnswer(format!("the connection broke during the answer: {}", error_text(&error))))
+            }
         }
     }
 
-    /// A reply that nobody takes for an answer.
-    fn unreadable_response(&self, came: &str) -> HttpResponse {
-        *self.foreign_answer.borrow_mut() = Some(came.to_owned());
+    /// Records the description of an unreadable response, and returns a response that is not a valid answer.
+    fn unreadable_response(&self, description: &str) -> HttpResponse {
+        *self.foreign_answer.borrow_mut() = Some(description.to_owned());
         HttpResponse { status: 200, body: String::new() }
     }
 }
@@ -137,54 +143,54 @@ impl Transport for Call<'_> {
     fn random(&self) -> Result<[u8; 16], TransportError> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)
-            .map_err(|error| TransportError::Unreachable(format!("there is no randomness: {error}")))?;
+            .map_err(|error| TransportError::Unreachable(format!("the platform returned no random bytes: {error}")))?;
         Ok(bytes)
     }
 }
 
-/// A failed call; where somebody else answered, with what came.
-fn to_failure(error: client::Error, came: Option<&str>) -> Failure {
-    match came {
-        Some(came) if *error.code() == ErrorCode::ForeignAnswer => {
-            Failure::foreign_answer(&format!("it answers {came}"))
+/// Converts the error of a call. If the answer is not from a snapshotter, the failure describes the response.
+fn to_failure(error: client::Error, foreign_answer: Option<&str>) -> Failure {
+    match foreign_answer {
+        Some(description) if *error.code() == ErrorCode::ForeignAnswer => {
+            Failure::foreign_answer(&format!("the response was {description}"))
         }
         _ => error.into(),
     }
 }
 
-/// What a response is, at a glance: `HTML with the status 200`.
+/// Describes a response, such as `HTML with the status 200`.
 fn describe_response(response: &Response<Body>) -> String {
     let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
     let form = match header(CONTENT_TYPE).map(|value| value.split(';').next().unwrap_or_default().trim()) {
         Some("text/html") => "HTML".to_owned(),
-        Some(form) if form.ends_with("json") => "JSON of another form".to_owned(),
+        Some(form) if form.ends_with("json") => "JSON in another format".to_owned(),
         Some(form) if !form.is_empty() => form.to_owned(),
-        _ => "something".to_owned(),
+        _ => "a body without a content type".to_owned(),
     };
-    let leads = header(LOCATION).map_or_else(String::new, |place| format!(", which leads to {place}"));
-    format!("{form} with the status {}{leads}", response.status().as_u16())
+    let redirect = header(LOCATION).map_or_else(String::new, |target| format!(" and a redirect to {target}"));
+    format!("{form} with the status {}{redirect}", response.status().as_u16())
 }
 
-/// Whether a failed request was taken by somebody. What was never sent was not.
+/// Converts the error of a request. A request that was not sent did not reach the server.
 fn transport_error(error: &Error, is_sent: bool) -> TransportError {
     match (is_sent, error) {
-        (true, Error::Timeout(_)) => TransportError::NoAnswer("the time limit is over".into()),
+        (true, Error::Timeout(_)) => TransportError::NoAnswer("the time limit was exceeded".into()),
         (true, error) => TransportError::NoAnswer(error_text(error)),
         (false, error) => TransportError::Unreachable(error_text(error)),
     }
 }
 
-/// What went wrong on the way, for people.
+/// Describes an error of the connection.
 fn error_text(error: &Error) -> String {
     match error {
-        Error::HostNotFound => "there is no host of that name".to_owned(),
-        Error::Timeout(Timeout::Resolve) => "looking up the host takes too long".to_owned(),
+        Error::HostNotFound => "the host does not exist".to_owned(),
+        Error::Timeout(Timeout::Resolve) => "the lookup of the host timed out".to_owned(),
         Error::Timeout(Timeout::Connect) => {
-            format!("no server took the connection within {} s", CONNECT_TIMEOUT.as_secs())
+            format!("no server accepted the connection within {} s", CONNECT_TIMEOUT.as_secs())
         }
-        Error::Timeout(_) => "the time limit is over".to_owned(),
-        Error::ConnectionFailed => "no server took the connection".to_owned(),
-        Error::ConnectProxyFailed(why) => format!("the proxy did not let it pass: {why}"),
+        Error::Timeout(_) => "the time limit was exceeded".to_owned(),
+        Error::ConnectionFailed => "no server accepted the connection".to_owned(),
+        Error::ConnectProxyFailed(why) => format!("the proxy refused the connection: {why}"),
         Error::Io(error) => error.to_string(),
         error => error.to_string(),
     }

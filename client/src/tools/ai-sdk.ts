@@ -1,14 +1,14 @@
 import type { Options } from '../operations.ts';
 import type { ToolDefinition, ToolResult } from '../types.ts';
 import type { ModelTools } from './model-tools.ts';
-import { wordsOf } from './words.ts';
+import { toText } from './text-result.ts';
 
-/** A tool, as `tool()` of the AI SDK makes it. */
+/** A tool, in the format of `tool()` of the AI SDK. */
 export interface AiSdkTool<Schema> {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: Schema;
-  /** The result is kept whole; what the model reads is its text. */
+  /** Calls the tool. The application gets the whole result, and the model its text. */
   readonly execute: (
     input: Options,
     options?: { abortSignal?: AbortSignal | undefined },
@@ -16,13 +16,13 @@ export interface AiSdkTool<Schema> {
   readonly toModelOutput: (call: { output: ToolResult }) => { type: 'text' | 'error-text'; value: string };
 }
 
-/** Tools by their names. */
+/** The tools by their names. */
 export type AiSdkTools<Schema> = Record<string, AiSdkTool<Schema>>;
 
-/** `jsonSchema` of the AI SDK, which this package does without. */
+/** The type of `jsonSchema` of the AI SDK, on which this package does not depend. */
 export type JsonSchema<Schema> = (schema: ToolDefinition['inputSchema']) => Schema;
 
-/** The tools in the form of the AI SDK. A call that fails throws, which the AI SDK tells the model. */
+/** Returns the tools in the format of the AI SDK. A failed call throws, and the AI SDK passes the error to the model. */
 export function aiSdkTools<Schema>(toolset: ModelTools, jsonSchema: JsonSchema<Schema>): AiSdkTools<Schema> {
   const tools = toolset.definitions.map(({ name, title, description, inputSchema }) => {
     const tool: AiSdkTool<Schema> = {
@@ -31,7 +31,7 @@ export function aiSdkTools<Schema>(toolset: ModelTools, jsonSchema: JsonSchema<S
       inputSchema: jsonSchema(inputSchema),
       execute: (input, options) => toolset.callTool(name, input, { signal: options?.abortSignal }),
       toModelOutput: ({ output }) => {
-        const { text, isError } = wordsOf(output);
+        const { text, isError } = toText(output);
         return { type: isError ? 'error-text' : 'text', value: text };
       },
     };

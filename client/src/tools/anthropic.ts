@@ -2,7 +2,7 @@ import type { Control } from '../operations.ts';
 import { inOrder } from './in-order.ts';
 import type { ModelTools } from './model-tools.ts';
 
-/** A block of a message. Those that are no `tool_use` of these tools are nobody's here. */
+/** A block of a message. Blocks other than a `tool_use` of these tools are ignored. */
 export interface ContentBlock {
   readonly type: string;
   readonly id?: unknown;
@@ -10,21 +10,21 @@ export interface ContentBlock {
   readonly input?: unknown;
 }
 
-/** Tools of the Messages API. */
+/** The tools in the format of the Messages API. */
 export interface AnthropicTools {
   readonly tools: {
     name: string;
     description: string;
     input_schema: { type: 'object'; [key: string]: unknown };
   }[];
-  /** The `tool_result` blocks for those of the blocks which use these tools, for the next message of the user. */
+  /** Calls these tools for the `tool_use` blocks, and returns the `tool_result` blocks for the next user message. */
   answer(
     content: readonly ContentBlock[],
     control?: Control,
   ): Promise<{ type: 'tool_result'; tool_use_id: string; content: string; is_error: boolean }[]>;
 }
 
-/** The tools in the form of Anthropic's Messages API. */
+/** Returns the tools in the format of Anthropic's Messages API. */
 export function anthropicTools(toolset: ModelTools): AnthropicTools {
   return {
     tools: toolset.definitions.map(({ name, description, inputSchema }) => ({

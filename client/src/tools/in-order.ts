@@ -1,6 +1,6 @@
 /**
- * What comes of calls that a model made in one turn; `undefined` is left out. They are made one after the other, as the
- * model listed them: one may rely on what another did before it.
+ * Answers the calls that a model made in one turn, one after the other in their order, because a call may depend on the
+ * previous one. Omits results that are `undefined`.
  */
 export async function inOrder<Call, Result>(
   calls: readonly Call[],

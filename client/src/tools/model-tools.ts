@@ -5,9 +5,9 @@ import type { ToolDefinition, ToolResult, Toolset } from '../types.ts';
 import { aiSdkTools, type AiSdkTools, type JsonSchema } from './ai-sdk.ts';
 import { anthropicTools, type AnthropicTools } from './anthropic.ts';
 import { openAiTools, type OpenAiTools } from './openai.ts';
-import { wordsOf, type Words } from './words.ts';
+import { toText, type TextResult } from './text-result.ts';
 
-/** The tools for some workspaces. Their names have at most 64 characters, as all models take them. */
+/** The tools for some workspaces. Their names have at most 64 characters, which all models accept. */
 export class ModelTools {
   readonly declaration: Toolset;
   readonly definitions: readonly ToolDefinition[];
@@ -19,22 +19,22 @@ export class ModelTools {
     this.#tools = tools;
   }
 
-  /** Whether it has a tool of that name. */
+  /** Returns whether the set has a tool with this name. */
   has(name: string): boolean {
     return this.definitions.some((definition) => definition.name === name);
   }
 
-  /** Calls a tool with the arguments that a model gave. What the model did wrong is in the result, marked by `isError`. */
+  /** Calls a tool with arguments from a model. If the model made a mistake, the result reports it with `isError`. */
   callTool(name: string, args: Options = {}, control: Control = {}): Promise<ToolResult> {
     return this.#tools.call({ ...this.declaration, name, arguments: { ...args }, ...control });
   }
 
   /**
-   * Calls a tool for a model: a failure is told in words too, so that the model can go on. `args` may be JSON.
+   * Calls a tool for a model, and returns the text for the model, also after a failure. `args` may be a JSON string.
    *
-   * @throws ABORTED: nobody waits for the words.
+   * @throws ABORTED if the signal fires, and errors that are not from the snapshotter.
    */
-  async answer(name: string, args: unknown, control: Control = {}): Promise<Words> {
+  async answer(name: string, args: unknown, control: Control = {}): Promise<TextResult> {
     let given: unknown;
     try {
       given = typeof args === 'string' ? JSON.parse(args || '{}') : (args ?? {});
@@ -44,7 +44,7 @@ export class ModelTools {
     if (typeof given !== 'object' || given === null || Array.isArray(given))
       return { text: 'The arguments are not an object.', isError: true };
     try {
-      return wordsOf(await this.callTool(name, given as Options, control));
+      return toText(await this.callTool(name, given as Options, control));
     } catch (thrown) {
       const error = asSnapshotterError(thrown);
       if (!error || error.code === 'ABORTED') throw thrown;
@@ -52,17 +52,17 @@ export class ModelTools {
     }
   }
 
-  /** For the AI SDK (npm `ai`), whose `jsonSchema` it takes: `generateText({ tools: toolset.forAiSdk(jsonSchema), … })`. */
+  /** Returns the tools for the AI SDK (npm `ai`): `generateText({ tools: toolset.forAiSdk(jsonSchema), … })`. */
   forAiSdk<Schema>(jsonSchema: JsonSchema<Schema>): AiSdkTools<Schema> {
     return aiSdkTools(this, jsonSchema);
   }
 
-  /** For OpenAI's chat completions and Responses APIs. */
+  /** Returns the tools for OpenAI's chat completions and Responses APIs. */
   forOpenAI(): OpenAiTools {
     return openAiTools(this);
   }
 
-  /** For Anthropic's Messages API. */
+  /** Returns the tools for Anthropic's Messages API. */
   forAnthropic(): AnthropicTools {
     return anthropicTools(this);
   }

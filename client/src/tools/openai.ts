@@ -4,13 +4,13 @@ import type { ModelTools } from './model-tools.ts';
 
 type Schema = Record<string, unknown>;
 
-/** A tool call in a message of a chat completion. Those that call no function are nobody's here. */
+/** A tool call in a message of a chat completion. Calls other than function calls are ignored. */
 export interface ChatToolCall {
   readonly id: string;
   readonly function?: { readonly name: string; readonly arguments: string };
 }
 
-/** An item in the output of a response. Those that are no `function_call` are nobody's here. */
+/** An item in the output of a response. Items other than a `function_call` are ignored. */
 export interface ResponseItem {
   readonly type: string;
   readonly call_id?: unknown;
@@ -18,20 +18,20 @@ export interface ResponseItem {
   readonly arguments?: unknown;
 }
 
-/** Tools of the chat completions API. */
+/** The tools in the format of the chat completions API. */
 export interface ChatTools {
   readonly tools: {
     type: 'function';
     function: { name: string; description: string; parameters: Schema };
   }[];
-  /** The messages that answer those of the tool calls which are for these tools. */
+  /** Makes the calls of these tools, and returns the messages that answer them. */
   answer(
     calls: readonly ChatToolCall[] | undefined,
     control?: Control,
   ): Promise<{ role: 'tool'; tool_call_id: string; content: string }[]>;
 }
 
-/** Tools of the Responses API. */
+/** The tools in the format of the Responses API. */
 export interface ResponseTools {
   readonly tools: {
     type: 'function';
@@ -40,20 +40,20 @@ export interface ResponseTools {
     parameters: Schema;
     strict: false;
   }[];
-  /** The input items that answer those of the output items which call these tools. */
+  /** Makes the calls of these tools, and returns the input items that answer them. */
   answer(
     output: readonly ResponseItem[],
     control?: Control,
   ): Promise<{ type: 'function_call_output'; call_id: string; output: string }[]>;
 }
 
-/** The tools for both of OpenAI's APIs. */
+/** The tools in the formats of both of OpenAI's APIs. */
 export interface OpenAiTools {
   readonly chat: ChatTools;
   readonly responses: ResponseTools;
 }
 
-/** The tools in the forms of OpenAI's APIs. */
+/** Returns the tools in the formats of OpenAI's APIs. */
 export function openAiTools(toolset: ModelTools): OpenAiTools {
   return { chat: chatTools(toolset), responses: responseTools(toolset) };
 }

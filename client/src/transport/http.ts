@@ -3,17 +3,17 @@ import { isSnapshotterError, type SnapshotterError } from '../errors.ts';
 import { asSnapshotterError } from '../recognize.ts';
 import type { Call, Transport } from './transport.ts';
 
-/** Where the HTTP API is, and how it is opened. */
+/** The options of the HTTP transport. */
 export interface HttpOptions {
-  /** Such as `https://snapshotter.example.workers.dev`: all that comes before `/v1`. */
+  /** The address of the Worker, without `/v1`: `https://snapshotter.example.workers.dev`. */
   url: string;
   /** The `API_TOKEN` of the deployment. */
   token: string;
-  /** In place of the platform's own `fetch`. */
+  /** The function to call instead of the platform's `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** What Node says of a connection that never was. Browsers and Workers do not tell. */
+/** The codes of Node for connections that were not established. Browsers and Workers have no such codes. */
 const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -24,9 +24,9 @@ const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Calls the HTTP API: each operation is `POST <url>/v1/<operation>`.
+ * Creates a transport over the HTTP API: each operation is `POST <url>/v1/<operation>`.
  *
- * @throws TypeError for a URL or a token that can't be used.
+ * @throws TypeError if the URL or the token is invalid.
  */
 export function http({
   url,
@@ -34,7 +34,7 @@ export function http({
   fetch = (...request) => globalThis.fetch(...request),
 }: HttpOptions): Transport {
   const base = new URL(url).href.replace(/\/+$/, '');
-  // What is missing in the environment is `undefined`, whatever its type says.
+  // A missing environment variable is `undefined`, although its type is `string`.
   if (typeof token !== 'string' || token.trim() === '') throw new TypeError('`token` is missing.');
   const headers = new Headers({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 
@@ -68,7 +68,7 @@ function json(options: unknown): string {
   }
 }
 
-/** The body, if it is JSON. */
+/** Returns the body if it is JSON. */
 async function read(response: Response): Promise<unknown> {
   const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (mediaType === 'application/json' || mediaType === 'application/problem+json') return response.json();

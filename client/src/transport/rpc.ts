@@ -5,17 +5,18 @@ import type { Call, Transport } from './transport.ts';
 type Methods = Record<string, unknown>;
 
 /**
- * Calls the RPC methods of a service binding: the operation `workspaces/create` is `binding.workspaces.create(options)`.
+ * Creates a transport over the RPC methods of a service binding: the operation `workspaces/create` is
+ * `binding.workspaces.create(options)`.
  *
- * A signal is passed on where the compatibility flag `enable_abortsignal_rpc` lets it; elsewhere it ends the wait on this
- * side only.
+ * A signal is passed to the snapshotter if this Worker has the compatibility flag `enable_abortsignal_rpc`. Otherwise it
+ * only ends the wait of the caller.
  */
 export function rpc(binding: object): Transport {
   let takesSignals = true;
 
   async function invoke({ operation, options, signal }: Call): Promise<unknown> {
     const [method = '', group] = operation.split('/').reverse();
-    // A stub's methods know their stub only when they are called on it.
+    // The methods of a stub must be called with the stub as `this`.
     const target = (group === undefined ? binding : (binding as Methods)[group]) as Methods | undefined;
     if (typeof target?.[method] !== 'function') throw rpcUnsupported(operation);
     const call = target[method] as (argument: object) => Promise<unknown>;
@@ -24,7 +25,7 @@ export function rpc(binding: object): Transport {
         return await Reflect.apply(call, target, [{ ...options, signal }]);
       } catch (thrown) {
         if (!(isUncloneable(thrown) && thrown.message.includes('AbortSignal'))) throw thrown;
-        takesSignals = false; // Nothing was sent.
+        takesSignals = false; // The call was not sent.
       }
     }
     return Reflect.apply(call, target, [options]);
@@ -35,21 +36,21 @@ export function rpc(binding: object): Transport {
       try {
         return await invoke(call);
       } catch (thrown) {
-        throw translated(thrown, call);
+        throw toError(thrown, call);
       }
     },
   };
 }
 
-/** What is thrown on this side before anything is sent. */
+/** Returns whether the options could not be serialized. The call was not sent. */
 function isUncloneable(thrown: unknown): thrown is Error {
   return thrown instanceof Error && thrown.name === 'DataCloneError' && !('remote' in thrown);
 }
 
-/** What workerd throws where there is no such method, or no RPC at all on the other side. */
+/** Matches the error of workerd for a missing method, or for a Worker without RPC. */
 const NOT_A_METHOD = /does not implement the method|does not support RPC/;
 
-function translated(thrown: unknown, { operation, repeatable }: Call) {
+function toError(thrown: unknown, { operation, repeatable }: Call) {
   const known = asSnapshotterError(thrown);
   if (known) return known;
   if (isUncloneable(thrown)) return unsendable(thrown);

@@ -8,49 +8,49 @@ export interface Binding {
   fetch(url: string, init?: RequestInit): Promise<Response>;
 }
 
-/** How a service binding is called. */
+/** The options of the transport over a service binding. */
 export interface ServiceOptions {
-  /** The `API_TOKEN` of the deployment: with it, calls go over the binding's `fetch` where RPC does not get through. */
+  /** The `API_TOKEN` of the deployment. With it, calls use the binding's `fetch` if RPC does not work. */
   token?: string | undefined;
-  /** For how long RPC is left alone after it did not get through, in milliseconds: 60 000 where absent. */
+  /** How long calls avoid RPC after it failed, in milliseconds; 60 000 if absent. */
   avoidMs?: number;
-  /** The time, in milliseconds. */
+  /** Returns the time, in milliseconds. */
   now?: () => number;
 }
 
-/** Bindings whose RPC did not get through, and until when it is left alone. Clients come and go with each request. */
+/** The time until which calls avoid RPC, by binding. It is global, because clients may exist for one request only. */
 const avoided = new WeakMap<object, number>();
 
-/** Codes that say that RPC did not get through. Any other error is the snapshotter's answer. */
-const NOT_THROUGH: ReadonlySet<string> = new Set(['RPC_UNSUPPORTED', 'ANSWER_LOST']);
+/** The codes of failures of RPC itself. Any other error is an answer of the snapshotter. */
+const RPC_FAILURES: ReadonlySet<string> = new Set(['RPC_UNSUPPORTED', 'ANSWER_LOST']);
 
 /**
- * Calls a service binding over RPC, and over its `fetch` where RPC does not get through.
+ * Creates a transport over a service binding. It uses RPC, and the binding's `fetch` if RPC does not work.
  *
- * A call whose answer got lost over RPC is made over `fetch` only if making it twice does no more than making it once.
+ * A call whose answer was lost over RPC is repeated over `fetch` only if a second call has no effect beyond the first one.
  *
- * @throws TypeError for a token that can't be used.
+ * @throws TypeError if the token is invalid.
  */
 export function service(binding: Binding, options: ServiceOptions = {}): Transport {
   const { token, avoidMs = 60_000, now = Date.now } = options;
-  const first = rpc(binding);
-  if (token === undefined) return first;
-  // The host is of no account: the binding says who is asked.
+  const overRpc = rpc(binding);
+  if (token === undefined) return overRpc;
+  // The binding determines the receiver, so the host has no effect.
   const fetch = (url: string, init: RequestInit) => binding.fetch(url, init);
-  const second = http({ url: 'https://snapshotter', token, fetch });
+  const overFetch = http({ url: 'https://snapshotter', token, fetch });
 
   return {
     async send(call: Call) {
-      if (now() < (avoided.get(binding) ?? 0)) return second.send(call);
+      if (now() < (avoided.get(binding) ?? 0)) return overFetch.send(call);
       try {
-        return await first.send(call);
+        return await overRpc.send(call);
       } catch (thrown) {
         const { code } = thrown as SnapshotterError;
-        if (!NOT_THROUGH.has(code) || call.signal?.aborted) throw thrown;
+        if (!RPC_FAILURES.has(code) || call.signal?.aborted) throw thrown;
         avoided.set(binding, now() + avoidMs);
         if (code === 'ANSWER_LOST' && !call.repeatable) throw thrown;
       }
-      return second.send(call);
+      return overFetch.send(call);
     },
   };
 }

@@ -1,17 +1,18 @@
 import type { OperationName, Options } from '../operations.ts';
 
-/** A call on its way to the snapshotter. */
+/** A call to the snapshotter. */
 export interface Call {
+  /** The name of the operation. */
   readonly operation: OperationName;
   /** The options of the operation. */
   readonly options: Options;
   readonly signal?: AbortSignal | undefined;
-  /** Whether making the call twice does no more than making it once. */
+  /** Whether a second call has no effect beyond the first one. */
   readonly repeatable: boolean;
 }
 
-/** A way to the snapshotter. */
+/** A transport of calls to the snapshotter. */
 export interface Transport {
-  /** Makes a call once. It fails with a `SnapshotterError`; anything else that it throws means that the answer is lost. */
+  /** Sends a call once. Throws a `SnapshotterError`; any other exception means that the answer was lost. */
   send(call: Call): Promise<unknown>;
 }

@@ -1,4 +1,4 @@
-// The lineage as a tree for the keyboard and for screen readers: what is open, where the focus is, what is typed ahead.
+// The state of the tree for the keyboard and for screen readers: expanded nodes, the focus and type-ahead.
 
 import {
   createTree,
@@ -10,30 +10,30 @@ import {
 import type { LineageNode, Nodes } from './nodes.ts';
 import { TypeAhead } from './type-ahead.ts';
 
-/** The tree wants a root that is not shown. */
+/** The id of the root that the library requires and does not show. */
 const ROOT = 'root';
 
-/** What a tree tells its view. */
+/** The events of a tree. */
 export interface TreeEvents {
-  /** What is shown is different now. */
+  /** The visible state changed. */
   onChange: () => void;
-  /** A node was chosen. */
-  onChoose: (node: LineageNode) => void;
+  /** The user selected a node. */
+  onSelect: (node: LineageNode) => void;
 }
 
-/** A lineage to move about in. */
+/** A lineage that can be navigated by keyboard. */
 export class KeyboardTree {
   readonly tree: TreeInstance<LineageNode>;
   readonly #typeAhead = new TypeAhead();
   #nodes: Nodes = new Map();
-  #isBeingShown = false;
+  #isUpdating = false;
 
-  constructor({ onChange, onChoose }: TreeEvents) {
-    const change = () => this.#isBeingShown || onChange();
-    const choose = { canRepeat: false, preventDefault: true, handler: () => onChoose(this.#focused()) };
+  constructor({ onChange, onSelect }: TreeEvents) {
+    const change = () => this.#isUpdating || onChange();
+    const select = { canRepeat: false, preventDefault: true, handler: () => onSelect(this.#focused()) };
     this.tree = createTree<LineageNode>({
       rootItemId: ROOT,
-      // The library wants data of every node that it ever knew, also of one that has gone.
+      // The library also reads the data of nodes that were removed.
       dataLoader: {
         getItem: (id) => this.#nodes.get(id) ?? this.#first(),
         getChildren: (id) => (id === ROOT ? [this.#first().id] : (this.#nodes.get(id)?.children ?? [])),
@@ -42,53 +42,56 @@ export class KeyboardTree {
       isItemFolder: (item) => item.getItemData().children.length > 0,
       features: [syncDataLoaderFeature, hotkeysCoreFeature],
       hotkeys: {
-        // Without these the page would scroll as well.
+        // Without `preventDefault`, the page would scroll as well.
         expandOrDown: { hotkey: 'ArrowRight', preventDefault: true },
         collapseOrUp: { hotkey: 'ArrowLeft', preventDefault: true },
         focusFirstItem: { hotkey: 'Home', preventDefault: true },
         focusLastItem: { hotkey: 'End', preventDefault: true },
-        customChoose: { ...choose, hotkey: 'Enter' },
-        customChooseBySpace: { ...choose, hotkey: 'Space' },
+        customSelect: { ...select, hotkey: 'Enter' },
+        customSelectBySpace: { ...select, hotkey: 'Space' },
       },
       setState: change,
       setFocusedItem: change,
     });
   }
 
-  /** Has these nodes from now on, for whoever is drawing it. What is new is open; what was closed stays closed. */
-  show(nodes: Nodes) {
-    this.#isBeingShown = true;
+  /** Replaces the nodes, without an `onChange`. New nodes are expanded; collapsed nodes stay collapsed. */
+  setNodes(nodes: Nodes) {
+    this.#isUpdating = true;
     const before = this.#nodes;
     this.#nodes = nodes;
     const { expandedItems, focusedItem } = this.tree.getState();
-    const isOpen = new Set(expandedItems);
-    const grew = ({ id, children }: LineageNode) => children.length > 0 && !before.get(id)?.children.length;
-    const open = [...nodes.values()].filter((node) => isOpen.has(node.id) || grew(node)).map(({ id }) => id);
+    const wasOpen = new Set(expandedItems);
+    const isNewParent = ({ id, children }: LineageNode) =>
+      children.length > 0 && !before.get(id)?.children.length;
+    const open = [...nodes.values()]
+      .filter((node) => wasOpen.has(node.id) || isNewParent(node))
+      .map(({ id }) => id);
     this.tree.applySubStateUpdate('expandedItems', open);
     if (focusedItem !== null && !nodes.has(focusedItem)) this.tree.applySubStateUpdate('focusedItem', null);
     this.tree.rebuildTree();
-    this.#isBeingShown = false;
+    this.#isUpdating = false;
   }
 
-  /** Opens everything above a node, and lets the next press of a key begin there. */
+  /** Expands the ancestors of a node, and moves the focus to it, so that the next key starts there. */
   reveal(id: string) {
-    const above: string[] = [];
+    const ancestors: string[] = [];
     for (let node = this.#nodes.get(id); node?.parentId; node = this.#nodes.get(node.parentId))
-      above.push(node.parentId);
+      ancestors.push(node.parentId);
     const { expandedItems } = this.tree.getState();
-    this.tree.applySubStateUpdate('expandedItems', [...new Set([...expandedItems, ...above])]);
+    this.tree.applySubStateUpdate('expandedItems', [...new Set([...expandedItems, ...ancestors])]);
     this.tree.applySubStateUpdate('focusedItem', id);
     this.tree.rebuildTree();
   }
 
-  /** Opens or closes a node. */
+  /** Expands or collapses a node. */
   toggle(id: string) {
     const item = this.tree.getItemInstance(id);
     if (item.isExpanded()) item.collapse();
     else item.expand();
   }
 
-  /** Goes to the next node whose name begins with what is typed. */
+  /** Moves the focus to the next node whose name begins with the typed characters. */
   type({ key, ctrlKey, metaKey, altKey, timeStamp }: KeyboardEvent) {
     if ([...key].length !== 1 || key === ' ' || ctrlKey || metaKey || altKey) return;
     const items = this.tree.getItems();

@@ -1,31 +1,31 @@
-// A lineage as a list of nodes: sandboxes and snapshots, each with what grows from it.
+// A lineage as a list of nodes: sandboxes and snapshots, each with the ids of its children.
 
 import type { Tree, TreeSandbox, TreeSnapshot } from '../../../client/src/index.ts';
 import type { Selected } from '../routes.ts';
 
-/** What every node has. */
+/** The fields of every node. */
 interface Base {
-  /** By which the tree knows it. */
+  /** The id of the node in the tree. */
   id: string;
-  /** The node that it grows from; absent for the first sandbox. */
+  /** The id of the parent; absent for the first sandbox. */
   parentId?: string;
-  /** What grows from it, by their ids. */
+  /** The ids of the children. */
   children: string[];
-  /** What it is called, for typing ahead. */
+  /** The name, for type-ahead. */
   name: string;
-  /** How deep it stands; 0 for the first sandbox. */
+  /** The depth in the tree; 0 for the first sandbox. */
   level: number;
-  /** Its place in the lineage. */
+  /** The selection that shows the node's details. */
   selected: Selected;
-  /** Everything about it that is shown, to tell whether anything changed. */
-  face: string;
+  /** The data that the row shows, as text: a row is rendered again only if it differs. */
+  rowData: string;
 }
 
 /** A sandbox in the tree. */
 export interface SandboxNode extends Base {
   kind: 'sandbox';
   sandbox: TreeSandbox;
-  /** How many characters of its id are those of the sandbox that it grew from. */
+  /** The length of the prefix that its id shares with the sandbox it was created from. */
   inherited: number;
 }
 
@@ -38,15 +38,15 @@ export interface SnapshotNode extends Base {
 /** A node of a lineage. */
 export type LineageNode = SandboxNode | SnapshotNode;
 
-/** The nodes of a lineage by their ids, each after the one that it grows from. */
+/** The nodes of a lineage by their ids, each after its parent. */
 export type Nodes = ReadonlyMap<string, LineageNode>;
 
-/** The id of a node. */
+/** Returns the id of a node. */
 export function nodeId({ sandboxId, snapshotId }: Selected): string {
   return JSON.stringify(snapshotId === undefined ? [sandboxId] : [sandboxId, snapshotId]);
 }
 
-/** The nodes of a lineage. */
+/** Converts a lineage to its nodes. */
 export function nodesOf(tree: Tree): Nodes {
   const nodes = new Map<string, LineageNode>();
 
@@ -58,7 +58,7 @@ export function nodesOf(tree: Tree): Nodes {
     const base = { id, children, level, selected, ...(parentId === undefined ? {} : { parentId }) };
     const inherited = origin && sandbox.sandboxId.startsWith(`${origin}-`) ? origin.length : 0;
     const name = sandbox.sandboxId;
-    nodes.set(id, { ...base, kind: 'sandbox', sandbox, inherited, name, face: JSON.stringify(own) });
+    nodes.set(id, { ...base, kind: 'sandbox', sandbox, inherited, name, rowData: JSON.stringify(own) });
     for (const snapshot of snapshots) children.push(addSnapshot(snapshot, sandbox.sandboxId, level + 1, id));
     return id;
   }
@@ -70,7 +70,7 @@ export function nodesOf(tree: Tree): Nodes {
     const id = nodeId(selected);
     const name = snapshot.label ?? snapshot.snapshotId;
     const base = { id, children, level, selected, parentId, name };
-    nodes.set(id, { ...base, kind: 'snapshot', snapshot, face: JSON.stringify(own) });
+    nodes.set(id, { ...base, kind: 'snapshot', snapshot, rowData: JSON.stringify(own) });
     for (const sandbox of derived) children.push(addSandbox(sandbox, level + 1, id, sandboxId));
     return id;
   }
@@ -79,10 +79,10 @@ export function nodesOf(tree: Tree): Nodes {
   return nodes;
 }
 
-/** What is said of a snapshot that is not simply there. */
-export const PASSING: Record<TreeSnapshot['state'], string | undefined> = {
-  creating: 'being made',
+/** The labels of the states that a row shows; undefined for the normal state. */
+export const STATE_LABELS: Record<TreeSnapshot['state'], string | undefined> = {
+  creating: 'creating',
   ready: undefined,
-  deleting: 'being deleted',
+  deleting: 'deleting',
   deleted: 'deleted',
 };

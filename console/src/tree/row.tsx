@@ -1,20 +1,20 @@
-// A row of the tree: the lines that lead to it, its shape, and what is to be seen of it at a glance.
+// A row of the tree: the connecting lines, the shape of the node, its name and its badges.
 
 import { Component, type ComponentChildren, type JSX } from 'preact';
 
 import type { TreeSnapshot } from '../../../client/src/index.ts';
-import { size } from '../texts.ts';
+import { count, size } from '../format.ts';
 import { Badge, type BadgeProps } from '../ui/badge.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { PASSING, type LineageNode, type SandboxNode } from './nodes.ts';
+import { STATE_LABELS, type LineageNode, type SandboxNode } from './nodes.ts';
 
-/** What a row shows, and how it stands in the tree. */
+/** The content of a row, and its position in the tree. */
 export interface RowProps {
   node: LineageNode;
-  /** How long ago a snapshot was taken, and when it goes, in words. */
+  /** The formatted age and expiration of a snapshot. */
   age: string | undefined;
   expiry: string | undefined;
-  /** For each level above: whether a line goes past the row there, `1` or `0`. */
+  /** For each level above: `1` if a line passes the row at this level, otherwise `0`. */
   rails: string;
   isOpen: boolean | undefined;
   isFocused: boolean;
@@ -25,12 +25,12 @@ export interface RowProps {
   register: (element: HTMLElement | null) => void;
 }
 
-/** A row. It is drawn again only when something of it is different. */
+/** A row. It is rendered again only if its content differs. */
 export class Row extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
     const { node, ...rest } = this.props;
     const differs = Object.entries(rest).some(([name, value]) => next[name as keyof RowProps] !== value);
-    return differs || node.face !== next.node.face;
+    return differs || node.rowData !== next.node.rowData;
   }
 
   override render(props: Readonly<RowProps>): JSX.Element {
@@ -56,16 +56,16 @@ export class Row extends Component<RowProps> {
           {isOpen !== undefined && <Icon name="chevron" />}
         </span>
         {node.kind === 'sandbox' ? (
-          <SandboxFace of={node} isCurrent={isCurrent} />
+          <SandboxContent of={node} isCurrent={isCurrent} />
         ) : (
-          <SnapshotFace of={node.snapshot} age={age} expiry={expiry} />
+          <SnapshotContent of={node.snapshot} age={age} expiry={expiry} />
         )}
       </div>
     );
   }
 }
 
-/** The lines from above, past the row, and on to what grows from it. One step of the picture is one level. */
+/** The lines from the parent, past the row, and to the children. One unit of the drawing is one level. */
 function Lines({ node: { level }, rails, isOpen, position, siblings }: RowProps) {
   const past = [...rails].map((rail, at) => (rail === '1' ? `M${at + 0.5} 0V2` : '')).join('');
   const own =
@@ -81,51 +81,59 @@ function Lines({ node: { level }, rails, isOpen, position, siblings }: RowProps)
   );
 }
 
-function SandboxFace({ of: { sandbox, inherited }, isCurrent }: { of: SandboxNode; isCurrent: boolean }) {
+function SandboxContent({ of: { sandbox, inherited }, isCurrent }: { of: SandboxNode; isCurrent: boolean }) {
   const { sandboxId, lineage, running, workspace, problem } = sandbox;
   return (
-    <Face kind="Sandbox" name={sandboxId} inherited={inherited}>
-      {isCurrent && <Sign tone="accent" icon="here" text="here" />}
+    <Content kind="Sandbox" name={sandboxId} inherited={inherited}>
+      {isCurrent && <RowBadge tone="accent" icon="current" text="current" />}
       {running !== undefined && (
-        <Sign
+        <RowBadge
           tone={running ? 'good' : 'plain'}
           icon={running ? 'on' : 'off'}
-          text={running ? 'running' : 'asleep'}
+          text={running ? 'running' : 'ended'}
         />
       )}
-      {workspace && <Sign tone="accent" icon="workspace" text={workspace.name} short={workspace.name} />}
-      {lineage === 'branch' && <Sign icon="branch" text="branched" />}
-      {lineage === 'restored' && <Sign icon="restore" text="restored" />}
-      {problem && <Sign tone="bad" icon="warning" text="problem" />}
-    </Face>
+      {workspace && <RowBadge tone="accent" icon="workspace" text={workspace.name} short={workspace.name} />}
+      {lineage === 'branch' && <RowBadge icon="branch" text="branched" />}
+      {lineage === 'restored' && <RowBadge icon="restore" text="restored" />}
+      {problem && <RowBadge tone="bad" icon="warning" text="problem" />}
+    </Content>
   );
 }
 
-function SnapshotFace({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowProps, 'age' | 'expiry'>) {
+function SnapshotContent({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowProps, 'age' | 'expiry'>) {
   const { snapshotId, label, state, sizeBytes, pinned, dependents } = of;
-  const passing = PASSING[state];
+  const stateLabel = STATE_LABELS[state];
   const isCreating = state === 'creating';
   return (
-    <Face
+    <Content
       kind="Snapshot"
       name={label ?? snapshotId}
       size={sizeBytes === undefined ? undefined : size(sizeBytes)}
       age={age}
     >
-      {passing && (
-        <Sign tone={isCreating ? 'busy' : 'plain'} icon={isCreating ? 'time' : 'trash'} text={passing} />
+      {stateLabel && (
+        <RowBadge
+          tone={isCreating ? 'busy' : 'plain'}
+          icon={isCreating ? 'time' : 'trash'}
+          text={stateLabel}
+        />
       )}
-      {pinned && <Sign tone="accent" icon="pin" text="pinned" />}
+      {pinned && <RowBadge tone="accent" icon="pin" text="pinned" />}
       {dependents.length > 0 && (
-        <Sign icon="needed" text={`needed by ${dependents.length}`} short={`${dependents.length}`} />
+        <RowBadge
+          icon="dependent"
+          text={count(dependents.length, 'dependent')}
+          short={`${dependents.length}`}
+        />
       )}
-      {expiry && <Sign icon="time" text={expiry} short={expiry.replace(/^expires (in )?/, '')} />}
-    </Face>
+      {expiry && <RowBadge icon="time" text={expiry} short={expiry.replace(/^expires (in )?/, '')} />}
+    </Content>
   );
 }
 
-/** What a row says: the name, the signs, and what there is room for besides. */
-function Face({
+/** The content of a row: the name, the badges, and the size and the age where they fit. */
+function Content({
   kind,
   name,
   inherited = 0,
@@ -135,7 +143,7 @@ function Face({
 }: {
   kind: string;
   name: string;
-  /** How many characters at the beginning of the name say nothing new. */
+  /** The length of the prefix of the name that the parent's name also has. */
   inherited?: number;
   size?: string | undefined;
   age?: string | undefined;
@@ -159,10 +167,14 @@ function Face({
   );
 }
 
-/** A badge of a row. Where there is little room its picture and `short` are seen; what it says stays to be heard. */
-function Sign({ text, short, ...look }: { text: string; short?: string } & Omit<BadgeProps, 'children'>) {
+/** A badge of a row. A narrow row shows only the icon and `short`; screen readers always read `text`. */
+function RowBadge({
+  text,
+  short,
+  ...style
+}: { text: string; short?: string } & Omit<BadgeProps, 'children'>) {
   return (
-    <Badge title={text} {...look}>
+    <Badge title={text} {...style}>
       <bdi class="long">{text}</bdi>
       {short && (
         <bdi class="short" aria-hidden="true">

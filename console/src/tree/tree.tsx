@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useReducer, useRef } from 'preact/
 
 import type { Selected } from '../routes.ts';
 import { now } from '../clock.ts';
-import { age, expiry } from '../texts.ts';
+import { age, expiry } from '../format.ts';
 import { KeyboardTree } from './keyboard.ts';
 import { nodeId, type LineageNode, type Nodes } from './nodes.ts';
 import { Row, type RowProps } from './row.tsx';
@@ -19,34 +19,34 @@ interface LineageTreeProps {
 }
 
 /**
- * A lineage as a tree, from the first sandbox on. Arrow keys, Home, End and letters move the focus; Enter, the space bar or a
- * click select.
+ * A lineage as a tree that begins with the first sandbox. The arrow keys, Home, End and typed characters move the focus; Enter,
+ * the space bar and a click select.
  */
 export function LineageTree({ nodes, current, selected, onSelect }: LineageTreeProps) {
-  const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
-  const choose = useRef(onSelect);
-  choose.current = onSelect;
+  const [, render] = useReducer((count: number) => count + 1, 0);
+  const latestOnSelect = useRef(onSelect);
+  latestOnSelect.current = onSelect;
   const keyboard = useMemo(
     () =>
       new KeyboardTree({
-        onChange: () => draw(undefined),
-        onChoose: (node) => choose.current(node.selected),
+        onChange: () => render(undefined),
+        onSelect: (node) => latestOnSelect.current(node.selected),
       }),
     [],
   );
   const { tree } = keyboard;
-  const shown = useRef<Nodes>(undefined);
-  if (shown.current !== nodes) {
+  const previous = useRef<Nodes>(undefined);
+  if (previous.current !== nodes) {
     tree.setMounted(true);
-    keyboard.show(nodes);
-    shown.current = nodes;
+    keyboard.setNodes(nodes);
+    previous.current = nodes;
   }
-  const chosen = nodeId(selected);
+  const selectedId = nodeId(selected);
   useLayoutEffect(() => {
-    if (!nodes.has(chosen)) return;
-    keyboard.reveal(chosen);
-    tree.getItemInstance(chosen).getElement()?.scrollIntoView({ block: 'nearest' });
-  }, [chosen, nodes.has(chosen)]);
+    if (!nodes.has(selectedId)) return;
+    keyboard.reveal(selectedId);
+    tree.getItemInstance(selectedId).getElement()?.scrollIntoView({ block: 'nearest' });
+  }, [selectedId, nodes.has(selectedId)]);
   useEffect(() => () => tree.setMounted(false), []);
 
   const click = (event: MouseEvent) => {
@@ -78,11 +78,11 @@ export function LineageTree({ nodes, current, selected, onSelect }: LineageTreeP
           <Row
             key={node.id}
             node={node}
-            {...times(node, now.value)}
+            {...formatTimes(node, now.value)}
             rails={rails}
             isOpen={item.isFolder() ? item.isExpanded() : undefined}
             isFocused={item.isFocused()}
-            isSelected={node.id === chosen}
+            isSelected={node.id === selectedId}
             isCurrent={isCurrent}
             position={item.getItemMeta().posInSet + 1}
             siblings={item.getItemMeta().setSize}
@@ -94,8 +94,8 @@ export function LineageTree({ nodes, current, selected, onSelect }: LineageTreeP
   );
 }
 
-/** The times of a snapshot in words: a row is drawn again only where they are others. */
-function times(node: LineageNode, now: number): Pick<RowProps, 'age' | 'expiry'> {
+/** Formats the times of a snapshot. A row is rendered again only if the texts differ. */
+function formatTimes(node: LineageNode, now: number): Pick<RowProps, 'age' | 'expiry'> {
   const { createdAt, expiresAt, state } = node.kind === 'snapshot' ? node.snapshot : {};
   return {
     age: createdAt && age(createdAt, now),
@@ -103,13 +103,13 @@ function times(node: LineageNode, now: number): Pick<RowProps, 'age' | 'expiry'>
   };
 }
 
-/** The items, each with the levels at which the line of an earlier one goes past it to a later one. */
+/** Returns the items, each with the levels at which a line between siblings passes it. */
 function withRails(items: ItemInstance<LineageNode>[]): { item: ItemInstance<LineageNode>; rails: string }[] {
-  const goesOn: boolean[] = [];
+  const continues: boolean[] = [];
   return items.map((item) => {
     const { level, posInSet, setSize } = item.getItemMeta();
-    const rails = goesOn.slice(1, level).map((goes) => (goes ? '1' : '0'));
-    goesOn.splice(level, Infinity, posInSet + 1 < setSize);
+    const rails = continues.slice(1, level).map((passes) => (passes ? '1' : '0'));
+    continues.splice(level, Infinity, posInSet + 1 < setSize);
     return { item, rails: rails.join('') };
   });
 }

@@ -1,28 +1,29 @@
-// Going to a node by the beginning of its name.
+// Type-ahead: moves the focus to a node by the beginning of its name.
 
-/** Milliseconds after which what is typed is the beginning of another name. */
+/** Milliseconds after which a typed character begins a new name. */
 const PAUSE = 700;
 
-/** What is typed: letters soon after each other are the beginning of one name. */
+/** The typed characters. Characters without a pause between them are the beginning of one name. */
 export class TypeAhead {
   #typed = '';
   #at = -Infinity;
 
   /**
-   * Takes a character that was typed at some time, in milliseconds.
+   * Adds a typed character.
    *
-   * @param focused Which of the names has the focus.
-   * @returns Which of the names to go to; undefined where none begins so. The same letter again and again goes through all
-   *   that begin with it.
+   * @param at When it was typed, in milliseconds.
+   * @param focused The index of the name that has the focus.
+   * @returns The index of the name to focus; undefined if no name matches. A repeated character cycles through all names that
+   *   begin with it.
    */
   next(character: string, at: number, names: readonly string[], focused: number): number | undefined {
     this.#typed = (at - this.#at > PAUSE ? '' : this.#typed) + character.toLowerCase();
     this.#at = at;
     const [first = ''] = this.#typed;
-    const isOne = this.#typed === first.repeat(this.#typed.length);
-    const beginning = isOne ? first : this.#typed;
-    const from = focused + (isOne ? 1 : 0);
+    const isRepeated = this.#typed === first.repeat(this.#typed.length);
+    const prefix = isRepeated ? first : this.#typed;
+    const from = focused + (isRepeated ? 1 : 0);
     const order = names.map((_, step) => (from + step) % names.length);
-    return order.find((index) => names[index]?.toLowerCase().startsWith(beginning));
+    return order.find((index) => names[index]?.toLowerCase().startsWith(prefix));
   }
 }

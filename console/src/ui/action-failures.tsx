@@ -1,4 +1,4 @@
-// Failures of what was begun at a place that is not shown any more.
+// Failures of actions that were started on a page that is no longer shown.
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -7,39 +7,40 @@ import { href, place } from '../routes.ts';
 import { Button } from './button.tsx';
 import { Failure } from './failure.tsx';
 
-interface Told {
+interface ReportedFailure {
   title: ComponentChildren;
   failure: unknown;
-  /** The address of where it was begun. */
+  /** The address of the page on which the action was started. */
   from: string;
 }
 
-const told = signal<readonly Told[]>([]);
+const failures = signal<readonly ReportedFailure[]>([]);
 
-/** Tells of a failure at the head of the page. `from` is the address of where it was begun. */
-export function report(title: ComponentChildren, failure: unknown, from: string) {
-  told.value = [...told.value, { title, failure, from }];
+/** Shows a failure at the top of the page. `from` is the address of the page on which the action was started. */
+export function reportFailure(title: ComponentChildren, failure: unknown, from: string) {
+  failures.value = [...failures.value, { title, failure, from }];
 }
 
-/** Forgets them all. */
-export function forgetFailures() {
-  told.value = [];
+/** Removes all failures. */
+export function clearFailures() {
+  failures.value = [];
 }
 
-/** The failures, until they are dismissed. */
+/** The failures that are not dismissed. */
 export function ActionFailures() {
-  const dismiss = (one: Told) => (told.value = told.value.filter((other) => other !== one));
+  const dismiss = (dismissed: ReportedFailure) =>
+    (failures.value = failures.value.filter((reported) => reported !== dismissed));
   return (
     <>
-      {told.value.map((one, at) => (
-        <Failure key={at} of={one.failure} title={<>{one.title} failed.</>}>
+      {failures.value.map((reported, at) => (
+        <Failure key={at} of={reported.failure} title={<>{reported.title} failed.</>}>
           <div class="buttons">
-            {one.from !== href(place.value) && (
-              <a class="button" href={one.from}>
-                Back to it
+            {reported.from !== href(place.value) && (
+              <a class="button" href={reported.from}>
+                Open its page
               </a>
             )}
-            <Button onClick={() => dismiss(one)}>Dismiss</Button>
+            <Button onClick={() => dismiss(reported)}>Dismiss</Button>
           </div>
         </Failure>
       ))}

@@ -1,18 +1,18 @@
-// Badges: a picture and a word, never a colour alone.
+// Badges: an icon and a word, never only a color.
 
 import type { ComponentChildren } from 'preact';
 
 import type { WorkspaceState } from '../../../client/src/index.ts';
 import { Icon, type IconName } from './icons.tsx';
 
-/** What a badge is about, by which it gets its colour. */
+/** The meaning of a badge, which sets its color. */
 export type Tone = 'good' | 'busy' | 'bad' | 'accent' | 'plain';
 
-/** What is on a badge. */
+/** The content of a badge. */
 export interface BadgeProps {
   tone?: Tone;
   icon?: IconName | 'on' | 'off';
-  /** What it says in full, for who points at it. */
+  /** The full text, as a tooltip. */
   title?: string;
   children: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-// What stands between a defect of the console and an empty page.
+// An error boundary: a defect of one component does not empty the page.
 
 import { Component, type ComponentChildren } from 'preact';
 
@@ -6,12 +6,12 @@ import { Button } from './button.tsx';
 import { Failure } from './failure.tsx';
 
 interface BoundaryProps {
-  /** What it holds is about this: about something else it may be shown again. */
-  about?: string;
+  /** A new value shows the children again after an error. */
+  resetKey?: string;
   children: ComponentChildren;
 }
 
-/** Shows what it holds, or why that can't be shown; and it again, when somebody asks for that or goes elsewhere. */
+/** Shows its children, or the error that rendering them threw. Retries on the user's request and when `resetKey` changes. */
 export class Boundary extends Component<BoundaryProps, { thrown?: unknown }> {
   override state: { thrown?: unknown } = {};
 
@@ -19,8 +19,8 @@ export class Boundary extends Component<BoundaryProps, { thrown?: unknown }> {
     this.setState({ thrown });
   }
 
-  override componentDidUpdate({ about }: BoundaryProps) {
-    if (about !== this.props.about && this.state.thrown !== undefined) this.#forget();
+  override componentDidUpdate({ resetKey }: BoundaryProps) {
+    if (resetKey !== this.props.resetKey && this.state.thrown !== undefined) this.#reset();
   }
 
   override render() {
@@ -29,13 +29,13 @@ export class Boundary extends Component<BoundaryProps, { thrown?: unknown }> {
     return (
       <Failure of={thrown}>
         <div class="buttons">
-          <Button onClick={() => this.#forget()}>Show it again</Button>
+          <Button onClick={() => this.#reset()}>Try again</Button>
         </div>
       </Failure>
     );
   }
 
-  #forget() {
+  #reset() {
     this.setState({ thrown: undefined });
   }
 }

@@ -5,29 +5,29 @@ import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icons.tsx';
 import { announce } from './notice.tsx';
 
-/** How a button looks and what it does. */
+/** The properties of a button. */
 export interface ButtonProps {
   children: ComponentChildren;
   icon?: IconName;
-  /** `plain` where absent. */
-  look?: 'primary' | 'danger' | 'quiet' | 'plain';
-  /** Whether what it began is under way. */
+  /** `plain` if absent. */
+  variant?: 'primary' | 'danger' | 'quiet' | 'plain';
+  /** Whether its action is in progress. */
   busy?: boolean;
   disabled?: boolean;
-  /** What it is called, where its text alone does not say. */
+  /** The accessible name, if the text alone is ambiguous. */
   label?: string;
-  /** The button of a form where there is nothing to be done on a click. */
+  /** Called on a click. If absent, the button submits its form. */
   onClick?: () => void;
 }
 
 /**
- * A button. While its work is under way it is disabled, by ARIA: a button that is disabled otherwise loses the focus, and who
- * uses the keyboard their place.
+ * A button. It is disabled by `aria-disabled` while its action is in progress: the `disabled` attribute would remove the
+ * keyboard focus.
  */
 export function Button({
   children,
   icon,
-  look = 'plain',
+  variant = 'plain',
   busy,
   disabled,
   label,
@@ -36,13 +36,13 @@ export function Button({
   const isDisabled = busy || disabled;
   const click = (event: Event) => {
     if (isDisabled) return event.preventDefault();
-    announce(); // What was told of the last thing is over.
+    announce(); // Removes the notice of the last action.
     onClick?.();
   };
   return (
     <button
       type={onClick ? 'button' : 'submit'}
-      class={`button ${look}`}
+      class={`button ${variant}`}
       aria-disabled={isDisabled ? 'true' : undefined}
       aria-busy={busy ? 'true' : undefined}
       aria-label={label}

@@ -1,11 +1,11 @@
-// Buttons that copy.
+// Buttons that copy to the clipboard.
 
 import { useState } from 'preact/hooks';
 
 import { announce } from './notice.tsx';
 import { Icon } from './icons.tsx';
 
-/** Copies a text; `what` says which. */
+/** A button that copies a text; `what` is its name. */
 export function Copy({ text, what }: { text: string; what: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -14,7 +14,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
       setCopied(true);
       announce(`The ${what} was copied.`);
     } catch {
-      announce(`The browser did not let the ${what} be copied.`);
+      announce(`The browser refused to copy the ${what}.`);
     }
   };
   return (
@@ -30,7 +30,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
   );
 }
 
-/** An id, which can be copied. */
+/** An id with a button that copies it. */
 export function Id({ of, what }: { of: string; what: string }) {
   return (
     <span class="id">

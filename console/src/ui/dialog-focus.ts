@@ -1,22 +1,22 @@
-// Where the focus is while somebody is asked something, and when what had it is gone.
+// The keyboard focus when a dialog opens or closes, and when the focused element is removed.
 
 import { signal } from '@preact/signals';
 
-/** How many dialogs are open. */
-export const asking = signal(0);
+/** The number of open dialogs. */
+export const openDialogs = signal(0);
 
 /** Whether a dialog is open. */
-export function isAsking(): boolean {
-  return asking.peek() > 0;
+export function isDialogOpen(): boolean {
+  return openDialogs.peek() > 0;
 }
 
-/** Gives the focus to what is shown, where nothing has it any more: after what had it was deleted, or a dialog was closed. */
-export function catchFocus() {
-  // What is to be gone is gone after the next drawing alone.
+/** Moves the focus to the details or the page if no element has it, because its element was deleted or a dialog closed. */
+export function recoverFocus() {
+  // Elements are removed only at the next render.
   setTimeout(() => {
     const { activeElement } = document;
     if (activeElement && activeElement !== document.body) return;
-    const places = document.querySelectorAll<HTMLElement>('#main, #main .details');
-    [...places].findLast((place) => place.checkVisibility())?.focus({ preventScroll: true });
+    const targets = document.querySelectorAll<HTMLElement>('#main, #main .details');
+    [...targets].findLast((target) => target.checkVisibility())?.focus({ preventScroll: true });
   });
 }

@@ -1,4 +1,4 @@
-// Questions that come before everything else.
+// Modal dialogs.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
@@ -7,7 +7,7 @@ import type { Action } from '../action.ts';
 import { href, place } from '../routes.ts';
 import { Boundary } from './boundary.tsx';
 import { Button, type ButtonProps } from './button.tsx';
-import { asking, catchFocus } from './dialog-focus.ts';
+import { openDialogs, recoverFocus } from './dialog-focus.ts';
 import { Failure } from './failure.tsx';
 import { announce, Notice } from './notice.tsx';
 import { Portal } from './portal.tsx';
@@ -18,16 +18,13 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/**
- * A dialog that is open for as long as it is there, and closed when somebody goes to another place. The focus goes back to
- * where it was then.
- */
+/** A dialog that is open while it is mounted. It closes when the user goes to another page, and returns the focus. */
 export function Dialog(props: DialogProps) {
-  const here = href(place.value);
-  const opened = useRef(here);
+  const address = href(place.value);
+  const openedAt = useRef(address);
   useEffect(() => {
-    if (here !== opened.current) props.onClose();
-  }, [here]);
+    if (address !== openedAt.current) props.onClose();
+  }, [address]);
   return (
     <Portal>
       <Modal {...props} />
@@ -39,15 +36,15 @@ function Modal({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
-    const before = document.activeElement;
+    const focused = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();
-    asking.value += 1;
+    openDialogs.value += 1;
     return () => {
-      asking.value -= 1;
+      openDialogs.value -= 1;
       shown?.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-      catchFocus();
+      if (focused instanceof HTMLElement && focused.isConnected) focused.focus();
+      recoverFocus();
     };
   }, []);
   const cancel = (event: Event) => {
@@ -65,42 +62,51 @@ function Modal({ title, onClose, children }: DialogProps) {
   );
 }
 
-/** What an {@link Ask} asks. */
-export interface AskProps {
+/** The properties of an {@link ActionDialog}. */
+export interface ActionDialogProps {
   title: ComponentChildren;
-  /** What the button says that does it. */
-  verb: string;
-  look?: ButtonProps['look'];
-  /** Whether it can't be done yet. */
+  /** The text of the button that runs the action. */
+  submitLabel: string;
+  variant?: ButtonProps['variant'];
+  /** Whether the action cannot run yet. */
   disabled?: boolean;
-  /** What is done. Whoever asks closes the dialog when it is done. */
+  /** The action. Its `onDone` must close the dialog. */
   action: Action<[]>;
   onClose: () => void;
   children: ComponentChildren;
-  /** What is shown of a failure besides itself. */
+  /** Shown below a failure. */
   onFailure?: ComponentChildren;
 }
 
-/** Asks before something is done, or for what it needs; shows why it failed. */
-export function Ask(props: AskProps) {
-  const { title, verb, look = 'primary', disabled = false, action, onClose, children, onFailure } = props;
+/** A dialog that asks for the input or the confirmation of an action, and shows its failure. */
+export function ActionDialog(props: ActionDialogProps) {
+  const {
+    title,
+    submitLabel,
+    variant = 'primary',
+    disabled = false,
+    action,
+    onClose,
+    children,
+    onFailure,
+  } = props;
   const submit = (event: Event) => {
     event.preventDefault();
     if (!disabled) void action.run();
   };
-  const leave = () => {
-    if (action.busy) announce('It goes on. What comes of it will be told here.');
+  const close = () => {
+    if (action.busy) announce('The operation continues. Its result will appear here.');
     onClose();
   };
   return (
-    <Dialog title={title} onClose={leave}>
+    <Dialog title={title} onClose={close}>
       <form onSubmit={submit}>
         {children}
         <Failure of={action.failure}>{onFailure}</Failure>
         <div class="buttons end">
-          <Button onClick={leave}>{action.busy ? 'Close' : 'Cancel'}</Button>
-          <Button look={look} busy={action.busy} disabled={disabled}>
-            {verb}
+          <Button onClick={close}>{action.busy ? 'Close' : 'Cancel'}</Button>
+          <Button variant={variant} busy={action.busy} disabled={disabled}>
+            {submitLabel}
           </Button>
         </div>
       </form>

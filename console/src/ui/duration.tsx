@@ -1,12 +1,13 @@
-// A field for a span of time.
+// A field for a duration.
 
 import { useId, useState } from 'preact/hooks';
 
 import { secondsOf, spanOf, UNIT_NAMES, type Span, type Unit } from '../span.ts';
 
 /**
- * A span in seconds: never, which is 0, or so many of a unit; or nothing, where `absent` says what that means.
- * It begins with `value`. What is typed stays as it is typed, and is told only where it is a span.
+ * A field for a duration in seconds: an amount of a unit, or never, which is 0. If `absent` is set, it is the label of a choice
+ * that gives undefined. `value` is only the initial value. The field keeps the text as typed, and calls `onValue` only with
+ * valid durations.
  */
 export function DurationField({
   label,
@@ -24,7 +25,7 @@ export function DurationField({
   const [kind, setKind] = useState<'absent' | 'never' | 'span'>(
     value === undefined ? 'absent' : value === 0 ? 'never' : 'span',
   );
-  const tell = (next: Span) => {
+  const change = (next: Span) => {
     setSpan(next);
     const seconds = secondsOf(next);
     if (seconds !== undefined) onValue(seconds);
@@ -35,7 +36,7 @@ export function DurationField({
       onValue(chosen === 'never' ? 0 : undefined);
     } else {
       setKind('span');
-      tell({ ...span, unit: chosen as Unit });
+      change({ ...span, unit: chosen as Unit });
     }
   };
   return (
@@ -45,12 +46,12 @@ export function DurationField({
         {kind === 'span' && (
           <input
             type="number"
-            aria-label={`${label}, how many`}
+            aria-label={`${label}, amount`}
             min={1}
             step={span.unit === 'seconds' ? 1 : 'any'}
             required
             value={span.amount}
-            onInput={(event) => tell({ ...span, amount: event.currentTarget.value })}
+            onInput={(event) => change({ ...span, amount: event.currentTarget.value })}
           />
         )}
         <select

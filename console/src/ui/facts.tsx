@@ -1,16 +1,16 @@
-// What is known of something, each fact with its name.
+// Lists of named facts.
 
 import type { ComponentChildren } from 'preact';
 
 import { now } from '../clock.ts';
-import { distance, moment } from '../texts.ts';
+import { dateTime, relativeTime } from '../format.ts';
 
 /** A list of facts. */
 export function Facts({ children }: { children: ComponentChildren }) {
   return <dl class="facts">{children}</dl>;
 }
 
-/** A fact; it is left out where nothing is known. */
+/** A fact. Renders nothing if it has no content. */
 export function Fact({ name, children }: { name: string; children?: ComponentChildren }) {
   if (children === undefined || children === null || children === false || children === '') return null;
   return (
@@ -21,21 +21,21 @@ export function Fact({ name, children }: { name: string; children?: ComponentChi
   );
 }
 
-/** A time: how far it is from now, and when it is. */
+/** A time relative to now, with the date and time as a tooltip. */
 export function Time({ at }: { at: string }) {
   return (
-    <time dateTime={at} title={moment(at)}>
-      {distance(at, now.value)}
+    <time dateTime={at} title={dateTime(at)}>
+      {relativeTime(at, now.value)}
     </time>
   );
 }
 
-/** A time in full. */
+/** A date and time, followed by the time relative to now. */
 export function Moment({ at }: { at: string | undefined }) {
   if (at === undefined) return null;
   return (
     <>
-      <time dateTime={at}>{moment(at)}</time> <span class="hint">{distance(at, now.value)}</span>
+      <time dateTime={at}>{dateTime(at)}</time> <span class="hint">{relativeTime(at, now.value)}</span>
     </>
   );
 }

@@ -1,4 +1,4 @@
-// What failed, and what to do about it.
+// A failure and its remediation.
 
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -6,23 +6,23 @@ import { useRef } from 'preact/hooks';
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { Copy } from './copy.tsx';
 import { Icon } from './icons.tsx';
-import { Words } from './words.tsx';
+import { CodeText } from './code-text.tsx';
 
 interface FailureProps {
   of: unknown;
-  /** What it was that failed, where that is not to be seen. */
+  /** What failed, if the surroundings do not show it. */
   title?: ComponentChildren;
   children?: ComponentChildren;
 }
 
 /**
- * Tells of a failure: its code, what happened, the remedy, and by what it is found in the log. One that comes again and again
- * is told once, until it is another one.
+ * Shows a failure: its code, its message, the remediation, the cause and the correlation id. Screen readers read a repeated
+ * failure once: the element changes only when the code does.
  */
 export function Failure({ of, title, children }: FailureProps) {
-  const told = useRef<unknown>(undefined);
-  if (codeOf(of) !== codeOf(told.current)) told.current = of;
-  const failure = told.current;
+  const shown = useRef<unknown>(undefined);
+  if (codeOf(of) !== codeOf(shown.current)) shown.current = of;
+  const failure = shown.current;
   if (failure === undefined) return null;
   const known = failure instanceof SnapshotterError ? failure : undefined;
   return (
@@ -31,19 +31,19 @@ export function Failure({ of, title, children }: FailureProps) {
       <p class="failure-head">
         <Icon name="warning" />
         <strong>{codeOf(failure)}</strong>
-        {known?.retryable && <span class="hint">may pass by itself</span>}
+        {known?.retryable && <span class="hint">a retry may succeed</span>}
       </p>
       <p>
-        <Words of={known?.detail ?? String(failure)} />
+        <CodeText of={known?.detail ?? String(failure)} />
       </p>
       <p>
-        <Words of={known?.remediation ?? 'Reload the page. If it happens again, report it.'} />
+        <CodeText of={known?.remediation ?? 'Reload the page. If it happens again, report the error.'} />
       </p>
       <Cause of={known?.cause} />
       {children}
       {known?.correlationId && (
         <p class="hint">
-          In the log as <code>{known.correlationId}</code>
+          Correlation id <code>{known.correlationId}</code>
           <Copy text={known.correlationId} what="correlation id" />
         </p>
       )}
@@ -56,7 +56,7 @@ function codeOf(failure: unknown): string | undefined {
   return failure instanceof SnapshotterError ? failure.code : 'CONSOLE_FAILED';
 }
 
-/** What the platform or the SDK said. */
+/** What the platform or the SDK threw. */
 function Cause({ of }: { of: unknown }) {
   const { name, message } = Object(of) as { name?: unknown; message?: unknown };
   if (typeof message !== 'string') return null;

@@ -5,7 +5,7 @@ import { useId } from 'preact/hooks';
 
 interface FieldProps {
   label: string;
-  /** What helps to fill it in. */
+  /** Help for filling in the field. */
   hint?: ComponentChildren;
 }
 
@@ -28,7 +28,7 @@ export function TextField({ label, hint, value, onValue, type = 'text', ...rest 
       <label for={id}>{label}</label>
       <input
         id={id}
-        type={type as 'text'} // The types of Preact know each of them alone.
+        type={type as 'text'} // Preact has a separate type for each input type.
         value={value}
         autocomplete="off"
         spellcheck={false}
@@ -60,20 +60,20 @@ export function LinesField({ label, hint, value, onValue }: TextProps) {
   );
 }
 
-/** Fields that few need. They are shown when one of them is not filled in as it must be. */
+/** Optional fields in a collapsed section. It opens when one of them is invalid. */
 export function MoreFields({ children }: { children: ComponentChildren }) {
-  const show = (event: TargetedEvent<HTMLDetailsElement>) => {
+  const open = (event: TargetedEvent<HTMLDetailsElement>) => {
     event.currentTarget.open = true;
   };
   return (
-    <details onInvalidCapture={show}>
+    <details onInvalidCapture={open}>
       <summary>More options</summary>
       {children}
     </details>
   );
 }
 
-/** A yes or no. */
+/** A checkbox. */
 export function TickField({
   label,
   hint,
@@ -96,7 +96,7 @@ export function TickField({
   );
 }
 
-/** One of a few. */
+/** A choice of one value. */
 export function ChoiceField<V extends string>({
   label,
   hint,

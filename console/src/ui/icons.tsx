@@ -1,4 +1,4 @@
-// Small pictures. Each stands beside words, so it says nothing by itself.
+// Icons. They are hidden from screen readers, because a text is always next to them.
 
 import type { JSX } from 'preact';
 
@@ -13,8 +13,9 @@ const PATHS = {
   copy: 'M6 6h7v7H6zM3 10V3h7',
   cross: 'm4 4 8 8M12 4l-8 8',
   dash: 'M4 8h8',
-  here: 'M8 14s4.500-4.200 4.500-7.500a4.500 4.500 0 0 0-9 0C3.500 9.800 8 14 8 14zM8 8.200a1.700 1.700 0 1 0 0-3.400 1.700 1.700 0 0 0 0 3.400z',
-  needed:
+  current:
+    'M8 14s4.500-4.200 4.500-7.500a4.500 4.500 0 0 0-9 0C3.500 9.800 8 14 8 14zM8 8.200a1.700 1.700 0 1 0 0-3.400 1.700 1.700 0 0 0 0 3.400z',
+  dependent:
     'M6 9 4.5 10.5a2 2 0 0 1-3-3L4 5a2 2 0 0 1 3 0M10 7l1.5-1.5a2 2 0 0 1 3 3L12 11a2 2 0 0 1-3 0M6 8h4',
   moon: 'M13 9.5A5.5 5.5 0 0 1 6.5 3 5.5 5.5 0 1 0 13 9.5z',
   pin: 'M6 2h4l-.5 4.5L12 9H4l2.500-2.500zM8 9v5',
@@ -28,10 +29,10 @@ const PATHS = {
   warning: 'M8 2.500 14.500 13.500h-13zM8 6.500v3.500M8 11.800v.2',
 } as const;
 
-/** The name of a picture. */
+/** The name of an icon. */
 export type IconName = keyof typeof PATHS;
 
-/** A picture. */
+/** An icon. */
 export function Icon({ name }: { name: IconName }): JSX.Element {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

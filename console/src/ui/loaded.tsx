@@ -1,4 +1,4 @@
-// What was read, what is being read, and what could not be read.
+// A value that is read repeatedly: while it loads, when it is loaded, and when it cannot be read.
 
 import type { ComponentChildren } from 'preact';
 
@@ -8,35 +8,35 @@ import { Failure } from './failure.tsx';
 import { Time } from './facts.tsx';
 import { Icon } from './icons.tsx';
 
-/** What is known of something that is read again and again: what was read last, unless it is gone since. */
-export function known<T>({ value, failure }: Live<T>): T | undefined {
+/** Returns the last value that was read; undefined if the object was not found since. */
+export function currentValue<T>({ value, failure }: Live<T>): T | undefined {
   const thrown = failure.value;
-  const isGone = thrown instanceof SnapshotterError && thrown.kind === 'not_found';
-  return isGone ? undefined : value.value;
+  const isNotFound = thrown instanceof SnapshotterError && thrown.kind === 'not_found';
+  return isNotFound ? undefined : value.value;
 }
 
-/** Shows what was read; that it is old, where it can't be read any more; or why there is nothing to show. */
+/** Shows the value. If it can no longer be read, adds a remark that it is old; without a value, shows the failure. */
 export function Loaded<T>({
   of,
-  reading,
+  loading,
   hasUpdated = false,
   children,
 }: {
   of: Live<T>;
-  /** What is said before anything was read. */
-  reading: string;
-  /** Whether an `Updated` stands beside it, which says how old it is. */
+  /** Shown until the first read ends. */
+  loading: string;
+  /** Whether the view has an `Updated`, which shows the age. */
   hasUpdated?: boolean;
   children: (value: T) => ComponentChildren;
 }) {
-  const value = known(of);
+  const value = currentValue(of);
   const failure = of.failure.value;
   if (value === undefined)
     return failure === undefined ? (
-      <p class="empty">{reading}</p>
+      <p class="empty">{loading}</p>
     ) : (
       <Failure of={failure}>
-        <p class="hint">It is read again by itself.</p>
+        <p class="hint">The console retries automatically.</p>
       </Failure>
     );
   return (
@@ -58,8 +58,8 @@ function Stale({ of: { failure, readAt } }: { of: Live<unknown> }) {
           since <Time at={new Date(readAt.value).toISOString()} />
         </>
       )}
-      : <code>{thrown instanceof SnapshotterError ? thrown.code : 'failed'}</code>. It is read again by
-      itself.
+      : <code>{thrown instanceof SnapshotterError ? thrown.code : 'failed'}</code>. The console retries
+      automatically.
     </p>
   );
 }

@@ -1,8 +1,8 @@
-// Texts that somebody else chose, within sentences.
+// Names that users chose, within sentences.
 
 import type { ComponentChildren } from 'preact';
 
-/** A label, a name or an id. Whatever directions of writing are in it, the sentence around it stays as it is. */
+/** A label, a name or an id. Its text direction does not affect the sentence around it. */
 export function Name({ of }: { of: ComponentChildren }) {
   return <bdi>{of}</bdi>;
 }

@@ -1,25 +1,25 @@
-// What was done, told to everybody: in a bar that stays until it is dismissed, and read out by screen readers.
+// The notice of the last outcome: a bar that stays until it is dismissed, and that screen readers read.
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 
 import { href, place, type Place } from '../routes.ts';
-import { asking } from './dialog-focus.ts';
+import { openDialogs } from './dialog-focus.ts';
 import { Icon } from './icons.tsx';
 
-const said = signal<{ text?: ComponentChildren; to?: Place | undefined }>({});
+const notice = signal<{ text?: ComponentChildren; to?: Place | undefined }>({});
 
-/** Says what was done, in a line; with a link to where it is seen. */
+/** Shows a notice, with a link to `to`. Without arguments, removes the notice. */
 export function announce(text?: ComponentChildren, to?: Place) {
-  said.value = { text, to };
+  notice.value = { text, to };
 }
 
 /**
- * The bar. It is there while it is empty too: what appears together with its region is not read out. While a dialog is open,
- * the page behind it is out of reach, and the dialog has the bar.
+ * The bar. It is rendered while it is empty too: screen readers do not read a text that appears together with its live region.
+ * While a dialog is open, the page behind it is inert, so the dialog shows the notice.
  */
 export function Notice({ isInDialog = false }: { isInDialog?: boolean }) {
-  const { text, to } = asking.value > 0 === isInDialog ? said.value : {};
+  const { text, to } = openDialogs.value > 0 === isInDialog ? notice.value : {};
   return (
     <div class="notice" role="status" data-empty={!text}>
       {text && (
@@ -29,7 +29,7 @@ export function Notice({ isInDialog = false }: { isInDialog?: boolean }) {
             {to && href(to) !== href(place.value) && (
               <>
                 {' '}
-                <a href={href(to)}>Show it</a>
+                <a href={href(to)}>Show</a>
               </>
             )}
           </span>

@@ -1,16 +1,16 @@
-// How old what is shown is.
+// The age of a value that is read repeatedly.
 
 import { useEffect, useState } from 'preact/hooks';
 
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { refresh, type Live } from '../live.ts';
-import { duration } from '../texts.ts';
+import { duration } from '../format.ts';
 import { Icon } from './icons.tsx';
 
-/** Seconds for which it is not counted how old it is. */
-const FRESH = 5;
+/** The age in seconds below which the value counts as just updated. */
+const RECENT = 5;
 
-/** Says when something was last read, or that it can't be read now; a button reads it at once. */
+/** Shows when the value was last read, or why it cannot be read, and a button that reads the page again. */
 export function Updated({ of }: { of: Live<unknown> }) {
   const [time, setTime] = useState(Date.now());
   useEffect(() => {
@@ -19,19 +19,19 @@ export function Updated({ of }: { of: Live<unknown> }) {
   }, []);
   const readAt = of.readAt.value;
   const age = readAt === undefined ? undefined : (time - readAt) / 1000;
-  const ago = age === undefined ? undefined : age < FRESH ? 'just now' : `${duration(age)} ago`;
+  const ago = age === undefined ? undefined : age < RECENT ? 'just now' : `${duration(age)} ago`;
   const failure = of.failure.value;
   return (
     <p class="updated">
       {failure === undefined ? (
-        <span>{ago === undefined ? 'Reading…' : `Updated ${ago}`}</span>
+        <span>{ago === undefined ? 'Loading…' : `Updated ${ago}`}</span>
       ) : (
         <span class="stale">
           <Icon name="warning" /> Not updated{ago && `, last ${ago}`}:{' '}
-          {failure instanceof SnapshotterError ? failure.code : 'failed'}. It is read again by itself.
+          {failure instanceof SnapshotterError ? failure.code : 'failed'}. The console retries automatically.
         </span>
       )}
-      <button type="button" class="copy" aria-label="Read again" onClick={() => void refresh()}>
+      <button type="button" class="copy" aria-label="Refresh" onClick={() => void refresh()}>
         <Icon name="refresh" />
       </button>
     </p>

@@ -1,12 +1,12 @@
-// What is asked before a checkpoint is made or gone back to.
+// Dialogs that create and restore checkpoints.
 
 import { useState } from 'preact/hooks';
 
 import { useAction } from '../action.ts';
-import { given, text } from '../options.ts';
+import { defined, text } from '../options.ts';
 import { client } from '../session.ts';
-import { count } from '../texts.ts';
-import { Ask } from '../ui/dialog.tsx';
+import { count } from '../format.ts';
+import { ActionDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 
@@ -16,65 +16,64 @@ interface DialogProps {
   onClose: () => void;
 }
 
-/** Asks for a checkpoint that is to be made. */
-export function MakeCheckpoint({ sandboxId, onDone, onClose }: DialogProps) {
+/** Asks for the name of a checkpoint, and creates it. */
+export function CreateCheckpoint({ sandboxId, onDone, onClose }: DialogProps) {
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const title = (
     <>
-      Making a checkpoint in <Name of={sandboxId} />
+      Creating a checkpoint in <Name of={sandboxId} />
     </>
   );
-  const making = useAction(
-    { verb: 'create', subject: `checkpoints of ${sandboxId}`, title },
+  const creating = useAction(
+    { operation: 'create', subject: `checkpoints of ${sandboxId}`, title },
     async () => {
-      const made = name.trim();
-      const options = given({ sandboxId, name: made, description: text(description) });
+      const created = name.trim();
+      const options = defined({ sandboxId, name: created, description: text(description) });
       const { replaced } = await client.checkpoints.create(options);
-      const said = (
+      const message = (
         <>
-          The checkpoint “<Name of={made} />” {replaced ? 'goes on to the files as they are now' : 'was made'}
-          .
+          The checkpoint “<Name of={created} />” was {replaced ? 'replaced' : 'created'}.
         </>
       );
-      return { said };
+      return { message };
     },
     () => (onDone(), onClose()),
   );
   return (
-    <Ask title="Make a checkpoint" verb="Make it" action={making} onClose={onClose}>
+    <ActionDialog title="Create a checkpoint" submitLabel="Create" action={creating} onClose={onClose}>
       <p>
-        Keeps the files of <Name of={sandboxId} /> as they are now, inside of it. A name that is there goes on
-        to them.
+        Saves the present files of <Name of={sandboxId} /> inside the sandbox. Replaces a checkpoint that has
+        this name.
       </p>
       <TextField
         label="Name"
-        hint="Letters, digits and _ . - without blanks."
+        hint="Letters, digits and _ . - without spaces."
         value={name}
         onValue={setName}
         required
       />
-      <TextField label="What it is of" value={description} onValue={setDescription} />
-    </Ask>
+      <TextField label="Description" value={description} onValue={setDescription} />
+    </ActionDialog>
   );
 }
 
-/** Asks whether to go back to a checkpoint. */
-export function GoBack({ sandboxId, name, onDone, onClose }: DialogProps & { name: string }) {
-  const called = (
+/** Asks the user to confirm, and restores a checkpoint in place. */
+export function RestoreCheckpoint({ sandboxId, name, onDone, onClose }: DialogProps & { name: string }) {
+  const quotedName = (
     <>
       “<Name of={name} />”
     </>
   );
   const restoring = useAction(
-    { verb: 'restore', subject: `checkpoints of ${sandboxId}`, title: <>Going back to {called}</> },
+    { operation: 'restore', subject: `checkpoints of ${sandboxId}`, title: <>The restore of {quotedName}</> },
     async () => {
       const { changedCount } = await client.checkpoints.restore({ sandboxId, name });
       const changed = count(changedCount, 'path');
       return {
-        said: (
+        message: (
           <>
-            The files are as they were at {called}: {changed} changed.
+            The checkpoint {quotedName} was restored: {changed} changed.
           </>
         ),
       };
@@ -82,14 +81,19 @@ export function GoBack({ sandboxId, name, onDone, onClose }: DialogProps & { nam
     () => (onDone(), onClose()),
   );
   return (
-    <Ask title={<>Go back to {called}?</>} verb="Go back" look="danger" action={restoring} onClose={onClose}>
+    <ActionDialog
+      title={<>Restore {quotedName}?</>}
+      submitLabel="Restore checkpoint"
+      variant="danger"
+      action={restoring}
+      onClose={onClose}
+    >
       <p>
-        The files of <Name of={sandboxId} /> are put back in place, as they were at the checkpoint. What was
-        written since is undone.
+        Restores the files of <Name of={sandboxId} /> in place. Changes since the checkpoint are undone.
       </p>
       <p class="hint">
-        What is there now is kept as <code>refs/sandbox/before-restore</code> until the next time.
+        The present files are kept under <code>refs/sandbox/before-restore</code> until the next restore.
       </p>
-    </Ask>
+    </ActionDialog>
   );
 }

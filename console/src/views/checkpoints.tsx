@@ -9,37 +9,40 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Time } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
-import { GoBack, MakeCheckpoint } from './checkpoint-dialogs.tsx';
+import { CreateCheckpoint, RestoreCheckpoint } from './checkpoint-dialogs.tsx';
 import { Diff } from './diff.tsx';
 
-/** How many are read at a time. */
+/** The number of checkpoints that one call lists. */
 const LIMIT = 50;
 
-/** Lists, makes and compares checkpoints, and goes back to one. */
+/** Lists, creates, compares and restores checkpoints. */
 export function Checkpoints({ sandboxId, running }: { sandboxId: string; running: boolean | undefined }) {
   const [checkpoints, setCheckpoints] = useState<Checkpoint[]>();
   const [cursor, setCursor] = useState<string>();
   const [diff, setDiff] = useState<CheckpointDiff>();
-  const [chosen, setChosen] = useState<string>();
-  const [isMaking, setMaking] = useState(false);
+  const [selected, setSelected] = useState<string>();
+  const [isCreating, setCreating] = useState(false);
   const subject = `checkpoints of ${sandboxId}`;
-  const of = (what: string) => (
+  const titleOf = (text: string) => (
     <>
-      {what} of <Name of={sandboxId} />
+      {text} of <Name of={sandboxId} />
     </>
   );
 
-  // They are not read again and again: each reading runs a command in the sandbox, which would never fall asleep.
-  const reading = useAction({ verb: 'list', subject, title: of('Reading the checkpoints') }, async () => {
-    const page = await client.checkpoints.list({ sandboxId, limit: LIMIT });
-    setCheckpoints(page.checkpoints);
-    setCursor(page.cursor);
-  });
-  const readingOn = useAction(
-    { verb: 'list', subject, title: of('Reading older checkpoints') },
+  // Not a `useLive`: each read runs a command in the sandbox, so that it would never go to sleep.
+  const reading = useAction(
+    { operation: 'list', subject, title: titleOf('Listing the checkpoints') },
+    async () => {
+      const page = await client.checkpoints.list({ sandboxId, limit: LIMIT });
+      setCheckpoints(page.checkpoints);
+      setCursor(page.cursor);
+    },
+  );
+  const readingMore = useAction(
+    { operation: 'list', subject, title: titleOf('Listing older checkpoints') },
     async (after: string) => {
       const page = await client.checkpoints.list({ sandboxId, limit: LIMIT, cursor: after });
-      setCheckpoints((read) => [...(read ?? []), ...page.checkpoints]);
+      setCheckpoints((previous) => [...(previous ?? []), ...page.checkpoints]);
       setCursor(page.cursor);
     },
   );
@@ -47,31 +50,31 @@ export function Checkpoints({ sandboxId, running }: { sandboxId: string; running
     if (running !== false) void reading.run();
   }, [sandboxId, running]);
   const comparing = useAction(
-    { verb: 'diff', subject, title: of('Comparing with a checkpoint') },
+    { operation: 'diff', subject, title: titleOf('Comparing with a checkpoint') },
     async (name: string) => setDiff(await client.checkpoints.diff({ sandboxId, name })),
   );
 
   if (running === false)
     return (
       <p class="empty">
-        The sandbox is asleep. Its checkpoints are gone with its files, unless a snapshot has them.
+        The container has ended. Its checkpoints and files are gone, except for those in a snapshot.
       </p>
     );
   return (
     <>
       <div class="buttons">
-        <Button look="primary" icon="add" onClick={() => setMaking(true)}>
-          Make a checkpoint…
+        <Button variant="primary" icon="add" onClick={() => setCreating(true)}>
+          Create a checkpoint…
         </Button>
       </div>
       <div class="section-head">
         <h3>Checkpoints</h3>
-        <Button look="quiet" icon="refresh" busy={reading.busy} onClick={() => void reading.run()}>
-          Read again
+        <Button variant="quiet" icon="refresh" busy={reading.busy} onClick={() => void reading.run()}>
+          Refresh
         </Button>
       </div>
       <Failure of={reading.failure} />
-      {checkpoints?.length === 0 && <p class="empty">There is no checkpoint yet.</p>}
+      {checkpoints?.length === 0 && <p class="empty">No checkpoints yet.</p>}
       <ul class="cards">
         {checkpoints?.map(({ name, commit, createdAt, description }) => (
           <li key={name}>
@@ -94,8 +97,8 @@ export function Checkpoints({ sandboxId, running }: { sandboxId: string; running
               >
                 Compare
               </Button>
-              <Button label={`Go back to ${name}…`} onClick={() => setChosen(name)}>
-                Go back…
+              <Button label={`Restore ${name}…`} onClick={() => setSelected(name)}>
+                Restore…
               </Button>
             </div>
           </li>
@@ -103,27 +106,27 @@ export function Checkpoints({ sandboxId, running }: { sandboxId: string; running
       </ul>
       {cursor !== undefined && (
         <div class="buttons">
-          <Button busy={readingOn.busy} onClick={() => void readingOn.run(cursor)}>
+          <Button busy={readingMore.busy} onClick={() => void readingMore.run(cursor)}>
             Show older checkpoints
           </Button>
         </div>
       )}
-      <Failure of={readingOn.failure} />
+      <Failure of={readingMore.failure} />
       <Failure of={comparing.failure} />
       {diff && <Diff of={diff} />}
-      {isMaking && (
-        <MakeCheckpoint
+      {isCreating && (
+        <CreateCheckpoint
           sandboxId={sandboxId}
           onDone={() => void reading.run()}
-          onClose={() => setMaking(false)}
+          onClose={() => setCreating(false)}
         />
       )}
-      {chosen !== undefined && (
-        <GoBack
+      {selected !== undefined && (
+        <RestoreCheckpoint
           sandboxId={sandboxId}
-          name={chosen}
+          name={selected}
           onDone={() => setDiff(undefined)}
-          onClose={() => setChosen(undefined)}
+          onClose={() => setSelected(undefined)}
         />
       )}
     </>

@@ -1,16 +1,16 @@
-// Making a workspace.
+// Creates a workspace.
 
 import { useState } from 'preact/hooks';
 
-import { make } from '../action-keys.ts';
 import { useAction } from '../action.ts';
-import { given, text } from '../options.ts';
-import { Ask } from '../ui/dialog.tsx';
+import { create } from '../idempotency.ts';
+import { defined, text } from '../options.ts';
+import { ActionDialog } from '../ui/dialog.tsx';
 import { DurationField } from '../ui/duration.tsx';
 import { MoreFields, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 
-/** Asks for a workspace that is to be made. */
+/** Asks for the settings of a workspace, and creates it. */
 export function CreateWorkspace({ tenant, onClose }: { tenant: string; onClose: () => void }) {
   const [name, setName] = useState('');
   const [source, setSource] = useState('');
@@ -19,34 +19,34 @@ export function CreateWorkspace({ tenant, onClose }: { tenant: string; onClose: 
   const [idleSeconds, setIdle] = useState<number>();
   const title = (
     <>
-      Making a workspace of <Name of={tenant} />
+      Creating a workspace of <Name of={tenant} />
     </>
   );
   const creating = useAction(
-    { verb: 'create', subject: `workspaces of ${tenant}`, title },
+    { operation: 'create', subject: `workspaces of ${tenant}`, title },
     async () => {
-      const made = name.trim();
-      await make('workspaces/create', {
+      const created = name.trim();
+      await create('workspaces/create', {
         tenant,
-        name: made,
-        ...given({
+        name: created,
+        ...defined({
           sourceWorkspace: text(source),
           dir: text(dir),
           persistent: persistent ? undefined : false,
           expiry: idleSeconds === undefined ? undefined : { idleSeconds },
         }),
       });
-      const said = (
+      const message = (
         <>
-          The workspace <Name of={made} /> was made.
+          The workspace <Name of={created} /> was created.
         </>
       );
-      return { said, to: { at: 'workspace', tenant, name: made }, made: true };
+      return { message, to: { at: 'workspace', tenant, name: created }, isNew: true };
     },
     onClose,
   );
   return (
-    <Ask title="New workspace" verb="Make it" action={creating} onClose={onClose}>
+    <ActionDialog title="New workspace" submitLabel="Create" action={creating} onClose={onClose}>
       <TextField
         label="Name"
         hint={
@@ -59,31 +59,31 @@ export function CreateWorkspace({ tenant, onClose }: { tenant: string; onClose: 
         required
       />
       <TextField
-        label="Begin with the files of the workspace"
-        hint="With none where you name no other."
+        label="Source workspace"
+        hint="Starts with its present files. Leave empty to start without files."
         value={source}
         onValue={setSource}
       />
       <MoreFields>
         <TextField
           label="Directory"
-          hint="What persists: /workspace where nothing else is set."
+          hint="The directory that persists. Leave empty for the default, usually /workspace."
           value={dir}
           onValue={setDir}
         />
         <DurationField
-          label="Stopped when idle for"
-          absent="ten minutes"
+          label="Stops when idle for"
+          absent="10 minutes"
           value={idleSeconds}
           onValue={setIdle}
         />
         <TickField
-          label="Keep its files"
-          hint="Otherwise a stop takes no snapshot."
+          label="Persistent"
+          hint="Otherwise a stop takes no snapshot, and the files are lost."
           checked={persistent}
           onValue={setPersistent}
         />
       </MoreFields>
-    </Ask>
+    </ActionDialog>
   );
 }

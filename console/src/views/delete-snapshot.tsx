@@ -1,19 +1,27 @@
-// Deleting a snapshot.
+// Deletes a snapshot.
 
 import { useEffect, useState } from 'preact/hooks';
 
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { client } from '../session.ts';
-import { size } from '../texts.ts';
+import { size } from '../format.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
-import { Ask } from '../ui/dialog.tsx';
+import { ActionDialog } from '../ui/dialog.tsx';
 import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
-import type { At } from './details.ts';
+import type { PlaceFor } from './details.ts';
 
-/** Asks whether to delete a snapshot. One that is needed or pinned goes by force alone, which is offered only after a refusal. */
-export function DeleteSnapshot({ node, at, onClose }: { node: SnapshotNode; at: At; onClose: () => void }) {
+/** Asks the user to confirm, and deletes a snapshot. Offers the forced deletion only after a refusal. */
+export function DeleteSnapshot({
+  node,
+  placeFor,
+  onClose,
+}: {
+  node: SnapshotNode;
+  placeFor: PlaceFor;
+  onClose: () => void;
+}) {
   const { sandboxId, snapshotId = '' } = node.selected;
   const { dependents, pinned, sizeBytes } = node.snapshot;
   const [force, setForce] = useState(false);
@@ -23,56 +31,54 @@ export function DeleteSnapshot({ node, at, onClose }: { node: SnapshotNode; at: 
     </>
   );
   const deleting = useAction(
-    { verb: 'delete', subject: node.id, title },
+    { operation: 'delete', subject: node.id, title },
     async () => {
       await client.delete({ sandboxId, snapshotId, ...(force ? { force } : {}) });
-      const said = (
+      const message = (
         <>
           The snapshot “<Name of={node.name} />” was deleted.
         </>
       );
-      return { said, to: at({ selected: { sandboxId } }) };
+      return { message, to: placeFor({ selected: { sandboxId } }) };
     },
     onClose,
   );
-  // A yes is to what was told when it was given.
+  // The confirmation applies only to the state that the dialog showed.
   useEffect(() => setForce(false), [deleting.failure, pinned, dependents.join('\n')]);
 
   const needsForce =
     deleting.failure instanceof SnapshotterError && deleting.failure.code === 'SNAPSHOT_HAS_DEPENDENTS';
-  const offer = needsForce && (
+  const forceField = needsForce && (
     <TickField
-      label="Delete it all the same"
+      label="Delete anyway"
       hint={
-        dependents.length > 0
-          ? 'Whoever needs it loses the way back to these files.'
-          : 'It was pinned so that it stays.'
+        dependents.length > 0 ? 'Its dependents have no other snapshot.' : pinned && 'The snapshot is pinned.'
       }
       checked={force}
       onValue={setForce}
     />
   );
   return (
-    <Ask
+    <ActionDialog
       title="Delete the snapshot?"
-      verb={force ? 'Delete by force' : 'Delete'}
-      look="danger"
+      submitLabel={force ? 'Force delete' : 'Delete'}
+      variant="danger"
       action={deleting}
       onClose={onClose}
-      onFailure={offer}
+      onFailure={forceField}
     >
       <p>
         <strong>
           <Name of={node.name} />
         </strong>{' '}
         of <Name of={sandboxId} />
-        {sizeBytes !== undefined && `, ${size(sizeBytes)},`} is removed for good, with its objects in R2.
-        Sandboxes that were made from it keep their files.
+        {sizeBytes !== undefined && `, ${size(sizeBytes)},`} is deleted permanently, with its objects in R2.
+        Running sandboxes that were created from it keep their files.
       </p>
-      {pinned && <p>It is pinned: somebody wanted it to stay whatever the policy says.</p>}
+      {pinned && <p>The snapshot is pinned.</p>}
       {dependents.length > 0 && (
         <>
-          <p>It is needed by:</p>
+          <p>These sandboxes depend on it:</p>
           <ul aria-label="Dependents">
             {dependents.map((dependent) => (
               <li key={dependent}>
@@ -82,6 +88,6 @@ export function DeleteSnapshot({ node, at, onClose }: { node: SnapshotNode; at: 
           </ul>
         </>
       )}
-    </Ask>
+    </ActionDialog>
   );
 }

@@ -1,17 +1,17 @@
-// What the views beside a lineage have together.
+// Types that the views of details share.
 
-import type { Beside, Place } from '../routes.ts';
+import type { DetailsParams, Place } from '../routes.ts';
 import type { LineageNode, Nodes } from '../tree/nodes.ts';
 
-/** The address of something beside the lineage that is shown. */
-export type At = (beside: Beside) => Place;
+/** Returns the page that shows these details next to the present lineage. */
+export type PlaceFor = (details: DetailsParams) => Place;
 
-/** What the details of a node are told. */
+/** The properties of a node's details. */
 export interface DetailsProps<N extends LineageNode = LineageNode> {
   node: N;
   nodes: Nodes;
   /** The sandbox that the page is about. */
   current: string;
-  at: At;
-  tab: Beside['tab'];
+  placeFor: PlaceFor;
+  tab: DetailsParams['tab'];
 }

@@ -1,21 +1,21 @@
-// A unified diff. What its lines are is told by their first character and by the element, and only then by colour.
+// A unified diff. The first character and the element of a line show its kind, not only the color.
 
 import type { CheckpointDiff } from '../../../client/src/index.ts';
-import { size } from '../texts.ts';
+import { size } from '../format.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Name } from '../ui/name.tsx';
 
 type Kind = 'added' | 'removed' | 'hunk' | 'head' | 'same';
 
-/** What differs from a checkpoint. */
+/** The changes since a checkpoint. */
 export function Diff({ of: { name, diff, truncated, sizeBytes } }: { of: CheckpointDiff }) {
   return (
     <section aria-labelledby="diff">
       <h3 id="diff">
-        What differs from “<Name of={name} />”
+        Changes since “<Name of={name} />”
       </h3>
       {diff === '' ? (
-        <p class="empty">Nothing.</p>
+        <p class="empty">No changes.</p>
       ) : (
         <pre class="diff" tabIndex={0} aria-labelledby="diff">
           {blocks(diff).map(({ kind, text }, at) => (
@@ -25,7 +25,7 @@ export function Diff({ of: { name, diff, truncated, sizeBytes } }: { of: Checkpo
       )}
       {truncated && (
         <p class="remark">
-          <Icon name="warning" /> The end is cut off: the whole diff has {size(sizeBytes)}.
+          <Icon name="warning" /> The diff is cut off. Its full size is {size(sizeBytes)}.
         </p>
       )}
     </section>
@@ -37,7 +37,7 @@ function Block({ kind, text }: { kind: Kind; text: string }) {
   return kind === 'removed' ? <del>{text}</del> : <span class={kind}>{text}</span>;
 }
 
-/** Lines that follow one another and are of one kind, together. */
+/** Groups consecutive lines of the same kind. */
 export function blocks(diff: string): { kind: Kind; text: string }[] {
   const found: { kind: Kind; text: string }[] = [];
   let isInHunk = false;
@@ -52,7 +52,7 @@ export function blocks(diff: string): { kind: Kind; text: string }[] {
   return found;
 }
 
-/** The `---` and `+++` before the first hunk of a file are names; within a hunk they are lines that begin like that. */
+/** Returns the kind of a line. `---` and `+++` are file names before the first hunk of a file, and changed lines in a hunk. */
 function kindOf(line: string, isInHunk: boolean): Kind {
   if (!isInHunk) return 'head';
   if (line.startsWith('@@')) return 'hunk';

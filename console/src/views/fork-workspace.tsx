@@ -1,51 +1,51 @@
-// Making other workspaces from the present files of one.
+// Forks a workspace: creates workspaces from its present files.
 
 import { useRef, useState } from 'preact/hooks';
 
 import type { Fork } from '../../../client/src/index.ts';
-import { make } from '../action-keys.ts';
 import { useAction } from '../action.ts';
-import { given, text } from '../options.ts';
+import { create } from '../idempotency.ts';
+import { defined, text } from '../options.ts';
 import { href, type Address } from '../routes.ts';
-import { count } from '../texts.ts';
+import { count } from '../format.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { Ask, Dialog } from '../ui/dialog.tsx';
+import { ActionDialog, Dialog } from '../ui/dialog.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
-import { Words } from '../ui/words.tsx';
-import { subjectOf } from './workspace-work.ts';
+import { CodeText } from '../ui/code-text.tsx';
+import { subjectOf } from './workspace-operations.ts';
 
-/** Asks how a workspace is to be forked; tells what became of each fork, where one was refused. */
+/** Asks for the options of a fork, and forks the workspace. If a fork fails, shows the result of each fork. */
 export function ForkWorkspace({ address, onClose }: { address: Address; onClose: () => void }) {
   const [newName, setNewName] = useState('');
   const [howMany, setHowMany] = useState('1');
   const [copyEnv, setCopyEnv] = useState(false);
   const [forks, setForks] = useState<Fork[]>();
-  const wasRefused = useRef(false);
+  const hasFailures = useRef(false);
   const forking = useAction(
-    { verb: 'fork', subject: subjectOf(address), title: <>Forking {address.name}</> },
+    { operation: 'fork', subject: subjectOf(address), title: <>Forking {address.name}</> },
     async () => {
-      const options = given({ newName: text(newName), count: Number(howMany), copyEnv });
-      const { forks } = await make('workspaces/fork', { ...address, ...options });
-      wasRefused.current = forks.some(({ error }) => error);
-      if (wasRefused.current) setForks(forks);
-      return { said: inWords(forks) };
+      const options = defined({ newName: text(newName), count: Number(howMany), copyEnv });
+      const { forks } = await create('workspaces/fork', { ...address, ...options });
+      hasFailures.current = forks.some(({ error }) => error);
+      if (hasFailures.current) setForks(forks);
+      return { message: summarize(forks) };
     },
-    () => wasRefused.current || onClose(),
+    () => hasFailures.current || onClose(),
   );
   if (forks) return <Forks of={forks} address={address} onClose={onClose} />;
   return (
-    <Ask title={`Fork ${address.name}`} verb="Fork it" action={forking} onClose={onClose}>
-      <p>Makes other workspaces that begin with its present files. It goes on as it is.</p>
+    <ActionDialog title={`Fork ${address.name}`} submitLabel="Fork" action={forking} onClose={onClose}>
+      <p>Creates workspaces from its present files, which stay as they are.</p>
       <TextField
         label="Name of the fork"
-        hint="One is made up where you give none."
+        hint="Leave empty to generate a name."
         value={newName}
         onValue={setNewName}
       />
       <TextField
-        label="How many"
-        hint="Of several, each has its number behind the name."
+        label="Number of forks"
+        hint="The names of several forks end in -1, -2…"
         type="number"
         min={1}
         required
@@ -53,12 +53,12 @@ export function ForkWorkspace({ address, onClose }: { address: Address; onClose:
         onValue={setHowMany}
       />
       <TickField
-        label="With its environment variables"
+        label="Copy the environment variables"
         hint="They may be secrets."
         checked={copyEnv}
         onValue={setCopyEnv}
       />
-    </Ask>
+    </ActionDialog>
   );
 }
 
@@ -69,16 +69,16 @@ function Forks({ of, address, onClose }: { of: Fork[]; address: Address; onClose
         {of.map(({ name, error }) => (
           <li key={name}>
             <Badge tone={error ? 'bad' : 'good'} icon={error ? 'cross' : 'check'}>
-              {error ? 'refused' : 'made'}
+              {error ? 'failed' : 'created'}
             </Badge>{' '}
             {error ? (
               <>
                 <strong>{name}</strong> <code>{error.code}</code>
                 <p>
-                  <Words of={error.message} />
+                  <CodeText of={error.message} />
                 </p>
                 <p>
-                  <Words of={error.remediation} />
+                  <CodeText of={error.remediation} />
                 </p>
               </>
             ) : (
@@ -94,10 +94,10 @@ function Forks({ of, address, onClose }: { of: Fork[]; address: Address; onClose
   );
 }
 
-function inWords(forks: Fork[]): string {
-  const names = (refused: boolean) => forks.filter(({ error }) => !error !== refused).map(({ name }) => name);
-  const [made, refused] = [names(false), names(true)];
-  const failed =
-    refused.length > 0 ? ` ${count(refused.length, 'fork')} refused: ${refused.join(', ')}.` : '';
-  return made.length > 0 ? `Forked: ${made.join(', ')}.${failed}` : `No fork was made.${failed}`;
+function summarize(forks: Fork[]): string {
+  const names = (isFailed: boolean) =>
+    forks.filter(({ error }) => !error !== isFailed).map(({ name }) => name);
+  const [created, failed] = [names(false), names(true)];
+  const failures = failed.length > 0 ? ` ${count(failed.length, 'fork')} failed: ${failed.join(', ')}.` : '';
+  return created.length > 0 ? `Forked: ${created.join(', ')}.${failures}` : `No fork was created.${failures}`;
 }

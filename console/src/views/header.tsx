@@ -1,4 +1,4 @@
-// What stands above every place.
+// The header of every page.
 
 import { useState } from 'preact/hooks';
 
@@ -10,7 +10,7 @@ import { Icon, type IconName } from '../ui/icons.tsx';
 import { Logo } from '../ui/logo.tsx';
 import { Health } from './health.tsx';
 
-/** The name, the ways to elsewhere, and the health of the deployment. */
+/** The name, the navigation, and the health of the deployment. */
 export function Header() {
   const at = place.value;
   const home = href({ at: 'workspaces', tenant: at.at === 'sandbox' ? DEFAULT_TENANT : at.tenant });
@@ -20,7 +20,7 @@ export function Header() {
         <Logo />
         <span>Sandbox snapshots</span>
       </a>
-      <nav aria-label="Places">
+      <nav aria-label="Main">
         <a href={home} aria-current={at.at === 'workspaces' ? 'page' : undefined}>
           Workspaces
         </a>
@@ -32,7 +32,7 @@ export function Header() {
       <div class="corner">
         <Health isSignedIn />
         <ThemeSwitch />
-        <Button look="quiet" onClick={signOut}>
+        <Button variant="quiet" onClick={signOut}>
           Sign out
         </Button>
       </div>
@@ -40,7 +40,7 @@ export function Header() {
   );
 }
 
-/** Nothing lists sandboxes that have no name: whoever knows an id goes there by it. */
+/** A field that opens a sandbox by its id. No page lists sandboxes without a named workspace. */
 function OpenSandbox() {
   const [id, setId] = useState('');
   const submit = (event: Event) => {
@@ -54,7 +54,7 @@ function OpenSandbox() {
       <input
         type="search"
         aria-label="Sandbox id"
-        placeholder="Open a sandbox by its id"
+        placeholder="Open a sandbox by id"
         spellcheck={false}
         autocomplete="off"
         value={id}
@@ -65,7 +65,7 @@ function OpenSandbox() {
   );
 }
 
-const LOOKS: Record<Theme, IconName> = { system: 'screen', light: 'sun', dark: 'moon' };
+const THEME_ICONS: Record<Theme, IconName> = { system: 'screen', light: 'sun', dark: 'moon' };
 
 function ThemeSwitch() {
   const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
@@ -73,10 +73,10 @@ function ThemeSwitch() {
     <button
       type="button"
       class="button quiet"
-      aria-label={`Colours: ${theme.value}. Change to ${next}`}
+      aria-label={`Colors: ${theme.value}. Change to ${next}`}
       onClick={() => (theme.value = next)}
     >
-      <Icon name={LOOKS[theme.value]} />
+      <Icon name={THEME_ICONS[theme.value]} />
     </button>
   );
 }

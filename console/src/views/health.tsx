@@ -1,37 +1,37 @@
-// Whether the deployment is well, in a corner; what is wrong with it, when asked.
+// The health of the deployment: a badge, and a dialog with the checks.
 
 import { useState } from 'preact/hooks';
 
-import type { Health as Found } from '../../../client/src/index.ts';
+import type { Health as Report } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
 import { client } from '../session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Failure } from '../ui/failure.tsx';
-import { Verdict } from '../ui/verdict.tsx';
-import { Words } from '../ui/words.tsx';
-import { count } from '../texts.ts';
+import { CheckBadge } from '../ui/check-badge.tsx';
+import { CodeText } from '../ui/code-text.tsx';
+import { count } from '../format.ts';
 
-/** Milliseconds between two looks. */
-const EVERY = 30_000;
+/** Milliseconds between health checks. */
+const INTERVAL = 30_000;
 
-/** The health of the deployment: before anybody signed in, that of its configuration alone. */
+/** The health of the deployment; before sign-in, only that of its configuration. */
 export function Health({ isSignedIn }: { isSignedIn: boolean }) {
-  const read = isSignedIn ? looked : configured;
-  const live = useLive(String(isSignedIn), read, { every: EVERY, apart: true });
+  const read = isSignedIn ? fetchHealth : fetchConfigHealth;
+  const live = useLive(String(isSignedIn), read, { interval: INTERVAL, isIndependent: true });
   const [isOpen, setOpen] = useState(false);
-  const found = live.value.value;
+  const report = live.value.value;
   const failure = live.failure.value;
   return (
     <>
       <button type="button" class="health" onClick={() => setOpen(true)}>
-        <Corner found={found} isUnknown={failure !== undefined} />
+        <HealthBadge report={report} isUnknown={failure !== undefined} />
       </button>
       {isOpen && (
         <Dialog title="Health of the deployment" onClose={() => setOpen(false)}>
           <Failure of={failure} />
-          {found && <Checks of={found} />}
+          {report && <Checks of={report} />}
           <div class="buttons end">
             <Button onClick={() => setOpen(false)}>Close</Button>
           </div>
@@ -41,26 +41,26 @@ export function Health({ isSignedIn }: { isSignedIn: boolean }) {
   );
 }
 
-/** The health in two words. What is not wrong, and has a code all the same, is worth a look. */
-function Corner({ found, isUnknown }: { found: Found | undefined; isUnknown: boolean }) {
+/** The health in two words. A check without a result counts as a warning if it has a code. */
+function HealthBadge({ report, isUnknown }: { report: Report | undefined; isUnknown: boolean }) {
   if (isUnknown)
     return (
       <Badge tone="bad" icon="warning">
         Health unknown
       </Badge>
     );
-  if (!found) return <Badge icon="time">Health…</Badge>;
-  const wrong = found.checks.filter(({ ok }) => ok === false).length;
-  if (!found.ok)
+  if (!report) return <Badge icon="time">Health…</Badge>;
+  const failed = report.checks.filter(({ ok }) => ok === false).length;
+  if (!report.ok)
     return (
       <Badge tone="bad" icon="warning">
-        {count(Math.max(wrong, 1), 'problem')}
+        {count(Math.max(failed, 1), 'problem')}
       </Badge>
     );
-  const remarks = found.checks.filter(({ ok, code }) => ok === undefined && code !== undefined).length;
-  return remarks > 0 ? (
+  const warnings = report.checks.filter(({ ok, code }) => ok === undefined && code !== undefined).length;
+  return warnings > 0 ? (
     <Badge tone="busy" icon="warning">
-      {count(remarks, 'remark')}
+      {count(warnings, 'warning')}
     </Badge>
   ) : (
     <Badge tone="good" icon="check">
@@ -69,19 +69,19 @@ function Corner({ found, isUnknown }: { found: Found | undefined; isUnknown: boo
   );
 }
 
-function Checks({ of }: { of: Found }) {
+function Checks({ of }: { of: Report }) {
   return (
     <>
       <ul class="checks">
         {of.checks.map(({ name, ok, code, detail, remediation }) => (
           <li key={name}>
-            <Verdict ok={ok} /> <strong>{name}</strong> {code && <code>{code}</code>}
+            <CheckBadge ok={ok} /> <strong>{name}</strong> {code && <code>{code}</code>}
             <p>
-              <Words of={detail} />
+              <CodeText of={detail} />
             </p>
             {remediation && (
               <p>
-                <Words of={remediation} />
+                <CodeText of={remediation} />
               </p>
             )}
           </li>
@@ -92,12 +92,12 @@ function Checks({ of }: { of: Found }) {
   );
 }
 
-function looked(signal: AbortSignal): Promise<Found> {
+function fetchHealth(signal: AbortSignal): Promise<Report> {
   return client.call('health', { signal, retry: false });
 }
 
-/** It needs no token, and says 503 where something is wrong. */
-async function configured(signal: AbortSignal): Promise<Found> {
+/** Fetches the health of the configuration, without a token. The status is 503 if a check failed. */
+async function fetchConfigHealth(signal: AbortSignal): Promise<Report> {
   const response = await fetch('/healthz', { signal });
-  return (await response.json()) as Found;
+  return (await response.json()) as Report;
 }

@@ -1,44 +1,51 @@
-// The lineage of a sandbox: the tree, and beside it what is selected in it.
+// The lineage of a sandbox: the tree, and the details of the selected node.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 
 import type { Tree } from '../../../client/src/index.ts';
 import { useLive, type Live } from '../live.ts';
-import { go, type Beside, type Selected } from '../routes.ts';
-import { count } from '../texts.ts';
+import { go, type DetailsParams, type Selected } from '../routes.ts';
+import { count } from '../format.ts';
 import { nodeId, nodesOf, type Nodes } from '../tree/nodes.ts';
 import { LineageTree } from '../tree/tree.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
 import { Updated } from '../ui/updated.tsx';
-import type { At, DetailsProps } from './details.ts';
-import { lineageReading } from './lineage-reading.ts';
+import type { DetailsProps, PlaceFor } from './details.ts';
+import { createLineageReader } from './lineage-reader.ts';
 import { SandboxDetails } from './sandbox-details.tsx';
 import { SnapshotDetails } from './snapshot-details.tsx';
 
-interface LineageProps extends Beside {
+interface LineageProps extends DetailsParams {
   /** The sandbox that the page is about. */
   current: string;
-  at: At;
+  placeFor: PlaceFor;
 }
 
-/** Whether details are a sheet over the tree, as style/details.css has it on a small screen. */
+/** Whether the details are a sheet over the tree, as style/details.css makes them on a small screen. */
 const isSheet = (details: HTMLElement) => getComputedStyle(details).position === 'fixed';
 
-/** The tree, and the details of what is selected; of the sandbox that the page is about where that is nothing. */
+/** The tree, and the details of the selected node; of the sandbox that the page is about if no node is selected. */
 export function Lineage({ current, ...rest }: LineageProps) {
-  const read = useMemo(() => lineageReading(current), [current]);
+  const read = useMemo(() => createLineageReader(current), [current]);
   const live = useLive(`lineage of ${current}`, read);
   return (
-    <Loaded of={live} reading="Reading the lineage…" hasUpdated>
-      {(tree) => <Shown tree={tree} live={live} current={current} {...rest} />}
+    <Loaded of={live} loading="Loading the lineage…" hasUpdated>
+      {(tree) => <LoadedLineage tree={tree} live={live} current={current} {...rest} />}
     </Loaded>
   );
 }
 
-function Shown({ tree, live, current, selected, tab, at }: LineageProps & { tree: Tree; live: Live<Tree> }) {
+function LoadedLineage({
+  tree,
+  live,
+  current,
+  selected,
+  tab,
+  placeFor,
+}: LineageProps & { tree: Tree; live: Live<Tree> }) {
   const nodes = useMemo(() => nodesOf(tree), [tree]);
   const shown = selected ?? { sandboxId: current };
   const sheet = useRef<HTMLElement>(null);
@@ -47,9 +54,9 @@ function Shown({ tree, live, current, selected, tab, at }: LineageProps & { tree
     if (selected && sheet.current && isSheet(sheet.current)) sheet.current.focus();
   }, [id]);
 
-  const select = (selected: Selected) => go(at({ selected }));
+  const select = (selected: Selected) => go(placeFor({ selected }));
   const close = () => {
-    go(at({}));
+    go(placeFor({}));
     document.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`)?.focus();
   };
   const node = nodes.get(id);
@@ -79,7 +86,7 @@ function Shown({ tree, live, current, selected, tab, at }: LineageProps & { tree
           <Icon name="close" />
         </button>
         {node ? (
-          <Details key={id} node={node} nodes={nodes} tab={tab} at={at} current={current} />
+          <Details key={id} node={node} nodes={nodes} tab={tab} placeFor={placeFor} current={current} />
         ) : (
           <Missing of={shown} />
         )}
@@ -88,26 +95,23 @@ function Shown({ tree, live, current, selected, tab, at }: LineageProps & { tree
   );
 }
 
-/** What is to be known of the tree as a whole. */
+/** Remarks on the whole tree. */
 function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
-  const troubled = [...nodes.values()].filter((node) => node.kind === 'sandbox' && node.sandbox.problem);
+  const incomplete = [...nodes.values()].filter((node) => node.kind === 'sandbox' && node.sandbox.problem);
   const { sandboxId, running, workspace, problem } = tree.root;
   const isUnknown = nodes.size === 1 && running === false && !workspace && !problem;
   return (
     <>
-      {tree.truncated && (
-        <Remark>There is more than could be looked at: this is a part of the lineage.</Remark>
-      )}
-      {troubled.length > 0 && (
+      {tree.truncated && <Remark>The lineage is larger than the limit: this is a part of it.</Remark>}
+      {incomplete.length > 0 && (
         <Remark>
-          {count(troubled.length, 'sandbox', 'sandboxes')} could not be asked: what grows from there may be
+          {count(incomplete.length, 'sandbox', 'sandboxes')} could not be read: parts of the lineage may be
           missing.
         </Remark>
       )}
       {isUnknown && (
         <Remark>
-          Nothing is known of <Name of={sandboxId} />: it does not run, and has no snapshot. Look whether its
-          id is written as it should be.
+          The sandbox <Name of={sandboxId} /> is not running and has no snapshots. Check its id.
         </Remark>
       )}
     </>
@@ -134,7 +138,7 @@ function Missing({ of: { sandboxId, snapshotId } }: { of: Selected }) {
   return (
     <p class="empty">
       {snapshotId ? 'The snapshot' : 'The sandbox'} <Name of={snapshotId ?? sandboxId} /> is not in this
-      lineage, or not any more.
+      lineage.
     </p>
   );
 }

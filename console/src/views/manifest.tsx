@@ -1,22 +1,22 @@
-// A manifest: everything that is known of a snapshot.
+// The manifest of a snapshot.
 
 import type { ComponentChildren } from 'preact';
 
 import type { Manifest } from '../../../client/src/index.ts';
 import { href, type Selected } from '../routes.ts';
-import { exactDuration, size } from '../texts.ts';
+import { exactDuration, size } from '../format.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Copy, Id } from '../ui/copy.tsx';
 import { Fact, Facts, Moment } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
-import type { At } from './details.ts';
+import type { PlaceFor } from './details.ts';
 
-const RESTORABLE = { yes: 'yes', no: 'no', unknown: 'not known' } as const;
+const RESTORABLE = { yes: 'yes', no: 'no', unknown: 'unknown' } as const;
 
-/** A manifest to read. */
-export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
+/** The fields of a manifest. */
+export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceFor }) {
   const link = (selected: Selected, text: ComponentChildren) => (
-    <a href={href(at({ selected }))}>
+    <a href={href(placeFor({ selected }))}>
       <Name of={text} />
     </a>
   );
@@ -30,14 +30,14 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
         <Fact name="Ref">
           {of.ref && (
             <span class="id">
-              signed, for programs <Copy text={JSON.stringify(of.ref)} what="ref" />
+              signed, for API calls <Copy text={JSON.stringify(of.ref)} what="ref" />
             </span>
           )}
         </Fact>
         <Fact name="Taken">
           <Moment at={of.createdAt} />
         </Fact>
-        <Fact name="Gone">
+        <Fact name="Removed">
           {removal && (
             <>
               <Moment at={removal.at} />: {removal.reason}
@@ -48,7 +48,7 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
         <Fact name="Directory">
           <code>{of.dir}</code>
         </Fact>
-        <Fact name="Can be restored">
+        <Fact name="Restorable">
           <Badge
             tone={of.restorable === 'yes' ? 'good' : of.restorable === 'no' ? 'bad' : 'plain'}
             icon={of.restorable === 'yes' ? 'check' : of.restorable === 'no' ? 'cross' : 'dash'}
@@ -57,13 +57,13 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
           </Badge>{' '}
           {of.why}
         </Fact>
-        <Fact name="Goes">
-          {of.expiresAt ? <Moment at={of.expiresAt} /> : of.pinned ? 'never, while it is pinned' : undefined}
+        <Fact name="Expires">
+          {of.expiresAt ? <Moment at={of.expiresAt} /> : of.pinned ? 'never while pinned' : undefined}
         </Fact>
         <Fact name="Last used">
           <Moment at={of.lastUsedAt} />
         </Fact>
-        <Fact name="Needed by">
+        <Fact name="Dependents">
           {of.dependents.length > 0 && (
             <ul class="plain">
               {of.dependents.map((sandboxId) => (
@@ -72,7 +72,7 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
             </ul>
           )}
         </Fact>
-        <Fact name="Made from it">
+        <Fact name="Created from it">
           {of.derived.length > 0 && (
             <ul class="plain">
               {of.derived.map(({ sandboxId, lineage, needsSnapshot, beganAt }) => (
@@ -80,25 +80,25 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
                   {link({ sandboxId }, sandboxId)}{' '}
                   <span class="hint">
                     {lineage === 'branch' ? 'branched' : 'restored'}, <Moment at={beganAt} />
-                    {needsSnapshot && ', needs it'}
+                    {needsSnapshot && ', depends on it'}
                   </span>
                 </li>
               ))}
             </ul>
           )}
         </Fact>
-        <Fact name="Before it">
+        <Fact name="Parent snapshot">
           {parent && link({ sandboxId: parent.originId, snapshotId: parent.snapshotId }, parent.snapshotId)}
         </Fact>
       </Facts>
       <details class="more">
-        <summary>How it was captured and stored</summary>
+        <summary>Capture and storage</summary>
         <Facts>
           <Fact name="Capture began">
             <Moment at={of.captureBeganAt} />
           </Fact>
-          <Fact name="Left out">{of.excludes.length > 0 && <Lines of={of.excludes} />}</Fact>
-          <Fact name="What git ignores">{of.gitignore ? 'left out' : 'is in it'}</Fact>
+          <Fact name="Excluded">{of.excludes.length > 0 && <Lines of={of.excludes} />}</Fact>
+          <Fact name="Files that git ignores">{of.gitignore ? 'excluded' : 'included'}</Fact>
           <Fact name="Compression">
             {compression &&
               [compression.format, compression.threads && `${compression.threads} threads`]
@@ -111,15 +111,15 @@ export function ManifestFacts({ of, at }: { of: Manifest; at: At }) {
                 ? 'never'
                 : `${exactDuration(of.expirationSeconds)} after its last use`)}
           </Fact>
-          <Fact name="The SDK restores it until">
+          <Fact name="Usable until">
             <Moment at={of.usableUntil} />
           </Fact>
-          <Fact name="Looked for in R2">
+          <Fact name="Checked in R2">
             <Moment at={of.checkedAt} />
           </Fact>
           <Fact name="Origin">{link({ sandboxId: of.originId }, of.originId)}</Fact>
-          <Fact name="First sandbox">{link({ sandboxId: of.rootId }, of.rootId)}</Fact>
-          <Fact name="Came in by import">{of.imported ? 'yes' : 'no'}</Fact>
+          <Fact name="Root sandbox">{link({ sandboxId: of.rootId }, of.rootId)}</Fact>
+          <Fact name="Imported">{of.imported ? 'yes' : 'no'}</Fact>
           <Fact name="Checksum">{of.checksum && <code class="long">{of.checksum}</code>}</Fact>
           <Fact name="Objects in R2">{of.objects.length > 0 && <Lines of={of.objects} />}</Fact>
           <Fact name="Manifest version">{of.schemaVersion}</Fact>

@@ -1,13 +1,13 @@
-// A plan: what becomes of each snapshot, and why.
+// A retention plan: the decision about each snapshot, and its reasons.
 
 import type { Retention } from '../../../client/src/index.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Time } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
 
-/** What a policy decides. */
+/** The decisions of a policy. */
 export function Plan({ of: { decisions }, caption }: { of: Retention; caption: string }) {
-  if (decisions.length === 0) return <p class="empty">There are no snapshots.</p>;
+  if (decisions.length === 0) return <p class="empty">No snapshots.</p>;
   return (
     <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
       <table>
@@ -16,7 +16,7 @@ export function Plan({ of: { decisions }, caption }: { of: Retention; caption: s
           <tr>
             <th scope="col">Snapshot</th>
             <th scope="col">Decision</th>
-            <th scope="col">Why</th>
+            <th scope="col">Reasons</th>
           </tr>
         </thead>
         <tbody>
@@ -31,16 +31,16 @@ export function Plan({ of: { decisions }, caption }: { of: Retention; caption: s
               <td>
                 {keep ? (
                   <Badge tone="good" icon="check">
-                    stays
+                    keep
                   </Badge>
                 ) : (
                   <Badge tone="bad" icon="trash">
-                    goes
+                    remove
                   </Badge>
                 )}
                 {keep && expiresAt && (
                   <div class="hint">
-                    goes <Time at={expiresAt} />
+                    expires <Time at={expiresAt} />
                   </div>
                 )}
               </td>

@@ -1,22 +1,22 @@
-// A policy as the fields of its form.
+// The fields of a policy's form.
 
 import type { KeepLast, Policy } from '../../../client/src/index.ts';
-import { given, number } from '../options.ts';
+import { defined, number } from '../options.ts';
 import { DEFAULT_EXPIRATION } from './policy.ts';
 
-/** What stands in the form. */
+/** The contents of the form. */
 export interface PolicyFields {
   expirationSeconds: number | undefined;
-  /** How many of the newest stay, as it was typed. */
+  /** The number of newest snapshots to keep, as typed. */
   last: string;
   lastSeconds: number | undefined;
   deleteEvicted: boolean;
-  /** For how many days and weeks, as it was typed. */
+  /** The number of days and of weeks, as typed. */
   daily: string;
   weekly: string;
 }
 
-/** A policy as it stands in the form. */
+/** Converts a policy to the contents of the form. */
 export function fieldsOf({ expirationSeconds, keepLast, keepDaily, keepWeekly }: Policy): PolicyFields {
   return {
     expirationSeconds: expirationSeconds ?? DEFAULT_EXPIRATION,
@@ -28,20 +28,20 @@ export function fieldsOf({ expirationSeconds, keepLast, keepDaily, keepWeekly }:
   };
 }
 
-/** The policy that stands in the form. What the form does not know of the present one stays. */
+/** Converts the contents of the form to a policy. Keeps the fields of the present policy that the form does not have. */
 export function policyOf(present: Policy, fields: PolicyFields): Policy {
   const { expirationSeconds, last, lastSeconds, deleteEvicted, daily, weekly } = fields;
   const newest = number(last);
   const keepLast =
     newest === undefined
       ? undefined
-      : given<KeepLast>({
+      : defined<KeepLast>({
           ...present.keepLast,
           count: newest,
           deleteEvicted,
           expirationSeconds: lastSeconds,
         });
-  return given<Policy>({
+  return defined<Policy>({
     ...present,
     expirationSeconds,
     keepLast,

@@ -1,4 +1,4 @@
-// A policy as a form.
+// The form of a retention policy.
 
 import { useState } from 'preact/hooks';
 
@@ -8,7 +8,7 @@ import { DurationField } from '../ui/duration.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
 import { fieldsOf, policyOf, type PolicyFields } from './policy-fields.ts';
 
-/** Asks for a policy, beginning with the present one. */
+/** A form that changes a policy, with a button that previews its plan. */
 export function PolicyForm({
   policy,
   busy,
@@ -29,13 +29,13 @@ export function PolicyForm({
   return (
     <form class="inset" aria-label="Policy" onSubmit={submit}>
       <DurationField
-        label="A snapshot goes after its last use"
+        label="Snapshots expire after their last use"
         value={fields.expirationSeconds}
         onValue={(expirationSeconds) => set({ expirationSeconds })}
       />
       <TextField
-        label="Keep the newest"
-        hint="How many. No bound where you give none."
+        label="Newest snapshots to keep"
+        hint="Leave empty for no limit."
         type="number"
         min={1}
         value={fields.last}
@@ -44,35 +44,35 @@ export function PolicyForm({
       {fields.last !== '' && (
         <>
           <DurationField
-            label="The newest go after their last use"
-            absent="as the others"
+            label="The newest expire after their last use"
+            absent="like the others"
             value={fields.lastSeconds}
             onValue={(lastSeconds) => set({ lastSeconds })}
           />
           <TickField
-            label="The others go at once"
-            hint="Otherwise they go when they expire."
+            label="Remove the others at once"
+            hint="Otherwise they are removed when they expire."
             checked={fields.deleteEvicted}
             onValue={(deleteEvicted) => set({ deleteEvicted })}
           />
         </>
       )}
       <TextField
-        label="Keep the newest of each day, for how many days"
+        label="Days whose newest snapshot is kept"
         type="number"
         min={0}
         value={fields.daily}
         onValue={(daily) => set({ daily })}
       />
       <TextField
-        label="Keep the newest of each week, for how many weeks"
+        label="Weeks whose newest snapshot is kept"
         type="number"
         min={0}
         value={fields.weekly}
         onValue={(weekly) => set({ weekly })}
       />
       <div class="buttons">
-        <Button look="primary" busy={busy}>
+        <Button variant="primary" busy={busy}>
           Preview…
         </Button>
         <Button onClick={onCancel}>Cancel</Button>

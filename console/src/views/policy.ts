@@ -1,32 +1,34 @@
-// A policy in words.
+// Describes a retention policy in sentences.
 
 import type { Policy } from '../../../client/src/index.ts';
-import { count, exactDuration } from '../texts.ts';
+import { count, exactDuration } from '../format.ts';
 
-/** Seconds after its last use that a snapshot goes where a policy says nothing. */
+/** The expiration of a policy that sets none, in seconds after the last use: 30 days. */
 export const DEFAULT_EXPIRATION = 2_592_000;
 
-/** What a policy says, a sentence for each rule. */
+/** Describes a policy, one sentence for each rule. */
 export function sentences(policy: Policy): string[] {
   const { expirationSeconds = DEFAULT_EXPIRATION, keepLast, keepDaily = 0, keepWeekly = 0 } = policy;
   return [
-    expirationSeconds === 0
-      ? 'Snapshots do not go by time.'
-      : `A snapshot goes ${exactDuration(expirationSeconds)} after its last use.`,
-    ...(keepLast ? [bound(keepLast)] : []),
-    ...(keepDaily > 0 ? [`The newest of each of ${count(keepDaily, 'day')} stays.`] : []),
-    ...(keepWeekly > 0 ? [`The newest of each of ${count(keepWeekly, 'week')} stays.`] : []),
-    'What is pinned, what others need, and the newest that can be restored never go.',
+    `Snapshots ${expiration(expirationSeconds)}.`,
+    ...(keepLast ? [limit(keepLast)] : []),
+    ...(keepDaily > 0 ? [newestOfEach('day', keepDaily)] : []),
+    ...(keepWeekly > 0 ? [newestOfEach('week', keepWeekly)] : []),
+    'Pinned snapshots, snapshots with dependents and the newest restorable snapshot are never removed.',
   ];
 }
 
-function bound({ count: newest, deleteEvicted = true, expirationSeconds }: NonNullable<Policy['keepLast']>) {
+function limit({ count: newest, deleteEvicted = true, expirationSeconds }: NonNullable<Policy['keepLast']>) {
   const own =
-    expirationSeconds === undefined
-      ? ''
-      : expirationSeconds === 0
-        ? ', for ever'
-        : `, for ${exactDuration(expirationSeconds)} after their last use`;
-  const others = deleteEvicted ? 'others go at once' : 'others go when they expire';
-  return `The newest ${newest} stay${own}; ${others}.`;
+    expirationSeconds === undefined ? '' : ` The newest ${newest} ${expiration(expirationSeconds)}.`;
+  const time = deleteEvicted ? 'at once' : 'when they expire';
+  return `Snapshots that are not among the newest ${newest} are removed ${time}.${own}`;
+}
+
+function expiration(seconds: number): string {
+  return seconds === 0 ? 'do not expire' : `expire ${exactDuration(seconds)} after their last use`;
+}
+
+function newestOfEach(unit: string, number: number): string {
+  return `The newest snapshot of each ${unit} is kept, for the last ${count(number, unit)} with snapshots.`;
 }

@@ -1,45 +1,42 @@
-// Giving a snapshot another label.
+// Changes the label of a snapshot.
 
 import { useState } from 'preact/hooks';
 
 import { useAction } from '../action.ts';
 import { client } from '../session.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
-import { Ask } from '../ui/dialog.tsx';
+import { ActionDialog } from '../ui/dialog.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 
-/** Asks for the label. */
+/** Asks for the new label, and changes it. */
 export function Relabel({ node, onClose }: { node: SnapshotNode; onClose: () => void }) {
   const { sandboxId, snapshotId = '' } = node.selected;
   const [newLabel, setLabel] = useState(node.name);
   const [replace, setReplace] = useState(false);
   const title = (
     <>
-      Labelling “<Name of={node.name} />”
+      Labeling “<Name of={node.name} />”
     </>
   );
-  const labelling = useAction(
-    { verb: 'label', subject: node.id, title },
+  const labeling = useAction(
+    { operation: 'label', subject: node.id, title },
     async () => {
       await client.label({ sandboxId, snapshotId, newLabel, replace });
-      const said = (
+      const message = (
         <>
-          The snapshot is called “<Name of={newLabel} />” now.
+          The label is now “<Name of={newLabel} />
+          ”.
         </>
       );
-      return { said };
+      return { message };
     },
     onClose,
   );
   return (
-    <Ask title="Label the snapshot" verb="Label it" action={labelling} onClose={onClose}>
+    <ActionDialog title="Label the snapshot" submitLabel="Save label" action={labeling} onClose={onClose}>
       <TextField label="Label" value={newLabel} onValue={setLabel} required />
-      <TickField
-        label="Take the label from the snapshot that has it"
-        checked={replace}
-        onValue={setReplace}
-      />
-    </Ask>
+      <TickField label="Take the label from another snapshot" checked={replace} onValue={setReplace} />
+    </ActionDialog>
   );
 }

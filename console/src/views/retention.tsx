@@ -1,4 +1,4 @@
-// How long the snapshots of a sandbox are kept: the policy, and what it means for each of them.
+// The retention policy of a sandbox, and its effect on each snapshot.
 
 import { useState } from 'preact/hooks';
 
@@ -10,29 +10,29 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
-import { CarryOut, planOf, type Planned } from './carry-out.tsx';
+import { ApplyPolicy, fetchPlan, type PlannedPolicy } from './apply-policy.tsx';
 import { Plan } from './plan.tsx';
 import { PolicyForm } from './policy-form.tsx';
 import { sentences } from './policy.ts';
 
-/** The policy of a sandbox in words and as a form, and the plan. Nothing is let go before its plan was seen. */
+/** The policy of a sandbox, its form, and its plan. A policy is set or applied only after the user saw its plan. */
 export function RetentionTab({ sandboxId }: { sandboxId: string }) {
   const live = useLive(`retention of ${sandboxId}`, (signal) =>
     client.retention({ sandboxId, signal, retry: false }),
   );
   const [isEditing, setEditing] = useState(false);
-  const [planned, setPlanned] = useState<Planned>();
+  const [planned, setPlanned] = useState<PlannedPolicy>();
   const title = (
     <>
-      Planning for <Name of={sandboxId} />
+      Planning the retention of <Name of={sandboxId} />
     </>
   );
   const planning = useAction(
-    { verb: 'plan', subject: `retention of ${sandboxId}`, title },
-    async (policy?: Policy) => setPlanned({ policy, plan: await planOf(sandboxId, policy) }),
+    { operation: 'plan', subject: `retention of ${sandboxId}`, title },
+    async (policy?: Policy) => setPlanned({ policy, plan: await fetchPlan(sandboxId, policy) }),
   );
   return (
-    <Loaded of={live} reading="Reading the policy…">
+    <Loaded of={live} loading="Loading the policy…">
       {(retention) => (
         <>
           <section aria-labelledby="policy">
@@ -53,7 +53,7 @@ export function RetentionTab({ sandboxId }: { sandboxId: string }) {
               <div class="buttons">
                 <Button onClick={() => setEditing(true)}>Change the policy…</Button>
                 <Button busy={planning.busy} onClick={() => void planning.run()}>
-                  Apply it now…
+                  Apply now…
                 </Button>
               </div>
             )}
@@ -61,10 +61,10 @@ export function RetentionTab({ sandboxId }: { sandboxId: string }) {
           </section>
           <section aria-labelledby="plan">
             <h3 id="plan">Plan</h3>
-            <Plan of={retention} caption="What the policy means for each snapshot" />
+            <Plan of={retention} caption="Effect of the policy on each snapshot" />
           </section>
           {planned && (
-            <CarryOut
+            <ApplyPolicy
               sandboxId={sandboxId}
               planned={planned}
               onDone={() => setEditing(false)}

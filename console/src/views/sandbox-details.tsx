@@ -1,9 +1,9 @@
-// What is known of a sandbox, and what can be done with it.
+// The details of a sandbox, and its actions.
 
 import { useState } from 'preact/hooks';
 
 import { DEFAULT_TENANT, href, type Tab } from '../routes.ts';
-import { count } from '../texts.ts';
+import { count } from '../format.ts';
 import type { SandboxNode } from '../tree/nodes.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -21,9 +21,9 @@ const TABS: readonly [Tab | undefined, string][] = [
   ['retention', 'Retention'],
 ];
 
-/** The details of a sandbox, in three parts. */
+/** The details of a sandbox, in three tabs. */
 export function SandboxDetails(props: DetailsProps<SandboxNode>) {
-  const { node, tab, at } = props;
+  const { node, tab, placeFor } = props;
   const { sandboxId, running } = node.sandbox;
   return (
     <>
@@ -34,15 +34,15 @@ export function SandboxDetails(props: DetailsProps<SandboxNode>) {
         </h2>
         {running !== undefined && (
           <Badge tone={running ? 'good' : 'plain'} icon={running ? 'on' : 'off'}>
-            {running ? 'running' : 'asleep'}
+            {running ? 'running' : 'ended'}
           </Badge>
         )}
       </header>
-      <nav class="tabs" aria-label={`Parts of ${sandboxId}`}>
+      <nav class="tabs" aria-label={`Details of ${sandboxId}`}>
         {TABS.map(([name, text]) => (
           <a
             key={text}
-            href={href(at({ selected: node.selected, ...(name ? { tab: name } : {}) }))}
+            href={href(placeFor({ selected: node.selected, ...(name ? { tab: name } : {}) }))}
             aria-current={tab === name ? 'page' : undefined}
           >
             {text}
@@ -56,7 +56,7 @@ export function SandboxDetails(props: DetailsProps<SandboxNode>) {
   );
 }
 
-function Overview({ node, nodes, current, at }: DetailsProps<SandboxNode>) {
+function Overview({ node, nodes, current, placeFor }: DetailsProps<SandboxNode>) {
   const { sandboxId, lineage, workspace, snapshots, problem } = node.sandbox;
   const [isTaking, setTaking] = useState(false);
   const parent = node.parentId === undefined ? undefined : nodes.get(node.parentId);
@@ -65,13 +65,13 @@ function Overview({ node, nodes, current, at }: DetailsProps<SandboxNode>) {
       {problem && (
         <div class="failure">
           <p>
-            <strong>This part of the lineage is not whole.</strong>
+            <strong>This part of the lineage is incomplete.</strong>
           </p>
           <p>{problem}</p>
         </div>
       )}
       <div class="buttons">
-        <Button look="primary" icon="camera" onClick={() => setTaking(true)}>
+        <Button variant="primary" icon="camera" onClick={() => setTaking(true)}>
           Take a snapshot…
         </Button>
         {sandboxId !== current && (
@@ -99,7 +99,7 @@ function Overview({ node, nodes, current, at }: DetailsProps<SandboxNode>) {
         </Fact>
         <Fact name={lineage === 'branch' ? 'Branched from' : 'Restored from'}>
           {parent && (
-            <a href={href(at({ selected: parent.selected }))}>
+            <a href={href(placeFor({ selected: parent.selected }))}>
               <Name of={parent.name} />{' '}
               <span class="hint">
                 of <Name of={parent.selected.sandboxId} />
@@ -115,7 +115,7 @@ function Overview({ node, nodes, current, at }: DetailsProps<SandboxNode>) {
         <TakeSnapshot
           sandboxId={sandboxId}
           onClose={() => setTaking(false)}
-          place={(snapshotId) => at({ selected: { sandboxId, snapshotId } })}
+          placeOf={(snapshotId) => placeFor({ selected: { sandboxId, snapshotId } })}
         />
       )}
     </>

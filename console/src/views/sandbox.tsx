@@ -1,11 +1,11 @@
 // The page of a sandbox that was opened by its id.
 
-import type { Beside } from '../routes.ts';
+import type { DetailsParams } from '../routes.ts';
 import { Id } from '../ui/copy.tsx';
 import { Lineage } from './lineage.tsx';
 
-/** A sandbox, and the lineage that it belongs to. */
-export function SandboxView({ sandboxId, ...beside }: { sandboxId: string } & Beside) {
+/** A sandbox and its lineage. */
+export function SandboxView({ sandboxId, ...details }: { sandboxId: string } & DetailsParams) {
   return (
     <>
       <header class="page-head">
@@ -14,7 +14,11 @@ export function SandboxView({ sandboxId, ...beside }: { sandboxId: string } & Be
           <Id of={sandboxId} what="sandbox id" />
         </h1>
       </header>
-      <Lineage current={sandboxId} {...beside} at={(beside) => ({ at: 'sandbox', sandboxId, ...beside })} />
+      <Lineage
+        current={sandboxId}
+        {...details}
+        placeFor={(details) => ({ at: 'sandbox', sandboxId, ...details })}
+      />
     </>
   );
 }

@@ -1,34 +1,34 @@
-// Signing in.
+// The sign-in page.
 
 import { useState } from 'preact/hooks';
 
 import { useAction } from '../action.ts';
-import { expelled, signIn } from '../session.ts';
+import { sessionError, signIn } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
 import { Logo } from '../ui/logo.tsx';
 import { Health } from './health.tsx';
 
-/** Asks for the API token. */
+/** Asks for the API token, and signs in. */
 export function SignIn() {
-  const [given, setGiven] = useState('');
-  const [keep, setKeep] = useState(false);
-  const entering = useAction({ verb: 'sign in', subject: 'session', title: 'Signing in' }, () =>
-    signIn(given.trim(), keep),
+  const [candidate, setCandidate] = useState('');
+  const [persist, setPersist] = useState(false);
+  const signingIn = useAction({ operation: 'sign in', subject: 'session', title: 'Signing in' }, () =>
+    signIn(candidate.trim(), persist),
   );
   const submit = (event: Event) => {
     event.preventDefault();
-    if (given.trim() !== '') void entering.run();
+    if (candidate.trim() !== '') void signingIn.run();
   };
   return (
     <main class="sign-in" id="main" tabIndex={-1}>
       <Logo />
       <h1>Sandbox snapshots</h1>
       <p>Snapshots, restores and branches of the sandboxes of this deployment.</p>
-      {expelled.value && entering.failure === undefined && (
-        <Failure of={expelled.value}>
-          <p>The token that you signed in with is not accepted any more. Sign in again.</p>
+      {sessionError.value && signingIn.failure === undefined && (
+        <Failure of={sessionError.value}>
+          <p>The deployment no longer accepts your token. Sign in again.</p>
         </Failure>
       )}
       <form onSubmit={submit}>
@@ -36,8 +36,8 @@ export function SignIn() {
           label="API token"
           type="password"
           autocomplete="current-password"
-          value={given}
-          onValue={setGiven}
+          value={candidate}
+          onValue={setCandidate}
           required
           hint={
             <>
@@ -47,12 +47,12 @@ export function SignIn() {
         />
         <TickField
           label="Stay signed in for this tab"
-          hint="The tab keeps the token until it is closed. Otherwise it is forgotten with the page."
-          checked={keep}
-          onValue={setKeep}
+          hint="The tab stores the token until you close it. Otherwise a reload signs you out."
+          checked={persist}
+          onValue={setPersist}
         />
-        <Failure of={entering.failure} />
-        <Button look="primary" busy={entering.busy}>
+        <Failure of={signingIn.failure} />
+        <Button variant="primary" busy={signingIn.busy}>
           Sign in
         </Button>
       </form>

@@ -1,59 +1,63 @@
-// What can be done with a snapshot.
+// The actions on a snapshot.
 
 import { useState } from 'preact/hooks';
 
 import { SnapshotterError, type Verification } from '../../../client/src/index.ts';
-import { make } from '../action-keys.ts';
 import { useAction } from '../action.ts';
+import { create } from '../idempotency.ts';
 import { client } from '../session.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
-import type { At } from './details.ts';
+import type { PlaceFor } from './details.ts';
 import { Relabel } from './relabel-snapshot.tsx';
-import { Checked } from './verification.tsx';
+import { VerificationResult } from './verification.tsx';
 
-/** The actions on a snapshot that is there. */
-export function SnapshotActions({ node, at }: { node: SnapshotNode; at: At }) {
+/** The actions on a snapshot in the state `ready`. */
+export function SnapshotActions({ node, placeFor }: { node: SnapshotNode; placeFor: PlaceFor }) {
   const { sandboxId, snapshotId = '' } = node.selected;
   const selection = { sandboxId, snapshotId };
   const { pinned } = node.snapshot;
-  const [asked, setAsked] = useState<'label' | 'delete'>();
+  const [dialog, setDialog] = useState<'label' | 'delete'>();
   const [verification, setVerification] = useState<Verification>();
 
-  const derive = async (how: 'restore' | 'branch') => {
-    const { ref } = await make(how, selection);
+  const derive = async (operation: 'restore' | 'branch') => {
+    const { ref } = await create(operation, selection);
     return {
-      said: (
+      message: (
         <>
           The new sandbox is <Name of={ref.sandboxId} />.
         </>
       ),
-      to: at({ selected: { sandboxId: ref.sandboxId } }),
-      made: true,
+      to: placeFor({ selected: { sandboxId: ref.sandboxId } }),
+      isNew: true,
     };
   };
-  const called = <Name of={node.name} />;
-  const deed = (verb: string, title: string) => ({
-    verb,
+  const name = <Name of={node.name} />;
+  const spec = (operation: string, title: string) => ({
+    operation,
     subject: node.id,
     title: (
       <>
-        {title} “{called}”
+        {title} “{name}”
       </>
     ),
   });
-  const restoring = useAction(deed('restore', 'The restore of'), () => derive('restore'));
-  const branching = useAction(deed('branch', 'The branch from'), () => derive('branch'));
-  const verifying = useAction(deed('verify', 'The verification of'), async () =>
+  const restoring = useAction(spec('restore', 'The restore of'), () => derive('restore'));
+  const branching = useAction(spec('branch', 'The branch from'), () => derive('branch'));
+  const verifying = useAction(spec('verify', 'The verification of'), async () =>
     setVerification(await client.verify(selection)),
   );
-  const pinning = useAction(deed('pin', 'Pinning or unpinning'), async () => {
+  const pinning = useAction(spec('pin', 'Pinning or unpinning'), async () => {
     await (pinned ? client.unpin(selection) : client.pin(selection));
     return {
-      said: pinned ? <>“{called}” is left to the policy again.</> : <>“{called}” is pinned.</>,
+      message: (
+        <>
+          “{name}” is {pinned ? 'no longer' : 'now'} pinned.
+        </>
+      ),
     };
   });
 
@@ -61,7 +65,7 @@ export function SnapshotActions({ node, at }: { node: SnapshotNode; at: At }) {
   return (
     <>
       <div class="buttons">
-        <Button look="primary" icon="restore" busy={restoring.busy} onClick={() => void restoring.run()}>
+        <Button variant="primary" icon="restore" busy={restoring.busy} onClick={() => void restoring.run()}>
           Restore
         </Button>
         <Button icon="branch" busy={branching.busy} onClick={() => void branching.run()}>
@@ -73,28 +77,30 @@ export function SnapshotActions({ node, at }: { node: SnapshotNode; at: At }) {
         <Button icon="check" busy={verifying.busy} onClick={() => void verifying.run()}>
           Verify
         </Button>
-        <Button onClick={() => setAsked('label')}>Label…</Button>
-        <Button look="danger" icon="trash" onClick={() => setAsked('delete')}>
+        <Button onClick={() => setDialog('label')}>Label…</Button>
+        <Button variant="danger" icon="trash" onClick={() => setDialog('delete')}>
           Delete…
         </Button>
       </div>
-      <p class="hint">Restore and Branch make a new sandbox. None that exists is written into.</p>
-      <Failure of={failure}>{wasUntouched(failure) && <p>No sandbox was made.</p>}</Failure>
+      <p class="hint">Restore and Branch create a new sandbox. Existing sandboxes do not change.</p>
+      <Failure of={failure}>{createdNothing(failure) && <p>No sandbox was created.</p>}</Failure>
       <Failure of={pinning.failure ?? verifying.failure} />
-      {verification && !verifying.busy && <Checked of={verification} />}
-      {asked === 'label' && <Relabel node={node} onClose={() => setAsked(undefined)} />}
-      {asked === 'delete' && <DeleteSnapshot node={node} at={at} onClose={() => setAsked(undefined)} />}
+      {verification && !verifying.busy && <VerificationResult of={verification} />}
+      {dialog === 'label' && <Relabel node={node} onClose={() => setDialog(undefined)} />}
+      {dialog === 'delete' && (
+        <DeleteSnapshot node={node} placeFor={placeFor} onClose={() => setDialog(undefined)} />
+      )}
     </>
   );
 }
 
-/** Codes of failures that come before a sandbox is made. Others say themselves what became of it. */
-const UNTOUCHED: ReadonlySet<string> = new Set([
+/** The codes of failures that occur before a sandbox is created. The messages of others say what happened to the sandbox. */
+const CREATED_NOTHING: ReadonlySet<string> = new Set([
   'SERVICE_UNREACHABLE',
   'SNAPSHOT_BUSY',
   'SNAPSHOT_NOT_FOUND',
 ]);
 
-function wasUntouched(failure: unknown): boolean {
-  return failure instanceof SnapshotterError && UNTOUCHED.has(failure.code);
+function createdNothing(failure: unknown): boolean {
+  return failure instanceof SnapshotterError && CREATED_NOTHING.has(failure.code);
 }

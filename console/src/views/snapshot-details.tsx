@@ -1,8 +1,9 @@
-// What is known of a snapshot, and what can be done with it.
+// The details of a snapshot, and its actions.
 
+import { count } from '../format.ts';
 import { useLive } from '../live.ts';
 import { client } from '../session.ts';
-import { PASSING, type SnapshotNode } from '../tree/nodes.ts';
+import { STATE_LABELS, type SnapshotNode } from '../tree/nodes.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
@@ -11,13 +12,13 @@ import { ManifestFacts } from './manifest.tsx';
 import { SnapshotActions } from './snapshot-actions.tsx';
 
 /** The details of a snapshot: its actions, and its manifest. */
-export function SnapshotDetails({ node, at }: DetailsProps<SnapshotNode>) {
+export function SnapshotDetails({ node, placeFor }: DetailsProps<SnapshotNode>) {
   const { state, pinned, dependents } = node.snapshot;
   const { sandboxId, snapshotId = '' } = node.selected;
   const live = useLive(`manifest of ${node.id}`, (signal) =>
     client.manifest({ sandboxId, snapshotId, signal, retry: false }),
   );
-  const passing = PASSING[state];
+  const stateLabel = STATE_LABELS[state];
   return (
     <>
       <header class="details-head">
@@ -27,17 +28,17 @@ export function SnapshotDetails({ node, at }: DetailsProps<SnapshotNode>) {
         <h2>
           <Name of={node.name} />
         </h2>
-        {passing && <Badge tone={state === 'creating' ? 'busy' : 'plain'}>{passing}</Badge>}
+        {stateLabel && <Badge tone={state === 'creating' ? 'busy' : 'plain'}>{stateLabel}</Badge>}
         {pinned && (
           <Badge tone="accent" icon="pin">
             pinned
           </Badge>
         )}
-        {dependents.length > 0 && <Badge icon="needed">needed by {dependents.length}</Badge>}
+        {dependents.length > 0 && <Badge icon="dependent">{count(dependents.length, 'dependent')}</Badge>}
       </header>
-      {state === 'ready' && <SnapshotActions node={node} at={at} />}
-      <Loaded of={live} reading="Reading the manifest…">
-        {(manifest) => <ManifestFacts of={manifest} at={at} />}
+      {state === 'ready' && <SnapshotActions node={node} placeFor={placeFor} />}
+      <Loaded of={live} loading="Loading the manifest…">
+        {(manifest) => <ManifestFacts of={manifest} placeFor={placeFor} />}
       </Loaded>
     </>
   );

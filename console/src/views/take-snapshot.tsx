@@ -1,29 +1,29 @@
-// Taking a snapshot.
+// Takes a snapshot.
 
 import { useState } from 'preact/hooks';
 
 import type { Compression, SnapshotOptions } from '../../../client/src/index.ts';
-import { make } from '../action-keys.ts';
 import { useAction } from '../action.ts';
-import { given, lines, text } from '../options.ts';
+import { size } from '../format.ts';
+import { create } from '../idempotency.ts';
+import { defined, lines, text } from '../options.ts';
 import type { Place } from '../routes.ts';
-import { size } from '../texts.ts';
-import { Ask } from '../ui/dialog.tsx';
+import { ActionDialog } from '../ui/dialog.tsx';
 import { DurationField } from '../ui/duration.tsx';
 import { ChoiceField, LinesField, MoreFields, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 
 type Format = NonNullable<Compression['format']> | '';
 
-/** Asks for what is to be captured, and captures it. */
+/** Asks for the options of a snapshot, and takes it. */
 export function TakeSnapshot({
   sandboxId,
-  place,
+  placeOf,
   onClose,
 }: {
   sandboxId: string;
-  /** Where the new snapshot is shown. */
-  place: (snapshotId: string) => Place;
+  /** Returns the page that shows the new snapshot. */
+  placeOf: (snapshotId: string) => Place;
   onClose: () => void;
 }) {
   const [label, setLabel] = useState('');
@@ -42,9 +42,9 @@ export function TakeSnapshot({
     </>
   );
   const taking = useAction(
-    { verb: 'snapshot', subject: sandboxId, title },
+    { operation: 'snapshot', subject: sandboxId, title },
     async () => {
-      const options = given<SnapshotOptions>({
+      const options = defined<SnapshotOptions>({
         sandboxId,
         label: text(label),
         dir: text(dir),
@@ -56,76 +56,72 @@ export function TakeSnapshot({
         wake: wake || undefined,
         fresh: fresh || undefined,
       });
-      const { ref, capture } = await make('snapshot', options);
-      const said = (
+      const { ref, capture } = await create('snapshot', options);
+      const message = (
         <>
           The snapshot “<Name of={capture.label} />” was taken: {size(capture.sizeBytes)}.
         </>
       );
-      return { said, to: place(ref.snapshotId), made: true };
+      return { message, to: placeOf(ref.snapshotId), isNew: true };
     },
     onClose,
   );
 
   return (
-    <Ask title="Take a snapshot" verb="Take it" action={taking} onClose={onClose}>
+    <ActionDialog title="Take a snapshot" submitLabel="Take snapshot" action={taking} onClose={onClose}>
       <p>
-        Keeps the files of{' '}
+        Saves the files of{' '}
         <strong>
           <Name of={sandboxId} />
         </strong>
-        . The sandbox runs on.
+        . The sandbox keeps running.
       </p>
-      <TextField label="Label" hint="One by the time where you give none." value={label} onValue={setLabel} />
-      <TickField
-        label="Take the label from the snapshot that has it"
-        checked={replace}
-        onValue={setReplace}
-      />
+      <TextField label="Label" hint="Leave empty to use the time." value={label} onValue={setLabel} />
+      <TickField label="Take the label from another snapshot" checked={replace} onValue={setReplace} />
       <MoreFields>
         <TextField
           label="Directory"
-          hint="The deployment’s own where you name none, mostly /workspace."
+          hint="Leave empty for the default, usually /workspace."
           value={dir}
           onValue={setDir}
         />
         <LinesField
-          label="Leave out"
-          hint="Patterns of names without a slash, a line each: node_modules, *.log."
+          label="Exclude"
+          hint="One name pattern per line, without slashes: node_modules, *.log."
           value={excludes}
           onValue={setExcludes}
         />
-        <TickField label="Leave out what git ignores" checked={gitignore} onValue={setGitignore} />
+        <TickField label="Exclude files that git ignores" checked={gitignore} onValue={setGitignore} />
         <ChoiceField
           label="Compression"
           value={format}
           choices={[
-            ['', 'as the SDK has it'],
-            ['zstd', 'zstd: the smallest at a fair speed'],
-            ['lz4', 'lz4: the fastest'],
-            ['gzip', 'gzip: found everywhere'],
+            ['', 'default of the SDK'],
+            ['zstd', 'zstd: smallest, moderate speed'],
+            ['lz4', 'lz4: fastest'],
+            ['gzip', 'gzip: available everywhere'],
           ]}
           onValue={setFormat}
         />
         <DurationField
-          label="Goes after its last use"
-          absent="as the policy says"
+          label="Expires after its last use"
+          absent="like the policy"
           value={expirationSeconds}
           onValue={setExpiration}
         />
         <TickField
-          label="Take none that is under way already"
-          hint="What was written since that began would not be in it."
+          label="Start a new capture"
+          hint="A capture in progress may miss files that were written since it began."
           checked={fresh}
           onValue={setFresh}
         />
         <TickField
-          label="Start the sandbox where it does not run"
-          hint="It is captured as it starts: with none of its files."
+          label="Start the sandbox if it is not running"
+          hint="It starts, and is captured, without any of its files."
           checked={wake}
           onValue={setWake}
         />
       </MoreFields>
-    </Ask>
+    </ActionDialog>
   );
 }

@@ -1,17 +1,17 @@
-// What a verification found.
+// The result of a verification.
 
 import type { Verification } from '../../../client/src/index.ts';
-import { Verdict } from '../ui/verdict.tsx';
+import { CheckBadge } from '../ui/check-badge.tsx';
 
-/** The checks of a snapshot, each with its verdict. */
-export function Checked({ of }: { of: Verification }) {
+/** The checks of a snapshot, each with its result. */
+export function VerificationResult({ of }: { of: Verification }) {
   return (
     <section class="verification" aria-label="Verification">
-      <h3>{of.ok ? 'Everything that could be checked is right.' : 'Something is wrong with it.'}</h3>
+      <h3>{of.ok ? 'No check failed.' : 'A check failed.'}</h3>
       <ul class="checks">
         {of.checks.map(({ name, ok, detail }) => (
           <li key={name}>
-            <Verdict ok={ok} /> <strong>{name}</strong>
+            <CheckBadge ok={ok} /> <strong>{name}</strong>
             <p>{detail}</p>
           </li>
         ))}

@@ -1,4 +1,4 @@
-// What can be done with a named workspace, from the list and from its page.
+// The actions on a named workspace, in the list and on its page.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -15,102 +15,106 @@ import { client } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { ForkWorkspace } from './fork-workspace.tsx';
-import { DeleteWorkspace, DiscardAndStart, StopUnkept } from './workspace-dialogs.tsx';
-import { startWorkspace, stopWorkspace, subjectOf } from './workspace-work.ts';
+import { DeleteWorkspace, DiscardAndStart, StopWithoutSnapshot } from './workspace-dialogs.tsx';
+import { startWorkspace, stopWorkspace, subjectOf } from './workspace-operations.ts';
 
-/** What is asked before something is done. */
-type Question = 'fork' | 'delete' | 'stop' | 'discard';
+/** A dialog of a workspace. */
+type DialogName = 'fork' | 'delete' | 'stop' | 'discard';
 
-/** What can be done with a workspace. */
+/** The actions on a workspace, and its open dialog. */
 export interface WorkspaceActions {
   address: Address;
   start: Action<[StartSettings?]>;
-  /** Stops it. One that keeps no files is asked about. */
+  /** Stops the workspace. Asks for confirmation first if it is not persistent. */
   stop: Action<[]>;
-  /** What is asked now. */
-  asked: Question | undefined;
-  ask: (question: Question | undefined) => void;
+  /** The open dialog. */
+  dialog: DialogName | undefined;
+  openDialog: (dialog: DialogName | undefined) => void;
   /** The hooks that failed in the last start or stop. */
-  failed: HookRun[];
-  setFailed: (failed: HookRun[]) => void;
+  failedHooks: HookRun[];
+  setFailedHooks: (failed: HookRun[]) => void;
 }
 
-/** The actions on a workspace. */
-export function useWorkspace(address: Address): WorkspaceActions {
-  const [asked, ask] = useState<Question>();
-  const [failed, setFailed] = useState<HookRun[]>([]);
+/** Returns the actions on a workspace. */
+export function useWorkspaceActions(address: Address): WorkspaceActions {
+  const [dialog, openDialog] = useState<DialogName>();
+  const [failedHooks, setFailedHooks] = useState<HookRun[]>([]);
   const subject = subjectOf(address);
   const start = useAction(
-    { verb: 'start', subject, title: <>The start of {address.name}</> },
-    (settings: StartSettings = {}) => startWorkspace(address, settings, setFailed),
+    { operation: 'start', subject, title: <>The start of {address.name}</> },
+    (settings: StartSettings = {}) => startWorkspace(address, settings, setFailedHooks),
   );
-  const stop = useAction({ verb: 'stop', subject, title: <>The stop of {address.name}</> }, async () => {
+  const stop = useAction({ operation: 'stop', subject, title: <>The stop of {address.name}</> }, async () => {
     const { persistent } = await client.workspaces.getByName(address);
-    if (persistent) return stopWorkspace(address, setFailed);
-    return ask((asked) => asked ?? 'stop');
+    if (persistent) return stopWorkspace(address, setFailedHooks);
+    return openDialog((open) => open ?? 'stop');
   });
-  return { address, start, stop, asked, ask, failed, setFailed };
+  return { address, start, stop, dialog, openDialog, failedHooks, setFailedHooks };
 }
 
-/** States in which there is something to stop. A start makes sure then that it is still there. */
-const RUNS: ReadonlySet<WorkspaceState> = new Set(['active', 'stopping']);
+/** The states in which the workspace can be stopped. A start then only verifies that its sandbox is running. */
+const STOPPABLE: ReadonlySet<WorkspaceState> = new Set(['active', 'stopping']);
 
-/** The buttons of a workspace, and what they ask. */
+/** The buttons of a workspace, and the dialogs that they open. */
 export function WorkspaceButtons({ state, actions }: { state: WorkspaceState; actions: WorkspaceActions }) {
-  const { address, start, stop, asked, ask, setFailed } = actions;
+  const { address, start, stop, dialog, openDialog, setFailedHooks } = actions;
   const { name } = address;
-  const close = () => ask(undefined);
+  const close = () => openDialog(undefined);
   return (
     <div class="buttons">
-      {RUNS.has(state) && (
+      {STOPPABLE.has(state) && (
         <Button label={`Stop ${name}`} busy={stop.busy} onClick={() => void stop.run()}>
           Stop
         </Button>
       )}
       <Button
-        look={RUNS.has(state) ? 'quiet' : 'plain'}
+        variant={STOPPABLE.has(state) ? 'quiet' : 'plain'}
         label={`Start ${name}`}
         busy={start.busy}
         onClick={() => void start.run()}
       >
         Start
       </Button>
-      <Button look="quiet" label={`Fork ${name}…`} onClick={() => ask('fork')}>
+      <Button variant="quiet" label={`Fork ${name}…`} onClick={() => openDialog('fork')}>
         Fork…
       </Button>
-      <Button look="quiet" label={`Delete ${name}…`} onClick={() => ask('delete')}>
+      <Button variant="quiet" label={`Delete ${name}…`} onClick={() => openDialog('delete')}>
         Delete…
       </Button>
-      {asked === 'fork' && <ForkWorkspace address={address} onClose={close} />}
-      {asked === 'delete' && <DeleteWorkspace address={address} onClose={close} />}
-      {asked === 'stop' && <StopUnkept address={address} onFailed={setFailed} onClose={close} />}
-      {asked === 'discard' && <DiscardAndStart address={address} onFailed={setFailed} onClose={close} />}
+      {dialog === 'fork' && <ForkWorkspace address={address} onClose={close} />}
+      {dialog === 'delete' && <DeleteWorkspace address={address} onClose={close} />}
+      {dialog === 'stop' && (
+        <StopWithoutSnapshot address={address} onFailedHooks={setFailedHooks} onClose={close} />
+      )}
+      {dialog === 'discard' && (
+        <DiscardAndStart address={address} onFailedHooks={setFailedHooks} onClose={close} />
+      )}
     </div>
   );
 }
 
-/** What a start that failed can be told, by the code of its failure. Only what loses nothing is done at once. */
+/** The choices after a failed start, by the code of the failure. Those that discard files open a dialog. */
 const CHOICES: Record<string, [string, StartSettings | 'discard'][]> = {
   WORKSPACE_DIVERGED: [
-    ['Keep what is there', { onDiverged: 'adopt' }],
-    ['Save it as a snapshot, and restore', { onDiverged: 'rescue' }],
-    ['Discard it, and restore…', 'discard'],
+    ['Adopt the files', { onDiverged: 'adopt' }],
+    ['Save them in a rescue snapshot and restore', { onDiverged: 'rescue' }],
+    ['Discard them and restore…', 'discard'],
   ],
-  SNAPSHOT_STALE: [['Start all the same', { acceptStale: true }]],
-  NOTHING_RESTORABLE: [['Start it empty', { allowEmpty: true }]],
+  SNAPSHOT_STALE: [['Start anyway', { acceptStale: true }]],
+  NOTHING_RESTORABLE: [['Start empty', { allowEmpty: true }]],
 };
 
-/** Why a start or a stop failed, or a hook in it, and what can be chosen then; nothing where all went well. */
-export function WorkspaceTroubles({
-  actions: { address, start, stop, ask, failed },
+/** The failure of the last start or stop with the choices to continue, and the failed hooks. Renders nothing without a failure. */
+export function WorkspaceFailures({
+  actions: { address, start, stop, openDialog, failedHooks },
   children,
 }: {
   actions: WorkspaceActions;
-  /** Where it is put. */
-  children: (troubles: ComponentChildren) => JSX.Element;
+  /** Renders the container of the failures. */
+  children: (failures: ComponentChildren) => JSX.Element;
 }) {
   const failure = start.failure ?? stop.failure;
-  if (failure === undefined && failed.length === 0) return null;
+  if (failure === undefined && failedHooks.length === 0) return null;
   const choices = (failure instanceof SnapshotterError && CHOICES[failure.code]) || [];
   return children(
     <>
@@ -121,7 +125,7 @@ export function WorkspaceTroubles({
               <Button
                 key={text}
                 busy={start.busy}
-                onClick={() => (choice === 'discard' ? ask('discard') : void start.run(choice))}
+                onClick={() => (choice === 'discard' ? openDialog('discard') : void start.run(choice))}
               >
                 {text}
               </Button>
@@ -129,7 +133,7 @@ export function WorkspaceTroubles({
           </div>
         )}
       </Failure>
-      {failed.map(({ hook, output }) => (
+      {failedHooks.map(({ hook, output }) => (
         <section key={hook} class="failure" aria-label={`Output of the hook ${hook}`}>
           <p>
             The hook <strong>{hook}</strong> failed.

@@ -1,4 +1,4 @@
-// What is asked before something is done with a workspace.
+// Dialogs that confirm an action on a workspace.
 
 import { useState } from 'preact/hooks';
 
@@ -6,98 +6,96 @@ import type { DeletedWorkspace } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { place, type Address } from '../routes.ts';
 import { client } from '../session.ts';
-import { count } from '../texts.ts';
-import { Ask } from '../ui/dialog.tsx';
+import { count } from '../format.ts';
+import { ActionDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
-import { startWorkspace, stopWorkspace, subjectOf, type OnFailed } from './workspace-work.ts';
+import { startWorkspace, stopWorkspace, subjectOf, type OnFailedHooks } from './workspace-operations.ts';
 
-interface AskedProps {
+interface ConfirmationProps {
   address: Address;
-  onFailed: OnFailed;
+  onFailedHooks: OnFailedHooks;
   onClose: () => void;
 }
 
-/** Asks before a workspace is stopped that keeps no files. */
-export function StopUnkept({ address, onFailed, onClose }: AskedProps) {
+/** Asks the user to confirm, and stops a workspace that is not persistent. */
+export function StopWithoutSnapshot({ address, onFailedHooks, onClose }: ConfirmationProps) {
   const { name } = address;
   const stopping = useAction(
-    { verb: 'stop unkept', subject: subjectOf(address), title: <>The stop of {name}</> },
-    () => stopWorkspace(address, onFailed),
+    { operation: 'stop without snapshot', subject: subjectOf(address), title: <>The stop of {name}</> },
+    () => stopWorkspace(address, onFailedHooks),
     onClose,
   );
   const title = `Stop ${name} without a snapshot?`;
   return (
-    <Ask title={title} verb="Stop it" look="danger" action={stopping} onClose={onClose}>
+    <ActionDialog title={title} submitLabel="Stop" variant="danger" action={stopping} onClose={onClose}>
       <p>
-        <strong>Lost, for good:</strong> its files. It is a workspace that keeps none: a stop takes no
+        <strong>Permanently lost:</strong> its files. The workspace is not persistent: a stop takes no
         snapshot.
       </p>
-    </Ask>
+    </ActionDialog>
   );
 }
 
-/** Asks before what is in a workspace's sandbox is discarded. */
-export function DiscardAndStart({ address, onFailed, onClose }: AskedProps) {
+/** Asks the user to confirm, discards the files of a workspace's cold-started sandbox, and restores its snapshot. */
+export function DiscardAndStart({ address, onFailedHooks, onClose }: ConfirmationProps) {
   const { name } = address;
   const starting = useAction(
-    { verb: 'discard', subject: subjectOf(address), title: <>The start of {name}</> },
-    () => startWorkspace(address, { onDiverged: 'discard' }, onFailed),
+    { operation: 'discard', subject: subjectOf(address), title: <>The start of {name}</> },
+    () => startWorkspace(address, { onDiverged: 'discard' }, onFailedHooks),
     onClose,
   );
-  const title = `Discard what is in ${name}?`;
+  const title = `Discard the files in ${name}?`;
   return (
-    <Ask title={title} verb="Discard it" look="danger" action={starting} onClose={onClose}>
+    <ActionDialog title={title} submitLabel="Discard" variant="danger" action={starting} onClose={onClose}>
       <p>
-        <strong>Lost, for good:</strong> what was written in its sandbox since that woke by itself.
+        <strong>Permanently lost:</strong> the files that were written since its sandbox cold-started.
       </p>
       <p>
-        <strong>Put in its place:</strong> the files of its newest snapshot.
+        <strong>Restored:</strong> the files of its newest snapshot.
       </p>
-    </Ask>
+    </ActionDialog>
   );
 }
 
-/** Asks whether to delete a workspace, and says what goes and what stays. */
+/** Asks the user to confirm, and deletes a workspace. Lists what is deleted and what is kept. */
 export function DeleteWorkspace({ address, onClose }: { address: Address; onClose: () => void }) {
   const { tenant, name } = address;
   const [typed, setTyped] = useState('');
   const deleting = useAction(
-    { verb: 'delete', subject: subjectOf(address), title: <>Deleting the workspace {name}</> },
+    { operation: 'delete', subject: subjectOf(address), title: <>Deleting the workspace {name}</> },
     async () => {
-      const said = inWords(await client.workspaces.delete(address));
-      return place.peek().at === 'workspace' ? { said, to: { at: 'workspaces', tenant } } : { said };
+      const message = summarize(await client.workspaces.delete(address));
+      return place.peek().at === 'workspace' ? { message, to: { at: 'workspaces', tenant } } : { message };
     },
     onClose,
   );
   return (
-    <Ask
+    <ActionDialog
       title={`Delete ${name}?`}
-      verb="Delete the workspace"
-      look="danger"
+      submitLabel="Delete workspace"
+      variant="danger"
       disabled={typed.trim() !== name}
       action={deleting}
       onClose={onClose}
     >
       <p>
-        <strong>Removed, for good:</strong> the workspace, its sandbox with everything that is in it, and its
-        snapshots. Its name is free again.
+        <strong>Permanently deleted:</strong> the workspace, its sandbox with all files, and its snapshots.
+        The name becomes free.
       </p>
       <p>
-        <strong>Kept:</strong> snapshots that other sandboxes need, until they need them no more; and its
-        forks, which are workspaces of their own.
+        <strong>Kept:</strong> pinned snapshots, snapshots while other sandboxes depend on them, and its
+        forks.
       </p>
-      <TextField label={`Type ${name} to go on`} value={typed} onValue={setTyped} />
-    </Ask>
+      <TextField label={`Type ${name} to confirm`} value={typed} onValue={setTyped} />
+    </ActionDialog>
   );
 }
 
-function inWords({ name, removed, removedSnapshots, kept, pending }: DeletedWorkspace): string {
-  if (!removed) return `${name} was gone already.`;
-  const needed = [...new Set(kept.flatMap(({ dependents }) => dependents))];
-  const stays =
-    kept.length > 0
-      ? ` ${count(kept.length, 'snapshot')} stay${kept.length === 1 ? 's' : ''}${needed.length > 0 ? `, for ${needed.join(', ')}` : ''}.`
-      : '';
-  const later = pending.length > 0 ? ` The snapshots of ${pending.join(', ')} follow.` : '';
-  return `${name} was deleted with ${count(removedSnapshots, 'snapshot')}.${stays}${later}`;
+function summarize({ name, removed, removedSnapshots, kept, pending }: DeletedWorkspace): string {
+  if (!removed) return `${name} was already deleted.`;
+  const dependents = [...new Set(kept.flatMap(({ dependents }) => dependents))];
+  const reason = dependents.length > 0 ? ` for ${dependents.join(', ')}` : '';
+  const rest = kept.length > 0 ? ` Kept ${count(kept.length, 'snapshot')}${reason}.` : '';
+  const later = pending.length > 0 ? ` The snapshots of ${pending.join(', ')} are deleted later.` : '';
+  return `${name} was deleted with ${count(removedSnapshots, 'snapshot')}.${rest}${later}`;
 }

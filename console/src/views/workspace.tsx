@@ -2,24 +2,24 @@
 
 import type { Workspace } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
-import { href, type Address, type Beside } from '../routes.ts';
+import { href, type Address, type DetailsParams } from '../routes.ts';
 import { client } from '../session.ts';
-import { size } from '../texts.ts';
+import { size } from '../format.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts, Moment, Time } from '../ui/facts.tsx';
-import { known, Loaded } from '../ui/loaded.tsx';
+import { currentValue, Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
 import { Lineage } from './lineage.tsx';
-import { useWorkspace, WorkspaceButtons, WorkspaceTroubles } from './workspace-actions.tsx';
+import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
 
-/** A workspace, and the lineage of its sandbox. */
-export function WorkspaceView({ tenant, name, ...beside }: Address & Beside) {
+/** A workspace and the lineage of its sandbox. */
+export function WorkspaceView({ tenant, name, ...details }: Address & DetailsParams) {
   const live = useLive(JSON.stringify([tenant, name]), (signal) =>
     client.workspaces.getByName({ tenant, name, signal, retry: false }),
   );
-  const workspace = known(live);
-  const actions = useWorkspace({ tenant, name });
+  const workspace = currentValue(live);
+  const actions = useWorkspaceActions({ tenant, name });
   return (
     <>
       <header class="page-head">
@@ -32,15 +32,15 @@ export function WorkspaceView({ tenant, name, ...beside }: Address & Beside) {
         {workspace && <StateBadge state={workspace.state} />}
         {workspace && <WorkspaceButtons state={workspace.state} actions={actions} />}
       </header>
-      <WorkspaceTroubles actions={actions}>{(troubles) => <>{troubles}</>}</WorkspaceTroubles>
-      <Loaded of={live} reading="Reading the workspace…">
+      <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
+      <Loaded of={live} loading="Loading the workspace…">
         {(workspace) => (
           <>
             <About of={workspace} />
             <Lineage
               current={workspace.sandboxId}
-              {...beside}
-              at={(beside) => ({ at: 'workspace', tenant, name, ...beside })}
+              {...details}
+              placeFor={(details) => ({ at: 'workspace', tenant, name, ...details })}
             />
           </>
         )}
@@ -73,18 +73,18 @@ function About({ of }: { of: Workspace }) {
             </>
           )}
         </Fact>
-        <Fact name="Stops by itself">{endsAt && <Time at={endsAt} />}</Fact>
+        <Fact name="Stops automatically">{endsAt && <Time at={endsAt} />}</Fact>
         <Fact name="Directory">
           <code>{of.dir}</code>
         </Fact>
         <Fact name="Files">
-          {of.persistent ? 'kept by a snapshot at each stop' : <Badge>not kept</Badge>}
+          {of.persistent ? 'saved by a snapshot at each stop' : <Badge>not saved</Badge>}
         </Fact>
       </Facts>
       <details class="more">
         <summary>Settings and history</summary>
         <Facts>
-          <Fact name="Made">
+          <Fact name="Created">
             <Moment at={of.createdAt} />
           </Fact>
           <Fact name="Last started">
@@ -92,7 +92,7 @@ function About({ of }: { of: Workspace }) {
           </Fact>
           <Fact name="Environment">{of.envNames.join(', ')}</Fact>
           <Fact name="Hooks">{Object.keys(of.hooks).join(', ')}</Fact>
-          <Fact name="Sandboxes before">{of.formerSandboxIds.join(', ')}</Fact>
+          <Fact name="Former sandboxes">{of.formerSandboxIds.join(', ')}</Fact>
         </Facts>
         <ol class="history" aria-label="History">
           {of.history.map(({ to, at, cause }) => (

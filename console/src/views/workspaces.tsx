@@ -1,13 +1,13 @@
-// The workspaces of a tenant.
+// The list of a tenant's workspaces.
 
 import { useEffect, useState } from 'preact/hooks';
 
 import type { WorkspaceEntry } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
-import { given, text } from '../options.ts';
+import { defined, text } from '../options.ts';
 import { DEFAULT_TENANT, go, href, type Place } from '../routes.ts';
 import { client } from '../session.ts';
-import { size } from '../texts.ts';
+import { size } from '../format.ts';
 import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Time } from '../ui/facts.tsx';
@@ -16,19 +16,19 @@ import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
 import { Updated } from '../ui/updated.tsx';
 import { CreateWorkspace } from './create-workspace.tsx';
-import { useWorkspace, WorkspaceButtons, WorkspaceTroubles } from './workspace-actions.tsx';
+import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
 
 type WorkspacesProps = Omit<Extract<Place, { at: 'workspaces' }>, 'at'>;
 
-/** How many are on a page. */
+/** The number of workspaces on a page. */
 const LIMIT = 50;
 
-/** A page of a tenant's workspaces, by their names. */
+/** A page of a tenant's workspaces, sorted by name. */
 export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
   const [isCreating, setCreating] = useState(false);
   const live = useLive(JSON.stringify([tenant, prefix, after]), (signal) =>
     client.workspaces.list({
-      ...given({ tenant, prefix, cursor: after, limit: LIMIT }),
+      ...defined({ tenant, prefix, cursor: after, limit: LIMIT }),
       signal,
       retry: false,
     }),
@@ -38,23 +38,23 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
       <header class="page-head">
         <h1>Workspaces</h1>
         <Updated of={live} />
-        <Button look="primary" icon="add" onClick={() => setCreating(true)}>
+        <Button variant="primary" icon="add" onClick={() => setCreating(true)}>
           New workspace…
         </Button>
       </header>
       <Filter key={tenant} tenant={tenant} prefix={prefix} />
-      <Loaded of={live} reading="Reading…" hasUpdated>
+      <Loaded of={live} loading="Loading…" hasUpdated>
         {({ workspaces, cursor }) => (
           <>
             {workspaces.length > 0 ? (
               <Table tenant={tenant} workspaces={workspaces} />
             ) : (
-              <Nothing prefix={prefix} />
+              <NoWorkspaces prefix={prefix} />
             )}
             <nav class="pages" aria-label="Pages">
-              {after && <a href={href({ at: 'workspaces', tenant, ...given({ prefix }) })}>First page</a>}
+              {after && <a href={href({ at: 'workspaces', tenant, ...defined({ prefix }) })}>First page</a>}
               {cursor && (
-                <a href={href({ at: 'workspaces', tenant, ...given({ prefix }), after: cursor })}>
+                <a href={href({ at: 'workspaces', tenant, ...defined({ prefix }), after: cursor })}>
                   Next page
                 </a>
               )}
@@ -67,19 +67,18 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
   );
 }
 
-function Nothing({ prefix }: { prefix: string | undefined }) {
+function NoWorkspaces({ prefix }: { prefix: string | undefined }) {
   return (
     <p class="empty">
       {prefix ? (
         <>
-          No workspace begins with “<Name of={prefix} />
+          No workspace name begins with “<Name of={prefix} />
           ”.
         </>
       ) : (
-        'There is no workspace yet.'
+        'No workspaces yet.'
       )}{' '}
-      A workspace is a place of work that is still there tomorrow: it is stopped with a snapshot, and started
-      from it.
+      A workspace keeps its files by name: a stop saves them in a snapshot, and a start restores them.
     </p>
   );
 }
@@ -93,8 +92,8 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
           <th scope="col">Name</th>
           <th scope="col">State</th>
           <th scope="col">Last snapshot</th>
-          <th scope="col">Made</th>
-          <th scope="col">Changed</th>
+          <th scope="col">Created</th>
+          <th scope="col">State since</th>
           <th scope="col">Sandbox</th>
           <th scope="col">
             <span class="unseen">Actions</span>
@@ -110,7 +109,7 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
 
 function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
   const { name, state, sandboxId, sizeBytes, createdAt, updatedAt } = entry;
-  const actions = useWorkspace({ tenant, name });
+  const actions = useWorkspaceActions({ tenant, name });
   return (
     <tbody>
       <tr>
@@ -123,10 +122,10 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
         <td data-name="Last snapshot">
           {sizeBytes === undefined ? <span class="hint">none</span> : size(sizeBytes)}
         </td>
-        <td data-name="Made">
+        <td data-name="Created">
           <Time at={createdAt} />
         </td>
-        <td data-name="Changed">
+        <td data-name="State since">
           <Time at={updatedAt} />
         </td>
         <td data-name="Sandbox">
@@ -138,33 +137,33 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
           <WorkspaceButtons state={state} actions={actions} />
         </td>
       </tr>
-      <WorkspaceTroubles actions={actions}>
-        {(troubles) => (
+      <WorkspaceFailures actions={actions}>
+        {(failures) => (
           <tr class="troubles">
-            <td colSpan={7}>{troubles}</td>
+            <td colSpan={7}>{failures}</td>
           </tr>
         )}
-      </WorkspaceTroubles>
+      </WorkspaceFailures>
     </tbody>
   );
 }
 
 function Filter({ tenant, prefix }: { tenant: string; prefix: string | undefined }) {
-  const [givenTenant, setTenant] = useState(tenant);
-  const [givenPrefix, setPrefix] = useState(prefix ?? '');
+  const [typedTenant, setTenant] = useState(tenant);
+  const [typedPrefix, setPrefix] = useState(prefix ?? '');
   useEffect(() => setPrefix(prefix ?? ''), [prefix]);
   const submit = (event: Event) => {
     event.preventDefault();
     go({
       at: 'workspaces',
-      tenant: text(givenTenant) ?? DEFAULT_TENANT,
-      ...given({ prefix: text(givenPrefix) }),
+      tenant: text(typedTenant) ?? DEFAULT_TENANT,
+      ...defined({ prefix: text(typedPrefix) }),
     });
   };
   return (
     <form class="filter" role="search" aria-label="Workspaces" onSubmit={submit}>
-      <TextField label="Tenant" value={givenTenant} onValue={setTenant} />
-      <TextField label="Name begins with" type="search" value={givenPrefix} onValue={setPrefix} />
+      <TextField label="Tenant" value={typedTenant} onValue={setTenant} />
+      <TextField label="Name begins with" type="search" value={typedPrefix} onValue={setPrefix} />
       <Button>Show</Button>
     </form>
   );

@@ -1,4 +1,4 @@
-/** What a command did. */
+/** The result of a command. */
 export interface Output {
   sandboxId: string;
   exitCode: number;
@@ -6,16 +6,16 @@ export interface Output {
   stderr: string;
 }
 
-/** What trying something came to. */
+/** The result of a risky command. */
 export interface Attempt {
   output: Output;
-  /** The sandbox that the agent went on in, where it had to go back. */
-  wentBackTo?: string;
+  /** The sandbox with the restored files, if the command failed. The agent continues in it. */
+  restoredSandboxId?: string;
 }
 
-/** What a small change in place came to. */
+/** The result of a change in place. */
 export interface Change {
   output: Output;
-  /** What the agent has undone, as a diff; absent where the change stays. */
-  undone?: string;
+  /** The diff of the changes that the agent reverted, if the command failed. */
+  revertedDiff?: string;
 }

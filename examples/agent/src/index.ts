@@ -1,14 +1,14 @@
-// An agent that works in a sandbox, tries risky things, and goes back when they fail.
+// An agent that runs commands in a sandbox, and restores the files if a risky command fails.
 
 import { getSandbox, type Sandbox } from '@cloudflare/sandbox';
 import { DurableObject } from 'cloudflare:workers';
 import { service, SnapshotterClient, type StoppedWorkspace } from 'sandbox-snapshotter-client';
 
 import type { Attempt, Change, Output } from './answers.ts';
-import { argumentsOf, refusal } from './request.ts';
+import { checkToken, parseArguments } from './request.ts';
 
 interface Env {
-  /** The token of the callers, a secret. Without it the agent is closed. */
+  /** The token that callers must send, a secret. Without it, the agent refuses all requests. */
   AGENT_TOKEN?: string;
   Agent: DurableObjectNamespace<Agent>;
   Sandbox: DurableObjectNamespace<Sandbox>;
@@ -18,31 +18,31 @@ interface Env {
 export class Agent extends DurableObject<Env> {
   readonly #snapshotter = new SnapshotterClient(service(this.env.SNAPSHOTTER));
 
-  /** The sandbox that the agent works in now. */
+  /** Returns the id of the agent's current sandbox. */
   async sandboxId(): Promise<string> {
     return (await this.ctx.storage.get<string>('sandboxId')) ?? `agent-${this.ctx.id.name}`;
   }
 
-  /** Runs a command where the agent works now. */
+  /** Runs a command in the current sandbox. */
   async run(command: string): Promise<Output> {
     return this.runIn(await this.sandboxId(), command);
   }
 
-  /** Tries something risky: when it fails, the agent goes on in a new sandbox with the files from before. */
+  /** Runs a risky command. If it fails, restores the files from before into a new sandbox, and continues there. */
   async attempt(command: string): Promise<Attempt> {
     const sandboxId = await this.sandboxId();
-    const label = 'before something risky';
+    const label = 'before a risky command';
     const before = await this.#snapshotter.snapshot({ sandboxId, label, replace: true });
     const output = await this.run(command);
     if (output.exitCode === 0) return { output };
 
     const workspace = await this.#snapshotter.restore({ ref: before });
     await this.ctx.storage.put('sandboxId', workspace.ref.sandboxId);
-    await getSandbox(this.env.Sandbox, sandboxId).destroy(); // Nobody works there any more.
-    return { output, wentBackTo: workspace.ref.sandboxId };
+    await getSandbox(this.env.Sandbox, sandboxId).destroy(); // It is no longer in use.
+    return { output, restoredSandboxId: workspace.ref.sandboxId };
   }
 
-  /** Changes something where the agent works now: when that fails, the files there become again what they were. */
+  /** Runs a command that changes files. If it fails, reverts the changes in the same sandbox. */
   async change(command: string): Promise<Change> {
     const { checkpoints } = this.#snapshotter;
     const checkpoint = { sandboxId: await this.sandboxId(), name: 'before-change' };
@@ -52,10 +52,10 @@ export class Agent extends DurableObject<Env> {
 
     const { diff } = await checkpoints.diff(checkpoint);
     await checkpoints.restore(checkpoint);
-    return { output, undone: diff };
+    return { output, revertedDiff: diff };
   }
 
-  /** Tries several ways from the same state, each in a sandbox of its own. */
+  /** Runs several commands from the same state, each in its own sandbox. */
   async explore(commands: string[]): Promise<Output[]> {
     const ref = await this.#snapshotter.snapshot({ sandboxId: await this.sandboxId() });
     return Promise.all(
@@ -66,14 +66,14 @@ export class Agent extends DurableObject<Env> {
     );
   }
 
-  /** Runs a command in the workspace of a name, which is made, or gets its files again, where that is needed. */
-  async work(name: string, command: string): Promise<Output> {
+  /** Runs a command in a named workspace. Creates the workspace or restores its files first, if necessary. */
+  async runInWorkspace(name: string, command: string): Promise<Output> {
     const { sandboxId } = await this.#snapshotter.workspaces.getOrCreate({ name });
     return this.runIn(sandboxId, command);
   }
 
-  /** Leaves the workspace of a name: its files are kept, and its sandbox ends. */
-  async leave(name: string): Promise<StoppedWorkspace> {
+  /** Stops a named workspace: saves its files in a snapshot, and ends its sandbox. */
+  async stopWorkspace(name: string): Promise<StoppedWorkspace> {
     return this.#snapshotter.workspaces.stop({ name });
   }
 
@@ -82,42 +82,43 @@ export class Agent extends DurableObject<Env> {
       const { exitCode, stdout, stderr } = await getSandbox(this.env.Sandbox, sandboxId).exec(command);
       return { sandboxId, exitCode, stdout, stderr };
     } catch (error) {
-      // Such as `exit 1`, which ends the session of the shell.
+      // For example, `exit 1` ends the session of the shell.
       return { sandboxId, exitCode: 1, stdout: '', stderr: String(error) };
     }
   }
 }
 
 /**
- * `POST /<agent>/<method>`, with the token, and the arguments as a list in JSON; `GET /<agent>` answers its sandbox.
+ * `POST /<agent>/<method>` calls a method of an agent, with the arguments as a JSON array. `GET /<agent>` returns the id of
+ * its current sandbox. Both require the token.
  *
- * A caller with the token runs any command in the sandbox of any agent. An application adds what it knows of its users:
- * docs/add-to-an-agent.md lists that, under "Who may call your agent".
+ * A caller with the token can run any command in the sandbox of any agent. docs/add-to-an-agent.md lists what an
+ * application must add to authorize its users.
  */
 export default {
   async fetch(request, env): Promise<Response> {
-    const refused = await refusal(request, env.AGENT_TOKEN);
-    if (refused) return refused;
+    const unauthorized = await checkToken(request, env.AGENT_TOKEN);
+    if (unauthorized) return unauthorized;
 
     const [name = '', method] = new URL(request.url).pathname.slice(1).split('/');
     const agent = env.Agent.getByName(name);
     if (method === undefined) return Response.json(await agent.sandboxId());
 
-    const list = await argumentsOf(request);
-    if (list instanceof Response) return list;
+    const args = await parseArguments(request);
+    if (args instanceof Response) return args;
     switch (method) {
       case 'run':
-        return Response.json(await agent.run(...(list as [string])));
+        return Response.json(await agent.run(...(args as [string])));
       case 'attempt':
-        return Response.json(await agent.attempt(...(list as [string])));
+        return Response.json(await agent.attempt(...(args as [string])));
       case 'change':
-        return Response.json(await agent.change(...(list as [string])));
+        return Response.json(await agent.change(...(args as [string])));
       case 'explore':
-        return Response.json(await agent.explore(...(list as [string[]])));
-      case 'work':
-        return Response.json(await agent.work(...(list as [string, string])));
-      case 'leave':
-        return Response.json(await agent.leave(...(list as [string])));
+        return Response.json(await agent.explore(...(args as [string[]])));
+      case 'runInWorkspace':
+        return Response.json(await agent.runInWorkspace(...(args as [string, string])));
+      case 'stopWorkspace':
+        return Response.json(await agent.stopWorkspace(...(args as [string])));
       default:
         return new Response(`The agent has no method ${method}.`, { status: 404 });
     }

@@ -1,7 +1,7 @@
 import { RpcTarget, WorkerEntrypoint } from 'cloudflare:workers';
 
-/** Loses the answer to a call. */
-async function lose(call) {
+/** Makes a call, and fails as the platform does when it loses the answer. */
+async function loseAnswer(call) {
   await call;
   throw new Error('internal error; reference = 4d7aqb9s0k3b');
 }
@@ -15,7 +15,7 @@ class Tools extends RpcTarget {
   }
 
   call(options) {
-    return lose(this.#snapshotter.tools.call(options));
+    return loseAnswer(this.#snapshotter.tools.call(options));
   }
 }
 
@@ -25,15 +25,15 @@ export default class extends WorkerEntrypoint {
   }
 
   restore(options) {
-    return lose(this.env.SNAPSHOTTER.restore(options));
+    return loseAnswer(this.env.SNAPSHOTTER.restore(options));
   }
 
   delete(options) {
-    return lose(this.env.SNAPSHOTTER.delete(options));
+    return loseAnswer(this.env.SNAPSHOTTER.delete(options));
   }
 
   rotateKey(options) {
-    return lose(this.env.SNAPSHOTTER.rotateKey(options));
+    return loseAnswer(this.env.SNAPSHOTTER.rotateKey(options));
   }
 
   fetch(request) {

@@ -1,24 +1,24 @@
 import type { SnapshotterFailure } from '../../../client/src/index.ts';
 
-/** How the visitor reaches the snapshotter. */
-export interface Way {
-  /** The binding; the snapshotter's own where absent. */
+/** How the visitor calls the snapshotter. */
+export interface Route {
+  /** The binding; the snapshotter if absent. */
   binding?: 'SNAPSHOTTER' | 'PROXY' | 'FAILING';
-  /** With it, calls go over fetch where RPC gets nowhere. */
+  /** The token, with which calls use fetch if RPC does not work. */
   token?: string;
-  /** Whether they go over fetch alone. */
+  /** Whether calls use fetch only. */
   overFetch?: boolean;
 }
 
-/** What the visitor can be told to do. */
-export type Step = { way?: Way } & (
+/** A step that a test runs in the visitor. */
+export type Step = { route?: Route } & (
   | { do: 'call'; operation: string; options?: object; signal?: boolean }
   | { do: 'all snapshots'; options: { sandboxId: string; limit?: number } }
   | { do: 'abort' }
   | { do: 'exec'; sandboxId: string; command: string }
 );
 
-/** What came of it. */
+/** The outcome of a step. */
 export type Outcome =
   | { value: unknown; error?: never }
   | { value?: never; error: SnapshotterFailure & { text: string; className: string } };

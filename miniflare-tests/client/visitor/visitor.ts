@@ -1,4 +1,4 @@
-// A Worker, and a Durable Object of it, that do what a test tells them to, through the client.
+// A Worker and a Durable Object that run the steps of a test through the client.
 
 import { DurableObject } from 'cloudflare:workers';
 
@@ -9,7 +9,7 @@ import {
   SnapshotterError,
   type OperationName,
 } from '../../../client/src/index.ts';
-import type { Outcome, Step, Way } from './steps.ts';
+import type { Outcome, Route, Step } from './steps.ts';
 
 interface Shell {
   exec(command: string): Promise<{ stdout: string }>;
@@ -23,7 +23,7 @@ interface Env {
   FAILING: Fetcher;
 }
 
-function clientOf(env: Env, { binding = 'SNAPSHOTTER', token = '', overFetch = false }: Way = {}) {
+function clientOf(env: Env, { binding = 'SNAPSHOTTER', token = '', overFetch = false }: Route = {}) {
   const bound = env[binding];
   const fetch = (url: string, init: RequestInit) => bound.fetch(url, init);
   const transport = overFetch
@@ -32,8 +32,8 @@ function clientOf(env: Env, { binding = 'SNAPSHOTTER', token = '', overFetch = f
   return new SnapshotterClient(transport, { retry: { baseMs: 1 } });
 }
 
-async function perform(env: Env, step: Step, signal?: AbortSignal): Promise<unknown> {
-  const client = clientOf(env, step.way);
+async function runStep(env: Env, step: Step, signal?: AbortSignal): Promise<unknown> {
+  const client = clientOf(env, step.route);
   switch (step.do) {
     case 'call': {
       const options = { ...step.options, ...(step.signal ? { signal } : {}) };
@@ -68,16 +68,16 @@ export class Visitor extends DurableObject<Env> {
   override async fetch(request: Request): Promise<Response> {
     const step = await request.json<Step>();
     if (step.do === 'abort') this.#controller.abort();
-    return Response.json(await outcome(perform(this.env, step, this.#controller.signal)));
+    return Response.json(await outcome(runStep(this.env, step, this.#controller.signal)));
   }
 }
 
-/** `POST /worker` does it in the Worker itself, `POST /object` in a Durable Object. */
+/** `POST /worker` runs the step in the Worker itself, `POST /object` in a Durable Object. */
 export default {
   async fetch(request, env): Promise<Response> {
     if (new URL(request.url).pathname === '/object') {
       return env.Visitor.get(env.Visitor.idFromName('visitor')).fetch(request);
     }
-    return Response.json(await outcome(perform(env, await request.json<Step>())));
+    return Response.json(await outcome(runStep(env, await request.json<Step>())));
   },
 } satisfies ExportedHandler<Env>;

@@ -27,7 +27,7 @@ pub struct JsonRpc;
 pub enum Message {
     /// A request, which requires a response.
     Request {
-        /// The id: a text or an integer.
+        /// The id: a string or an integer.
         id: Value,
         /// The method.
         method: String,
@@ -58,28 +58,26 @@ impl JsonRpc {
     /// [`PARSE_ERROR`] and [`INVALID_REQUEST`], both with status 400.
     pub fn parse(body: &[u8]) -> Result<Message, Fault> {
         let body = text::parse_untrusted(body)
-            .map_err(|why| Fault::new(400, PARSE_ERROR, format!("The body can't be read as JSON: {why}.")))?;
+            .map_err(|why| Fault::new(400, PARSE_ERROR, format!("The body cannot be read as JSON: {why}.")))?;
         let invalid = |why: &str| Fault::new(400, INVALID_REQUEST, why);
         let Value::Object(mut members) = body else {
-            return Err(invalid("The body is not one message of JSON-RPC: send an object, and no batch."));
+            return Err(invalid("The body must be one JSON-RPC message: an object, not a batch."));
         };
         if members.get("jsonrpc") != Some(&json!("2.0")) {
-            return Err(invalid("The message is not one of JSON-RPC 2.0: its `jsonrpc` is not \"2.0\"."));
+            return Err(invalid("`jsonrpc` must be \"2.0\"."));
         }
         let params = match members.remove("params") {
             None => Map::new(),
             Some(Value::Object(params)) => params,
-            Some(_) => return Err(invalid("The message's `params` are not an object.")),
+            Some(_) => return Err(invalid("`params` must be an object.")),
         };
         match (members.remove("method"), members.remove("id")) {
             (Some(Value::String(method)), Some(id)) if is_id(&id) => Ok(Message::Request { id, method, params }),
-            (Some(Value::String(_)), Some(_)) => {
-                Err(invalid("The message's `id` is neither a text nor a whole number."))
-            }
+            (Some(Value::String(_)), Some(_)) => Err(invalid("`id` must be a string or an integer.")),
             (Some(Value::String(_)), None) => Ok(Message::NoReply),
-            (Some(_), _) => Err(invalid("The message's `method` is not a text.")),
+            (Some(_), _) => Err(invalid("`method` must be a string.")),
             (None, _) if members.contains_key("result") || members.contains_key("error") => Ok(Message::NoReply),
-            (None, _) => Err(invalid("The message has no `method`.")),
+            (None, _) => Err(invalid("`method` is missing.")),
         }
     }
 }
@@ -108,7 +106,7 @@ impl Fault {
             413 => Code::PayloadTooLarge,
             _ => Code::InvalidArgument,
         };
-        Error::new(code, self.message.clone(), "Send what the protocol says.")
+        Error::new(code, self.message.clone(), "Send a message that conforms to the protocol.")
     }
 
     /// Adds the correlation id of the log line.

@@ -15,9 +15,9 @@ pub(super) const TOOLS_CALL: &str = "tools/call";
 pub(super) const DISCOVER: &str = "server/discover";
 
 /// The instructions for a model, which it reads before the definitions of the tools.
-const INSTRUCTIONS: &str = "These tools save the files of workspaces, and bring them back. A snapshot is durable: restoring it \
-    makes a new workspace, and changes nothing in the present one. A checkpoint is a quick point to return to within one \
-    workspace, and is gone with it.";
+const INSTRUCTIONS: &str = "These tools save and restore the files of workspaces. A snapshot is durable: restoring it creates \
+    a new workspace, and does not change the present one. A checkpoint is a fast restore point within one workspace, and is \
+    lost with that workspace.";
 
 /// The action for a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,11 +51,14 @@ pub fn resolve_method(
         (ProtocolVersion::Current, DISCOVER) => Ok(MethodAction::Answer(discover())),
         (_, "tools/list") => match params.get("cursor") {
             None | Some(Value::Null) => Ok(MethodAction::Operation(Operation::ListTools, with(json!({})))),
-            Some(_) => Err(Fault::new(400, INVALID_PARAMS, "There is one page of tools, and no `cursor`.")),
+            Some(_) => {
+                Err(Fault::new(400, INVALID_PARAMS, "`cursor` is not supported: the list of tools has one page."))
+            }
         },
         (_, TOOLS_CALL) => {
             let name = params.get("name").and_then(Value::as_str);
-            let name = name.ok_or_else(|| Fault::new(400, INVALID_PARAMS, "`name`, that of a tool, is missing."))?;
+            let name =
+                name.ok_or_else(|| Fault::new(400, INVALID_PARAMS, "`name`, the name of a tool, is missing."))?;
             let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
             Ok(MethodAction::Operation(Operation::CallTool, with(json!({ "name": name, "arguments": arguments }))))
         }
@@ -83,8 +86,8 @@ pub(super) fn server_info() -> Value {
     })
 }
 
-/// Returns the result of the handshake, with the client's version where it is supported, and otherwise the newest
-/// version with a handshake.
+/// Returns the result of the handshake, with the client's version if it is supported, and otherwise the newest version
+/// with a handshake.
 fn initialize(params: &Map<String, Value>) -> Value {
     let requested = params.get("protocolVersion").and_then(Value::as_str);
     let [newest, ..] = LEGACY_VERSIONS;

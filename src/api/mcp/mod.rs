@@ -139,7 +139,7 @@ async fn read_message(
 ) -> std::result::Result<(Message, ProtocolVersion), (Fault, Option<Value>)> {
     headers.check_media_types().map_err(|fault| (fault, None))?;
     let mut body = Vec::new();
-    let unreadable = |_| (Fault::new(400, json_rpc::PARSE_ERROR, "The body can't be read."), None);
+    let unreadable = |_| (Fault::new(400, json_rpc::PARSE_ERROR, "The body cannot be read."), None);
     let mut chunks = request.stream().map_err(unreadable)?;
     while let Some(chunk) = chunks.next().await {
         body.extend(chunk.map_err(unreadable)?);
@@ -173,7 +173,7 @@ fn denied_response(error: &Error, builder: ResponseBuilder) -> worker::Result<Re
 /// Returns the response for a method other than POST. A client of the protocol concludes that the server has no
 /// streams.
 fn method_not_allowed(builder: ResponseBuilder) -> worker::Result<Response> {
-    let error = Error::new(Code::MethodNotAllowed, "/mcp takes POST alone.", "Send messages by POST.");
+    let error = Error::new(Code::MethodNotAllowed, "/mcp accepts only POST.", "Send messages by POST.");
     let builder = builder.with_header("X-Correlation-Id", &log_refusal("mcp", &error))?;
     Ok(builder.with_status(405).with_header("Allow", "POST")?.empty())
 }

@@ -1,7 +1,7 @@
 //! The web pages that may send requests.
 //!
-//! A browser sends the origin of the page with a request. A web page must not reach a server on the machine of its
-//! visitor, under whatever DNS name the page gives to that machine (DNS rebinding).
+//! A browser sends the origin of the page with a request. A web page must not reach a server on its visitor's machine
+//! through a DNS name that the owner of the page controls (DNS rebinding).
 
 /// The permitted origins, besides the server's own.
 #[derive(Clone, Debug, Default)]

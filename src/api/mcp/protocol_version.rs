@@ -75,7 +75,7 @@ impl Headers {
             return Err(Fault::new(415, super::json_rpc::INVALID_REQUEST, "Send the message as application/json."));
         }
         if !self.accept.as_deref().unwrap_or("*/*").split(',').any(accepts_json) {
-            let message = "Answers are application/json: name it in `Accept`, beside text/event-stream.";
+            let message = "`Accept` must include application/json, in addition to text/event-stream.";
             return Err(Fault::new(406, super::json_rpc::INVALID_REQUEST, message));
         }
         Ok(())
@@ -112,9 +112,8 @@ impl Headers {
         params: &Map<String, Value>,
         meta: Option<&Map<String, Value>>,
     ) -> Result<(), Fault> {
-        let incomplete = |member: &str| {
-            Fault::new(400, INVALID_PARAMS, format!("The request's `params._meta` has no {member:?} of its form."))
-        };
+        let incomplete =
+            |member: &str| Fault::new(400, INVALID_PARAMS, format!("`params._meta` must contain a valid {member:?}."));
         let version = meta.and_then(|meta| meta.get(META_VERSION)).and_then(Value::as_str);
         let version = version.ok_or_else(|| incomplete(META_VERSION))?;
         let capabilities = meta.and_then(|meta| meta.get(META_CAPABILITIES));
@@ -162,11 +161,8 @@ pub fn versions() -> Vec<&'static str> {
 
 fn unsupported(version: &str) -> Fault {
     let supported = versions();
-    let mut fault = Fault::new(
-        400,
-        UNSUPPORTED_VERSION,
-        format!("The version {} of the protocol is not spoken here.", quoted(version)),
-    );
+    let mut fault =
+        Fault::new(400, UNSUPPORTED_VERSION, format!("The protocol version {} is not supported.", quoted(version)));
     fault.data = Some(json!({ "supported": supported, "requested": version }));
     fault
 }
@@ -175,8 +171,12 @@ fn check_header(name: &str, header: Option<&str>, body: &str) -> Result<(), Faul
     if header.map(decode_header).as_deref() == Some(body) {
         return Ok(());
     }
-    let header = header.map_or_else(|| "is missing".to_owned(), |header| format!("says {}", quoted(header)));
-    Err(Fault::new(400, HEADER_MISMATCH, format!("The header {name} {header}, and the body {}.", quoted(body))))
+    let header = header.map_or_else(|| "is missing".to_owned(), |header| format!("is {}", quoted(header)));
+    Err(Fault::new(
+        400,
+        HEADER_MISMATCH,
+        format!("The header {name} {header}, and the body contains {}.", quoted(body)),
+    ))
 }
 
 /// Decodes the value of a header. Text that a header cannot contain is encoded as `=?base64?…?=`.

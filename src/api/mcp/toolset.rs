@@ -27,8 +27,8 @@ pub fn authorized_toolset(
         }
         return Ok(Err(Error::new(
             Code::InvalidArgument,
-            "The URL says which tools there are, and so does the token",
-            "Leave the query of the URL out.",
+            "Both the URL and the token select the tools",
+            "Remove the query from the URL.",
         )));
     }
     auth::check_token(api_token, authorization)?;
@@ -51,15 +51,15 @@ fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
                 workspaces.push(json!({ "name": tool_name, "snapshot": true, "workspace": value, "tenant": tenant }));
             }
             "style" | "readOnly" | "dir" | "tenant" => (),
-            _ => return Err(refuse(format!("The URL has a parameter {}, which there is not", quoted(name)))),
+            _ => return Err(refuse(format!("The URL has an unknown parameter {}", quoted(name)))),
         }
     }
     if workspaces.is_empty() {
-        return Err(refuse("The URL names no workspace".to_owned()));
+        return Err(refuse("The URL selects no workspace".to_owned()));
     }
     if let Some(value) = single_parameter(query, "readOnly")? {
         let read_only: bool =
-            value.parse().map_err(|_| refuse(format!("`readOnly` is {}, neither true nor false", quoted(value))))?;
+            value.parse().map_err(|_| refuse(format!("`readOnly` must be true or false, got {}", quoted(value))))?;
         toolset.insert("readOnly".to_owned(), json!(read_only));
     }
     toolset.insert("style".to_owned(), json!(style));
@@ -74,7 +74,7 @@ fn single_parameter<'a>(query: &'a [(String, String)], wanted: &str) -> Result<O
     let mut values = query.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
         (value, None) => Ok(value),
-        _ => Err(refuse(format!("The URL has the parameter {wanted:?} twice"))),
+        _ => Err(refuse(format!("The URL has the parameter {wanted:?} more than once"))),
     }
 }
 
@@ -82,7 +82,7 @@ fn refuse(message: String) -> Error {
     Error::new(
         Code::InvalidArgument,
         message,
-        "Say in the URL which workspaces there are tools for, such as /mcp?sandbox=agent-42 or /mcp?workspace=project, or use a \
-         token that tools.grant() has answered.",
+        "Select the workspaces in the URL, such as /mcp?sandbox=agent-42 or /mcp?workspace=project, or use a token that \
+         tools.grant() returned.",
     )
 }

@@ -33,13 +33,17 @@ pub fn components() -> Value {
     Value::Object(Map::from_iter([
         header(
             "X-Correlation-Id",
-            "By which the call is found in the log of the Worker.",
+            "The id of the call in the log of the Worker.",
             json!({ "type": "string", "pattern": "^[0-9a-f]{16}$" }),
         ),
-        header("Cache-Control", "No answer is kept.", json!({ "const": "no-store" })),
-        header(CONTENT_TYPE_OPTIONS, "The type of an answer is the one that it has.", json!({ "const": "nosniff" })),
-        header("WWW-Authenticate", "What the route wants.", json!({ "type": "string", "pattern": "^Bearer" })),
-        header("Allow", "The methods that the route takes.", json!({ "type": "string" })),
-        header("ETag", "Changes with the page.", json!({ "type": "string" })),
+        header("Cache-Control", "Responses are not cached.", json!({ "const": "no-store" })),
+        header(CONTENT_TYPE_OPTIONS, "Browsers do not guess another media type.", json!({ "const": "nosniff" })),
+        header(
+            "WWW-Authenticate",
+            "The authentication scheme that the route requires.",
+            json!({ "type": "string", "pattern": "^Bearer" }),
+        ),
+        header("Allow", "The methods that the route accepts.", json!({ "type": "string" })),
+        header("ETag", "The version of the page.", json!({ "type": "string" })),
     ]))
 }

@@ -10,16 +10,16 @@ use crate::api::mcp::versions;
 const REFUSALS: [(u16, &str); 9] = [
     (
         400,
-        "It is no message of JSON-RPC 2.0, is of a version that is not spoken here, or has other parameters than its method.",
+        "The body is not a JSON-RPC 2.0 message, has an unsupported protocol version, or has invalid parameters for its method.",
     ),
-    (401, "The token is absent or wrong, or has expired."),
-    (403, "Web pages of this origin may not use it: see the var ALLOWED_ORIGINS."),
-    (404, "There is no such method."),
+    (401, "The token is missing or wrong, or has expired."),
+    (403, "Web pages of this origin may not use the route: see the var ALLOWED_ORIGINS."),
+    (404, "The method does not exist."),
     (406, "The caller does not accept `application/json`."),
-    (413, "The message is larger than any has to be."),
-    (415, "The message is not sent as `application/json`."),
-    (500, "The deployment is not configured as it has to be, or has a defect."),
-    (503, "It is closed, because no API_TOKEN is configured."),
+    (413, "The message is too large."),
+    (415, "The `Content-Type` of the message is not `application/json`."),
+    (500, "The configuration of the deployment is invalid, or the Worker has a defect."),
+    (503, "The route is closed, because no API_TOKEN is configured."),
 ];
 
 /// Returns the path.
@@ -28,12 +28,12 @@ pub fn paths() -> Map<String, Value> {
         ("200".to_owned(), answer(200, "The result of the request, or its error.", &example_result())),
         (
             "202".to_owned(),
-            json!({ "description": "It was a notification, and is taken.", "headers": headers::references([CONTENT_TYPE_OPTIONS]) }),
+            json!({ "description": "The message was a notification, which has no response message.", "headers": headers::references([CONTENT_TYPE_OPTIONS]) }),
         ),
         (
             "405".to_owned(),
             json!({
-                "description": "Only POST is taken: no stream is kept open.",
+                "description": "The route accepts only POST: the server opens no streams.",
                 "headers": headers::references(["X-Correlation-Id", CONTENT_TYPE_OPTIONS].into_iter().chain(headers::status_header(405))),
             }),
         ),
@@ -46,9 +46,9 @@ pub fn paths() -> Map<String, Value> {
         "operationId": "mcp",
         "tags": ["tools"],
         "summary": "The tools over the Model Context Protocol, by Streamable HTTP",
-        "description": "One message of JSON-RPC 2.0 at a time, of the versions up to 2025-11-25 or of 2026-07-28. Nothing is kept \
-            between requests. A token of `tools/grant` says itself which tools there are, and the URL then has no query; with \
-            the API_TOKEN, the URL says it.",
+        "description": "Accepts one JSON-RPC 2.0 message per request, of a protocol version up to 2025-11-25 or of 2026-07-28. \
+            The Worker keeps no state between requests. A token from `tools/grant` contains its tools, and the URL must then \
+            have no query. With the API_TOKEN, the query of the URL selects the tools.",
         "parameters": parameters(),
         "requestBody": {
             "required": true,
@@ -65,24 +65,24 @@ pub fn paths() -> Map<String, Value> {
 /// Returns the schemas that only this route uses.
 pub fn schemas() -> Map<String, Value> {
     let message = json!({
-        "description": "A request, or a notification: that has no `id`.",
+        "description": "A request, or a notification, which has no `id`.",
         "type": "object",
         "properties": {
             "jsonrpc": { "const": "2.0", "description": "The version of JSON-RPC." },
-            "id": { "type": ["string", "integer"], "description": "What the answer is known by." },
-            "method": { "type": "string", "description": "What is asked for, such as `tools/call`." },
-            "params": { "type": "object", "description": "With what." },
+            "id": { "type": ["string", "integer"], "description": "The id of the request, which the response repeats." },
+            "method": { "type": "string", "description": "The method, such as `tools/call`." },
+            "params": { "type": "object", "description": "The parameters of the method." },
         },
         "required": ["jsonrpc", "method"],
     });
     let answer = json!({
-        "description": "The answer to a request: a result or an error.",
+        "description": "The response to a request: a result or an error.",
         "type": "object",
         "properties": {
             "jsonrpc": { "const": "2.0", "description": "The version of JSON-RPC." },
-            "id": { "type": ["string", "integer", "null"], "description": "That of the request, where it could be read." },
-            "result": { "type": "object", "description": "What was asked for, as the protocol has it." },
-            "error": { "$ref": "#/components/schemas/JsonRpcError", "description": "Why there is none." },
+            "id": { "type": ["string", "integer", "null"], "description": "The id of the request; null if it could not be read." },
+            "result": { "type": "object", "description": "The result, in the form that the protocol defines." },
+            "error": { "$ref": "#/components/schemas/JsonRpcError", "description": "The error, if there is no result." },
         },
         "required": ["jsonrpc", "id"],
         "oneOf": [{ "required": ["result"] }, { "required": ["error"] }],
@@ -92,8 +92,8 @@ pub fn schemas() -> Map<String, Value> {
         "type": "object",
         "properties": {
             "code": { "type": "integer", "description": "The code of JSON-RPC or of the protocol." },
-            "message": { "type": "string", "description": "What happened, and what to do about it." },
-            "data": { "type": "object", "description": "The error of the snapshotter, where it is one; its `correlationId` in any case." },
+            "message": { "type": "string", "description": "What failed, and what to do about it." },
+            "data": { "type": "object", "description": "The `correlationId` of the call, and the error of the snapshotter if there is one." },
         },
         "required": ["code", "message"],
     });
@@ -109,21 +109,29 @@ fn parameters() -> Value {
     let text = || json!({ "type": "string" });
     let header = |name: &str, description: &str| json!({ "name": name, "in": "header", "description": description, "schema": text() });
     json!([
-        query("sandbox", "A sandbox that there are tools for; as often as there are sandboxes.", texts()),
-        query("workspace", "A workspace that there are tools for, by its name; as often as there are.", texts()),
-        query("tenant", "Whose these workspaces are.", text()),
+        query(
+            "sandbox",
+            "The id of a sandbox to return tools for. Repeat the parameter for several sandboxes.",
+            texts()
+        ),
+        query(
+            "workspace",
+            "The name of a workspace to return tools for. Repeat the parameter for several workspaces.",
+            texts()
+        ),
+        query("tenant", "The tenant of these workspaces.", text()),
         query("dir", "The directory of these sandboxes.", text()),
-        query("style", "How the tools are called.", json!({ "type": "string", "enum": ["namespaced", "flat"] })),
-        query("readOnly", "Whether there are only tools that change nothing.", json!({ "type": "boolean" })),
+        query("style", "The style of the tool names.", json!({ "type": "string", "enum": ["namespaced", "flat"] })),
+        query("readOnly", "Whether to offer only tools that change nothing.", json!({ "type": "boolean" })),
         json!({
             "name": "MCP-Protocol-Version",
             "in": "header",
             "description": "The version of the protocol.",
             "schema": { "type": "string", "enum": versions() },
         }),
-        header("Mcp-Method", "The message's `method`, as version 2026-07-28 wants it."),
-        header("Mcp-Name", "The tool's name, as version 2026-07-28 wants it."),
-        header("Origin", "Which web page asks, where one does."),
+        header("Mcp-Method", "The `method` of the message. Version 2026-07-28 requires it."),
+        header("Mcp-Name", "The name of the tool. Version 2026-07-28 requires it for `tools/call`."),
+        header("Origin", "The origin of the web page that sends the request, if any."),
     ])
 }
 
@@ -145,14 +153,14 @@ fn example_result() -> Value {
 fn example_refusal(status: u16) -> Value {
     let (code, message) = match status {
         404 => (-32601, "There is no method \"resources/list\"."),
-        400 => (-32700, "The body can't be read as JSON: EOF while parsing a value at line 1 column 0."),
+        400 => (-32700, "The body cannot be read as JSON: EOF while parsing a value at line 1 column 0."),
         401 => (-32600, "The bearer token is wrong. Send the header `Authorization: Bearer <API_TOKEN>`."),
         403 => (-32600, "Web pages of this origin may not use this server."),
-        406 => (-32600, "Answers are application/json: name it in `Accept`, beside text/event-stream."),
+        406 => (-32600, "`Accept` must include application/json, in addition to text/event-stream."),
         413 => (-32600, "The message is larger than 65536 bytes."),
         415 => (-32600, "Send the message as application/json."),
         503 => (-32600, "The HTTP API is closed, because no API_TOKEN is configured."),
-        _ => (-32600, "This Worker failed where it never should."),
+        _ => (-32600, "An internal error occurred in this Worker."),
     };
     let data = json!({ "correlationId": problems::CORRELATION_ID });
     json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message, "data": data } })

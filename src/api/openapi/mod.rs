@@ -29,14 +29,14 @@ use crate::model::Code;
 
 /// The description of the API, which applies to all operations.
 const DESCRIPTION: &str = "Snapshots of Cloudflare Sandboxes: capture a directory of a running sandbox, restore it into a \
-    new one, branch from it, and keep workspaces and checkpoints of them.
+    new sandbox, branch from it, and use named workspaces and checkpoints.
 
 Every operation is `POST /v1/<name>` with its options as one JSON object, and the header `Authorization: Bearer <API_TOKEN>`. \
-    Options that are not known are refused. Answers may get more fields in later versions, and error codes may be added: \
-    ignore what you don't know.
+    The Worker refuses unknown options. Later versions may add fields to answers, and may add error codes: ignore those that \
+    you do not know.
 
-Every error is `application/problem+json` (RFC 9457). Programs switch on its `code`; `retryable` says whether the same call \
-    may succeed when it is made again; `correlationId` is also in the log of the Worker.";
+Every error is `application/problem+json` (RFC 9457). Programs switch on its `code`. `retryable` says whether the same call \
+    may succeed later. `correlationId` is also in the log of the Worker.";
 
 /// A recorded call of an operation.
 pub struct Example {
@@ -74,7 +74,7 @@ pub fn document(examples: &[Example]) -> Value {
             "securitySchemes": { "bearer": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": "The secret API_TOKEN of the Worker. For `/mcp` also a token that `tools/grant` made.",
+                "description": "The secret API_TOKEN of the Worker. `/mcp` also accepts a token from `tools/grant`.",
             } },
             "headers": headers::components(),
             "responses": responses.components(),
@@ -86,8 +86,8 @@ pub fn document(examples: &[Example]) -> Value {
 fn tags() -> Value {
     json!([
         { "name": "snapshots", "description": "Snapshots of sandboxes: take, list, pin, restore, expire and delete." },
-        { "name": "workspaces", "description": "Workspaces that persist by a name, across sandboxes that come and go." },
-        { "name": "checkpoints", "description": "Points to return to within one running sandbox." },
+        { "name": "workspaces", "description": "Named workspaces, whose files persist while sandboxes are created and destroyed." },
+        { "name": "checkpoints", "description": "Restore points within one running sandbox." },
         { "name": "tools", "description": "Tools for language models." },
         { "name": "deployment", "description": "The Worker itself." },
     ])

@@ -23,7 +23,7 @@ fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Respo
     let OperationSchema { operation, summary, options, answer } = schema;
     let first = summary.split_once(". ").map_or(*summary, |(first, _)| first);
     let success = json!({
-        "description": "It is done.",
+        "description": "The operation succeeded.",
         "headers": headers::for_status(200),
         "content": { "application/json": body(answer, example.map(|example| &example.answer)) },
     });
@@ -36,7 +36,7 @@ fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Respo
         "description": summary,
         "requestBody": {
             "required": true,
-            "description": format!("The options, in at most {MAX_ARGUMENTS} bytes."),
+            "description": format!("The options, at most {MAX_ARGUMENTS} bytes."),
             "content": { "application/json": body(options, example.map(|example| &example.options)) },
         },
         "responses": responses,

@@ -18,7 +18,7 @@ pub fn paths(examples: &[Example]) -> Map<String, Value> {
                 "security": [],
                 "responses": {
                     "200": page(method, media_type),
-                    "304": { "description": "The caller has it already, by its `If-None-Match`.", "headers": etag() },
+                    "304": { "description": "The page has not changed since the version in `If-None-Match`.", "headers": etag() },
                     "405": not_allowed(),
                 },
             })
@@ -28,7 +28,7 @@ pub fn paths(examples: &[Example]) -> Map<String, Value> {
     let health = (String::from("/healthz"), health(examples));
     let pages = [
         page("/", "Console", "The console, for browsers", "text/html"),
-        page("/docs", "Docs", "This document, for people", "text/html"),
+        page("/docs", "Docs", "This document, as a web page", "text/html"),
         page("/openapi.json", "Document", "This document", "application/json"),
     ];
     [health].into_iter().chain(pages).collect()
@@ -68,14 +68,14 @@ fn health(examples: &[Example]) -> Value {
         json!({
             "operationId": format!("{method}Healthz"),
             "tags": ["deployment"],
-            "summary": "Tells whether the deployment is configured as it has to be",
-            "description": "For whoever watches the deployment. Nothing is called: the operation `health` also asks the bucket \
-                and the list of workspaces whether they answer.",
+            "summary": "Checks the configuration of the deployment",
+            "description": "For monitoring. Calls nothing: the operation `health` also checks whether the bucket and the list of \
+                workspaces respond.",
             "security": [],
             "responses": {
-                "200": response(method, "Nothing is wrong with it.", json!(healthy.map(|example| &example.answer))),
+                "200": response(method, "No check failed.", json!(healthy.map(|example| &example.answer))),
                 "405": not_allowed(),
-                "503": response(method, "Something is: its check says what, and what to do about it.", json!(unhealthy_example())),
+                "503": response(method, "A check failed. It contains what was found and what to do about it.", json!(unhealthy_example())),
             },
         })
     };
@@ -88,7 +88,7 @@ fn unhealthy_example() -> Health {
         HealthComponent::Bucket,
         Code::R2BindingMissing,
         "The R2 bucket is not bound.",
-        "Bind it in wrangler.toml as BACKUP_BUCKET, or as what the var BACKUP_R2_BINDING says.",
+        "Bind it in wrangler.toml as BACKUP_BUCKET, or under the name in the var BACKUP_R2_BINDING.",
     );
     Health::new(Timestamp::from_millis(1_795_150_800_000), vec![bucket])
 }

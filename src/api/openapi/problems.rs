@@ -73,76 +73,93 @@ fn example(code: Code) -> Option<Value> {
 /// Returns the message and the remediation in the example of a code. At least one code of each status has an example.
 fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
     Some(match code {
-        Code::InvalidArgument => ("`sandboxID` is not an argument of this operation.", "Leave it out."),
+        Code::InvalidArgument => {
+            ("There is no option \"sandboxID\".", "Compare the arguments with the schema of the operation.")
+        }
         Code::Unauthorized => {
             ("The request carries no bearer token.", "Send the header `Authorization: Bearer <API_TOKEN>`.")
         }
         Code::CrossLineage => (
-            "The snapshot belongs to the lineage of \"agent-42\", and `lineageScope` is \"agent-7\".",
+            "The lineage scope \"agent-7\" belongs to the lineage of \"agent-7\"; the requested object belongs to the \
+             lineage of \"agent-42\".",
             "Pass a `lineageScope` of the same lineage, or `allowCrossLineage: true`.",
         ),
         Code::SnapshotNotFound => (
-            "The sandbox \"agent-42\" has no snapshot snap-abcdefghij012345.",
-            "List the snapshots of the sandbox that it was taken of.",
+            "The ledger has no snapshot snap-abcdefghij012345.",
+            "Use another snapshot: list() returns the existing ones.",
         ),
-        Code::WorkspaceNotFound => ("There is no workspace \"project\" of \"acme\".", "Make it with create."),
-        Code::CheckpointNotFound => {
-            ("The sandbox \"agent-42\" has no checkpoint \"s1\".", "List its checkpoints, or create one.")
+        Code::WorkspaceNotFound => {
+            ("The tenant \"acme\" has no workspace \"project\".", "Create it with create() or getOrCreate().")
         }
-        Code::ToolNotFound => ("There is no tool \"workspace__code__undo\".", "Use one that tools/list answers."),
+        Code::CheckpointNotFound => ("snapshot \"s1\" not found.", "List the checkpoints of \"/workspace\"."),
+        Code::ToolNotFound => {
+            ("There is no tool \"workspace__code__undo\".", "Use the name of a tool exactly as tools/list returns it.")
+        }
         Code::BackupIncomplete => {
-            ("The archive of the backup is of another size than it was.", "Use another snapshot.")
+            ("The backup in R2 is damaged: the size of its archive has changed.", "Use another snapshot.")
         }
-        Code::BackupNotFound => ("The backup is not in R2.", "Use another snapshot."),
-        Code::RouteNotFound => ("There is no route \"/v2/snapshot\".", "The routes are POST /v1/<operation>."),
-        Code::MethodNotAllowed => ("The route does not take GET.", "Use POST, with the options as a JSON body."),
-        Code::Aborted => ("The caller aborted the call.", "Make the call again, with the same idempotency key."),
+        Code::BackupNotFound => {
+            ("The backup is not in the bucket that is bound to this Worker.", "Use another snapshot.")
+        }
+        Code::RouteNotFound => ("There is no route \"/v2/snapshot\".", "Use POST /v1/<operation>."),
+        Code::MethodNotAllowed => {
+            ("/v1/list does not accept GET.", "Use POST /v1/list, with the options as a JSON body.")
+        }
+        Code::Aborted => (
+            "The caller's AbortSignal fired. The operation is rolled back.",
+            "Call again, with the same idempotency key.",
+        ),
         Code::SnapshotHasDependents => (
-            "The snapshot is needed by \"agent-42-branch-k3f9x2ab\".",
-            "Delete what needs it first, or say `force: true`.",
+            "The snapshot snap-abcdefghij012345 is needed by \"agent-42-branch-k3f9x2ab\".",
+            "Take a snapshot of each sandbox that depends on it, or pass `force: true` to delete it anyway.",
         ),
         Code::LabelTaken => {
-            ("Another snapshot has the label \"before\".", "Choose another label, or say `replace: true`.")
+            ("Another snapshot already has the label \"before\".", "Use another label, or pass `replace: true`.")
         }
         Code::SandboxNotRunning => (
-            "The sandbox \"agent-42\" is not running, so its files are not there to be captured.",
-            "Start it first. A snapshot with `wake: true` starts it, with none of its files.",
+            "The sandbox \"agent-42\" is not running, so its files are gone and a snapshot would be empty.",
+            "Take snapshots while the sandbox is running, or pass `wake: true` to start it without its files.",
         ),
-        Code::NameTaken => ("There is a workspace \"project\" already.", "Choose another name, or use getOrCreate."),
-        Code::BackupExpired => ("The backup's time to live is over.", "Use another snapshot."),
+        Code::NameTaken => {
+            ("The tenant \"acme\" already has a workspace \"project\".", "Use another name, or getOrCreate().")
+        }
+        Code::BackupExpired => ("The backup has expired.", "Use another snapshot."),
         Code::PayloadTooLarge => ("The arguments are larger than 65536 bytes.", "Send only the operation's options."),
         Code::UnsupportedMediaType => (
-            "The body's Content-Type is \"text/plain\".",
+            "The Content-Type of the body must be application/json, got \"text/plain\".",
             "Send JSON, with the header `Content-Type: application/json`.",
         ),
         Code::Internal => (
-            "This Worker failed where it never should.",
+            "An internal error occurred in this Worker.",
             "Report it, with the log lines of this Worker and its Workspace object at that time.",
         ),
         Code::R2BindingMissing => (
             "No R2 bucket is bound as BACKUP_BUCKET.",
             "Add [[r2_buckets]] with binding = \"BACKUP_BUCKET\" to wrangler.toml, and deploy.",
         ),
-        Code::LedgerTooNew => {
-            ("A later version of this Worker wrote the workspace's storage.", "Deploy that version again.")
-        }
+        Code::LedgerTooNew => (
+            "A later release of this Worker wrote the storage of the workspace.",
+            "Deploy that release, or a later one.",
+        ),
         Code::SandboxUnsupported => (
             "The class of the sandbox lacks a method while backing up the sandbox \"agent-42\".",
-            "Bind the Sandbox class of @cloudflare/sandbox 0.12.10, or one with its methods.",
+            "Bind the class Sandbox of @cloudflare/sandbox 0.12.10, or a class with its methods.",
         ),
         Code::BackupFailed => {
-            ("The sandbox failed while backing up the sandbox \"agent-42\".", "Look at the cause, and try again.")
+            ("The sandbox failed while backing up the sandbox \"agent-42\".", "Check the cause, and try again.")
         }
         Code::RestoreFailed => {
             ("The sandbox failed while restoring into the sandbox \"agent-42-restored-k3f9x2ab\".", "Try again.")
         }
-        Code::SandboxFailed => ("The sandbox \"agent-42\" failed.", "Look at the cause and at its Worker's logs."),
-        Code::StorageUnavailable => ("R2 failed while looking for the backup.", "Try again."),
-        Code::SandboxUnavailable => {
-            ("The sandbox could not be reached while looking at the sandbox \"agent-42\".", "Try again.")
+        Code::SandboxFailed => {
+            ("The sandbox \"agent-42\" failed.", "Check the cause and the logs of the sandbox's Worker.")
         }
-        Code::LedgerUnavailable => ("The workspace of \"agent-42\" could not be asked.", "Try again."),
-        Code::DirectoryUnavailable => ("The list of workspaces can't be read now.", "Try again."),
+        Code::StorageUnavailable => ("R2 failed while reading the backup.", "Try again."),
+        Code::SandboxUnavailable => {
+            ("The sandbox could not be reached while probing the sandbox \"agent-42\".", "Try again.")
+        }
+        Code::LedgerUnavailable => ("The call to the workspace of \"agent-42\" failed.", "Try again."),
+        Code::DirectoryUnavailable => ("The list of workspaces could not be read.", "Try again."),
         Code::ApiTokenMissing => (
             "The HTTP API is closed, because no API_TOKEN is configured.",
             "Set one with `wrangler secret put API_TOKEN`.",

@@ -45,12 +45,15 @@ fn meanings() -> Value {
 fn as_problem(error: Value) -> Value {
     let members = json!({
         "type": { "description": "The code as a URI.", "type": "string", "format": "uri" },
-        "title": { "description": "The code in words.", "type": "string" },
+        "title": { "description": "The code as a title.", "type": "string" },
         "status": { "description": "The HTTP status.", "type": "integer", "minimum": 400, "maximum": 599 },
-        "detail": { "description": "What happened, to what: the same as `message`.", "type": "string" },
+        "detail": { "description": "What failed, for which object: the same as `message`.", "type": "string" },
     });
-    let mut problem =
-        with_member(error, "description", json!("An error over HTTP, as RFC 9457 has it, with members of its own."));
+    let mut problem = with_member(
+        error,
+        "description",
+        json!("An error over HTTP: a problem document of RFC 9457 with additional members."),
+    );
     if let (Some(Value::Array(required)), Value::Object(members)) = (problem.get_mut("required"), &members) {
         required.extend(members.keys().map(|name| json!(name)));
     }

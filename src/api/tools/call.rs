@@ -53,21 +53,21 @@ pub fn error_result(error: &Error, correlation_id: &str) -> ToolResult {
 /// sandboxes.
 fn redact_for_model(error: &Error) -> Error {
     let (message, remediation) = match error.code() {
-        Code::SandboxStarting => (error.message(), "Try again when it is up."),
+        Code::SandboxStarting => (error.message(), "Try again when the workspace is ready."),
         Code::SandboxNotRunning | Code::SandboxReplaced => (
             error.message(),
-            "Go on in a workspace that is made from a snapshot, or have the application start this one again.",
+            "Continue in a workspace that restore or branch creates, or ask the application to start this one again.",
         ),
-        Code::WorkspaceNotFound => (error.message(), "Have the application make it."),
+        Code::WorkspaceNotFound => (error.message(), "Ask the application to create it."),
         Code::CrossLineage => (
-            "What was asked for belongs to another workspace.",
-            "Use what belongs to this workspace, or was made from it.",
+            "The requested snapshot or workspace belongs to another workspace.",
+            "Use a snapshot or workspace of this workspace, or one that was created from it.",
         ),
         Code::SnapshotHasDependents => (
             "The snapshot is pinned, or a workspace still needs it.",
-            "Leave it. People can unpin it, or delete it all the same.",
+            "Keep it. A person can unpin it, or force the deletion.",
         ),
-        Code::LabelTaken => (error.message(), "Give another label, or none."),
+        Code::LabelTaken => (error.message(), "Use another label, or omit `label`."),
         _ => return error.clone(),
     };
     Error::new(error.code(), message, remediation)
@@ -161,7 +161,10 @@ fn select_workspace<'a>(workspaces: &[&'a ToolWorkspace], name: Option<&str>) ->
     let names = || workspaces.iter().map(|declared| format!("{:?}", declared.name)).collect::<Vec<_>>().join(", ");
     chosen.copied().ok_or_else(|| match name {
         None => missing(WORKSPACE_NAME, &format!("one of {}", names())),
-        Some(name) => invalid(&format!("`{WORKSPACE_NAME}` is {}", quoted(name)), &format!("Give one of {}.", names())),
+        Some(name) => {
+            let message = format!("`{WORKSPACE_NAME}` is {}, which is not a workspace of this tool", quoted(name));
+            invalid(&message, &format!("Pass one of {}.", names()))
+        }
     })
 }
 
@@ -182,8 +185,8 @@ async fn resolve_target(
             if !is_active && arguments.workspace.is_none() && needs_running_sandbox(tool) {
                 return Err(Error::new(
                     Code::SandboxNotRunning,
-                    format!("The workspace {:?} is not started, so it has no files to work with", declared.name),
-                    "Have the application start it.",
+                    format!("The workspace {:?} is not started, so its files are not available", declared.name),
+                    "Ask the application to start it.",
                 ));
             }
             let former = workspace.get("formerSandboxIds").and_then(Value::as_array).into_iter().flatten();
@@ -243,7 +246,7 @@ fn check_limit(arguments: &ToolArguments) -> Result<u64> {
     if (1..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
     } else {
-        Err(invalid(&format!("`limit` is {limit}"), &format!("Give 1 to {MAX_LIMIT}.")))
+        Err(invalid(&format!("`limit` must be 1–{MAX_LIMIT}, got {limit}"), &format!("Pass 1 to {MAX_LIMIT}.")))
     }
 }
 
@@ -277,7 +280,7 @@ fn strip_capture(mut taken: Value) -> Value {
 }
 
 fn missing(argument: &str, what: &str) -> Error {
-    invalid(&format!("`{argument}` is missing"), &format!("Give {what}."))
+    invalid(&format!("`{argument}` is missing"), &format!("Pass {what}."))
 }
 
 fn invalid(what: &str, remediation: &str) -> Error {

@@ -145,7 +145,7 @@ pub fn find_tool<'a>(toolset: &'a Toolset, name: &str) -> Result<(Tool, Vec<&'a 
     Err(Error::new(
         Code::ToolNotFound,
         format!("There is no tool {} for these workspaces", quoted(name)),
-        "Use one of those that the list of tools has, by exactly its name.",
+        "Use the name of a tool exactly as tools/list returns it.",
     ))
 }
 
@@ -173,7 +173,8 @@ fn define(tool: Tool, template: &ToolTemplate, style: NameStyle, workspaces: &[&
     let mut input = template.input.clone();
     if has_several {
         let names: Vec<&str> = workspaces.iter().map(|declared| declared.name.as_str()).collect();
-        let schema = json!({ "type": "string", "enum": names, "description": "The workspace that is meant." });
+        let schema =
+            json!({ "type": "string", "enum": names, "description": "The name of the workspace that the tool uses." });
         add_workspace_argument(&mut input, schema);
     }
     let hints = &template.annotations;

@@ -36,16 +36,16 @@ pub fn issue_token(api_token: Option<&str>, request: &GrantRequest, now: Timesta
     Ok(ToolGrant { token, expires_at: claims.expires_at })
 }
 
-/// Verifies a token, and returns its toolset; `None` where it is not a token of this kind.
+/// Verifies a token, and returns its toolset; `None` if it is not a token of this kind.
 ///
 /// # Errors
 /// [`Code::Unauthorized`] for a token that was altered, that belongs to another API token, or that has expired.
 pub fn verify_token(api_token: Option<&str>, token: &str, now: Timestamp) -> Result<Option<Toolset>> {
     let Some(signed) = token.strip_prefix(TOKEN_PREFIX) else { return Ok(None) };
     let refuse = |message: &str| {
-        Error::new(Code::Unauthorized, message, "Have the application grant another token, by tools.grant().")
+        Error::new(Code::Unauthorized, message, "Ask the application for another token from tools.grant().")
     };
-    let invalid = || refuse("The token is not one that this deployment has granted");
+    let invalid = || refuse("The token was not granted by this deployment");
     let (body, signature) = signed.split_once('.').ok_or_else(invalid)?;
     if !signing_key(api_token)?.verify(body.as_bytes(), signature) {
         return Err(invalid());
@@ -64,7 +64,7 @@ fn signing_key(api_token: Option<&str>) -> Result<SigningKey> {
     let Some(token) = api_token.map(str::trim).filter(|token| !token.is_empty()) else {
         return Err(Error::new(
             Code::ApiTokenMissing,
-            "Tokens for tools can't be granted, because no API_TOKEN is configured",
+            "Tokens for tools cannot be granted, because no API_TOKEN is configured",
             "Set one with `wrangler secret put API_TOKEN`.",
         ));
     };

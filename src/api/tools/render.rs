@@ -34,8 +34,8 @@ pub(super) fn render(tool: Tool, answer: &Value) -> String {
 fn render_created(r#ref: &Value) -> String {
     let sandbox = r#ref.pointer("/ref/sandboxId").and_then(Value::as_str).unwrap_or_default();
     format!(
-        "Made a new workspace, {sandbox:?}. The one before is unchanged: to go on with these files, work in the new one. This \
-         is its ref:\n{ref}"
+        "Created a new workspace, {sandbox:?}. The previous workspace is unchanged: to continue with these files, work in the \
+         new workspace. This is its ref:\n{ref}"
     )
 }
 
@@ -44,7 +44,7 @@ fn snapshots(answer: &Value) -> String {
     if snapshots.is_empty() {
         return "There are no snapshots.".to_owned();
     }
-    let mut lines = vec![format!("{} snapshot(s), the newest first:", snapshots.len())];
+    let mut lines = vec![format!("{} snapshot(s), newest first:", snapshots.len())];
     lines.extend(snapshots.iter().map(Value::to_string));
     if flag(answer, "more") {
         lines.push(older_note());
@@ -53,7 +53,7 @@ fn snapshots(answer: &Value) -> String {
 }
 
 fn older_note() -> String {
-    format!("There are older ones; a list has {MAX_LIMIT} at most.")
+    format!("There are older ones; a list has at most {MAX_LIMIT}.")
 }
 
 fn deleted(answer: &Value) -> String {
@@ -61,7 +61,7 @@ fn deleted(answer: &Value) -> String {
     if flag(answer, "removed") {
         format!("Deleted the snapshot {id}.")
     } else {
-        format!("The snapshot {id} was gone already.")
+        format!("The snapshot {id} was deleted before.")
     }
 }
 
@@ -70,7 +70,7 @@ fn checkpoints(answer: &Value) -> String {
     let row = |checkpoint: &Value| {
         let commit: String = text(checkpoint, "commit").chars().take(COMMIT_CHARS).collect();
         let time: String = text(checkpoint, "createdAt").chars().take(TIME_CHARS).collect();
-        // A row is one line, also where the description contains line breaks.
+        // A row is one line, also if the description contains line breaks.
         let description = text(checkpoint, "description").split_whitespace().collect::<Vec<_>>().join(" ");
         let truncated = description.char_indices().nth(DESCRIPTION_CHARS).and_then(|(end, _)| description.get(..end));
         let description = truncated.map_or(description.clone(), |truncated| format!("{truncated}…"));

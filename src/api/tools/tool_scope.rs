@@ -93,7 +93,7 @@ impl ToolScope {
 fn out_of_scope(what: &str) -> Error {
     Error::new(
         Code::CrossLineage,
-        format!("That {what} belongs to another workspace than the one that the tool is for"),
-        "Use what belongs to this workspace, or was made from it.",
+        format!("The {what} does not belong to the workspace of the tool"),
+        "Use a snapshot or workspace of this workspace, or one that was created from it.",
     )
 }

@@ -1,6 +1,7 @@
-# How the checkpoints of a directory are listed, a page at a time.
+# Lists the checkpoints of a directory, one page at a time.
 
-# Prints a page of the checkpoints, the newest first: those after $after, at most $limit, of at most 1 MiB, one at least.
+# Prints a page of the checkpoints, newest first: those after $after, at most $limit of them and at most 1 MiB, but at least
+# one.
 list() {
   local line id name size micros since=${after%% *} behind=${after#* } count=0 bytes=0 cut more= listed ordered
   local -A times=()
@@ -13,7 +14,7 @@ list() {
   ordered=$(print_known | sort -k1,1nr -k2,2)
   while read -r micros name id size; do
     [[ -z $after || $micros -lt $since || ($micros -eq $since && $name > $behind) ]] || continue
-    # What is longer is cut off: no description of ours needs so much.
+    # Longer commits are truncated: no description of this tool needs more.
     cut=
     if [ "$size" -gt 65536 ]; then cut=1 size=65536; fi
     if ((++count > limit || ((bytes += size) > 1048576 && count > 1))); then
@@ -22,19 +23,19 @@ list() {
     fi
     if [ "$cut" ]; then large+=("$id $micros $name"); else page+=("$id $micros $name"); fi
   done < <([ -z "$ordered" ] || printf '%s\n' "$ordered")
-  say listed "$more"
+  answer listed "$more"
   print_page
 }
 
-# Prints all refs among checkpoints, with what they name. What is missing has two fields only.
+# Prints all refs below $checkpoints with the objects that they name. The line of a missing object has two fields only.
 list_refs() {
   local slashes=${checkpoints//[!\/]/}
   set -o pipefail
-  in_users for-each-ref --format="%(objectname) %(refname:lstrip=${#slashes})" "$checkpoints" |
-    in_users cat-file --batch-check='%(objectname) %(objecttype) %(objectsize) %(rest)'
+  in_user for-each-ref --format="%(objectname) %(refname:lstrip=${#slashes})" "$checkpoints" |
+    in_user cat-file --batch-check='%(objectname) %(objecttype) %(objectsize) %(rest)'
 }
 
-# Notes in $lines the commits among $listed whose names a checkpoint can have.
+# Sets $lines to the commits in $listed whose names are valid names of checkpoints.
 find_checkpoints() {
   local kind
   while read -r id kind size name; do
@@ -43,11 +44,11 @@ find_checkpoints() {
   done < <([ -z "$listed" ] || printf '%s\n' "$listed")
 }
 
-# Notes in $times when the commits were made, in microseconds. The seconds of git are too coarse for an order: ours say more in
-# the address of the committer. Commits that make no sense have no time.
+# Sets $times to the times of the commits, in microseconds. Git records seconds, which are too coarse to order commits, so this
+# tool writes the microseconds into the address of the committer. Malformed commits have no time.
 find_times() {
-  local told seconds address exact
-  told=$(printf '%s\n' "${lines[@]%% *}" | must in_users rev-list --no-walk=unsorted --ignore-missing --encoding=none \
+  local output seconds address exact
+  output=$(printf '%s\n' "${lines[@]%% *}" | must in_user rev-list --no-walk=unsorted --ignore-missing --encoding=none \
     --format='%H %ct %ce' --stdin) || exit
   while read -r id seconds address; do
     [[ $id != commit && -n $seconds && $seconds != *[!0-9]* && ${#seconds} -le 11 ]] || continue
@@ -57,7 +58,7 @@ find_times() {
     else
       times[$id]=${seconds}000000
     fi
-  done < <(printf '%s\n' "$told")
+  done < <(printf '%s\n' "$output")
 }
 
 # Prints the checkpoints that have a time.
@@ -71,11 +72,11 @@ print_known() {
 # Prints the commits of the page, in any order.
 print_page() {
   if [ ${#page[@]} -gt 0 ]; then
-    printf '%s\n' "${page[@]}" | in_users cat-file --batch='%(objectname) %(objecttype) %(objectsize) %(rest)' >&3
+    printf '%s\n' "${page[@]}" | in_user cat-file --batch='%(objectname) %(objecttype) %(objectsize) %(rest)' >&3
   fi
   for line in "${large[@]}"; do
     printf '%s commit 65536 %s\n' "${line%% *}" "${line#* }"
-    in_users cat-file commit "${line%% *}" | head -c 65536
+    in_user cat-file commit "${line%% *}" | head -c 65536
     echo
   done >&3
 }

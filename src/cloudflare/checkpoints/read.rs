@@ -12,7 +12,7 @@ pub(crate) fn read_answer(
     stdout: &str,
     call: &CheckpointCall,
 ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
-    let unexpected = || Failure::protocol("the sandbox", "the checkpoint's outcome can't be read");
+    let unexpected = || Failure::protocol("the sandbox", "the output of the checkpoint script can't be read");
     let answer = Base64::decode_vec(stdout.trim()).map_err(|_| unexpected())?;
     let mut fields = Fields(&answer);
     let outcome = read_outcome(&mut fields, call).ok_or_else(unexpected)?;
@@ -30,8 +30,8 @@ fn read_outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<Che
         ("listed", List { .. }) => {
             let has_more = non_empty(fields.text()?).is_some();
             let mut commits = read_commits(fields.0)?;
-            commits.sort_by(|(one, micros), (other, other_micros)| {
-                other_micros.cmp(micros).then_with(|| one.name.as_str().cmp(other.name.as_str()))
+            commits.sort_by(|(checkpoint, micros), (other, other_micros)| {
+                other_micros.cmp(micros).then_with(|| checkpoint.name.as_str().cmp(other.name.as_str()))
             });
             let last = commits.last().filter(|_| has_more);
             let cursor = last.map(|(last, micros)| CheckpointCursor { micros: *micros, name: last.name.clone() });
@@ -70,7 +70,7 @@ fn read_refusal(word: &str, fields: &mut Fields) -> Option<CheckpointRefusal> {
             CheckpointRefusal::TooYoung { age_millis: fields.text()?.trim().parse::<i64>().ok()?.checked_mul(10)? }
         }
         "replaced" => CheckpointRefusal::IsReplacement,
-        "woken" => CheckpointRefusal::NotReady,
+        "not-ready" => CheckpointRefusal::NotReady,
         "directory" => CheckpointRefusal::NotADirectory(match fields.text()?.as_str() {
             "missing" => DirectoryContent::Missing,
             "link" => DirectoryContent::Symlink,
@@ -133,8 +133,8 @@ fn truncate(text: &str, max: usize, is_cut: bool) -> (String, bool) {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let kept = text.get(..end).unwrap_or_default();
-    let lines = kept.rfind('\n').map_or(kept, |last| kept.get(..=last).unwrap_or_default());
+    let prefix = text.get(..end).unwrap_or_default();
+    let lines = prefix.rfind('\n').map_or(prefix, |last| prefix.get(..=last).unwrap_or_default());
     (lines.to_owned(), false)
 }
 
@@ -341,7 +341,7 @@ mod tests {
         for (answer, refusal) in [
             ("young\x00123\0", CheckpointRefusal::TooYoung { age_millis: 1230 }),
             ("replaced\0", CheckpointRefusal::IsReplacement),
-            ("woken\0", CheckpointRefusal::NotReady),
+            ("not-ready\0", CheckpointRefusal::NotReady),
             ("directory\0missing\0", CheckpointRefusal::NotADirectory(DirectoryContent::Missing)),
             ("directory\0other\0", CheckpointRefusal::NotADirectory(DirectoryContent::NotDirectory)),
             ("directory\0link\0", CheckpointRefusal::NotADirectory(DirectoryContent::Symlink)),

@@ -1,29 +1,29 @@
-# How the files of a directory become again what they were at a checkpoint.
+# Restores the files of a directory to a checkpoint.
 
 restore() {
-  local present wanted made text micros
+  local present wanted commit_id text micros
   open_checkpoint
   stage "$target"
   [ -z "$references" ] || refuse gitlinks
   if [ ${#differ[@]} -gt 0 ]; then
-    present=$(must in_ours write-tree) || exit
-    choose_wanted
-    check_way
+    present=$(must in_work write-tree) || exit
+    build_wanted_tree
+    check_overwrites
     if [ ${#differ[@]} -gt 0 ]; then
       commit "$before_restore" "$present" "before the restore of $name"
-      before=$made
-      must in_ours read-tree --reset -u "$wanted"
+      before=$commit_id
+      must in_work read-tree --reset -u "$wanted"
       # Where git can't remove a file, it only warns.
       [[ $err != *'warning: unable to unlink '* ]] || failed
     fi
   fi
-  say restored "$target" "$before" "${#differ[@]}"
+  answer restored "$target" "$before" "${#differ[@]}"
   [ ${#differ[@]} = 0 ] || printf '%s\0' "${differ[@]}" | head -c "$limit" >&3
 }
 
-# Names in $wanted the tree of the checkpoint, with what is to stay beside it: files that it would have ignored. So whoever
-# loses .gitignore does not lose everything that it stood for.
-choose_wanted() {
+# Sets $wanted to the tree of the checkpoint plus the files that stay: those that the checkpoint would have ignored. So if
+# .gitignore was deleted after the checkpoint, a restore does not delete the files that it ignored.
+build_wanted_tree() {
   local path
   local -A stays=()
   wanted=$target
@@ -33,49 +33,50 @@ choose_wanted() {
 
   must cp "$index" "$work/wanted"
   for path in "${only_here[@]}"; do
-    [ "${stays["/$path"]-}" ] || printf '0 %0*d\t%s\0' ${#target} 0 "$path" || unwritten
+    [ "${stays["/$path"]-}" ] || printf '0 %0*d\t%s\0' ${#target} 0 "$path" || write_failed
   done >"$work/listed"
-  index=$work/wanted must in_ours update-index -z --index-info <"$work/listed"
-  into listed in_ours ls-tree -r -z "$target"
-  index=$work/wanted must in_ours update-index -z --index-info <"$work/listed"
-  wanted=$(index=$work/wanted must in_ours write-tree) || exit
-  note_differences "$wanted"
+  index=$work/wanted must in_work update-index -z --index-info <"$work/listed"
+  into listed in_work ls-tree -r -z "$target"
+  index=$work/wanted must in_work update-index -z --index-info <"$work/listed"
+  wanted=$(index=$work/wanted must in_work write-tree) || exit
+  find_differences "$wanted"
 }
 
-# Whether the checkpoint would have ignored other files than are ignored now, or some are here although they are.
+# Returns whether the checkpoint would have ignored other files than the present rules do, or whether files are tracked
+# although they are ignored.
 has_other_rules() {
   local path
-  local -A kept=()
+  local -A recorded=()
   [ -z "$has_ignored" ] || return 0
   for path in "${differ[@]}"; do
     [[ /$path/ != */.gitignore/* ]] || return 0
   done
-  # Rules that are ignored themselves are in no checkpoint.
-  into listed in_ours ls-files -z ':(glob)**/.gitignore'
-  while IFS= read -r -d '' path; do kept["/$path"]=1; done <"$work/listed"
+  # A .gitignore that is itself ignored is in no checkpoint.
+  into listed in_work ls-files -z ':(glob)**/.gitignore'
+  while IFS= read -r -d '' path; do recorded["/$path"]=1; done <"$work/listed"
   for path in "${only_here[@]}"; do
     path=/$path
     while [ "$path" ]; do
       path=${path%/*}
-      [ "${kept["$path/.gitignore"]-}" ] || [ ! -f ".$path/.gitignore" ] || return 0
+      [ "${recorded["$path/.gitignore"]-}" ] || [ ! -f ".$path/.gitignore" ] || return 0
     done
   done
   return 1
 }
 
-# Notes in $stays which of the files that are only here the checkpoint would have ignored. Its .gitignore files are laid out
-# for that, and nothing else. A nested repository goes by its own, unless it is ignored as a whole.
+# Sets $stays to the files in $only_here that the checkpoint would have ignored. Checks out only its .gitignore files for that.
+# A nested repository has its own rules, unless it is ignored as a whole.
 find_ignored() {
   local i path nested index=$work/rules
-  tree=$work/ignores run in_ours checkout -q "$target" -- ':(glob)**/.gitignore' ||
+  tree=$work/ignores run in_work checkout -q "$target" -- ':(glob)**/.gitignore' ||
     [[ $err == *'did not match any file'* ]] || failed
-  # Git takes no rules from a link, and refuses paths that are behind one.
+  # Git reads no rules from a symbolic link, and rejects paths below one.
   must find "$work/ignores" -type l -exec rm -f {} +
   for nested in "${trees[@]:1}"; do
     mkdir -p "$work/ignores/$nested"
-    sort_in "${nested%/}"
+    assign_to_tree "${nested%/}"
   done
-  for path in "${only_here[@]}"; do sort_in "$path"; done
+  for path in "${only_here[@]}"; do assign_to_tree "$path"; done
 
   for i in "${!trees[@]}"; do
     nested=${trees[i]}
@@ -89,32 +90,32 @@ find_ignored() {
   cd "$root"
 }
 
-# Notes which files of one work tree its rules ignore. Before 2.26, git names also those that a rule excepts.
+# Adds to $stays the files of one work tree that its rules ignore. Before 2.26, git also prints those that a rule excepts.
 match_rules() {
   local pattern path
-  tree=. run in_ours check-ignore --no-index -v -z --stdin <"$work/extra.$i" >"$work/listed" || [ $? = 1 ] || failed
-  # Each is told by the file of the rule, its line, the rule and the path.
+  tree=. run in_work check-ignore --no-index -v -z --stdin <"$work/extra.$i" >"$work/listed" || [ $? = 1 ] || failed
+  # Four fields for each file: the file of the rule, its line, the rule and the path.
   while read -r -d '' && read -r -d '' && IFS= read -r -d '' pattern && IFS= read -r -d '' path; do
     [[ $pattern == '!'* ]] || stays["/$nested${path#./}"]=1
   done <"$work/listed"
 }
 
-# Notes a path in the list of the innermost work tree that it is in.
-sort_in() {
+# Adds a path to the list of the innermost work tree that contains it.
+assign_to_tree() {
   local i innermost=0
   for i in "${!trees[@]}"; do
     [[ $1 == "${trees[i]}"* ]] && [ ${#trees[i]} -gt ${#trees[innermost]} ] && innermost=$i
   done
-  # Git would take more than a path from one that begins with a colon.
-  printf './%s\0' "${1#"${trees[innermost]}"}" >>"$work/extra.$innermost" || unwritten
+  # To git, a path that begins with a colon is a pathspec.
+  printf './%s\0' "${1#"${trees[innermost]}"}" >>"$work/extra.$innermost" || write_failed
 }
 
-# Makes sure that nothing is lost which is kept nowhere: what is ignored, or a nested repository, where the checkpoint has a
-# file; and what is ignored where the checkpoint has a directory.
-check_way() {
+# Refuses a restore that would overwrite files that no checkpoint contains: ignored files or a nested repository where the
+# checkpoint has a file, and an ignored file where the checkpoint has a directory.
+check_overwrites() {
   local path blocking=()
-  local -A goes=()
-  for path in "${only_here[@]}"; do goes["/$path"]=1; done
+  local -A removed=()
+  for path in "${only_here[@]}"; do removed["/$path"]=1; done
   for path in "${only_there[@]}"; do
     find_blocking
     [ ${#blocking[@]} -lt 5 ] || break
@@ -127,7 +128,7 @@ find_blocking() {
   while [[ $rest == */* ]]; do
     above=$above${rest%%/*} rest=${rest#*/}
     if [ -L "$above" ] || { [ -e "$above" ] && [ ! -d "$above" ]; }; then
-      [ "${goes["/$above"]-}" ] || blocking+=("$above")
+      [ "${removed["/$above"]-}" ] || blocking+=("$above")
       return
     fi
     [ -e "$above" ] || return
@@ -137,7 +138,7 @@ find_blocking() {
     into below find "./$path" \( -name .git -prune -o ! -type d \) -print0
     while IFS= read -r -d '' part; do
       part=${part#./}
-      if [ -z "${goes["/$part"]-}" ]; then
+      if [ -z "${removed["/$part"]-}" ]; then
         blocking+=("$part")
         return
       fi

@@ -21,7 +21,7 @@ const READ_AGE: &str = "read -r up _ </proc/uptime; read -r stat </proc/1/stat; 
 pub(in crate::cloudflare) fn probe(dir: &Directory) -> String {
     let dir = dir_vars(dir);
     format!(
-        r#"{FILE_NAMES}{dir}; {READ_AGE}if [ -e "$took_place" ]; then note=1; else note=0; fi
+        r#"{FILE_NAMES}{dir}; {READ_AGE}if [ -e "$replaced_note" ]; then note=1; else note=0; fi
 {READ_MARKER}{DETECT_MOUNT}{DETECT_CONTENT}read -r end _ </proc/uptime
 echo "$up $start $place $note $end"
 printf '%s\n' "$now""#
@@ -70,12 +70,12 @@ pub(super) fn read_content(text: &str) -> Option<DirectoryContent> {
 
 /// Writes or removes the note that the container replaced another one, and prints `done`.
 pub(in crate::cloudflare) fn set_replaced_note(note: bool) -> String {
-    let change = if note { ": >\"$took_place\"" } else { "rm -f \"$took_place\"" };
+    let change = if note { ": >\"$replaced_note\"" } else { "rm -f \"$replaced_note\"" };
     format!("{FILE_NAMES}{change} && echo done")
 }
 
 /// Locks the container marker, so that only one script at a time changes it.
-pub(super) const LOCK_MARKER: &str = "exec 8<>\"$stamp.lock\"; flock 8\n";
+pub(super) const LOCK_MARKER: &str = "exec 8<>\"$marker.lock\"; flock 8\n";
 
 /// Replaces the container marker `from` with `to`. With `older_than_millis`, only in a container that has at least this
 /// age and no note. Prints the age as [`probe`] does, and `done`; otherwise `young`, or `other` and the current marker.
@@ -86,7 +86,7 @@ pub(in crate::cloudflare) fn update_marker(
 ) -> String {
     let from = shell_quote(&from.map(ContainerMarker::to_string).unwrap_or_default());
     let (is_replacement, is_young) = match older_than_millis {
-        Some(millis) => (r#"[ -e "$took_place" ]"#, format!("[ $(((10#${{up/./}} - start) * 10)) -lt {millis} ]")),
+        Some(millis) => (r#"[ -e "$replaced_note" ]"#, format!("[ $(((10#${{up/./}} - start) * 10)) -lt {millis} ]")),
         None => ("false", "false".to_owned()),
     };
     format!(
@@ -103,7 +103,7 @@ read -r end _ </proc/uptime; echo "$up $start $end $outcome""#,
 pub(super) fn write_marker(to: &ContainerMarker) -> String {
     let to = shell_quote(&to.to_string());
     format!(
-        r#"{CREATE_WATCH_FILE}mv -f "$new" "$looked" && printf '%s\n' {to} >"$stamp.new" && mv -f "$stamp.new" "$stamp" &&"#
+        r#"{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && printf '%s\n' {to} >"$marker.new" && mv -f "$marker.new" "$marker" &&"#
     )
 }
 

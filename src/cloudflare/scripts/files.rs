@@ -82,7 +82,7 @@ fn read_hash(text: &str) -> Option<String> {
 
 /// Writes the watch file, from which on changes count, and prints `unchanged`.
 pub(in crate::cloudflare) fn watch() -> String {
-    format!(r#"{FILE_NAMES}{CREATE_WATCH_FILE}mv -f "$new" "$looked" && echo unchanged"#)
+    format!(r#"{FILE_NAMES}{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && echo unchanged"#)
 }
 
 /// Prints `changed` when anything in the directory is newer than the watch file, and otherwise `unchanged`. Then renews
@@ -95,14 +95,14 @@ pub(in crate::cloudflare) fn watch() -> String {
 pub(in crate::cloudflare) fn changed_since_watch(dir: &Directory) -> String {
     format!(
         r#"{FILE_NAMES}{dir}
-{DETECT_MOUNT}{CREATE_WATCH_FILE}found=; if [ ! -e "$looked" ]; then found=$looked
+{DETECT_MOUNT}{CREATE_WATCH_FILE}found=; if [ ! -e "$watch_file" ]; then found=$watch_file
 elif [ -d "$d" ] && cd -- "${{upper:-$d}}"; then
-  since=-cnewer; if ! find "$looked" -cnewer "$looked" >/dev/null 2>&1; then
-    since=-newer; touch -d "@$(($(stat -c %Y "$looked") - 1))" "$looked"
+  since=-cnewer; if ! find "$watch_file" -cnewer "$watch_file" >/dev/null 2>&1; then
+    since=-newer; touch -d "@$(($(stat -c %Y "$watch_file") - 1))" "$watch_file"
   fi
-  found=$({{ timeout {WALK_SECONDS} find . "$since" "$looked" 2>/dev/null; [ $? -lt 124 ] || echo unknown; }} | head -n 1)
+  found=$({{ timeout {WALK_SECONDS} find . "$since" "$watch_file" 2>/dev/null; [ $? -lt 124 ] || echo unknown; }} | head -n 1)
 fi
-mv -f "$new" "$looked" && if [ -n "$found" ]; then echo changed; else echo unchanged; fi"#,
+mv -f "$new" "$watch_file" && if [ -n "$found" ]; then echo changed; else echo unchanged; fi"#,
         dir = dir_vars(dir)
     )
 }

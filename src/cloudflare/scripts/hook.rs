@@ -23,7 +23,7 @@ const OUTCOME_PREFIX: &str = "sandbox-snapshotter ";
 pub(in crate::cloudflare) fn run_hook(marker: &ContainerMarker, dir: &Directory, hook: &Hook) -> String {
     format!(
         r#"exec 2>/dev/null; unset EXECIGNORE
-if ! ({FILE_NAMES}{READ_MARKER}[ "$now" = {stamp} ]); then echo '{OUTCOME_PREFIX}other'; exit; fi
+if ! ({FILE_NAMES}{READ_MARKER}[ "$now" = {expected} ]); then echo '{OUTCOME_PREFIX}other'; exit; fi
 our_dir=$(mktemp -d /run/sandbox-snapshotter.hook.XXXXXX) && cd "$our_dir" && mkfifo all kept end || exit
 exec 9<>end 8<>head 7<>tail 3<>all 4<all 5>all 3<>kept 6<kept || exit
 cd / && rm -rf "$our_dir"
@@ -44,7 +44,7 @@ echo "{OUTCOME_PREFIX}$code $over"
 cat /proc/self/fd/8
 if [ "$(wc -c </proc/self/fd/7)" -gt 2048 ]; then printf '\n…\n'; fi
 tail -c 2048 /proc/self/fd/7"#,
-        stamp = shell_quote(&marker.to_string()),
+        expected = shell_quote(&marker.to_string()),
         dir = shell_quote(dir.as_str()),
         limit = hook.timeout_seconds,
         command = shell_quote(&hook.command),

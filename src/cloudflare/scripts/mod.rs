@@ -27,18 +27,18 @@ use crate::model::Directory;
 /// Sets shell variables to the paths of the Worker's own files in a container. They are outside of every directory that
 /// can be captured.
 ///
-/// - `took_place`: the note that the container replaced another one without a request
-/// - `stamp`: the container marker, which says whose files are in the container
-/// - `looked`: the watch file; its time is that of the last check for changes
+/// - `replaced_note`: the note that the container replaced another one without a request
+/// - `marker`: the container marker
+/// - `watch_file`: the watch file, whose time is that of the last check for changes
 pub(super) const FILE_NAMES: &str =
-    "run=/run/sandbox-snapshotter; took_place=$run.took-place stamp=$run.stamp looked=$run.looked\n";
+    "run=/run/sandbox-snapshotter; replaced_note=$run.took-place marker=$run.stamp watch_file=$run.looked\n";
 
 /// Sets `$now` to the container marker; empty where there is none.
-const READ_MARKER: &str = "now=; [ -f \"$stamp\" ] && IFS= read -r now <\"$stamp\"\n";
+const READ_MARKER: &str = "now=; [ -f \"$marker\" ] && IFS= read -r now <\"$marker\"\n";
 
-/// Writes `$new`, which replaces the watch file `$looked` later. Waits for the next tick of the clock, because a later
-/// change would otherwise have the same time, and not a newer one.
-const CREATE_WATCH_FILE: &str = r#"new=$looked.$$ tick=$looked.$$.tick n=0; : >"$new" || exit
+/// Writes `$new`, which later replaces the watch file. Waits for the next tick of the clock, because a later change
+/// would otherwise have the same time, and not a newer one.
+const CREATE_WATCH_FILE: &str = r#"new=$watch_file.$$ tick=$watch_file.$$.tick n=0; : >"$new" || exit
 until echo >"$tick"; [ "$tick" -nt "$new" ] || [ $((n += 1)) -gt 5000 ]; do :; done
 rm -f "$tick"
 "#;

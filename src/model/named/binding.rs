@@ -33,7 +33,7 @@ pub struct WorkspaceBinding {
     #[serde(alias = "endUnanswered")]
     pub destroy_unconfirmed: bool,
     /// The sandbox did not answer a call in time, or the calling Worker was terminated. The call may arrive late and
-    /// start a container that no start or stop knows of.
+    /// start a container that no start or stop has observed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(alias = "late")]
     pub call_unconfirmed: bool,
@@ -157,7 +157,7 @@ impl Dependencies {
         for (path, expected) in expect {
             let then = self.files.get(path).map_or("", String::as_str);
             if !then.eq_ignore_ascii_case(expected) {
-                stale.push(format!("{path:?} is not what was expected at the snapshot"));
+                stale.push(format!("{path:?} did not have the expected hash at the snapshot"));
             }
         }
         for (path, hash) in &now.files {

@@ -123,7 +123,7 @@ fn check_name(what: &str, text: &str) -> Result<String> {
     }
     Err(Error::new(
         Code::InvalidWorkspaceName,
-        format!("The {what} {} is not one that a workspace can have.", quoted(text)),
-        format!("Give 1 to {MAX_LENGTH} of the characters A-Z a-z 0-9 _ . - and begin with none of the last two."),
+        format!("The {what} {} is not valid for a workspace.", quoted(text)),
+        format!("Pass 1 to {MAX_LENGTH} of the characters A-Z a-z 0-9 _ . - that do not begin with \".\" or \"-\"."),
     ))
 }

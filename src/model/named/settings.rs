@@ -19,7 +19,7 @@ const MAX_PATH: usize = 1024;
 /// The maximum length of a fingerprint, in characters.
 pub(crate) const MAX_FINGERPRINT: usize = 256;
 
-/// The environment variables that a workspace can't set: the variables of the shell, and those that would hide the
+/// The environment variables that a workspace cannot set: the variables of the shell, and those that would hide the
 /// programs that snapshots need.
 pub(crate) const RESERVED_VARIABLES: [&str; 11] =
     ["PATH", "IFS", "ENV", "BASH_ENV", "LD_PRELOAD", "BASHOPTS", "BASH_VERSINFO", "SHELLOPTS", "PPID", "UID", "EUID"];
@@ -64,7 +64,7 @@ pub struct Hooks {
     /// Runs before a stop takes its snapshot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before_stop: Option<Hook>,
-    /// Runs after the files are in place, before the start answers.
+    /// Runs after the files are in place, before the start returns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_start: Option<Hook>,
     /// Runs before an automatic stop, when a time limit of `expiry` is reached.
@@ -210,7 +210,10 @@ impl Settings {
             hook.check(name)?;
         }
         if self.expiry.idle_seconds.max(self.expiry.max_seconds) > MAX_EXPIRY_SECONDS {
-            return Err(invalid("`expiry` has more seconds than a year", "Give fewer, or 0 for never."));
+            return Err(invalid(
+                &format!("`expiry.idleSeconds` and `expiry.maxSeconds` must be 0–{MAX_EXPIRY_SECONDS}"),
+                &format!("Pass at most {MAX_EXPIRY_SECONDS} seconds, or 0 for never."),
+            ));
         }
         self.depends_on.check()?;
         check_env(&self.env)
@@ -231,15 +234,15 @@ impl Hook {
         let what = if self.command.trim().is_empty() {
             "has no command"
         } else if self.command.chars().count() > MAX_COMMAND || self.command.contains('\0') {
-            "has a command that is too long, or holds a null byte"
+            "has a command that is too long or contains a null byte"
         } else if !(1..=MAX_HOOK_SECONDS).contains(&self.timeout_seconds) {
-            "has a time limit that it can't have"
+            "has an invalid `timeoutSeconds`"
         } else {
             return Ok(());
         };
         Err(invalid(
             &format!("The hook `{name}` {what}"),
-            &format!("Give a command of up to {MAX_COMMAND} characters, and 1 to {MAX_HOOK_SECONDS} `timeoutSeconds`."),
+            &format!("Pass a command of 1–{MAX_COMMAND} characters, and `timeoutSeconds` of 1–{MAX_HOOK_SECONDS}."),
         ))
     }
 }
@@ -252,12 +255,17 @@ impl DependsOn {
         };
         if self.files.len() > MAX_FILES || !self.files.iter().all(is_path) {
             return Err(invalid(
-                "`dependsOn.files` are too many, or one is no path",
-                &format!("Give up to {MAX_FILES} paths, absolute or in the workspace's directory, without \"..\"."),
+                "`dependsOn.files` has too many paths, or an invalid path",
+                &format!(
+                    "Pass up to {MAX_FILES} paths, absolute or relative to the workspace's directory, without \"..\"."
+                ),
             ));
         }
         if self.fingerprint.as_ref().is_some_and(|text| text.is_empty() || text.chars().count() > MAX_FINGERPRINT) {
-            return Err(invalid("`dependsOn.fingerprint` is empty or too long", "Give 1 to 256 characters."));
+            return Err(invalid(
+                &format!("`dependsOn.fingerprint` must have 1–{MAX_FINGERPRINT} characters"),
+                &format!("Pass 1 to {MAX_FINGERPRINT} characters."),
+            ));
         }
         Ok(())
     }
@@ -266,7 +274,7 @@ impl DependsOn {
 fn check_env(env: &BTreeMap<String, String>) -> Result<()> {
     if let Some(name) = RESERVED_VARIABLES.iter().find(|name| env.contains_key(**name)) {
         return Err(invalid(
-            &format!("`env` sets {name}, which the sandbox itself depends on"),
+            &format!("`env` must not set {name}, because the sandbox itself depends on it"),
             "Set it in your commands, or in the sandbox's image.",
         ));
     }
@@ -276,8 +284,10 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<()> {
     };
     if env.len() > MAX_VARIABLES || !env.keys().all(is_name) || env.values().any(|value| value.contains('\0')) {
         return Err(invalid(
-            "`env` has too many variables, one with an odd name, or a value with a null byte",
-            &format!("Give up to {MAX_VARIABLES} variables, with names of letters, digits and _."),
+            "`env` has too many variables, an invalid name, or a value with a null byte",
+            &format!(
+                "Pass up to {MAX_VARIABLES} variables, with names of letters, digits and _ that do not begin with a digit."
+            ),
         ));
     }
     Ok(())

@@ -118,7 +118,7 @@ pub struct CaptureInProgress {
     /// The label that the snapshot takes from another snapshot when it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes_label: Option<Label>,
-    /// The handle that the sandbox answered, once it has.
+    /// The handle that the sandbox returned; absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<BackupHandle>,
     /// Whether the capture was discarded, so that its backup must be deleted.

@@ -181,7 +181,8 @@ impl DiffCheckpointRequest {
         let (location, name) = (location.check()?, CheckpointName::parse(&name.unwrap_or_default())?);
         let allowed = u32::try_from(max_bytes).ok().filter(|bytes| (1..=Self::MAX_BYTES).contains(bytes));
         let max_bytes = allowed.ok_or_else(|| {
-            invalid(&format!("`maxBytes` is {max_bytes}"), &format!("Give 1 to {}.", Self::MAX_BYTES))
+            let most = Self::MAX_BYTES;
+            invalid(&format!("`maxBytes` must be 1–{most}, got {max_bytes}"), &format!("Pass 1 to {most}."))
         })?;
         Ok(Self { location, name, max_bytes })
     }

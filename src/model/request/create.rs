@@ -123,8 +123,8 @@ impl CreateRequest {
             }
             (Some(_), Some(_)) => {
                 return Err(invalid(
-                    "Both `sourceWorkspace` and `sourceSnapshot` are given",
-                    "A workspace begins with one of them.",
+                    "`sourceWorkspace` and `sourceSnapshot` exclude each other",
+                    "Pass only one of them.",
                 ));
             }
         };

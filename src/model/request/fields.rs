@@ -12,7 +12,7 @@ use crate::model::ids::quoted;
 use crate::model::{Result, json};
 
 /// The arguments of an operation. Each method removes one field and returns it; [`Fields::finish`] refuses the fields
-/// that remain, because the operation does not know them. A field with the value `null` counts as absent.
+/// that remain, because the operation does not take them. A field with the value `null` counts as absent.
 pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -20,7 +20,7 @@ impl Fields {
     pub fn of(value: &Value) -> Result<Self> {
         match value {
             Value::Object(fields) => Ok(Self(fields.clone())),
-            _ => Err(invalid("The arguments are not an object", "Give one object with the operation's options.")),
+            _ => Err(invalid("The arguments must be an object", "Pass one object with the operation's options.")),
         }
     }
 
@@ -36,14 +36,14 @@ impl Fields {
         match self.value(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(wrong_type(name, "a text")),
+            Some(_) => Err(wrong_type(name, "a string")),
         }
     }
 
     /// Takes a required string.
     pub fn required(&mut self, name: &str) -> Result<String> {
         self.string(name)?
-            .ok_or_else(|| invalid(&format!("`{name}` is missing"), "Give one object with the operation's options."))
+            .ok_or_else(|| invalid(&format!("`{name}` is missing"), "Pass one object with the operation's options."))
     }
 
     /// Takes a list of strings; an empty list if absent.
@@ -51,11 +51,11 @@ impl Fields {
         let values = match self.value(name) {
             None => return Ok(Vec::new()),
             Some(Value::Array(values)) => values,
-            Some(_) => return Err(wrong_type(name, "a list of texts")),
+            Some(_) => return Err(wrong_type(name, "a list of strings")),
         };
         let to_string = |(index, value)| match value {
             Value::String(text) => Ok(text),
-            _ => Err(wrong_type(&format!("{name}[{index}]"), "a text")),
+            _ => Err(wrong_type(&format!("{name}[{index}]"), "a string")),
         };
         values.into_iter().enumerate().map(to_string).collect()
     }
@@ -63,7 +63,8 @@ impl Fields {
     /// Takes an optional non-negative integer.
     pub fn number(&mut self, name: &str) -> Result<Option<u64>> {
         let value = self.value(name);
-        let number = value.as_ref().map(|value| value.as_u64().ok_or_else(|| wrong_type(name, "a whole number")));
+        let number =
+            value.as_ref().map(|value| value.as_u64().ok_or_else(|| wrong_type(name, "a non-negative integer")));
         number.transpose()
     }
 
@@ -88,7 +89,7 @@ impl Fields {
         };
         let to_member = |(key, value): (String, Value)| match value {
             Value::String(text) => Ok((key, text)),
-            _ => Err(wrong_type(&format!("{name}[{}]", quoted(&key)), "a text")),
+            _ => Err(wrong_type(&format!("{name}[{}]", quoted(&key)), "a string")),
         };
         members.into_iter().map(to_member).collect::<Result<_>>().map(Some)
     }
@@ -100,7 +101,7 @@ impl Fields {
             return Err(wrong_type(name, "an object"));
         }
         let decoded = json::from_value(&value).map(Some);
-        decoded.map_err(|why| invalid(&format!("`{name}` can't be read: {why}"), SCHEMA_REMEDIATION))
+        decoded.map_err(|why| invalid(&format!("`{name}` cannot be read: {why}"), SCHEMA_REMEDIATION))
     }
 
     /// Verifies that no field remains.
@@ -125,8 +126,8 @@ pub fn record_fields(decode: impl FnOnce()) -> BTreeSet<String> {
     REQUESTED_FIELDS.take()
 }
 
-const SCHEMA_REMEDIATION: &str = "Compare the arguments with the documentation or the schema of what is called.";
+const SCHEMA_REMEDIATION: &str = "Compare the arguments with the documentation or the schema of the operation or tool.";
 
 fn wrong_type(name: &str, what: &str) -> crate::model::Error {
-    invalid(&format!("`{name}` is not {what}"), SCHEMA_REMEDIATION)
+    invalid(&format!("`{name}` must be {what}"), SCHEMA_REMEDIATION)
 }

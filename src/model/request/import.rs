@@ -12,7 +12,7 @@ use crate::model::policy::MAX_EXPIRATION;
 use crate::model::schema::{needs, replaces_label, zero_or};
 use crate::model::{BackupHandle, Label, Result, SandboxId};
 
-/// The request to import a backup that the ledger does not know: one that the SDK created directly, or an earlier
+/// The request to import a backup that the ledger does not list: one that the SDK created directly, or an earlier
 /// version of this product.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
@@ -24,7 +24,7 @@ use crate::model::{BackupHandle, Label, Result, SandboxId};
 pub struct ImportRequest {
     /// The sandbox that the backup was taken of.
     pub sandbox_id: SandboxId,
-    /// The handle that `createBackup` answered.
+    /// The handle that `createBackup` returned.
     pub backup: BackupHandle,
     /// The label of the snapshot, a name for people; derived from the time if absent.
     pub label: Option<Label>,
@@ -36,7 +36,7 @@ pub struct ImportRequest {
 }
 
 impl ImportRequest {
-    /// Returns a request to import a backup of a sandbox, with the handle that `createBackup` answered.
+    /// Returns a request to import a backup of a sandbox, with the handle that `createBackup` returned.
     pub const fn of(sandbox_id: SandboxId, backup: BackupHandle) -> Self {
         Self { sandbox_id, backup, label: None, replace: false, expiration_seconds: None }
     }
@@ -50,10 +50,10 @@ impl ImportRequest {
         let expiration_seconds = fields.number("expirationSeconds")?;
         fields.finish()?;
         let sandbox_id = SandboxId::parse(&sandbox_id)?;
-        let refuse = |what| invalid(what, "Give the handle that createBackup() answered.");
+        let refuse = |what| invalid(what, "Pass the handle that createBackup() returned.");
         let backup = backup.ok_or_else(|| refuse("`backup` is missing"))?;
         if !backup.is_javascript_safe() {
-            return Err(refuse("`backup` has a number or a field `__proto__` that JavaScript does not keep as it is"));
+            return Err(refuse("`backup` has a number or a field `__proto__` that JavaScript would change"));
         }
         Ok(Self {
             sandbox_id,

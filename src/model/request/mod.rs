@@ -56,13 +56,13 @@ fn invalid(what: &str, remediation: &str) -> Error {
     Error::new(Code::InvalidArgument, what, remediation)
 }
 
-/// Refuses the option `memory`: the platform can't capture the memory of processes.
+/// Refuses the option `memory`: the platform cannot capture the memory of processes.
 fn refuse_memory(fields: &mut Fields) -> Result<()> {
     if fields.flag("memory")? {
         return Err(Error::new(
             Code::Unsupported,
-            "Memory can't be captured: a snapshot keeps files, and neither processes nor what they hold. Nothing was written.",
-            "Ask without `memory`. Have your processes write what they need to a file, and start them again by an `afterStart` hook.",
+            "Memory cannot be captured: a snapshot contains files, and neither processes nor their memory. Nothing was written.",
+            "Omit `memory`. Let your processes write their state to files, and start them again in an `afterStart` hook.",
         ));
     }
     Ok(())
@@ -73,8 +73,10 @@ fn idempotency_key(key: Option<String>) -> Result<Option<String>> {
         && (key.is_empty() || key.chars().count() > MAX_KEY_CHARS || key.chars().any(char::is_control))
     {
         return Err(invalid(
-            &format!("`idempotencyKey` is empty, longer than {MAX_KEY_CHARS} characters, or has control characters"),
-            "Give each intention a key of its own, such as a UUID, and the same key when you ask again.",
+            &format!(
+                "`idempotencyKey` is empty, longer than {MAX_KEY_CHARS} characters, or contains control characters"
+            ),
+            "Pass a unique key for each intention, such as a UUID, and the same key when you repeat the call.",
         ));
     }
     Ok(key)
@@ -85,10 +87,10 @@ fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
         seconds.filter(|seconds| *seconds != 0 && !(MIN_EXPIRATION..=MAX_EXPIRATION).contains(seconds))
     {
         return Err(invalid(
-            &format!("`expirationSeconds` is {seconds}"),
+            &format!("`expirationSeconds` must be 0 or {MIN_EXPIRATION}–{MAX_EXPIRATION}, got {seconds}"),
             &format!(
-                "Give {MIN_EXPIRATION} to {MAX_EXPIRATION} seconds after the last use, 0 for a snapshot that is kept until it is \
-                 deleted, or nothing for what the workspace's policy says."
+                "Pass {MIN_EXPIRATION} to {MAX_EXPIRATION} seconds after the last use, or 0 for a snapshot that never expires. Omit \
+                 it to apply the workspace's policy."
             ),
         ));
     }
@@ -98,7 +100,7 @@ fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
 /// Parses the requested label. `replace` takes the label from another snapshot, and requires a label.
 fn parse_label(label: Option<&str>, replace: bool) -> Result<Option<Label>> {
     if replace && label.is_none() {
-        return Err(invalid("`replace` is given without a `label`", "Name the label that is to be replaced."));
+        return Err(invalid("`replace` requires a `label`", "Pass the label to take from the other snapshot."));
     }
     label.map(Label::parse).transpose()
 }

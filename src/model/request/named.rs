@@ -130,12 +130,16 @@ impl ForkRequest {
         let (new_name, count) = (fields.string("newName")?, fields.number("count")?.unwrap_or(1));
         let (copy_env, key) = (fields.flag("copyEnv")?, fields.string("idempotencyKey")?);
         fields.finish()?;
-        let count = u32::try_from(count).ok().filter(|count| (1..=Self::MAX_COUNT).contains(count));
+        let allowed = u32::try_from(count).ok().filter(|count| (1..=Self::MAX_COUNT).contains(count));
         Ok(Self {
             address: address.check()?,
             new_name: new_name.as_deref().map(WorkspaceName::parse).transpose()?,
-            count: count.ok_or_else(|| {
-                invalid("`count` is not one of forks", &format!("Give 1 to {}; call again for more.", Self::MAX_COUNT))
+            count: allowed.ok_or_else(|| {
+                let most = Self::MAX_COUNT;
+                invalid(
+                    &format!("`count` must be 1–{most}, got {count}"),
+                    &format!("Pass 1 to {most}; call again for more."),
+                )
             })?,
             copy_env,
             idempotency_key: idempotency_key(key)?,
@@ -166,7 +170,7 @@ pub struct UpdateRequest {
         schemars(
             rename = "acceptStale",
             with = "bool",
-            description = "Whether it goes back although that one is stale."
+            description = "Whether to go back to the snapshot although it is stale."
         )
     )]
     pub start: StartSettings,
@@ -190,7 +194,7 @@ impl UpdateRequest {
         let current_snapshot_id = snapshot.as_deref().map(SnapshotId::parse).transpose()?;
         settings.check()?;
         if current_snapshot_id.is_none() && settings == SettingsUpdate::default() {
-            return Err(invalid("Nothing is given that could be changed", "Give what is to be another from now on."));
+            return Err(invalid("The arguments contain nothing to change", "Pass a setting or `currentSnapshotId`."));
         }
         Ok(Self { address, settings, current_snapshot_id, start })
     }
@@ -234,14 +238,15 @@ impl ListWorkspacesRequest {
         let (tenant, cursor) = (fields.string("tenant")?, fields.string("cursor")?);
         let (limit, prefix) = (fields.number("limit")?.unwrap_or(Self::DEFAULT_LIMIT.into()), fields.string("prefix")?);
         fields.finish()?;
-        let invalid_cursor = |_| invalid("`cursor` is not one that list() answered", "Begin again without a cursor.");
-        let limit = u32::try_from(limit).ok().filter(|limit| (1..=Self::MAX_LIMIT).contains(limit));
+        let invalid_cursor =
+            |_| invalid("`cursor` is not a cursor that list() returned", "Start again without a cursor.");
+        let allowed = u32::try_from(limit).ok().filter(|limit| (1..=Self::MAX_LIMIT).contains(limit));
         Ok(Self {
             tenant: parse_tenant(tenant.as_deref())?,
             cursor: cursor.as_deref().map(WorkspaceName::parse).transpose().map_err(invalid_cursor)?,
-            limit: limit.ok_or_else(|| {
-                let most = Self::MAX_LIMIT;
-                invalid("`limit` is not one of a page", &format!("Give 1 to {most}, and go on with the cursor."))
+            limit: allowed.ok_or_else(|| {
+                let remediation = format!("Pass 1 to {}, and continue with the cursor of the answer.", Self::MAX_LIMIT);
+                invalid(&format!("`limit` must be 1–{}, got {limit}", Self::MAX_LIMIT), &remediation)
             })?,
             prefix: prefix.filter(|prefix| !prefix.is_empty()),
         })
@@ -278,7 +283,10 @@ pub(super) fn parse_start(fields: &mut Fields) -> Result<StartSettings> {
     let on_diverged = fields.value("onDiverged").map(|value| json::from_value::<OnDiverged>(&value)).transpose();
     Ok(StartSettings {
         on_diverged: on_diverged
-            .map_err(|_| invalid("`onDiverged` is no choice", "Give \"fail\", \"adopt\", \"rescue\" or \"discard\"."))?
+            .map_err(|_| {
+                let choices = "\"fail\", \"adopt\", \"rescue\" or \"discard\"";
+                invalid(&format!("`onDiverged` must be {choices}"), &format!("Pass {choices}."))
+            })?
             .unwrap_or_default(),
         allow_empty: fields.flag("allowEmpty")?,
         accept_stale: fields.flag("acceptStale")?,

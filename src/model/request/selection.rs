@@ -133,8 +133,8 @@ impl SelectionFields {
             }
             _ => {
                 return Err(invalid(
-                    "The arguments do not name one snapshot",
-                    "Give its `ref`, or the `sandboxId` that it was taken of with its `snapshotId` or its `label`.",
+                    "The arguments must select exactly one snapshot",
+                    "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`.",
                 ));
             }
         };

@@ -45,7 +45,7 @@ pub struct SnapshotRequest {
     /// The compression of the archive.
     pub compression: Option<Compression>,
     /// Whether to start a sandbox that is not running, and to capture it as it starts, without any of its files. If the
-    /// ledger already knows the sandbox, the result is a rescue snapshot.
+    /// sandbox was captured or restored before, the result is a rescue snapshot.
     pub wake: bool,
     /// Whether to adopt the present files as the sandbox's own after its container was replaced: this call captures
     /// them in a rescue snapshot, and the next snapshot is a regular one again. The Worker refuses to adopt an empty
@@ -137,14 +137,14 @@ impl SnapshotRequest {
             && threads.get() > Compression::MAX_THREADS
         {
             return Err(invalid(
-                &format!("`compression.threads` is {threads}"),
-                &format!("Give 1 to {} threads.", Compression::MAX_THREADS),
+                &format!("`compression.threads` must be 1–{}, got {threads}", Compression::MAX_THREADS),
+                &format!("Pass 1 to {} threads.", Compression::MAX_THREADS),
             ));
         }
         if request.excludes.iter().any(|pattern| pattern.is_empty() || pattern.contains(['\0', '\n'])) {
             return Err(invalid(
                 "`excludes` has a pattern that is empty or contains a null byte or a line break",
-                "Give patterns of paths relative to the directory, such as \"node_modules\" or \"*.log\".",
+                "Pass patterns of names, such as \"node_modules\" or \"*.log\".",
             ));
         }
         Ok(request)

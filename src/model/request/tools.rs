@@ -144,8 +144,8 @@ impl Toolset {
         }
         let toolset: Self = crate::model::json::from_value(&Value::Object(given)).map_err(|why| {
             invalid(
-                &format!("The tools can't be read: {why}"),
-                "Give `workspaces`, a list of {name, snapshot: true} with the `sandboxId` of each, unless it persists by its name.",
+                &format!("The tools cannot be read: {why}"),
+                "Pass `workspaces`, a list of {name, snapshot: true}, with a `sandboxId` for each one that is not a named workspace.",
             )
         })?;
         toolset.check()?;
@@ -161,14 +161,14 @@ impl Toolset {
     pub fn check(&self) -> Result<()> {
         if self.workspaces.is_empty() || self.workspaces.len() > MAX_WORKSPACES {
             return Err(invalid(
-                &format!("`workspaces` has {} of them", self.workspaces.len()),
+                &format!("`workspaces` must have 1–{MAX_WORKSPACES} items, got {}", self.workspaces.len()),
                 &format!("Declare 1 to {MAX_WORKSPACES} workspaces."),
             ));
         }
         if !self.workspaces.iter().any(|declared| declared.snapshot || declared.has_checkpoints()) {
             return Err(invalid(
                 "None of the `workspaces` has tools",
-                "Declare `snapshot: true`, or `checkpoint: true`, for those that tools are for.",
+                "Declare `snapshot: true` or `checkpoint: true` for at least one of them.",
             ));
         }
         for (index, declared) in self.workspaces.iter().enumerate() {
@@ -176,8 +176,11 @@ impl Toolset {
             let is_duplicate = self.workspaces.iter().take(index).any(|other| other.name == declared.name);
             if is_duplicate {
                 return Err(invalid(
-                    &format!("`workspaces[{index}].name` is {}, as another one's is", quoted(&declared.name)),
-                    "Give each workspace a name of its own.",
+                    &format!(
+                        "`workspaces[{index}].name` is {}, like the name of another workspace",
+                        quoted(&declared.name)
+                    ),
+                    "Give each workspace a unique name.",
                 ));
             }
         }
@@ -186,8 +189,8 @@ impl Toolset {
 }
 
 impl ToolWorkspace {
-    /// Converts `text` to a valid value of [`name`](Self::name): replaces each character that a tool name can't contain
-    /// with `-`, and truncates the result to the maximum length.
+    /// Converts `text` to a valid value of [`name`](Self::name): replaces each character that a tool name cannot
+    /// contain with `-`, and truncates the result to the maximum length.
     pub fn to_tool_name(text: &str, is_flat: bool) -> String {
         let max_length = if is_flat { MAX_TOOL_NAME } else { MAX_TOOL_NAME - TOOL_NAME_OVERHEAD };
         let to_allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
@@ -220,9 +223,9 @@ impl ToolWorkspace {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if self.name.is_empty() || self.name.len() > longest || !self.name.bytes().all(is_allowed) {
             return Err(invalid(
-                &format!("`workspaces[{index}].name` is {}, which can't be in the name of a tool", quoted(&self.name)),
+                &format!("`workspaces[{index}].name` is {}, which cannot be part of a tool name", quoted(&self.name)),
                 &format!(
-                    "Give 1 to {longest} letters, digits, `_` or `-`, and the name of what it is as `sandboxId` or `workspace`."
+                    "Pass 1 to {longest} letters, digits, `_` or `-`, and the actual id or name as `sandboxId` or `workspace`."
                 ),
             ));
         }
@@ -230,8 +233,8 @@ impl ToolWorkspace {
         let has_named_fields = self.workspace.is_some() || self.tenant.is_some();
         if (self.sandbox_id.is_some() && has_named_fields) || (self.sandbox_id.is_none() && has_sandbox_fields) {
             return Err(invalid(
-                &format!("`workspaces[{index}]` is not either a sandbox or a workspace that persists by name"),
-                "Give `sandboxId` and perhaps `dir`, or else perhaps `workspace` and `tenant`.",
+                &format!("`workspaces[{index}]` must be either a sandbox or a named workspace"),
+                "Pass `sandboxId` and optionally `dir`, or optionally `workspace` and `tenant`.",
             ));
         }
         self.target().map(drop)
@@ -305,8 +308,8 @@ impl GrantRequest {
         if !(1..=Self::MAX_EXPIRATION).contains(&expiration_seconds) {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("`expirationSeconds` is {expiration_seconds}"),
-                format!("Give 1 to {} seconds.", Self::MAX_EXPIRATION),
+                format!("`expirationSeconds` must be 1–{}, got {expiration_seconds}", Self::MAX_EXPIRATION),
+                format!("Pass 1 to {} seconds.", Self::MAX_EXPIRATION),
             ));
         }
         Ok(Self { toolset, expiration_seconds })

@@ -170,12 +170,13 @@ impl ListRequest {
         };
         if !(1..=Self::MAX_LIMIT).contains(&request.limit) {
             return Err(invalid(
-                &format!("`limit` is {limit}"),
-                &format!("Give 1 to {}, and go on with the cursor of the answer.", Self::MAX_LIMIT),
+                &format!("`limit` must be 1–{}, got {limit}", Self::MAX_LIMIT),
+                &format!("Pass 1 to {}, and continue with the cursor of the answer.", Self::MAX_LIMIT),
             ));
         }
         if request.label_prefix.as_ref().is_some_and(|prefix| prefix.chars().count() > Label::MAX) {
-            return Err(invalid("`labelPrefix` is longer than a label can be", "Give the beginning of a label."));
+            let message = format!("`labelPrefix` is longer than {} characters", Label::MAX);
+            return Err(invalid(&message, "Pass the beginning of a label."));
         }
         Ok(request)
     }
@@ -191,7 +192,7 @@ pub struct SnapshotCursor {
 }
 
 impl SnapshotCursor {
-    /// Parses a cursor that a list answered.
+    /// Parses a cursor that a list returned.
     pub fn parse(text: &str) -> Result<Self> {
         let decode = || {
             let text = String::from_utf8(Base64UrlUnpadded::decode_vec(text).ok()?).ok()?;
@@ -201,7 +202,8 @@ impl SnapshotCursor {
                 snapshot_id: SnapshotId::parse(id).ok()?,
             })
         };
-        decode().ok_or_else(|| invalid("`cursor` is not one that list() answered", "Begin again without a cursor."))
+        decode()
+            .ok_or_else(|| invalid("`cursor` is not a cursor that list() returned", "Start again without a cursor."))
     }
 }
 
@@ -238,7 +240,7 @@ impl SetRetentionRequest {
         fields.finish()?;
         let sandbox_id = SandboxId::parse(&sandbox_id)?;
         let policy =
-            policy.ok_or_else(|| invalid("`policy` is missing", "Give the whole policy; {} is the default one."))?;
+            policy.ok_or_else(|| invalid("`policy` is missing", "Pass the whole policy; {} is the default policy."))?;
         policy.check()?;
         Ok(Self { sandbox_id, policy, dry_run })
     }
@@ -305,8 +307,8 @@ impl SweepRequest {
         let grace_seconds = grace_seconds.unwrap_or(Self::DEFAULT_GRACE_SECONDS);
         if grace_seconds > Self::MAX_GRACE_SECONDS {
             return Err(invalid(
-                &format!("`graceSeconds` is {grace_seconds}"),
-                &format!("Give at most {} seconds.", Self::MAX_GRACE_SECONDS),
+                &format!("`graceSeconds` must be 0–{}, got {grace_seconds}", Self::MAX_GRACE_SECONDS),
+                &format!("Pass at most {} seconds.", Self::MAX_GRACE_SECONDS),
             ));
         }
         Ok(Self { dry_run, grace_seconds })

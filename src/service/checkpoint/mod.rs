@@ -1,4 +1,4 @@
-//! Checkpoints: named states of a directory that are kept inside the sandbox.
+//! Checkpoints: named states of a directory that are stored inside the sandbox.
 //!
 //! - `container_guard`: runs calls only in the container that has the sandbox's files
 //! - `refusal`: the errors for calls that the sandbox refused
@@ -96,7 +96,7 @@ async fn run_call<P: Ports>(
     lifecycle::ensure_not_decommissioned(this)?;
     abort.check()?;
     let dir = location.dir.unwrap_or_else(|| this.config.default_dir.clone());
-    let what = format!("calls about the checkpoints of the sandbox {:?}", this.id.as_str());
+    let what = format!("checkpoint calls for the sandbox {:?}", this.id.as_str());
     let permit = this.in_process.checkpoint_queue.acquire(None, &what)?;
     let snapshotter = this.clone();
     let work = async move {

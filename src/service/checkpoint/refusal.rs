@@ -16,8 +16,8 @@ pub(super) fn refusal_error<P: Ports>(
     if refusal == CheckpointRefusal::NotADirectory(DirectoryContent::Symlink) {
         return Error::new(
             Code::InvalidDirectory,
-            format!("In the sandbox {id:?}, {:?} is reached through a symbolic link.", dir.as_str()),
-            "Give the path of a directory that is there, without symbolic links in it.",
+            format!("In the sandbox {id:?}, the path {:?} contains a symbolic link.", dir.as_str()),
+            "Pass the path of an existing directory, without symbolic links.",
         );
     }
     if let CheckpointRefusal::NotADirectory(content) = refusal {
@@ -30,60 +30,59 @@ pub(super) fn refusal_error<P: Ports>(
         }
         CheckpointRefusal::NotReady => container::replaced(
             &this.id,
-            "is not in place for its workspace, or slept and woke without the workspace's files",
+            "is not ready: its start did not finish, or it cold-started without the workspace's files",
         ),
         CheckpointRefusal::NotADirectory(_) => Error::internal(),
         CheckpointRefusal::InsideRepository(repository) => Error::new(
             Code::InvalidDirectory,
-            format!("In the sandbox {id:?}, {dir:?} is part of the git repository of {repository:?}."),
-            format!("Use checkpoints of {repository:?}: they hold {dir:?} too."),
+            format!("In the sandbox {id:?}, {dir:?} is inside the git repository at {repository:?}."),
+            format!("Use checkpoints of {repository:?}: they include {dir:?}."),
         ),
         CheckpointRefusal::SymlinkedRefs(path) => failed(
-            format!("In the sandbox {id:?}, {path:?} is a symbolic link; checkpoints are kept in directories only."),
+            format!("In the sandbox {id:?}, {path:?} is a symbolic link. Checkpoints require a directory there."),
             "Replace the symbolic link with the directory that it points to. Nothing was changed.",
         ),
         CheckpointRefusal::GitMissing => Error::new(
             Code::GitMissing,
-            format!("There is no git in the sandbox {id:?}, which checkpoints are made with."),
-            "Install it in the sandbox's image: `RUN apt-get update && apt-get install -y --no-install-recommends git` in its \
-             Dockerfile, or `RUN apk add --no-cache git` on Alpine. Snapshots need no git.",
+            format!("The sandbox {id:?} has no git, which checkpoints require."),
+            "Install git in the sandbox's image: `RUN apt-get update && apt-get install -y --no-install-recommends \
+             git` in its Dockerfile, or `RUN apk add --no-cache git` on Alpine. Snapshots do not need git.",
         ),
         CheckpointRefusal::NotFound => checkpoint_not_found(dir, call),
         CheckpointRefusal::Submodules => Error::new(
             Code::Unsupported,
-            format!(
-                "Another tool made the checkpoint in {dir:?}, and it lacks the files of the repositories in there."
-            ),
-            "Make checkpoints with this tool: they hold the files of nested repositories.",
+            format!("Another tool made the checkpoint in {dir:?}, without the files of nested repositories."),
+            "Create checkpoints with this tool: they include the files of nested repositories.",
         ),
         CheckpointRefusal::Unreadable(paths) => failed(
             format!("Files in {dir:?} can't be read: {}", join_paths(&paths)),
-            "Make them readable, or have .gitignore leave them out. A checkpoint without them would remove them when it is restored.",
+            "Make them readable, or add them to .gitignore. The restore of a checkpoint without them would delete \
+             them.",
         ),
         CheckpointRefusal::ReservedNames(paths) => failed(
-            format!("Git keeps no files of these names, which are in {dir:?}: {}", join_paths(&paths)),
-            "Give them other names, or have .gitignore leave them out. A checkpoint without them would not bring them back.",
+            format!("Git does not store files with these names, which are in {dir:?}: {}", join_paths(&paths)),
+            "Rename them, or add them to .gitignore. A checkpoint without them would not restore them.",
         ),
         CheckpointRefusal::WouldOverwrite(paths) => failed(
             format!(
-                "The checkpoint has other files where these are, which no checkpoint holds: {}",
+                "The checkpoint has other files at these paths, and no checkpoint contains the present ones: {}",
                 join_paths(&paths)
             ),
-            "Move them away, or remove them, and restore it then.",
+            "Move or delete the present files, then restore the checkpoint.",
         ),
         CheckpointRefusal::Busy => Error::new(
             Code::SandboxBusy,
-            format!("Another call has been at work on the checkpoints of the sandbox {id:?} for long."),
-            "Try again when it is done.",
+            format!("Other checkpoint calls in the sandbox {id:?} were still running after 60 seconds."),
+            "Try again when they have finished.",
         ),
         CheckpointRefusal::Failed { output, before: None } => {
-            failed(format!("Git failed in {dir:?}: {output}"), "Look at what git said. Nothing was changed.")
+            failed(format!("Git failed in {dir:?}: {output}"), "Check the output of git. Nothing was changed.")
         }
         CheckpointRefusal::Failed { output, before: Some(before) } => failed(
             format!(
-                "Git failed while it was restoring the checkpoint in {dir:?}, and some files may be restored: {output}"
+                "Git failed while restoring the checkpoint in {dir:?}, and some files may already be restored: {output}"
             ),
-            &format!("Restore it again, or go back to what was there before: it is the commit {before}."),
+            &format!("Restore the checkpoint again, or return to the previous files: they are the commit {before}."),
         ),
     }
 }
@@ -93,7 +92,7 @@ fn checkpoint_not_found(dir: &str, call: &CheckpointCall) -> Error {
     Error::new(
         Code::CheckpointNotFound,
         format!("snapshot {:?} not found", name.as_str()),
-        format!("List the checkpoints of {dir:?}. They go with the container that they were made in."),
+        format!("List the checkpoints of {dir:?}. A checkpoint is gone when its container has ended."),
     )
 }
 
@@ -112,11 +111,11 @@ pub(super) fn adapt_container_error(id: &SandboxId, error: Error) -> Error {
         Code::SandboxNotRunning => Error::new(
             Code::SandboxNotRunning,
             format!("The sandbox {id:?} is not running: its files are gone, and its checkpoints with them."),
-            "Use checkpoints while the sandbox is in use. Restore a snapshot to go on from what it holds.",
+            "Use checkpoints while the sandbox is running. To continue from earlier files, restore a snapshot.",
         ),
-        Code::SandboxStarting => Error::new(error.code(), error.message(), "Try again when it is up."),
+        Code::SandboxStarting => Error::new(error.code(), error.message(), "Try again when it is running."),
         Code::SandboxReplaced => {
-            Error::new(error.code(), error.message(), "Restore the newest snapshot, and go on in the new sandbox.")
+            Error::new(error.code(), error.message(), "Restore the newest snapshot, and continue in the new sandbox.")
         }
         _ => error,
     }

@@ -49,11 +49,11 @@ pub(in crate::service) async fn probe_condition<P: Ports>(
                 let now = this.ports.clock().now();
                 this.update_binding(|binding| {
                     binding.first_started_at =
-                        binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::HandoutNotSaved));
+                        binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::FirstStartNotStored));
                 })?;
                 SandboxCondition::Running(marker)
             }
-            Some(ContainerMarker::Adopted(_)) if planted(Bug::AdoptionTakenForRestore) => SandboxCondition::Unfinished,
+            Some(ContainerMarker::Adopted(_)) if planted(Bug::AdoptionTreatedAsRestore) => SandboxCondition::Unfinished,
             Some(ContainerMarker::Restoring(nonce)) if binding.restore_nonce.as_ref() == Some(&nonce) => {
                 SandboxCondition::Unfinished
             }

@@ -269,7 +269,8 @@ fn record_opened<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()>
     this.update_binding(|binding| {
         binding.restore_task = None;
         binding.restore_unconfirmed = false;
-        binding.first_started_at = binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::HandoutNotSaved));
+        binding.first_started_at =
+            binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::FirstStartNotStored));
     })
 }
 
@@ -291,7 +292,7 @@ fn workspace_diverged<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error
             "The sandbox {:?} cold-started without its files, and other files were written since. Nothing was changed.",
             this.id.as_str()
         ),
-        "Start it with `onDiverged`: \"rescue\" saves the present files as a rescue snapshot and restores the newest snapshot; \
-         \"adopt\" continues with the present files; \"discard\" restores without them.",
+        "Start it with `onDiverged`: \"rescue\" saves the present files as a rescue snapshot and restores the newest \
+         snapshot; \"adopt\" continues with the present files; \"discard\" restores without them.",
     )
 }

@@ -38,15 +38,15 @@ pub(super) async fn run_hook<P: Ports>(
         return Ok(run);
     }
     let how = match (run.timed_out, run.exit_code) {
-        (true, _) => format!("took longer than {} seconds, and was killed", hook.timeout_seconds),
-        (false, Some(code)) => format!("ended with the exit code {code}"),
-        (false, None) => "did not come to its end".to_owned(),
+        (true, _) => format!("exceeded its time limit of {} seconds and was killed", hook.timeout_seconds),
+        (false, Some(code)) => format!("failed with exit code {code}"),
+        (false, None) => "did not finish".to_owned(),
     };
-    let printed = if run.output.is_empty() { String::new() } else { format!(" It printed:\n{}", run.output) };
+    let output = if run.output.is_empty() { String::new() } else { format!(" Output:\n{}", run.output) };
     Err(Error::new(
         Code::HookFailed,
-        format!("The hook `{name}` of the sandbox {:?} {how}.{printed}", this.id.as_str()),
-        "Mend the command, or let its failure be a warning: `onFailure: \"warn\"`.",
+        format!("The hook `{name}` of the sandbox {:?} {how}.{output}", this.id.as_str()),
+        "Fix the command, or set `onFailure: \"warn\"` to continue despite its failure.",
     ))
 }
 

@@ -33,7 +33,8 @@ pub(super) async fn mark_restoring<P: Ports>(
     .await
 }
 
-/// Marks a container that started by itself as adopted: its files are kept. Returns the nonce of the marker.
+/// Marks a container that started by itself as adopted: the workspace continues with its files. Returns the nonce of
+/// the marker.
 ///
 /// # Errors
 /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container does not carry the marker

@@ -9,7 +9,7 @@
 //! - [`stop_sandbox`]: takes a snapshot, and destroys the container
 //! - [`capture`]: the captures of a stop, and rescue snapshots
 //! - [`reserve`]: reserves a sandbox that starts from a snapshot of this one
-//! - [`decommission`]: destroys a sandbox that is not needed any more, and deletes its snapshots
+//! - [`decommission`]: destroys a sandbox that is no longer needed, and deletes its snapshots
 //! - [`unresponsive`]: detects a sandbox that does not answer
 //! - [`reconcile`]: checks a sandbox whose start or stop did not finish
 //!
@@ -56,8 +56,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.workspace()?.binding.ok_or_else(|| {
             Error::new(
                 Code::WorkspaceNotFound,
-                format!("The sandbox {:?} stands for no workspace with a name.", self.id.as_str()),
-                "Make a workspace with a name.",
+                format!("The sandbox {:?} does not belong to a named workspace.", self.id.as_str()),
+                "Create a named workspace.",
             )
         })
     }
@@ -125,10 +125,7 @@ pub(super) fn ensure_not_superseded<P: Ports>(this: &CloudflareSandboxSnapshotte
     if version < latest {
         return Err(Error::new(
             Code::OperationInterrupted,
-            format!(
-                "The sandbox {:?} was started or ended for its workspace since that was asked for.",
-                this.id.as_str()
-            ),
+            format!("A later operation started or ended the sandbox {:?} for its workspace.", this.id.as_str()),
             "Try again.",
         ));
     }
@@ -142,7 +139,7 @@ pub(super) fn ensure_not_decommissioned<P: Ports>(this: &CloudflareSandboxSnapsh
         Some(at) => Err(Error::new(
             Code::WorkspaceNotFound,
             format!("The workspace of the sandbox {:?} was deleted at {at}.", this.id.as_str()),
-            "Make a new one.",
+            "Create a new workspace.",
         )),
     }
 }
@@ -157,7 +154,7 @@ pub(super) fn ensure_not_restoring<P: Ports>(this: &CloudflareSandboxSnapshotter
 pub(super) fn sandbox_starting<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
     Error::new(
         Code::SandboxStarting,
-        format!("The sandbox {:?} is being started for its workspace, or that was not finished.", this.id.as_str()),
-        "Start the workspace, and try again when that is done.",
+        format!("A start of the workspace of the sandbox {:?} is running, or did not finish.", this.id.as_str()),
+        "Start the workspace, then try again.",
     )
 }

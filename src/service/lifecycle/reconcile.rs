@@ -1,4 +1,4 @@
-//! Reconciles a sandbox whose start or stop did not finish, or that belongs to no workspace any more. A restore may
+//! Reconciles a sandbox whose start or stop did not finish, or that no longer belongs to a workspace. A restore may
 //! still run in it and start it again, so the Worker probes the sandbox until it stays ended.
 
 use super::stop_sandbox::{allow_sleep, stop_locked};

@@ -21,7 +21,7 @@ pub(in crate::service) async fn reserve<P: Ports>(
     let ledger = this.ports.ledger()?;
     let ReserveRequest { sandbox_id, snapshot_id, kind, binding } = request;
     let reserved_before = is_reserved(this, request)?;
-    if reserved_before == Some(false) || (reserved_before.is_some() && planted(Bug::ReservedOnce)) {
+    if reserved_before == Some(false) || (reserved_before.is_some() && planted(Bug::RepeatedReservationRefused)) {
         return Ok(false);
     }
     let workspace = this.workspace()?;
@@ -44,8 +44,8 @@ pub(in crate::service) async fn reserve<P: Ports>(
     if !is_claimed {
         return Ok(false);
     }
-    // The same call may have been repeated, and the sandbox decommissioned meanwhile.
-    if let Some(is_same) = is_reserved(this, request)?.filter(|_| !planted(Bug::ReservedTooLate)) {
+    // The same call may have been repeated, and the sandbox decommissioned in the meantime.
+    if let Some(is_same) = is_reserved(this, request)?.filter(|_| !planted(Bug::ReservedAfterDecommission)) {
         return Ok(is_same);
     }
     require_ready(&require_snapshot(this, request)?)?;
@@ -74,8 +74,8 @@ fn require_snapshot<P: Ports>(
     this.ports.ledger()?.snapshot(&request.snapshot_id)?.ok_or_else(|| {
         Error::new(
             Code::SnapshotNotFound,
-            format!("The ledger of {:?} has no snapshot {} (any more).", this.id.as_str(), request.snapshot_id),
-            "Use another snapshot: list() shows those that are there.",
+            format!("The ledger of {:?} has no snapshot {}.", this.id.as_str(), request.snapshot_id),
+            "Use another snapshot: list() returns the existing ones.",
         )
     })
 }

@@ -49,7 +49,9 @@ pub(in crate::service) async fn find_start_source<P: Ports>(
         let inspected = inspect(this, &stored, &snapshot.backup_owner(&this.id)).await;
         verify::record_check(this, &snapshot.snapshot_id, &inspected)?;
         inspected.map_err(|error| {
-            error.with_note("It is the newest one of the workspace; `currentSnapshotId` goes back to an older one.")
+            error.with_note(
+                "It is the newest snapshot of the workspace. Update `currentSnapshotId` to revert to an older one.",
+            )
         })?;
         mark_used(this, &snapshot.snapshot_id)?;
         let dependencies = snapshot.dependencies.unwrap_or_default();
@@ -109,7 +111,7 @@ pub(in crate::service) async fn get_for_restore<P: Ports>(
     let gone = || {
         Error::new(
             Code::SnapshotNotFound,
-            format!("The snapshot {snapshot_id}, from which {:?} was made, is gone.", dependent.as_str()),
+            format!("The snapshot {snapshot_id}, from which {:?} was made, no longer exists.", dependent.as_str()),
             "Use another snapshot.",
         )
     };
@@ -142,7 +144,7 @@ pub(in crate::service) fn ensure_same_tenant<P: Ports>(
     Err(Error::new(
         Code::CrossLineage,
         format!("The sandbox {:?} belongs to another tenant.", this.id.as_str()),
-        "Use a snapshot of the tenant's own.",
+        "Use a snapshot of the same tenant.",
     ))
 }
 
@@ -172,7 +174,8 @@ pub(in crate::service) fn newest_restorable<P: Ports>(
             .map(|row| SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
         let restorable = page.into_iter().find(|row| {
             let is_eligible = row.is_whole(dir) || (row.foreign && planted(Bug::StartedFromRescue));
-            let is_skipped = planted(Bug::DamagedSkipped) && row.stored().is_some_and(|stored| stored.damage.is_some());
+            let is_skipped =
+                planted(Bug::DamagedSnapshotSkipped) && row.stored().is_some_and(|stored| stored.damage.is_some());
             matches!(row.stage, Stage::Ready { .. }) && is_eligible && !is_skipped
         });
         if restorable.is_some() || is_last {
@@ -188,7 +191,8 @@ fn nothing_restorable<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, cause: O
             "The sandbox {:?} has lost its files, and there is no snapshot to restore them from.",
             this.id.as_str()
         ),
-        "`allowEmpty: true` starts it with nothing in it. Stop workspaces, or take snapshots, before they sleep.",
+        "Pass `allowEmpty: true` to start it without files. Stop workspaces, or take snapshots, before their \
+         containers end.",
     );
     match cause {
         Some(cause) => error.with_note(cause.message()),

@@ -27,7 +27,8 @@ pub(super) fn check(
         return Err(Error::new(
             Code::SnapshotStale,
             format!("The snapshot {snapshot_id} is stale: {}.", all.join("; ")),
-            "`acceptStale: true` starts it all the same; `currentSnapshotId` goes back to another one; a new workspace begins anew.",
+            "Pass `acceptStale: true` to start from it anyway, update `currentSnapshotId` to revert to another \
+             snapshot, or create a new workspace.",
         ));
     }
     Ok(all)

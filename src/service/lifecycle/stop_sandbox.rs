@@ -69,7 +69,7 @@ async fn capture_and_destroy<P: Ports>(
                     Ok((snapshot, changed_during_capture)) => {
                         (stopped.snapshot, stopped.changed_during_capture) = (Some(snapshot), changed_during_capture);
                     }
-                    Err(_) if planted(Bug::EndedUncaptured) => {}
+                    Err(_) if planted(Bug::EndedAfterFailedCapture) => {}
                     Err(error) => return Err(error),
                 }
             }

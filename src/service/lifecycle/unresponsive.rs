@@ -3,7 +3,7 @@
 //! A call that timed out may still take effect. A late destroy could end the next container while an application uses
 //! it. A late restore blocks the next restore, because the SDK runs one at a time. The Worker therefore hands out no
 //! more containers of such a sandbox. The workspace moves to another sandbox (`named::relocate`), so a late call
-//! affects only a sandbox that belongs to no named workspace any more.
+//! affects only a sandbox that no longer belongs to a named workspace.
 
 use crate::model::named::messages::EnsuredRunning;
 use crate::model::{Code, Error, Result};
@@ -16,7 +16,7 @@ use crate::service::CloudflareSandboxSnapshotter;
 /// [`Code::SandboxUnresponsive`].
 pub(super) fn ensure_responsive<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
     if this.binding()?.destroy_unconfirmed {
-        Err(sandbox_unresponsive(this, "The end of its container was not answered in time."))
+        Err(sandbox_unresponsive(this, "The destroy of its container timed out."))
     } else {
         Ok(())
     }
@@ -40,7 +40,7 @@ pub(super) fn classify_outcome<P: Ports>(
 fn sandbox_unresponsive<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, why: &str) -> Error {
     Error::new(
         Code::SandboxUnresponsive,
-        format!("The sandbox {:?} does not answer, and is given up. {why}", this.id.as_str()),
-        "Start the workspace again: it goes on in another sandbox, from its newest snapshot.",
+        format!("The sandbox {:?} does not answer and is abandoned. {why}", this.id.as_str()),
+        "Start the workspace again: it continues in another sandbox, from its newest snapshot.",
     )
 }

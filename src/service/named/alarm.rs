@@ -69,9 +69,9 @@ async fn stop_unless_changed<P: Ports>(this: &NamedWorkspace<P>, record: &NamedR
     }
     let expiry = record.settings.expiry;
     let cause = if is_old {
-        format!("{} seconds had passed since it was started", expiry.max_seconds)
+        format!("its time limit of {} seconds has passed", expiry.max_seconds)
     } else {
-        format!("nothing happened with it for {} seconds", expiry.idle_seconds)
+        format!("it was idle for {} seconds", expiry.idle_seconds)
     };
     stop_now(this, &cause, true).await.map(drop)
 }

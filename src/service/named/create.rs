@@ -21,6 +21,7 @@ use crate::model::{
 };
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::failures::from_workspace;
+use crate::service::idempotency::conflict;
 use crate::service::{CancellationToken, draw_random};
 
 /// The number of random ids that are tried before the creation fails because all of them are taken.
@@ -46,7 +47,7 @@ pub(super) async fn create<P: Ports>(
             (None, Some(origin)) => {
                 return create_workspace(this, request, origin, creation, &StartSettings::default()).await;
             }
-            // The workspace was deleted meanwhile.
+            // The workspace was deleted in the meantime.
             (None, None) => {}
         }
     }
@@ -76,7 +77,7 @@ pub(super) async fn get_or_create<P: Ports>(
                 let creation = creation(&request.create)?;
                 return create_workspace(this, request.create, origin, creation, &request.start).await;
             }
-            // The workspace was deleted meanwhile.
+            // The workspace was deleted in the meantime.
             (None, None) => {}
         }
     }
@@ -108,20 +109,16 @@ fn ensure_same_creation<P: Ports>(
 ) -> Result<()> {
     match (creation, &known.creation) {
         (Some(call), Some(known)) if call == known => Ok(()),
-        (Some(call), Some(known)) if call.key == known.key => Err(Error::new(
-            Code::IdempotencyConflict,
-            format!("The idempotency key {:?} was used for another call on this workspace.", call.key),
-            "Give each intention a key of its own; repeat a call with exactly the arguments that it had.",
-        )),
+        (Some(call), Some(known)) if call.key == known.key => Err(conflict(&call.key)),
         _ => Err(Error::new(
             Code::NameTaken,
             format!(
-                "The tenant {:?} has a workspace {:?} already, which is {}.",
+                "The tenant {:?} already has a workspace {:?}, which is {}.",
                 this.address.tenant.as_str(),
                 this.address.name.as_str(),
                 known.state
             ),
-            "Use another name, getOrCreate(), or delete() that one.",
+            "Use another name, call getOrCreate(), or delete() the existing workspace.",
         )),
     }
 }
@@ -139,8 +136,8 @@ async fn resolve_source<P: Ports>(this: &NamedWorkspace<P>, request: &CreateRequ
         Some(Source::Workspace(name)) if *name == this.address.name => {
             return Err(Error::new(
                 Code::InvalidArgument,
-                "The workspace is to begin with its own files.",
-                "Name another workspace as `sourceWorkspace`.",
+                "A workspace can't be created from itself.",
+                "Pass another workspace as `sourceWorkspace`.",
             ));
         }
         Some(Source::Workspace(name)) => {
@@ -168,14 +165,14 @@ async fn create_workspace<P: Ports>(
     let source = origin.map(|snapshot| SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id });
     write_initial_record(this, settings, source, creation)?;
     let outcome = match provision(this).await {
-        Ok(()) => bring_up(this, start, "it was made").await,
+        Ok(()) => bring_up(this, start, "it was created").await,
         Err(error) => Err(error),
     };
     let error = match outcome {
         Ok(started) => return Ok(started),
         Err(error) => error,
     };
-    let cause = format!("it could not be made: {}", error.code());
+    let cause = format!("it could not be created: {}", error.code());
     this.transition(State::Deleted, &cause, |record| {
         let own: Vec<SandboxId> = record.sandboxes().cloned().collect();
         for id in own {
@@ -195,8 +192,8 @@ fn choose_dir<P: Ports>(
     match (requested, origin.map(|origin| &origin.dir)) {
         (Some(requested), Some(source)) if requested != *source => Err(Error::new(
             Code::InvalidArgument,
-            format!("The source holds {:?}, and the workspace is to hold {:?}.", source.as_str(), requested.as_str()),
-            "Leave out `dir`: a workspace holds the directory that its source does.",
+            format!("`dir` is {:?}, but the directory of the source is {:?}.", requested.as_str(), source.as_str()),
+            "Omit `dir`: a workspace has the same directory as its source.",
         )),
         (Some(dir), _) => Ok(dir),
         (None, Some(dir)) => Ok(dir.clone()),
@@ -215,8 +212,8 @@ fn write_initial_record<P: Ports>(
     let now = this.now();
     let previous = store.record()?;
     let cause = match &source {
-        Some(origin) => format!("made from the snapshot {} of {:?}", origin.snapshot_id, origin.origin_id.as_str()),
-        None => "made by a caller".to_owned(),
+        Some(origin) => format!("created from the snapshot {} of {:?}", origin.snapshot_id, origin.origin_id.as_str()),
+        None => "created by a caller".to_owned(),
     };
     let transition =
         Transition { from: previous.as_ref().map(|previous| previous.state), to: State::Provisioning, at: now, cause };
@@ -264,8 +261,8 @@ pub(super) async fn provision<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> 
     }
     Err(Error::new(
         Code::Internal,
-        format!("{MAX_ID_ATTEMPTS} ids for a sandbox of {:?} are all somebody's already.", this.address.name.as_str()),
-        "Try again; report it if it happens again.",
+        format!("All {MAX_ID_ATTEMPTS} random sandbox ids for {:?} are already taken.", this.address.name.as_str()),
+        "Try again. If the error persists, report it.",
     ))
 }
 

@@ -23,7 +23,7 @@ pub(super) async fn delete<P: Ports>(this: &NamedWorkspace<P>, abort: &Cancellat
     let own: Vec<SandboxId> = known.iter().flat_map(NamedRecord::sandboxes).cloned().collect();
     if removed {
         this.transition(State::Deleted, "it was deleted by a caller", |record| {
-            for id in own.iter().take(if planted(Bug::FormerNotDecommissioned) { 1 } else { usize::MAX }) {
+            for id in own.iter().take(if planted(Bug::FormerSandboxNotDecommissioned) { 1 } else { usize::MAX }) {
                 record.add_task(Task::Decommission(id.clone()));
             }
             clear_record(record);

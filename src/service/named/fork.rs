@@ -22,7 +22,7 @@ const MAX_CONCURRENT: usize = 4;
 const FORK_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 
 /// The number of fork calls that the record keeps.
-const MAX_REMEMBERED_FORKS: usize = 16;
+const MAX_STORED_FORK_CALLS: usize = 16;
 
 /// Creates the forks. The failure of one fork does not affect the others.
 pub(super) async fn fork<P: Ports>(
@@ -82,10 +82,10 @@ async fn idempotent_source<P: Ports>(
     let mut settings = record.settings;
     settings.env.retain(|_, _| copy_env);
     this.update_record(|record| {
-        let Some(call) = call.filter(|_| !planted(Bug::ForkNotSaved)) else { return };
+        let Some(call) = call.filter(|_| !planted(Bug::ForkNotStored)) else { return };
         let fork_call = ForkCall { call, snapshot: origin.clone(), settings: settings.clone(), at };
         record.fork_calls.insert(0, fork_call);
-        record.fork_calls.truncate(MAX_REMEMBERED_FORKS);
+        record.fork_calls.truncate(MAX_STORED_FORK_CALLS);
     })?;
     Ok((origin, settings))
 }
@@ -99,10 +99,10 @@ async fn current_snapshot<P: Ports>(this: &NamedWorkspace<P>, record: &NamedReco
         return Err(Error::new(
             Code::WorkspaceDiverged,
             format!(
-                "The sandbox of {:?} woke by itself without the workspace's files, and others were written since.",
+                "The sandbox of {:?} cold-started without the workspace's files, and other files were written since.",
                 this.address.name.as_str()
             ),
-            "Start the workspace, and choose what becomes of them.",
+            "Start the workspace with `onDiverged` to choose what happens to the new files.",
         ));
     }
     if condition == Condition::Running {
@@ -116,8 +116,8 @@ async fn current_snapshot<P: Ports>(this: &NamedWorkspace<P>, record: &NamedReco
     let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| {
         Error::new(
             Code::NothingRestorable,
-            format!("The workspace {:?} does not run, and has no snapshot.", this.address.name.as_str()),
-            "Start it, and fork it while it is active.",
+            format!("The workspace {:?} is not running and has no snapshot.", this.address.name.as_str()),
+            "Start the workspace, and fork it while it is active.",
         )
     })?;
     Ok(SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id })

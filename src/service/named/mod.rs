@@ -247,7 +247,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     self.address.tenant.as_str(),
                     self.address.name.as_str()
                 ),
-                "Make it with create() or getOrCreate(); list() shows those that there are.",
+                "Create it with create() or getOrCreate(). list() returns the existing workspaces.",
             )
         })
     }
@@ -278,7 +278,7 @@ impl<P: Ports> NamedWorkspace<P> {
 pub fn aborted() -> Error {
     Error::new(
         Code::Aborted,
-        "The caller's AbortSignal fired. What was begun with the workspace goes on; what was not is not done.",
-        "Ask getByName() what came of it.",
+        "The caller's AbortSignal fired. The operation continues if it had begun; otherwise it does not run.",
+        "Call getByName() to see the outcome.",
     )
 }

@@ -1,4 +1,4 @@
-//! Moves a workspace to another sandbox, because its own sandbox does not answer any more.
+//! Moves a workspace to another sandbox, because its own sandbox no longer answers.
 //!
 //! No files are lost: the move happens while the files are in snapshots, at the end of a stop or while a new container
 //! gets them. The snapshots stay where they are, and the new sandbox is made from the newest one. The former sandbox is
@@ -36,7 +36,7 @@ pub(super) async fn relocate<P: Ports>(this: &NamedWorkspace<P>, error: Option<&
         None => claim_id_without_snapshot(this, &record).await?,
     };
     set_policy(this, &id, &record.settings.retention).await?;
-    let cause = format!("its sandbox {:?} does not answer, and it goes on in another one", record.sandbox_id.as_str());
+    let cause = format!("its sandbox {:?} does not answer, so it continues in another one", record.sandbox_id.as_str());
     let problem = error.map(|error| this.problem(error));
     let now = this.now();
     this.transition(State::Stopped, &cause, |record| {
@@ -68,5 +68,9 @@ async fn claim_id_without_snapshot<P: Ports>(this: &NamedWorkspace<P>, record: &
         }
         this.update_record(|record| record.tasks.retain(|task| *task.sandbox_id() != id))?;
     }
-    Err(Error::new(Code::Internal, "All ids that were drawn are taken already.", "Try again."))
+    Err(Error::new(
+        Code::Internal,
+        format!("All {MAX_ID_ATTEMPTS} random sandbox ids for {:?} are already taken.", this.address.name.as_str()),
+        "Try again. If the error persists, report it.",
+    ))
 }

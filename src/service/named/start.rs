@@ -58,9 +58,9 @@ async fn run_start<P: Ports>(this: &NamedWorkspace<P>, request: &StartRequest) -
     let start = &request.start;
     if record.started_at.is_none() {
         // The sandbox was never provisioned.
-        this.transition(State::Provisioning, "it was started before it was made", |_| ())?;
+        this.transition(State::Provisioning, "it was started before its creation finished", |_| ())?;
         let error = match provision(this).await {
-            Ok(()) => return bring_up(this, start, "it was made").await,
+            Ok(()) => return bring_up(this, start, "it was created").await,
             Err(error) => error,
         };
         record_failure(this, State::Failed, &error)?;
@@ -86,8 +86,8 @@ async fn run_start<P: Ports>(this: &NamedWorkspace<P>, request: &StartRequest) -
                 })?;
                 return Ok(started(&record, ensured));
             }
-            Condition::Ended => "its sandbox had fallen asleep",
-            Condition::ColdStarted | Condition::Diverged => "its sandbox had woken by itself, without its files",
+            Condition::Ended => "its sandbox had ended",
+            Condition::ColdStarted | Condition::Diverged => "its sandbox had cold-started without its files",
         },
         _ => "it was started by a caller",
     };

@@ -54,8 +54,8 @@ pub(super) async fn stop_now<P: Ports>(this: &NamedWorkspace<P>, cause: &str, ti
             };
             let cause = match (&outcome.snapshot, &outcome.rescue_snapshot_id) {
                 (Some(snapshot), _) => format!("{cause}; the snapshot {} was taken", snapshot.id),
-                (None, Some(saved)) => {
-                    format!("{cause}; its sandbox had ended before, and what was written since is the snapshot {saved}")
+                (None, Some(rescue)) => {
+                    format!("{cause}; its sandbox had ended before, and the rescue snapshot {rescue} was taken")
                 }
                 (None, None) if outcome.had_ended => format!("{cause}; its sandbox had ended before"),
                 (None, None) => format!("{cause}; no snapshot was taken"),

@@ -13,7 +13,7 @@ pub(super) async fn run_tasks<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> 
     run_tasks_with_report(this).await.map(drop)
 }
 
-/// As [`run_tasks`]. Returns the number of removed snapshots, and the snapshots that were kept.
+/// As [`run_tasks`]. Returns the number of removed snapshots, and the snapshots that remain.
 pub(super) async fn run_tasks_with_report<P: Ports>(this: &NamedWorkspace<P>) -> Result<Decommissioned> {
     let Some(record) = this.ports.workspace_store()?.record()? else { return Ok(Decommissioned::default()) };
     run_each(this, record.tasks).await
@@ -59,14 +59,14 @@ async fn run_each<P: Ports>(this: &NamedWorkspace<P>, tasks: Vec<Task>) -> Resul
                 match ledgers.stop_sandbox(id, &request).await {
                     Ok(stopped) if stopped.destroy_unconfirmed => Err(Error::new(
                         Code::SandboxTimeout,
-                        format!("The end of the container of {:?} was not answered in time.", id.as_str()),
-                        "It is asked for again.",
+                        format!("The destroy of the container of {:?} timed out.", id.as_str()),
+                        "The alarm repeats the stop.",
                     )),
                     stopped => stopped.map(|stopped| stopped.snapshot),
                 }
             }
         };
-        let done = if planted(Bug::TaskForgotten) { Ok(done.ok().flatten()) } else { done };
+        let done = if planted(Bug::TaskNotRetried) { Ok(done.ok().flatten()) } else { done };
         if let Ok(snapshot) = done {
             this.update_record(|record| {
                 record.tasks.retain(|other| *other != task);

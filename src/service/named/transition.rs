@@ -66,7 +66,7 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 }
 
-/// Returns the next due time, if there is one. Calls that arrive meanwhile do not delay pending work: an alarm that is
+/// Returns the next due time, if there is one. Calls that arrive before it do not delay pending work: an alarm that is
 /// already `set` is not moved to a later time.
 fn next_alarm(record: &NamedRecord, set: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
     let soon = now.plus_millis(RETRY_DELAY_MILLIS);
@@ -113,9 +113,9 @@ pub(super) fn recover<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
     if planted(Bug::TransitionNotReconciled) {
         return Ok(());
     }
-    let cause = format!("nobody finished {}", record.state);
+    let cause = format!("an operation was interrupted while it was {}", record.state);
     this.transition(state, &cause, |record| {
-        if state != State::Active && !planted(Bug::RecoveredNotEnded) {
+        if state != State::Active && !planted(Bug::InterruptedCreationNotEnded) {
             record.add_task(Task::StopUnused(record.sandbox_id.clone()));
         }
     })?;

@@ -133,8 +133,8 @@ async fn find_snapshot<P: Ports>(
             Ok(found) if found.dir != record.settings.dir => {
                 return Err(Error::new(
                     Code::InvalidArgument,
-                    format!("The snapshot {snapshot_id} is not one of {:?}.", record.settings.dir.as_str()),
-                    "Go back to a snapshot of the workspace's directory.",
+                    format!("The snapshot {snapshot_id} is not of the directory {:?}.", record.settings.dir.as_str()),
+                    "Use a snapshot of the workspace's directory.",
                 ));
             }
             Ok(found) => return Ok(SnapshotKey { origin_id: found.origin_id, snapshot_id: found.id }),
@@ -144,8 +144,8 @@ async fn find_snapshot<P: Ports>(
     }
     Err(Error::new(
         Code::SnapshotNotFound,
-        format!("The workspace {:?} has no snapshot {snapshot_id} (any more).", this.address.name.as_str()),
-        "list() shows those that are there, for the workspace's `sandboxId` and its `formerSandboxIds`.",
+        format!("The workspace {:?} has no snapshot {snapshot_id}.", this.address.name.as_str()),
+        "Call list() for the workspace's `sandboxId` and its `formerSandboxIds` to see the existing snapshots.",
     ))
 }
 
@@ -176,7 +176,11 @@ pub(super) async fn claim_id_for_snapshot<P: Ports>(
             }
         }
     }
-    Err(Error::new(Code::Internal, "All ids that were drawn are somebody's already.", "Try again."))
+    Err(Error::new(
+        Code::Internal,
+        format!("All {MAX_ID_ATTEMPTS} random sandbox ids for {:?} are already taken.", this.address.name.as_str()),
+        "Try again. If the error persists, report it.",
+    ))
 }
 
 /// Points the name to the new sandbox.
@@ -188,12 +192,12 @@ fn switch_sandbox<P: Ports>(
     is_running: bool,
 ) -> Result<()> {
     let now = this.now();
-    let cause = format!("it went back to the snapshot {snapshot_id}");
+    let cause = format!("it was reverted to the snapshot {snapshot_id}");
     let point_to_new = |record: &mut NamedRecord| {
         let former = std::mem::replace(&mut record.sandbox_id, id.clone());
         let decommission = Task::Decommission(id);
         record.tasks.retain(|task| *task != decommission);
-        if !planted(Bug::FormerNotEnded) {
+        if !planted(Bug::FormerSandboxNotEnded) {
             record.add_task(Task::StopUnused(former.clone()));
         }
         record.former_sandbox_ids.insert(0, former);

@@ -50,9 +50,9 @@ pub(super) async fn create_backup<P: Ports>(
             Error::new(
                 Code::BackupInterrupted,
                 error.message(),
-                "Whether a backup was stored is not known; if one was, it will be deleted. Make sure that the sandbox still \
-                 has its files before you try again: if its container was replaced, they are gone, and the newest snapshot \
-                 has to be restored.",
+                "The outcome is unknown; a backup that was stored is deleted later. Check that the sandbox still has \
+                 its files before you try again. If its container was replaced, the files are gone: restore the newest \
+                 snapshot.",
             )
             .caused_by(failure),
         ),
@@ -80,7 +80,8 @@ pub(in crate::service) async fn verify_backup<P: Ports>(
         Code::BackupNotFound => Error::new(
             Code::BackupIncomplete,
             format!(
-                "The sandbox {:?} reported the backup {} as made, but it is not in the bucket that is bound to this Worker.",
+                "The sandbox {:?} reported that it stored the backup {}, but the bucket that is bound to this Worker \
+                 does not contain it.",
                 mark.origin_id.as_str(),
                 backup.id(),
             ),
@@ -97,7 +98,7 @@ pub(in crate::service) async fn verify_backup<P: Ports>(
 fn unexpected_backup(backup: &BackupHandle) -> Error {
     Error::new(
         Code::BackupIncomplete,
-        format!("The backup {} that the sandbox answered is not the one that was asked for.", backup.id()),
-        "Make sure that the sandbox's class passes createBackup() the options that it is given.",
+        format!("The sandbox returned the backup {}, which does not match the request.", backup.id()),
+        "Make sure that the sandbox's class passes its options unchanged to createBackup().",
     )
 }

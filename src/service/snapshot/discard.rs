@@ -7,8 +7,8 @@ use crate::ports::{Ledger, Ports};
 use crate::service::rollback::discard_backup;
 use crate::service::{CloudflareSandboxSnapshotter, label, unverified};
 
-/// Marks a capture as unwanted, so that recovery after a crash discards it. Its label is free from now on.
-pub(in crate::service) fn mark_unwanted<P: Ports>(
+/// Marks a capture as discarded, so that recovery after a crash deletes its backup. Its label is free from now on.
+pub(in crate::service) fn mark_discarded<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     id: &SnapshotId,
 ) -> Result<()> {
@@ -19,14 +19,14 @@ pub(in crate::service) fn mark_unwanted<P: Ports>(
     ledger.put_snapshot(&capture)
 }
 
-/// Marks the captures that an earlier object began for the idempotency key `key` as unwanted, because the same call
+/// Marks the captures that an earlier object began for the idempotency key `key` as discarded, because the same call
 /// begins again.
 pub(super) fn supersede<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, key: &str) -> Result<()> {
     for capture in this.ports.ledger()?.unfinished_snapshots()? {
         if let Stage::Creating(progress) = &capture.stage
             && progress.key.as_deref() == Some(key)
         {
-            mark_unwanted(this, &capture.snapshot_id)?;
+            mark_discarded(this, &capture.snapshot_id)?;
         }
     }
     Ok(())

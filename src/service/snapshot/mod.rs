@@ -38,7 +38,7 @@ use crate::model::{
 use crate::ports::{Clock, Ledger, Ports, Sandboxes};
 
 pub(super) use self::backup::verify_backup;
-pub(super) use self::discard::mark_unwanted;
+pub(super) use self::discard::mark_discarded;
 
 /// The delay after which recovery reconciles an interrupted capture, in milliseconds.
 const RECONCILE_AFTER_MILLIS: i64 = 60_000;
@@ -170,7 +170,7 @@ fn record_intent<P: Ports>(
         expires_at: None,
         pinned: false,
         foreign: is_rescue,
-        rescue: is_rescue && !planted(Bug::RescueReleases),
+        rescue: is_rescue && !planted(Bug::RescueReleasesReference),
         suspect: None,
         dependencies,
         stage: Stage::Creating(CaptureInProgress {
@@ -185,7 +185,7 @@ fn record_intent<P: Ports>(
             task,
         }),
     };
-    if !planted(Bug::CaptureWithoutIntention) {
+    if !planted(Bug::CaptureNotRecorded) {
         this.ports.ledger()?.put_snapshot(&record)?;
     }
     this.schedule_alarm(task.due_at)?;
@@ -216,7 +216,7 @@ async fn ensure_marked<P: Ports>(
     Ok(record)
 }
 
-/// Records the backup handle that the sandbox answered.
+/// Records the backup handle that the sandbox returned.
 fn record_backup<P: Ports>(
     this: &CloudflareSandboxSnapshotter<P>,
     mut record: SnapshotRecord,
@@ -305,6 +305,6 @@ async fn read_dependencies<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> 
 /// Refuses the capture of a sandbox that files are restored into, or that is decommissioned.
 fn check_capturable<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &SnapshotRequest) -> Result<()> {
     lifecycle::ensure_not_decommissioned(this)?;
-    // The caller of a rescue snapshot has verified already that the files are to be kept.
+    // The caller of a rescue snapshot has already verified that the files must be saved.
     if request.rescue || planted(Bug::CapturedDuringRestore) { Ok(()) } else { lifecycle::ensure_not_restoring(this) }
 }

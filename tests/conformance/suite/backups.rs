@@ -1,4 +1,4 @@
-//! The bucket that backups are in.
+//! The storage of backups in R2.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use sandbox_snapshotter::ports::{BackupStore, Clock};
 use super::Case;
 use super::world::{World, create_backup};
 
-/// Far more than anything here takes, in milliseconds.
+/// The maximum age of an object that a case has just stored, in milliseconds. Far more than any case takes.
 const RECENT_MILLIS: i64 = 120_000;
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     vec![
-        case!(async what_was_never_stored_is_definitely_not_there),
-        case!(async a_backup_has_metadata_that_agree_with_its_archive),
-        case!(async an_archive_keeps_its_size_and_its_checksum),
-        case!(async the_head_of_an_archive_is_as_long_as_asked_or_as_there_is),
-        case!(async the_two_objects_of_a_backup_are_told_apart),
-        case!(async a_listing_has_each_backup_once),
-        case!(async each_object_of_a_backup_is_listed_while_it_is_there),
-        case!(async a_deleted_backup_is_gone_and_others_stay),
-        case!(async deleting_again_is_fine),
-        case!(async half_a_backup_is_deleted_too),
+        case!(async missing_backup_is_not_found),
+        case!(async metadata_match_the_archive),
+        case!(async archive_has_a_stable_size_and_checksum),
+        case!(async archive_prefix_has_the_requested_length_or_that_of_the_archive),
+        case!(async archive_and_metadata_are_independent_objects),
+        case!(async listing_contains_each_backup_once),
+        case!(async each_object_of_a_backup_is_listed_while_it_exists),
+        case!(async delete_removes_only_its_backup),
+        case!(async delete_is_idempotent),
+        case!(async delete_removes_an_incomplete_backup),
     ]
 }
 
-async fn what_was_never_stored_is_definitely_not_there(world: &impl World) {
+async fn missing_backup_is_not_found(world: &impl World) {
     let backups = world.backups();
     let id = BackupId::parse("6b1f0c1e-ffff-4fff-8fff-ffffffffffff").unwrap();
     assert_eq!(backups.get_metadata(&id).await, Ok(None));
@@ -35,7 +35,7 @@ async fn what_was_never_stored_is_definitely_not_there(world: &impl World) {
     assert_eq!(backups.delete(&id).await, Ok(()));
 }
 
-async fn a_backup_has_metadata_that_agree_with_its_archive(world: &impl World) {
+async fn metadata_match_the_archive(world: &impl World) {
     let handle = create_backup(world, "agent", "content").await;
     let backups = world.backups();
     let metadata = backups.get_metadata(handle.id()).await.unwrap().unwrap();
@@ -49,7 +49,7 @@ async fn a_backup_has_metadata_that_agree_with_its_archive(world: &impl World) {
     assert!(archive.size_bytes > 0);
 }
 
-async fn an_archive_keeps_its_size_and_its_checksum(world: &impl World) {
+async fn archive_has_a_stable_size_and_checksum(world: &impl World) {
     let (handle, other) =
         (create_backup(world, "agent", "content").await, create_backup(world, "other", "other content").await);
     let backups = world.backups();
@@ -57,23 +57,23 @@ async fn an_archive_keeps_its_size_and_its_checksum(world: &impl World) {
     assert_eq!(backups.head_archive(handle.id()).await.unwrap().as_ref(), Some(&archive));
     let other = backups.head_archive(other.id()).await.unwrap().unwrap();
     let Some(checksum) = archive.checksum else { return };
-    let digits = checksum.strip_prefix("md5:").expect("it says how it was made");
+    let digits = checksum.strip_prefix("md5:").expect("the algorithm as a prefix");
     assert!(digits.len() == 32 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), "{checksum}");
-    assert_ne!(Some(checksum), other.checksum, "what differs has another checksum");
+    assert_ne!(Some(checksum), other.checksum, "different archives have different checksums");
 }
 
-async fn the_head_of_an_archive_is_as_long_as_asked_or_as_there_is(world: &impl World) {
+async fn archive_prefix_has_the_requested_length_or_that_of_the_archive(world: &impl World) {
     let handle = create_backup(world, "agent", "content").await;
     let backups = world.backups();
-    let head = async |length| backups.read_archive_prefix(handle.id(), length).await.unwrap().unwrap();
-    let whole = head(u32::MAX).await;
+    let prefix = async |length| backups.read_archive_prefix(handle.id(), length).await.unwrap().unwrap();
+    let whole = prefix(u32::MAX).await;
     assert_eq!(whole.len() as u64, backups.head_archive(handle.id()).await.unwrap().unwrap().size_bytes);
     for length in [1, 4, 96] {
-        assert_eq!(head(length).await, whole[..length as usize]);
+        assert_eq!(prefix(length).await, whole[..length as usize]);
     }
 }
 
-async fn the_two_objects_of_a_backup_are_told_apart(world: &impl World) {
+async fn archive_and_metadata_are_independent_objects(world: &impl World) {
     let (first, second) = (create_backup(world, "agent", "1").await, create_backup(world, "agent", "2").await);
     let backups = world.backups();
     world.delete_object(&archive_key(world, first.id())).await;
@@ -85,7 +85,7 @@ async fn the_two_objects_of_a_backup_are_told_apart(world: &impl World) {
     assert!(backups.head_archive(second.id()).await.unwrap().is_some());
 }
 
-async fn a_listing_has_each_backup_once(world: &impl World) {
+async fn listing_contains_each_backup_once(world: &impl World) {
     let handles = [
         create_backup(world, "agent", "1").await,
         create_backup(world, "agent", "2").await,
@@ -99,20 +99,20 @@ async fn a_listing_has_each_backup_once(world: &impl World) {
     }
 }
 
-async fn each_object_of_a_backup_is_listed_while_it_is_there(world: &impl World) {
+async fn each_object_of_a_backup_is_listed_while_it_exists(world: &impl World) {
     let (bare, whole) = (create_backup(world, "agent", "1").await, create_backup(world, "agent", "2").await);
     assert_eq!(
-        listed_parts(world, whole.id()).await,
+        listed_kinds(world, whole.id()).await,
         [BackupObjectKind::Archive, BackupObjectKind::Metadata],
-        "in this order"
+        "the archive is listed first"
     );
     world.delete_object(&metadata_key(world, bare.id())).await;
-    assert_eq!(listed_parts(world, bare.id()).await, [BackupObjectKind::Archive]);
+    assert_eq!(listed_kinds(world, bare.id()).await, [BackupObjectKind::Archive]);
     world.delete_object(&archive_key(world, whole.id())).await;
-    assert_eq!(listed_parts(world, whole.id()).await, [BackupObjectKind::Metadata]);
+    assert_eq!(listed_kinds(world, whole.id()).await, [BackupObjectKind::Metadata]);
 }
 
-async fn a_deleted_backup_is_gone_and_others_stay(world: &impl World) {
+async fn delete_removes_only_its_backup(world: &impl World) {
     let (gone, other) = (create_backup(world, "agent", "1").await, create_backup(world, "agent", "2").await);
     let backups = world.backups();
     backups.delete(gone.id()).await.unwrap();
@@ -123,14 +123,14 @@ async fn a_deleted_backup_is_gone_and_others_stay(world: &impl World) {
     assert!(backups.head_archive(other.id()).await.unwrap().is_some());
 }
 
-async fn deleting_again_is_fine(world: &impl World) {
+async fn delete_is_idempotent(world: &impl World) {
     let handle = create_backup(world, "agent", "content").await;
     let backups = world.backups();
     assert_eq!(backups.delete(handle.id()).await, Ok(()));
     assert_eq!(backups.delete(handle.id()).await, Ok(()));
 }
 
-async fn half_a_backup_is_deleted_too(world: &impl World) {
+async fn delete_removes_an_incomplete_backup(world: &impl World) {
     let (first, second) = (create_backup(world, "agent", "1").await, create_backup(world, "agent", "2").await);
     let backups = world.backups();
     world.delete_object(&metadata_key(world, first.id())).await;
@@ -142,8 +142,8 @@ async fn half_a_backup_is_deleted_too(world: &impl World) {
     }
 }
 
-/// The objects of a backup that are listed, in that order. The size of its archive is what R2 says of it.
-async fn listed_parts(world: &impl World, id: &BackupId) -> Vec<BackupObjectKind> {
+/// The kinds of a backup's listed objects, in the order of the listing. Checks the listed size of the archive.
+async fn listed_kinds(world: &impl World, id: &BackupId) -> Vec<BackupObjectKind> {
     let objects: Vec<BackupObject> = list_all(world).await.into_iter().filter(|object| object.id == *id).collect();
     for object in objects.iter().filter(|object| object.kind == BackupObjectKind::Archive) {
         let archive = world.backups().head_archive(id).await.unwrap().unwrap();
@@ -152,7 +152,7 @@ async fn listed_parts(world: &impl World, id: &BackupId) -> Vec<BackupObjectKind
     objects.iter().map(|object| object.kind).collect()
 }
 
-/// When the metadata of each backup that is listed was uploaded, as often as it is listed.
+/// The upload times of each backup's metadata, one for each time that the backup is listed.
 async fn listed_uploads(world: &impl World) -> BTreeMap<BackupId, Vec<Timestamp>> {
     let mut listed: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for object in list_all(world).await.into_iter().filter(|object| object.kind == BackupObjectKind::Metadata) {
@@ -161,7 +161,7 @@ async fn listed_uploads(world: &impl World) -> BTreeMap<BackupId, Vec<Timestamp>
     listed
 }
 
-/// Everything that is listed.
+/// All listed objects, over all pages.
 async fn list_all(world: &impl World) -> Vec<BackupObject> {
     let backups = world.backups();
     let mut listed = Vec::new();
@@ -184,10 +184,10 @@ fn metadata_key(world: &impl World, id: &BackupId) -> String {
     find_key(world, id, |key| key.ends_with("/meta.json"))
 }
 
-fn find_key(world: &impl World, id: &BackupId, wanted: impl Fn(&str) -> bool) -> String {
+fn find_key(world: &impl World, id: &BackupId, matches: impl Fn(&str) -> bool) -> String {
     let keys = world.backups().object_keys(id);
     assert_eq!(keys.len(), 2, "{keys:?}");
-    keys.into_iter().find(|key| wanted(key)).unwrap()
+    keys.into_iter().find(|key| matches(key)).unwrap()
 }
 
 fn assert_recent(world: &impl World, time: Timestamp) {

@@ -1,4 +1,4 @@
-//! The Directory of a tenant's named workspaces.
+//! The list of a tenant's named workspaces.
 
 use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
 use sandbox_snapshotter::model::named::{State, WorkspaceName};
@@ -7,30 +7,30 @@ use sandbox_snapshotter::ports::DirectoryStore;
 use super::Case;
 use super::ledger::rows::{minute_after_start, sandbox};
 
-pub fn cases<I: DirectoryStore>() -> Vec<Case<I>> {
+pub fn cases<S: DirectoryStore>() -> Vec<Case<S>> {
     vec![
-        case!(a_new_one_lists_nothing),
-        case!(an_entry_is_kept_whole_and_replaced_whole),
-        case!(one_that_is_gone_is_known_and_not_listed),
-        case!(one_that_is_gone_is_forgotten_when_it_was_last_heard_of_before_then),
-        case!(a_name_is_listed_again_when_it_is_used_again),
-        case!(names_are_taken_to_the_letter),
-        case!(a_prefix_is_taken_to_the_letter),
-        case!(pages_together_have_each_entry_once),
-        case!(a_page_begins_behind_its_cursor_whether_or_not_that_entry_is_there),
+        case!(new_store_is_empty),
+        case!(entry_is_stored_and_replaced_completely),
+        case!(deleted_workspace_is_readable_but_not_listed),
+        case!(tombstones_are_deleted_when_last_updated_before_the_limit),
+        case!(reused_name_is_listed_again),
+        case!(names_are_compared_exactly),
+        case!(prefix_is_compared_exactly),
+        case!(pages_contain_each_entry_once),
+        case!(page_begins_after_its_cursor_even_if_that_entry_is_missing),
     ]
 }
 
-/// Names that are easily taken for each other, in their order.
+/// Names that are easily confused with each other, in their order.
 const NAMES: [&str; 14] = ["0", "A", "A-1", "A.1", "A1", "AA", "A_1", "Aa", "Z", "_", "_a", "a", "a.b", "aa"];
 
-fn a_new_one_lists_nothing(index: &impl DirectoryStore) {
-    assert_eq!(index.entry(&name("a")).unwrap(), None);
-    assert_eq!(index.entries(None, None, 10).unwrap(), []);
-    assert_eq!(index.entries(Some(&name("a")), Some("a"), 10).unwrap(), []);
+fn new_store_is_empty(store: &impl DirectoryStore) {
+    assert_eq!(store.entry(&name("a")).unwrap(), None);
+    assert_eq!(store.entries(None, None, 10).unwrap(), []);
+    assert_eq!(store.entries(Some(&name("a")), Some("a"), 10).unwrap(), []);
 }
 
-fn an_entry_is_kept_whole_and_replaced_whole(index: &impl DirectoryStore) {
+fn entry_is_stored_and_replaced_completely(store: &impl DirectoryStore) {
     for state in State::ALL {
         let entry = WorkspaceEntry {
             name: name("it_s.a-name"),
@@ -41,83 +41,83 @@ fn an_entry_is_kept_whole_and_replaced_whole(index: &impl DirectoryStore) {
             updated_at: minute_after_start(3),
             version: u64::MAX,
         };
-        index.put_entry(&entry).unwrap();
-        assert_eq!(index.entry(&entry.name).unwrap(), Some(entry));
+        store.put_entry(&entry).unwrap();
+        assert_eq!(store.entry(&entry.name).unwrap(), Some(entry));
     }
 }
 
-fn one_that_is_gone_is_known_and_not_listed(index: &impl DirectoryStore) {
-    put_entries(index, &["a", "b", "c"]);
-    let gone = WorkspaceEntry { state: State::Deleted, version: 2, ..entry("b") };
-    index.put_entry(&gone).unwrap();
-    assert_eq!(index.entry(&name("b")).unwrap(), Some(gone));
-    assert_eq!(names(index, None, None, 10), ["a", "c"]);
-    assert_eq!(names(index, Some("a"), None, 1), ["c"], "it does not count for the limit");
-    assert_eq!(names(index, None, Some("b"), 10), [""; 0]);
+fn deleted_workspace_is_readable_but_not_listed(store: &impl DirectoryStore) {
+    put_entries(store, &["a", "b", "c"]);
+    let deleted = WorkspaceEntry { state: State::Deleted, version: 2, ..entry("b") };
+    store.put_entry(&deleted).unwrap();
+    assert_eq!(store.entry(&name("b")).unwrap(), Some(deleted));
+    assert_eq!(names(store, None, None, 10), ["a", "c"]);
+    assert_eq!(names(store, Some("a"), None, 1), ["c"], "it does not count towards the limit");
+    assert_eq!(names(store, None, Some("b"), 10), [""; 0]);
 }
 
-fn one_that_is_gone_is_forgotten_when_it_was_last_heard_of_before_then(index: &impl DirectoryStore) {
+fn tombstones_are_deleted_when_last_updated_before_the_limit(store: &impl DirectoryStore) {
     for (text, state, at) in [("a", State::Deleted, 1), ("b", State::Deleted, 2), ("c", State::Stopped, 1)] {
-        index.put_entry(&WorkspaceEntry { state, updated_at: minute_after_start(at), ..entry(text) }).unwrap();
+        store.put_entry(&WorkspaceEntry { state, updated_at: minute_after_start(at), ..entry(text) }).unwrap();
     }
-    index.delete_tombstones(minute_after_start(2)).unwrap();
-    let is_known = |text| index.entry(&name(text)).unwrap().is_some();
-    assert_eq!(["a", "b", "c"].map(is_known), [false, true, true]);
+    store.delete_tombstones(minute_after_start(2)).unwrap();
+    let exists = |text| store.entry(&name(text)).unwrap().is_some();
+    assert_eq!(["a", "b", "c"].map(exists), [false, true, true]);
 }
 
-fn a_name_is_listed_again_when_it_is_used_again(index: &impl DirectoryStore) {
+fn reused_name_is_listed_again(store: &impl DirectoryStore) {
     for state in [State::Deleted, State::Provisioning, State::Failed, State::Deleted, State::Active] {
-        index.put_entry(&WorkspaceEntry { state, ..entry("a") }).unwrap();
-        let listed = index.entries(None, None, 10).unwrap();
+        store.put_entry(&WorkspaceEntry { state, ..entry("a") }).unwrap();
+        let listed = store.entries(None, None, 10).unwrap();
         assert_eq!(listed.is_empty(), state == State::Deleted, "{state}");
     }
 }
 
-fn names_are_taken_to_the_letter(index: &impl DirectoryStore) {
-    put_entries(index, &NAMES);
+fn names_are_compared_exactly(store: &impl DirectoryStore) {
+    put_entries(store, &NAMES);
     for text in NAMES {
-        assert_eq!(index.entry(&name(text)).unwrap(), Some(entry(text)));
+        assert_eq!(store.entry(&name(text)).unwrap(), Some(entry(text)));
     }
-    assert_eq!(names(index, None, None, 100), NAMES);
-    assert_eq!(names(index, None, None, 3), NAMES[..3]);
-    assert_eq!(names(index, None, None, 0), [""; 0]);
+    assert_eq!(names(store, None, None, 100), NAMES);
+    assert_eq!(names(store, None, None, 3), NAMES[..3]);
+    assert_eq!(names(store, None, None, 0), [""; 0]);
 }
 
-fn a_prefix_is_taken_to_the_letter(index: &impl DirectoryStore) {
-    put_entries(index, &NAMES);
+fn prefix_is_compared_exactly(store: &impl DirectoryStore) {
+    put_entries(store, &NAMES);
     for prefix in
         ["", "A", "A.", "A-", "A_", "A1", "a", "a.", "aa", "aaa", "_", "Z", "%", "A%", "*", "a'", "\0", "ä", "🗂"]
     {
         let expected: Vec<_> = NAMES.into_iter().filter(|name| name.starts_with(prefix)).collect();
-        assert_eq!(names(index, None, Some(prefix), 100), expected, "{prefix:?}");
+        assert_eq!(names(store, None, Some(prefix), 100), expected, "{prefix:?}");
     }
 }
 
-fn pages_together_have_each_entry_once(index: &impl DirectoryStore) {
-    put_entries(index, &NAMES);
+fn pages_contain_each_entry_once(store: &impl DirectoryStore) {
+    put_entries(store, &NAMES);
     for text in ["A0", "a-"] {
-        index.put_entry(&WorkspaceEntry { state: State::Deleted, ..entry(text) }).unwrap();
+        store.put_entry(&WorkspaceEntry { state: State::Deleted, ..entry(text) }).unwrap();
     }
     for prefix in [None, Some("A"), Some("a"), Some("")] {
         let expected: Vec<_> = NAMES.into_iter().filter(|name| name.starts_with(prefix.unwrap_or_default())).collect();
         for limit in [1, 2, 5, 13, 14, u32::MAX] {
             let mut listed: Vec<String> = Vec::new();
             loop {
-                let page = names(index, listed.last().map(String::as_str), prefix, limit);
+                let page = names(store, listed.last().map(String::as_str), prefix, limit);
                 assert!(page.len() <= limit as usize);
                 if page.is_empty() {
                     break;
                 }
                 listed.extend(page);
             }
-            assert_eq!(listed, expected, "by {limit}, with {prefix:?}");
+            assert_eq!(listed, expected, "limit {limit}, prefix {prefix:?}");
         }
     }
 }
 
-fn a_page_begins_behind_its_cursor_whether_or_not_that_entry_is_there(index: &impl DirectoryStore) {
-    put_entries(index, &NAMES);
-    index.put_entry(&WorkspaceEntry { state: State::Deleted, ..entry("A.1") }).unwrap();
+fn page_begins_after_its_cursor_even_if_that_entry_is_missing(store: &impl DirectoryStore) {
+    put_entries(store, &NAMES);
+    store.put_entry(&WorkspaceEntry { state: State::Deleted, ..entry("A.1") }).unwrap();
     for (after, prefix, expected) in [
         ("A.1", None, ["A1", "AA"].as_slice()),
         ("A0", None, &["A1", "AA"]),
@@ -128,7 +128,7 @@ fn a_page_begins_behind_its_cursor_whether_or_not_that_entry_is_there(index: &im
         ("b", Some("a"), &[]),
         ("A-1", Some("A"), &["A1", "AA"]),
     ] {
-        assert_eq!(names(index, Some(after), prefix, 2), expected, "behind {after}, with {prefix:?}");
+        assert_eq!(names(store, Some(after), prefix, 2), expected, "after {after}, prefix {prefix:?}");
     }
 }
 
@@ -136,7 +136,7 @@ pub fn name(text: &str) -> WorkspaceName {
     WorkspaceName::parse(text).unwrap()
 }
 
-/// The entry of a workspace that is active.
+/// The entry of an active workspace.
 pub fn entry(text: &str) -> WorkspaceEntry {
     WorkspaceEntry {
         name: name(text),
@@ -149,14 +149,14 @@ pub fn entry(text: &str) -> WorkspaceEntry {
     }
 }
 
-/// Keeps the entries of workspaces that are active, in another order than that of their names.
-fn put_entries(index: &impl DirectoryStore, names: &[&str]) {
+/// Stores the entries of active workspaces, not in the order of their names.
+fn put_entries(store: &impl DirectoryStore, names: &[&str]) {
     for name in names.iter().rev() {
-        index.put_entry(&entry(name)).unwrap();
+        store.put_entry(&entry(name)).unwrap();
     }
 }
 
-fn names(index: &impl DirectoryStore, after: Option<&str>, prefix: Option<&str>, limit: u32) -> Vec<String> {
-    let entries = index.entries(after.map(name).as_ref(), prefix, limit).unwrap();
+fn names(store: &impl DirectoryStore, after: Option<&str>, prefix: Option<&str>, limit: u32) -> Vec<String> {
+    let entries = store.entries(after.map(name).as_ref(), prefix, limit).unwrap();
     entries.into_iter().map(|entry| entry.name.to_string()).collect()
 }

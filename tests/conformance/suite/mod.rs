@@ -1,23 +1,24 @@
-//! What every implementation of a port does, whatever it is made of.
+//! The behavior that every implementation of a port must have.
 //!
-//! - `ledger`: the ledger of a workspace
-//! - `home`: what is kept of a named workspace, `index`: the Directory that lists them
-//! - `sandboxes`, what is `inside` of them, and their `checkpoints`; `backups`, `workspaces`, `runtime`: what else the
-//!   service needs, in a `world`
+//! - `ledger`: the ledger of one sandbox
+//! - `workspace_store`: the storage of a named workspace, `directory_store`: the list of named workspaces
+//! - `sandboxes`, with `container` and `checkpoints`: the calls to sandboxes
+//! - `backups`, `sandbox_ledgers`, `runtime`: the other ports
+//! - `world`: the environment of the cases
 //!
-//! The same cases are run over the ports in memory and, in workerd, over the real ones.
+//! The same cases run against the in-memory ports and, in workerd, against the real ones.
 
 use futures_util::future::LocalBoxFuture;
 
-/// Something that holds for every `T`.
+/// A required behavior of every `T`.
 pub struct Case<T> {
-    /// What holds.
+    /// The behavior, as a sentence.
     pub name: &'static str,
-    /// Makes sure of it, and panics when it does not hold.
+    /// Checks the behavior, and panics if it is violated.
     pub run: fn(&T) -> LocalBoxFuture<'_, ()>,
 }
 
-/// A case by the function that makes sure of it, which is named for what holds.
+/// Makes a case of the function that checks it. The name of the function is the name of the case.
 macro_rules! case {
     (async $name:ident) => {
         $crate::suite::Case { name: stringify!($name), run: |subject| Box::pin($name(subject)) }

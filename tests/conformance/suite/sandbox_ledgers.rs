@@ -1,4 +1,4 @@
-//! The workspaces of other sandboxes.
+//! The calls to the ledgers of other sandboxes.
 
 use std::slice;
 
@@ -12,26 +12,26 @@ use super::world::{World, backup_options};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     vec![
-        case!(async an_id_is_claimed_once),
-        case!(async a_claimed_workspace_knows_where_it_comes_from),
-        case!(async a_refused_claim_changes_nothing),
-        case!(async one_that_nobody_claimed_is_the_root_of_its_lineage),
-        case!(async asking_a_workspace_does_not_claim_it),
-        case!(async ids_arrive_as_they_are_spelled),
-        case!(async word_about_what_is_not_known_is_fine),
-        case!(async what_a_workspace_has_minted_and_nobody_owns_is_swept),
-        case!(async what_a_workspace_has_not_minted_is_not_swept),
-        case!(async a_backup_with_another_mark_is_not_swept),
+        case!(async id_is_claimed_only_once),
+        case!(async claimed_ledger_returns_its_parent_and_root),
+        case!(async refused_claim_changes_nothing),
+        case!(async unclaimed_sandbox_is_the_root_of_its_lineage),
+        case!(async reads_do_not_claim_a_ledger),
+        case!(async ids_are_passed_unchanged),
+        case!(async release_of_an_unknown_snapshot_succeeds),
+        case!(async sweep_deletes_minted_backups_that_the_ledger_does_not_list),
+        case!(async sweep_keeps_backups_that_the_ledger_has_not_minted),
+        case!(async sweep_keeps_backups_of_another_owner),
     ]
 }
 
-async fn an_id_is_claimed_once(world: &impl World) {
+async fn id_is_claimed_only_once(world: &impl World) {
     let (id, origin) = (world.sandbox("copy"), world.sandbox("agent"));
     assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(true));
     assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(false));
 }
 
-async fn a_claimed_workspace_knows_where_it_comes_from(world: &impl World) {
+async fn claimed_ledger_returns_its_parent_and_root(world: &impl World) {
     let (id, origin, root) = (world.sandbox("copy"), world.sandbox("agent"), world.sandbox("first"));
     world.sandbox_ledgers().claim(&id, &root, Some(&parent(&origin)), None, None).await.unwrap();
     assert_eq!(world.sandbox_ledgers().root_id(&id).await, Ok(root.clone()));
@@ -41,7 +41,7 @@ async fn a_claimed_workspace_knows_where_it_comes_from(world: &impl World) {
     assert_eq!((ancestor.origin_id, ancestor.snapshot_id), (origin, snapshot_id(1)));
 }
 
-async fn a_refused_claim_changes_nothing(world: &impl World) {
+async fn refused_claim_changes_nothing(world: &impl World) {
     let (id, origin, other) = (world.sandbox("copy"), world.sandbox("agent"), world.sandbox("other"));
     world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await.unwrap();
     let before = world.sandbox_ledgers().describe(&id).await.unwrap();
@@ -49,7 +49,7 @@ async fn a_refused_claim_changes_nothing(world: &impl World) {
     assert_eq!(world.sandbox_ledgers().describe(&id).await, Ok(before));
 }
 
-async fn one_that_nobody_claimed_is_the_root_of_its_lineage(world: &impl World) {
+async fn unclaimed_sandbox_is_the_root_of_its_lineage(world: &impl World) {
     let id = world.sandbox("agent");
     assert_eq!(world.sandbox_ledgers().root_id(&id).await, Ok(id.clone()));
     let description = world.sandbox_ledgers().describe(&id).await.unwrap();
@@ -57,7 +57,7 @@ async fn one_that_nobody_claimed_is_the_root_of_its_lineage(world: &impl World) 
     assert!(description.snapshots.is_empty() && description.derived.is_empty() && !description.truncated);
 }
 
-async fn asking_a_workspace_does_not_claim_it(world: &impl World) {
+async fn reads_do_not_claim_a_ledger(world: &impl World) {
     let (id, origin) = (world.sandbox("copy"), world.sandbox("agent"));
     world.sandbox_ledgers().root_id(&id).await.unwrap();
     world.sandbox_ledgers().describe(&id).await.unwrap();
@@ -65,7 +65,7 @@ async fn asking_a_workspace_does_not_claim_it(world: &impl World) {
     assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(true));
 }
 
-async fn ids_arrive_as_they_are_spelled(world: &impl World) {
+async fn ids_are_passed_unchanged(world: &impl World) {
     for name in ["Agent 42", "it's \"quoted\"", "a/b?c=d&e#f", "a\\b", "%41", "ä 文件 🗂"] {
         let (id, origin) = (world.sandbox(name), world.sandbox(&format!("{name}!")));
         assert_eq!(
@@ -79,16 +79,16 @@ async fn ids_arrive_as_they_are_spelled(world: &impl World) {
     }
 }
 
-async fn word_about_what_is_not_known_is_fine(world: &impl World) {
-    let (id, holder) = (world.sandbox("agent"), world.sandbox("copy"));
+async fn release_of_an_unknown_snapshot_succeeds(world: &impl World) {
+    let (id, dependent) = (world.sandbox("agent"), world.sandbox("copy"));
     for _ in 0..2 {
-        assert_eq!(world.sandbox_ledgers().release(&id, &snapshot_id(1), &holder).await, Ok(()));
+        assert_eq!(world.sandbox_ledgers().release(&id, &snapshot_id(1), &dependent).await, Ok(()));
     }
 }
 
-async fn what_a_workspace_has_minted_and_nobody_owns_is_swept(world: &impl World) {
+async fn sweep_deletes_minted_backups_that_the_ledger_does_not_list(world: &impl World) {
     let id = world.sandbox("agent");
-    let backup = marked(world, &id, &world.mint_snapshot_id(&id).await).await;
+    let backup = create_owned_backup(world, &id, &world.mint_snapshot_id(&id).await).await;
     assert_eq!(world.sandbox_ledgers().sweep(&id, slice::from_ref(&backup), true).await, Ok(1));
     assert!(world.backups().get_metadata(&backup.0).await.unwrap().is_some(), "it was only counted");
     assert_eq!(world.sandbox_ledgers().sweep(&id, slice::from_ref(&backup), false).await, Ok(1));
@@ -97,7 +97,7 @@ async fn what_a_workspace_has_minted_and_nobody_owns_is_swept(world: &impl World
     assert_eq!(world.sandbox_ledgers().sweep(&id, &[backup], false).await, Ok(0));
 }
 
-async fn what_a_workspace_has_not_minted_is_not_swept(world: &impl World) {
+async fn sweep_keeps_backups_that_the_ledger_has_not_minted(world: &impl World) {
     let [id, other, unknown] = ["agent", "other", "unknown"].map(|name| world.sandbox(name));
     world.mint_snapshot_id(&id).await;
     for (owner, minted) in [
@@ -105,7 +105,7 @@ async fn what_a_workspace_has_not_minted_is_not_swept(world: &impl World) {
         (&id, world.mint_snapshot_id(&other).await),
         (&unknown, world.mint_snapshot_id(&id).await),
     ] {
-        let backup = marked(world, owner, &minted).await;
+        let backup = create_owned_backup(world, owner, &minted).await;
         for dry_run in [true, false] {
             assert_eq!(
                 world.sandbox_ledgers().sweep(owner, slice::from_ref(&backup), dry_run).await,
@@ -117,11 +117,11 @@ async fn what_a_workspace_has_not_minted_is_not_swept(world: &impl World) {
     }
 }
 
-async fn a_backup_with_another_mark_is_not_swept(world: &impl World) {
+async fn sweep_keeps_backups_of_another_owner(world: &impl World) {
     let (id, other) = (world.sandbox("agent"), world.sandbox("other"));
     let minted = world.mint_snapshot_id(&id).await;
-    let mark = BackupOwner { snapshot_id: minted.clone(), origin_id: other };
-    for name in [mark.to_string().as_str(), "the application's own"] {
+    let owner = BackupOwner { snapshot_id: minted.clone(), origin_id: other };
+    for name in [owner.to_string().as_str(), "the application's own"] {
         let handle = world.sandboxes().open_session(&id).create_backup(&backup_options(name), None).await.unwrap();
         let backups = [(handle.id().clone(), minted.clone())];
         assert_eq!(world.sandbox_ledgers().sweep(&id, &backups, false).await, Ok(0), "{name}");
@@ -129,11 +129,11 @@ async fn a_backup_with_another_mark_is_not_swept(world: &impl World) {
     }
 }
 
-/// A backup of a sandbox with the mark of a snapshot of it.
-async fn marked(world: &impl World, id: &SandboxId, snapshot_id: &SnapshotId) -> (BackupId, SnapshotId) {
-    let mark = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: id.clone() };
+/// Creates a backup whose name says that it belongs to a snapshot of the sandbox.
+async fn create_owned_backup(world: &impl World, id: &SandboxId, snapshot_id: &SnapshotId) -> (BackupId, SnapshotId) {
+    let owner = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: id.clone() };
     let handle =
-        world.sandboxes().open_session(id).create_backup(&backup_options(&mark.to_string()), None).await.unwrap();
+        world.sandboxes().open_session(id).create_backup(&backup_options(&owner.to_string()), None).await.unwrap();
     (handle.id().clone(), snapshot_id.clone())
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of a named workspace.
+//! The storage of a named workspace.
 
 use std::collections::BTreeMap;
 
@@ -15,43 +15,43 @@ use sandbox_snapshotter::ports::WorkspaceStore;
 use super::Case;
 use super::ledger::rows::{minute_after_start, sandbox, snapshot_id, workspace};
 
-pub fn cases<H: WorkspaceStore>() -> Vec<Case<H>> {
+pub fn cases<S: WorkspaceStore>() -> Vec<Case<S>> {
     vec![
-        case!(a_new_one_holds_nothing),
-        case!(the_record_is_kept_whole_and_replaced_whole),
-        case!(every_state_is_kept),
-        case!(the_alarm_is_set_moved_and_taken_away),
-        case!(a_line_of_the_log_changes_nothing),
+        case!(new_store_is_empty),
+        case!(record_is_stored_and_replaced_completely),
+        case!(every_state_is_stored),
+        case!(alarm_is_set_moved_and_removed),
+        case!(logging_a_transition_changes_nothing),
     ]
 }
 
-fn a_new_one_holds_nothing(home: &impl WorkspaceStore) {
-    assert_eq!(home.record().unwrap(), None);
-    assert_eq!(home.alarm().unwrap(), None);
-    home.set_alarm(None).unwrap();
-    assert_eq!(home.alarm().unwrap(), None);
+fn new_store_is_empty(store: &impl WorkspaceStore) {
+    assert_eq!(store.record().unwrap(), None);
+    assert_eq!(store.alarm().unwrap(), None);
+    store.set_alarm(None).unwrap();
+    assert_eq!(store.alarm().unwrap(), None);
 }
 
-fn the_record_is_kept_whole_and_replaced_whole(home: &impl WorkspaceStore) {
-    home.set_alarm(Some(minute_after_start(1))).unwrap();
-    assert_eq!(home.record().unwrap(), None, "an alarm is no workspace");
+fn record_is_stored_and_replaced_completely(store: &impl WorkspaceStore) {
+    store.set_alarm(Some(minute_after_start(1))).unwrap();
+    assert_eq!(store.record().unwrap(), None, "an alarm does not create a workspace");
     for record in [full_record(), minimal_record(), full_record()] {
-        home.put_record(&record).unwrap();
-        assert_eq!(home.record().unwrap(), Some(record));
-        assert_eq!(home.alarm().unwrap(), Some(minute_after_start(1)), "a record leaves the alarm as it is");
+        store.put_record(&record).unwrap();
+        assert_eq!(store.record().unwrap(), Some(record));
+        assert_eq!(store.alarm().unwrap(), Some(minute_after_start(1)), "the record does not change the alarm");
     }
 }
 
-fn every_state_is_kept(home: &impl WorkspaceStore) {
+fn every_state_is_stored(store: &impl WorkspaceStore) {
     for state in State::ALL {
         let record = NamedRecord { state, ..minimal_record() };
-        home.put_record(&record).unwrap();
-        assert_eq!(home.record().unwrap(), Some(record));
+        store.put_record(&record).unwrap();
+        assert_eq!(store.record().unwrap(), Some(record));
     }
 }
 
-fn the_alarm_is_set_moved_and_taken_away(home: &impl WorkspaceStore) {
-    home.put_record(&minimal_record()).unwrap();
+fn alarm_is_set_moved_and_removed(store: &impl WorkspaceStore) {
+    store.put_record(&minimal_record()).unwrap();
     for at in [
         Some(minute_after_start(60)),
         Some(minute_after_start(30)),
@@ -60,18 +60,18 @@ fn the_alarm_is_set_moved_and_taken_away(home: &impl WorkspaceStore) {
         Some(Timestamp::MAX),
         Some(minute_after_start(90)),
     ] {
-        home.set_alarm(at).unwrap();
-        assert_eq!(home.alarm().unwrap(), at);
-        assert_eq!(home.record().unwrap(), Some(minimal_record()));
+        store.set_alarm(at).unwrap();
+        assert_eq!(store.alarm().unwrap(), at);
+        assert_eq!(store.record().unwrap(), Some(minimal_record()));
     }
 }
 
-fn a_line_of_the_log_changes_nothing(home: &impl WorkspaceStore) {
-    home.log_transition(&address(), &transition());
-    assert_eq!(home.record().unwrap(), None);
-    home.put_record(&full_record()).unwrap();
-    home.log_transition(&address(), &Transition { from: None, ..transition() });
-    assert_eq!(home.record().unwrap(), Some(full_record()));
+fn logging_a_transition_changes_nothing(store: &impl WorkspaceStore) {
+    store.log_transition(&address(), &transition());
+    assert_eq!(store.record().unwrap(), None);
+    store.put_record(&full_record()).unwrap();
+    store.log_transition(&address(), &Transition { from: None, ..transition() });
+    assert_eq!(store.record().unwrap(), Some(full_record()));
 }
 
 pub fn address() -> Address {
@@ -87,7 +87,7 @@ pub fn transition() -> Transition {
     }
 }
 
-/// A record of which little is known.
+/// A record with only its required fields.
 pub fn minimal_record() -> NamedRecord {
     NamedRecord {
         address: address(),
@@ -113,7 +113,7 @@ pub fn minimal_record() -> NamedRecord {
     }
 }
 
-/// A record with everything that any can have.
+/// A record with every field that any record can have.
 pub fn full_record() -> NamedRecord {
     let hook = |command: &str, on_failure| Some(Hook { command: command.into(), timeout_seconds: 600, on_failure });
     NamedRecord {

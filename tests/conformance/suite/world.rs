@@ -1,9 +1,9 @@
-//! What sandboxes and buckets are in, and what happens there without the ports.
+//! The environment of the cases: the ports, and actions of the application that bypass the ports.
 
 use sandbox_snapshotter::model::{BackupHandle, BackupOptions, Directory, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, SandboxLedgerClient, SandboxSession, Sandboxes};
 
-/// A world of which the ports show a part.
+/// The environment of a case.
 pub trait World {
     fn sandboxes(&self) -> &impl Sandboxes;
     fn backups(&self) -> &impl BackupStore;
@@ -11,28 +11,28 @@ pub trait World {
     fn clock(&self) -> &impl Clock;
     fn entropy(&self) -> &impl Entropy;
 
-    /// A sandbox that nobody has used before this case.
+    /// The id of a sandbox that this case alone uses.
     fn sandbox(&self, name: &str) -> SandboxId;
-    /// An application writes a file in a sandbox, which is started.
+    /// Writes a file as the application does, and starts the sandbox.
     async fn write_file(&self, id: &SandboxId, path: &str, content: &str);
-    /// An application puts a symbolic link into a sandbox, which is started.
+    /// Creates a symbolic link as the application does, and starts the sandbox.
     async fn create_symlink(&self, id: &SandboxId, path: &str);
-    /// An application has git ignore paths in the usual directory of a sandbox, which is started.
+    /// Makes git ignore paths in [`work_dir`], and starts the sandbox.
     async fn git_ignore(&self, id: &SandboxId, paths: &[&str]);
-    /// What is in a file of a sandbox that runs; `None` when it isn't there.
+    /// Returns the content of a file in a running sandbox, or `None` if the file does not exist.
     async fn read_file(&self, id: &SandboxId, path: &str) -> Option<String>;
-    /// Somebody removes an object from the bucket.
+    /// Removes an object from the bucket, without the port.
     async fn delete_object(&self, key: &str);
-    /// An id that the workspace of a sandbox has minted, of a snapshot that was taken and deleted.
+    /// Returns an id that the sandbox's workspace minted, of a snapshot that was taken and deleted.
     async fn mint_snapshot_id(&self, id: &SandboxId) -> SnapshotId;
 }
 
-/// The directory that the cases work in.
+/// The directory that the cases use.
 pub fn work_dir() -> Directory {
     Directory::parse("/workspace").unwrap()
 }
 
-/// The options of a usual backup.
+/// The default options of a backup.
 pub fn backup_options(name: &str) -> BackupOptions {
     BackupOptions {
         dir: work_dir(),
@@ -45,7 +45,7 @@ pub fn backup_options(name: &str) -> BackupOptions {
     }
 }
 
-/// A backup of a sandbox in which there is nothing but a file.
+/// Creates a backup of a sandbox that contains one file.
 pub async fn create_backup(world: &impl World, sandbox: &str, content: &str) -> BackupHandle {
     let id = world.sandbox(sandbox);
     world.write_file(&id, "/workspace/file", content).await;

@@ -1,4 +1,4 @@
-//! What is kept with a sandbox that stands for a name.
+//! The binding of a sandbox to its named workspace, container markers, and dependencies.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use crate::support::cases;
 
 fn all_markers(nonce: &str) -> [ContainerMarker; 4] {
     [ContainerMarker::Restoring, ContainerMarker::Restored, ContainerMarker::Adopted, ContainerMarker::Ready]
-        .map(|stamp| stamp(nonce.to_owned()))
+        .map(|marker| marker(nonce.to_owned()))
 }
 
 proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn a_stamp_reads_what_it_writes(nonce in "[a-z0-9]{1,20}") {
-        for stamp in all_markers(&nonce) {
-            prop_assert_eq!(ContainerMarker::parse(&stamp.to_string()), Some(stamp.clone()));
-            prop_assert_eq!(ContainerMarker::parse(&format!("{stamp}\n")), Some(stamp));
+    fn marker_round_trips(nonce in "[a-z0-9]{1,20}") {
+        for marker in all_markers(&nonce) {
+            prop_assert_eq!(ContainerMarker::parse(&marker.to_string()), Some(marker.clone()));
+            prop_assert_eq!(ContainerMarker::parse(&format!("{marker}\n")), Some(marker));
         }
     }
 }
 
 #[test]
-fn what_is_no_stamp_is_not_read_as_one() {
+fn invalid_marker_is_not_parsed() {
     for text in ["", "ready", "readynonce", "Ready nonce", "odd nonce", " "] {
         assert_eq!(ContainerMarker::parse(text), None, "{text:?}");
     }
 }
 
 #[test]
-fn only_what_was_handed_out_is_ready() {
-    assert_eq!(all_markers("n").map(|stamp| stamp.is_ready()), [false, false, false, true]);
+fn only_the_ready_marker_is_ready() {
+    assert_eq!(all_markers("n").map(|marker| marker.is_ready()), [false, false, false, true]);
 }
 
 #[test]
-fn stamps_of_two_fillings_are_two() {
+fn markers_with_different_nonces_are_different() {
     assert_ne!(ContainerMarker::Ready("a".into()), ContainerMarker::Ready("b".into()));
 }
 
@@ -47,20 +47,21 @@ fn dependencies(value: Value) -> Dependencies {
     serde_json::from_value(value).unwrap()
 }
 
-/// In what a snapshot of `then` is stale `now`: the world, and the image.
+/// Counts the differences between the dependencies of a snapshot and the present ones: of files and fingerprint, and of the
+/// image.
 fn stale_counts(then: Value, now: Value) -> (usize, usize) {
     let (stale, image) = dependencies(then).compare(&dependencies(now), &BTreeMap::new());
     (stale.len(), image.len())
 }
 
 #[test]
-fn what_is_the_same_is_not_stale() {
-    let world = json!({ "files": { "/a": "1", "/b": "" }, "fingerprint": "v1", "image": "i" });
-    assert_eq!(stale_counts(world.clone(), world), (0, 0));
+fn equal_dependencies_are_not_stale() {
+    let dependencies_json = json!({ "files": { "/a": "1", "/b": "" }, "fingerprint": "v1", "image": "i" });
+    assert_eq!(stale_counts(dependencies_json.clone(), dependencies_json), (0, 0));
 }
 
 #[test]
-fn each_file_that_is_another_is_told() {
+fn each_changed_file_is_reported() {
     assert_eq!(
         stale_counts(json!({ "files": { "/a": "1", "/b": "2" } }), json!({ "files": { "/a": "3", "/b": "4" } })),
         (2, 0)
@@ -68,19 +69,19 @@ fn each_file_that_is_another_is_told() {
 }
 
 #[test]
-fn a_file_that_came_or_went_is_another() {
+fn added_or_removed_file_is_a_change() {
     assert_eq!(stale_counts(json!({ "files": { "/a": "1" } }), json!({ "files": { "/a": "" } })), (1, 0));
     assert_eq!(stale_counts(json!({ "files": { "/a": "" } }), json!({ "files": { "/a": "1" } })), (1, 0));
 }
 
 #[test]
-fn a_file_of_which_the_snapshot_knows_nothing_is_not_stale() {
+fn file_that_only_one_side_declares_is_not_stale() {
     assert_eq!(stale_counts(json!({}), json!({ "files": { "/a": "1" } })), (0, 0));
     assert_eq!(stale_counts(json!({ "files": { "/a": "1" } }), json!({})), (0, 0));
 }
 
 #[test]
-fn a_fingerprint_is_compared_where_both_are_known() {
+fn fingerprint_is_compared_if_both_sides_have_one() {
     let compared =
         |then: Value, now: Value| stale_counts(json!({ "fingerprint": then }), json!({ "fingerprint": now })).0;
     assert_eq!(compared(json!("v1"), json!("v2")), 1);
@@ -89,26 +90,26 @@ fn a_fingerprint_is_compared_where_both_are_known() {
 }
 
 #[test]
-fn the_image_is_compared_for_itself() {
+fn image_is_compared_separately() {
     assert_eq!(stale_counts(json!({ "image": "i" }), json!({ "image": "j" })), (0, 1));
     assert_eq!(stale_counts(json!({}), json!({ "image": "j" })), (0, 0));
 }
 
 #[test]
-fn what_a_caller_expects_is_compared_with_the_snapshot_in_any_case() {
+fn hashes_that_a_caller_expects_are_compared_case_insensitively() {
     let then = dependencies(json!({ "files": { "/a": "ab" } }));
     let expecting = |path: &str, hash: &str| {
         let expect = BTreeMap::from([(path.to_owned(), hash.to_owned())]);
         then.compare(&Dependencies::default(), &expect).0.len()
     };
     assert_eq!((expecting("/a", "ab"), expecting("/a", "AB"), expecting("/a", "cd")), (0, 0, 1));
-    assert_eq!((expecting("/b", "ab"), expecting("/b", "")), (1, 0), "of a file that it does not know");
+    assert_eq!((expecting("/b", "ab"), expecting("/b", "")), (1, 0), "of a file that the snapshot does not list");
 }
 
 #[test]
-fn a_row_of_an_earlier_release_is_read() {
+fn row_of_an_earlier_release_is_read() {
     let least = json!({ "address": { "tenant": "t", "name": "n" }, "dir": "/workspace" });
-    let standing: WorkspaceBinding = serde_json::from_value(least.clone()).unwrap();
-    assert_eq!(standing, WorkspaceBinding::new(standing.address.clone(), standing.dir.clone()));
-    assert_eq!(serde_json::to_value(standing).unwrap(), least);
+    let binding: WorkspaceBinding = serde_json::from_value(least.clone()).unwrap();
+    assert_eq!(binding, WorkspaceBinding::new(binding.address.clone(), binding.dir.clone()));
+    assert_eq!(serde_json::to_value(binding).unwrap(), least);
 }

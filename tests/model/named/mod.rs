@@ -1,4 +1,4 @@
-//! Workspaces that persist by name: the same order of files as `src/model/named`.
+//! Tests of the model of named workspaces. The files correspond to those of `src/model/named`.
 
 mod binding;
 mod lifecycle;

@@ -1,4 +1,4 @@
-//! What is kept of a named workspace is read by every later release.
+//! The record of a named workspace. Every later release reads the records of this one.
 
 use sandbox_snapshotter::model::Timestamp;
 use sandbox_snapshotter::model::named::answer::{WorkspaceDescription, WorkspaceEntry};
@@ -16,7 +16,7 @@ fn minimal_row() -> Value {
         "address": { "tenant": "default", "name": "work" },
         "version": 7,
         "state": "active",
-        "history": [{ "to": "provisioning", "at": TIME, "cause": "made by a caller" }],
+        "history": [{ "to": "provisioning", "at": TIME, "cause": "created by a caller" }],
         "settings": { "dir": "/workspace", "persistent": true },
         "createdAt": TIME,
         "sandboxId": "work-0123456789",
@@ -85,12 +85,12 @@ fn at(time: &str) -> Timestamp {
 }
 
 #[test]
-fn a_workspace_is_kept() {
+fn record_round_trips() {
     assert_eq!(serde_json::to_value(read_row(full_row())).unwrap(), full_row());
 }
 
 #[test]
-fn a_workspace_of_which_little_is_known_is_kept() {
+fn minimal_record_is_read_with_defaults() {
     let record = read_row(minimal_row());
     assert_eq!(
         (record.directory_version, record.claimed, record.tasks.len(), record.former_sandbox_ids.len()),
@@ -101,28 +101,28 @@ fn a_workspace_of_which_little_is_known_is_kept() {
 }
 
 #[test]
-fn a_step_for_which_there_is_no_way_is_not_made() {
+fn transition_that_is_not_allowed_is_refused() {
     for from in State::ALL {
         for to in State::ALL {
             let mut record = NamedRecord { state: from, ..read_row(minimal_row()) };
-            let stepped = record.transition(to, at(LATER), "because");
-            assert_eq!(stepped.is_some(), from.can_become(to), "{from} {to}");
-            let (state, version) = if stepped.is_some() { (to, 8) } else { (from, 7) };
+            let transition = record.transition(to, at(LATER), "because");
+            assert_eq!(transition.is_some(), from.can_become(to), "{from} {to}");
+            let (state, version) = if transition.is_some() { (to, 8) } else { (from, 7) };
             assert_eq!((record.state, record.version), (state, version), "{from} {to}");
         }
     }
 }
 
 #[test]
-fn a_step_is_remembered_with_its_cause_the_newest_first() {
+fn transition_is_recorded_with_its_cause_the_newest_first() {
     let mut record = read_row(minimal_row());
-    let step = record.transition(State::Stopping, at(LATER), "because").unwrap();
-    assert_eq!(json!(step), json!({ "from": "active", "to": "stopping", "at": LATER, "cause": "because" }));
-    assert_eq!(record.history[0], step);
+    let transition = record.transition(State::Stopping, at(LATER), "because").unwrap();
+    assert_eq!(json!(transition), json!({ "from": "active", "to": "stopping", "at": LATER, "cause": "because" }));
+    assert_eq!(record.history[0], transition);
 }
 
 #[test]
-fn twenty_steps_are_remembered() {
+fn history_has_20_transitions() {
     let mut record = read_row(minimal_row());
     for _ in 0..20 {
         record.transition(State::Stopping, at(LATER), "on").unwrap();
@@ -132,16 +132,16 @@ fn twenty_steps_are_remembered() {
 }
 
 #[test]
-fn there_is_one_chore_for_a_sandbox_the_newest() {
+fn newest_task_of_a_sandbox_replaces_the_former_one() {
     let mut record = read_row(minimal_row());
-    for chore in [Task::StopUnused(sandbox("a")), Task::StopUnused(sandbox("b")), Task::Decommission(sandbox("a"))] {
-        record.add_task(chore);
+    for task in [Task::StopUnused(sandbox("a")), Task::StopUnused(sandbox("b")), Task::Decommission(sandbox("a"))] {
+        record.add_task(task);
     }
     assert_eq!(record.tasks, [Task::StopUnused(sandbox("b")), Task::Decommission(sandbox("a"))]);
 }
 
 #[test]
-fn it_ends_by_idleness_and_by_age_where_there_are_limits() {
+fn deadlines_follow_from_the_idle_and_age_limits() {
     let ends = |idle: u64, most: u64| {
         let mut record = read_row(full_row());
         record.settings.expiry.idle_seconds = idle;
@@ -154,35 +154,35 @@ fn it_ends_by_idleness_and_by_age_where_there_are_limits() {
 }
 
 #[test]
-fn the_end_of_one_that_is_not_active_is_not_told() {
+fn description_has_an_end_only_if_the_workspace_is_active() {
     assert_eq!(WorkspaceDescription::from(&read_row(full_row())).ends_at, None);
     assert_eq!(WorkspaceDescription::from(&read_row(minimal_row())).ends_at, Some(at(LATER).plus_millis(600_000)));
 }
 
 #[test]
-fn variables_are_told_by_their_names_alone() {
+fn description_has_only_the_names_of_variables() {
     let mut row = full_row();
     row["settings"]["env"] = json!({ "TOKEN": "secret" });
-    let told = serde_json::to_value(WorkspaceDescription::from(&read_row(row))).unwrap();
-    assert_eq!(told["envNames"], json!(["TOKEN"]));
-    assert!(!told.to_string().contains("secret"));
+    let description = serde_json::to_value(WorkspaceDescription::from(&read_row(row))).unwrap();
+    assert_eq!(description["envNames"], json!(["TOKEN"]));
+    assert!(!description.to_string().contains("secret"));
 }
 
 #[test]
-fn an_entry_tells_when_it_was_last_heard_of_and_how_large_it_was() {
+fn entry_has_the_time_of_the_last_change_and_the_size() {
     let entry = WorkspaceEntry::from(&read_row(full_row()));
-    let told = json!({
+    let expected = json!({
         "name": "work", "state": "stopped", "sandboxId": "work-0123456789-restored-k3f9x2ab",
         "sizeBytes": 4121, "createdAt": TIME, "updatedAt": LATER, "version": 7,
     });
-    assert_eq!(serde_json::to_value(&entry).unwrap(), told);
-    assert_eq!(serde_json::from_value::<WorkspaceEntry>(told).unwrap(), entry);
+    assert_eq!(serde_json::to_value(&entry).unwrap(), expected);
+    assert_eq!(serde_json::from_value::<WorkspaceEntry>(expected).unwrap(), entry);
 }
 
 #[test]
-fn a_problem_with_a_code_of_a_later_release_is_read_and_kept() {
+fn problem_with_a_code_of_a_later_release_round_trips() {
     let mut row = full_row();
-    row["problem"] = json!({ "code": "SANDBOX_ON_FIRE", "message": "It burns.", "remediation": "Run.", "at": TIME });
+    row["problem"] = json!({ "code": "ADDED_LATER", "message": "It failed.", "remediation": "Update.", "at": TIME });
     let record: NamedRecord = serde_json::from_value(row.clone()).unwrap();
     assert_eq!(json!(record)["problem"], row["problem"]);
 }

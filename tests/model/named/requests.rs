@@ -1,4 +1,4 @@
-//! What callers ask of named workspaces is read strictly.
+//! The arguments of operations on named workspaces. They are decoded strictly.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{expect_error, full_ref};
 
-/// How an operation's arguments are read.
+/// Decodes the arguments of an operation.
 type Decode = fn(&Value) -> Result<String>;
 
 fn debug_text<T: Debug>(outcome: Result<T>) -> Result<String> {
@@ -37,7 +37,7 @@ fn extended(base: &Value, further: &Value) -> Value {
     whole
 }
 
-/// Each request: its name, how it is read, and arguments with every field that it takes.
+/// Returns each request: its name, its decoder, and arguments with all of its fields.
 fn all_requests() -> Vec<(&'static str, Decode, Value)> {
     let named = json!({ "name": "work", "tenant": "team" });
     let create = extended(
@@ -96,14 +96,14 @@ fn expect_invalid(outcome: Result<String>, about: &str) -> Error {
 }
 
 #[test]
-fn each_request_takes_all_of_its_fields() {
+fn each_request_accepts_all_of_its_fields() {
     for (name, decode, whole) in all_requests() {
         decode(&whole).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
 #[test]
-fn each_request_is_an_object() {
+fn requests_that_are_not_objects_are_refused() {
     for (name, decode, whole) in all_requests() {
         for value in [json!(null), json!("work"), json!([]), json!([whole]), json!(1), json!(true)] {
             expect_invalid(decode(&value), name);
@@ -112,7 +112,7 @@ fn each_request_is_an_object() {
 }
 
 #[test]
-fn no_request_takes_a_field_that_nobody_knows() {
+fn unknown_fields_are_refused() {
     for (name, decode, whole) in all_requests() {
         for field in ["Name", "sandboxId", "new_name", "ttl", "__proto__", ""] {
             let error = expect_invalid(decode(&extended(&whole, &json!({ field: 1 }))), name);
@@ -122,7 +122,7 @@ fn no_request_takes_a_field_that_nobody_knows() {
 }
 
 #[test]
-fn no_field_takes_a_value_of_another_type() {
+fn values_of_another_type_are_refused() {
     for (name, decode, whole) in all_requests() {
         for field in whole.as_object().unwrap().keys() {
             for value in [json!(-1), json!(1.5), json!([1]), json!([[]])] {
@@ -136,7 +136,7 @@ fn no_field_takes_a_value_of_another_type() {
 }
 
 #[test]
-fn every_field_but_the_name_may_be_left_out_or_null() {
+fn only_the_name_is_required() {
     for (name, decode, whole) in all_requests() {
         for field in whole.as_object().unwrap().keys() {
             let mut absent = whole.clone();
@@ -152,7 +152,7 @@ fn every_field_but_the_name_may_be_left_out_or_null() {
 }
 
 #[test]
-fn names_and_tenants_have_their_own_code_once_the_shape_is_right() {
+fn invalid_names_have_their_own_code_if_all_types_are_right() {
     for (name, decode, whole) in all_requests() {
         for field in ["name", "tenant", "newName", "sourceWorkspace"] {
             if whole.get(field).is_some() {
@@ -165,7 +165,7 @@ fn names_and_tenants_have_their_own_code_once_the_shape_is_right() {
 }
 
 #[test]
-fn memory_cannot_be_asked_for() {
+fn memory_option_is_unsupported() {
     for (name, decode, whole) in all_requests().into_iter().filter(|(_, _, whole)| whole.get("memory").is_some()) {
         let error = expect_error(decode(&extended(&whole, &json!({ "memory": true }))));
         assert_eq!(error.code(), Code::Unsupported, "{name}");
@@ -177,13 +177,13 @@ fn memory_cannot_be_asked_for() {
 }
 
 #[test]
-fn who_names_no_tenant_is_the_default_one() {
+fn request_without_a_tenant_uses_the_default_tenant() {
     assert_eq!(AddressRequest::decode(&json!({ "name": "work" })).unwrap().address.to_string(), "default/work");
     assert_eq!(ListWorkspacesRequest::decode(&json!({})).unwrap().tenant.as_str(), "default");
 }
 
 #[test]
-fn a_workspace_begins_with_one_source() {
+fn create_accepts_one_source_only() {
     let snapshot = json!({ "ref": full_ref() });
     let both = json!({ "name": "work", "sourceWorkspace": "other", "sourceSnapshot": snapshot });
     expect_invalid(debug_text(CreateRequest::decode(&both)), "both sources");
@@ -195,7 +195,7 @@ fn a_workspace_begins_with_one_source() {
 }
 
 #[test]
-fn a_source_that_names_no_snapshot_is_refused_as_everywhere() {
+fn invalid_source_snapshot_is_refused_with_the_code_of_selections() {
     let create = |source: Value| {
         expect_error(CreateRequest::decode(&json!({ "name": "work", "sourceSnapshot": source }))).code()
     };
@@ -205,7 +205,7 @@ fn a_source_that_names_no_snapshot_is_refused_as_everywhere() {
 }
 
 #[test]
-fn what_is_passed_on_is_what_was_asked() {
+fn create_arguments_round_trip() {
     for (name, _, whole) in all_requests().into_iter().filter(|(name, ..)| name.starts_with("create")) {
         let request = CreateRequest::decode(&whole).unwrap();
         assert_eq!(CreateRequest::decode(&request.to_arguments().unwrap()).unwrap(), request, "{name}");
@@ -213,7 +213,7 @@ fn what_is_passed_on_is_what_was_asked() {
 }
 
 #[test]
-fn a_start_touches_nothing_that_diverged_where_nothing_is_said() {
+fn start_fails_on_diverged_files_by_default() {
     let start = StartRequest::decode(&json!({ "name": "work" })).unwrap();
     assert_eq!(
         (start.start.on_diverged, start.start.allow_empty, start.start.accept_stale),
@@ -232,7 +232,7 @@ fn a_start_touches_nothing_that_diverged_where_nothing_is_said() {
 }
 
 #[test]
-fn a_fingerprint_of_a_start_follows_the_rule_of_settings() {
+fn fingerprint_of_a_start_follows_the_rule_of_settings() {
     for fingerprint in [String::new(), "x".repeat(257)] {
         expect_invalid(
             debug_text(StartRequest::decode(&json!({ "name": "work", "fingerprint": fingerprint }))),
@@ -242,7 +242,7 @@ fn a_fingerprint_of_a_start_follows_the_rule_of_settings() {
 }
 
 #[test]
-fn there_are_1_to_100_forks_and_one_where_nothing_is_said() {
+fn fork_makes_1_to_100_forks_and_1_by_default() {
     let fork = |count: Value| ForkRequest::decode(&json!({ "name": "work", "count": count }));
     assert_eq!(fork(json!(null)).unwrap().count, 1);
     for count in [1, 100] {
@@ -254,28 +254,28 @@ fn there_are_1_to_100_forks_and_one_where_nothing_is_said() {
 }
 
 #[test]
-fn secrets_are_not_copied_where_nothing_is_said() {
+fn fork_does_not_copy_variables_by_default() {
     assert!(!ForkRequest::decode(&json!({ "name": "work" })).unwrap().copy_env);
 }
 
 #[test]
-fn an_update_changes_something() {
+fn update_without_a_change_is_refused() {
     expect_invalid(debug_text(UpdateRequest::decode(&json!({ "name": "work" }))), "nothing");
     expect_invalid(
         debug_text(UpdateRequest::decode(&json!({ "name": "work", "acceptStale": true }))),
-        "nothing but how",
+        "no change but `acceptStale`",
     );
     UpdateRequest::decode(&json!({ "name": "work", "persistent": true })).unwrap();
 }
 
 #[test]
-fn one_goes_back_to_what_can_be_a_snapshot() {
+fn rollback_requires_a_valid_snapshot_id() {
     let back = json!({ "name": "work", "currentSnapshotId": "latest" });
     assert_eq!(expect_error(UpdateRequest::decode(&back)).code(), Code::InvalidRef);
 }
 
 #[test]
-fn a_page_has_1_to_1000_names_and_100_where_nothing_is_said() {
+fn page_has_1_to_1000_names_and_100_by_default() {
     let names = |limit: Value| ListWorkspacesRequest::decode(&json!({ "limit": limit }));
     assert_eq!(names(json!(null)).unwrap().limit, 100);
     for limit in [1, 1000] {
@@ -287,13 +287,13 @@ fn a_page_has_1_to_1000_names_and_100_where_nothing_is_said() {
 }
 
 #[test]
-fn a_cursor_is_one_that_was_answered() {
+fn cursor_that_is_not_a_name_is_refused() {
     expect_invalid(debug_text(ListWorkspacesRequest::decode(&json!({ "cursor": "a/b" }))), "a cursor");
     assert_eq!(ListWorkspacesRequest::decode(&json!({ "prefix": "" })).unwrap().prefix, None);
 }
 
 #[test]
-fn a_key_has_1_to_255_characters() {
+fn invalid_idempotency_key_is_refused() {
     for key in [String::new(), "a\n".into(), "x".repeat(256)] {
         for decode in [(|value| debug_text(CreateRequest::decode(value))) as Decode, |value| {
             debug_text(ForkRequest::decode(value))
@@ -304,7 +304,7 @@ fn a_key_has_1_to_255_characters() {
 }
 
 #[test]
-fn each_operation_on_a_name_is_carried_out_by_its_object() {
+fn each_operation_on_a_workspace_targets_its_named_object() {
     let named = Operation::ALL.iter().filter(|operation| operation.name().starts_with("workspaces/"));
     for operation in named.filter(|operation| **operation != Operation::ListWorkspaces) {
         let arguments = match operation {

@@ -1,4 +1,4 @@
-//! How a workspace is to be kept: what is refused.
+//! The settings of a workspace, and their valid ranges.
 
 use sandbox_snapshotter::model::request::{CreateRequest, UpdateRequest};
 use sandbox_snapshotter::model::{Code, Result};
@@ -27,15 +27,15 @@ fn hook(hook: &Value) -> Value {
 }
 
 #[test]
-fn a_hook_has_a_command_of_up_to_8_kb() {
+fn hook_has_a_command_of_up_to_8_kib() {
     decode_with(&hook(&json!({ "command": "x".repeat(8192) }))).unwrap();
-    let odd = ["", " \n", "a\0", &"x".repeat(8193)];
-    assert_all_invalid(&odd.map(|command| hook(&json!({ "command": command }))));
+    let invalid = ["", " \n", "a\0", &"x".repeat(8193)];
+    assert_all_invalid(&invalid.map(|command| hook(&json!({ "command": command }))));
     assert_all_invalid(&[hook(&json!({})), hook(&json!("ls")), hook(&json!({ "command": 1 }))]);
 }
 
 #[test]
-fn a_hook_takes_1_to_600_seconds_and_a_minute_where_nothing_is_said() {
+fn hook_timeout_is_1_to_600_seconds_and_60_by_default() {
     for seconds in [1, 600] {
         decode_with(&hook(&json!({ "command": "a", "timeoutSeconds": seconds }))).unwrap();
     }
@@ -46,7 +46,7 @@ fn a_hook_takes_1_to_600_seconds_and_a_minute_where_nothing_is_said() {
 }
 
 #[test]
-fn settings_that_nobody_knows_are_refused() {
+fn unknown_settings_are_refused() {
     assert_all_invalid(&[
         hook(&json!({ "command": "a", "cwd": "/" })),
         hook(&json!({ "command": "a", "onFailure": "ignore" })),
@@ -59,7 +59,7 @@ fn settings_that_nobody_knows_are_refused() {
 }
 
 #[test]
-fn time_limits_are_up_to_a_year() {
+fn time_limits_are_at_most_a_year() {
     let year = 365 * 24 * 3600;
     for seconds in [0, year] {
         decode_with(&json!({ "expiry": { "idleSeconds": seconds, "maxSeconds": seconds } })).unwrap();
@@ -71,48 +71,48 @@ fn time_limits_are_up_to_a_year() {
 }
 
 #[test]
-fn half_of_a_time_limit_leaves_the_other_half_as_ever() {
+fn omitted_time_limit_has_its_default() {
     let expiry = decode_with(&json!({ "expiry": { "maxSeconds": 60 } })).unwrap().settings.expiry.unwrap();
     assert_eq!((expiry.idle_seconds, expiry.max_seconds), (600, 60));
 }
 
 #[test]
-fn a_workspace_depends_on_up_to_32_paths() {
+fn dependencies_have_at_most_32_paths() {
     let files = |count: usize| json!({ "dependsOn": { "files": vec!["a"; count] } });
     decode_with(&files(32)).unwrap();
     assert_all_invalid(&[files(33)]);
-    let odd = ["", "a\n", "a\0", &"x".repeat(1025)];
-    assert_all_invalid(&odd.map(|path| json!({ "dependsOn": { "files": [path] } })));
+    let invalid = ["", "a\n", "a\0", &"x".repeat(1025)];
+    assert_all_invalid(&invalid.map(|path| json!({ "dependsOn": { "files": [path] } })));
 }
 
 #[test]
-fn a_fingerprint_has_1_to_256_characters() {
+fn fingerprint_has_1_to_256_characters() {
     let fingerprint = |text: &str| json!({ "dependsOn": { "fingerprint": text } });
     decode_with(&fingerprint(&"x".repeat(256))).unwrap();
     assert_all_invalid(&[fingerprint(""), fingerprint(&"x".repeat(257))]);
 }
 
 #[test]
-fn variables_have_names_of_letters_digits_and_underscores() {
+fn names_of_variables_have_letters_digits_and_underscores() {
     decode_with(&json!({ "env": { "A": "1", "_b": "", "C3": "ä\n" } })).unwrap();
-    let odd = ["", "1A", "A-B", "A B", "Ä", "A=B"];
-    assert_all_invalid(&odd.map(|name| json!({ "env": { name: "1" } })));
+    let invalid = ["", "1A", "A-B", "A B", "Ä", "A=B"];
+    assert_all_invalid(&invalid.map(|name| json!({ "env": { name: "1" } })));
     assert_all_invalid(&[json!({ "env": { "A": "\0" } }), json!({ "env": { "A": 1 } }), json!({ "env": ["A"] })]);
 }
 
 #[test]
-fn no_variable_is_one_that_the_sandbox_itself_depends_on() {
+fn variables_that_the_sandbox_depends_on_are_refused() {
     let reserved = ["PATH", "IFS", "ENV", "BASH_ENV", "LD_PRELOAD", "PPID", "UID", "EUID", "BASHOPTS", "SHELLOPTS"];
     assert_all_invalid(&reserved.map(|name| json!({ "env": { name: "1" } })));
 }
 
 #[test]
-fn a_file_is_not_named_by_going_up() {
+fn path_with_two_dots_is_refused() {
     assert_all_invalid(&["/etc/../workspace/f", "../f", ".."].map(|path| json!({ "dependsOn": { "files": [path] } })));
 }
 
 #[test]
-fn there_are_up_to_100_variables() {
+fn workspace_has_at_most_100_variables() {
     let env = |count: usize| {
         let env: serde_json::Map<_, _> = (0..count).map(|number| (format!("A{number}"), json!("1"))).collect();
         json!({ "env": env })
@@ -122,7 +122,7 @@ fn there_are_up_to_100_variables() {
 }
 
 #[test]
-fn a_policy_is_checked() {
+fn invalid_policy_is_refused() {
     assert_all_invalid(&[
         json!({ "retention": { "expirationSeconds": u64::MAX } }),
         json!({ "retention": { "keepLast": { "count": 0 } } }),

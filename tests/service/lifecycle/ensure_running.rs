@@ -13,7 +13,7 @@ fn start_ends_empty_cold_started_container_and_restores_files() {
     fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
     let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!((&started["how"], fixture.read_workspace_file(WORKSPACE)), (&json!("restored"), Some("first".into())));
-    assert!(started["history"][1]["cause"].as_str().unwrap().contains("woken by itself"), "{started}");
+    assert!(started["history"][1]["cause"].as_str().unwrap().contains("cold-started"), "{started}");
 }
 
 #[test]

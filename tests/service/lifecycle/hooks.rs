@@ -128,7 +128,7 @@ fn hook_that_exceeds_its_timeout_fails_the_stop() {
     ));
     fixture.world.plan_command("sleep", |_, _| CommandResult::timeout());
     let error = fixture.stop_workspace(WORKSPACE).expect_code(Code::HookFailed);
-    assert!(error.message().contains("longer than 5 seconds"), "{error}");
+    assert!(error.message().contains("exceeded its time limit of 5 seconds"), "{error}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn fork_without_source() -> Fixture {
 fn start_fails_when_source_snapshot_was_deleted_by_force() {
     let fixture = fork_without_source();
     let error = fixture.start_workspace("other", &json!({})).expect_code(Code::NothingRestorable);
-    assert!(error.message().contains("is gone") || error.message().contains("deleted"), "{error}");
+    assert!(error.message().contains("no longer exists") || error.message().contains("deleted"), "{error}");
     assert_eq!(fixture.start_workspace("other", &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
 }
 

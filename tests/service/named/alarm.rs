@@ -79,7 +79,7 @@ fn age_limit_stops_workspace_despite_activity() {
     }
     assert_eq!(fixture.state(WORKSPACE), "stopped");
     let described = fixture.get_workspace(WORKSPACE).unwrap();
-    assert!(described["history"][0]["cause"].as_str().unwrap().contains("since it was started"), "{described}");
+    assert!(described["history"][0]["cause"].as_str().unwrap().contains("its time limit of"), "{described}");
 }
 
 #[test]

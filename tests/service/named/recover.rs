@@ -75,7 +75,7 @@ fn crashed_start_leaves_workspace_stopped() {
     fixture.advance_with_alarms(2 * MINUTE);
     assert_eq!(fixture.state(WORKSPACE), "stopped");
     assert!(
-        fixture.get_workspace(WORKSPACE).unwrap()["history"][0]["cause"].as_str().unwrap().contains("nobody finished")
+        fixture.get_workspace(WORKSPACE).unwrap()["history"][0]["cause"].as_str().unwrap().contains("was interrupted")
     );
 }
 

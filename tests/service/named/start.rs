@@ -129,7 +129,7 @@ fn start_restores_files_after_container_ended() {
     fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
     let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!(started["how"], "restored");
-    assert!(started["history"][1]["cause"].as_str().unwrap().contains("fallen asleep"), "{started}");
+    assert!(started["history"][1]["cause"].as_str().unwrap().contains("its sandbox had ended"), "{started}");
     assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 

@@ -167,7 +167,7 @@ impl ObjectPorts {
         work: LocalBoxFuture<'_, Result<T>>,
     ) -> Result<T> {
         let unreachable = |failure: Failure| {
-            Error::new(Code::WorkspaceUnavailable, failure.message.clone(), "Look before you try again.")
+            Error::new(Code::WorkspaceUnavailable, failure.message.clone(), "Check the state before you try again.")
                 .caused_by(failure)
         };
         let outcome = self.world.call_async(method, target, async { Ok(work.await) }).await;

@@ -1,4 +1,4 @@
-//! What can be done with snapshots that are there.
+//! Operations on existing snapshots.
 
 use std::future::Future;
 use std::num::NonZeroU32;
@@ -14,12 +14,12 @@ use sandbox_snapshotter::model::{Result, SandboxId, Selection, Selector};
 use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::{Snapshotter as _, sweep as sweep_bucket};
 
-use super::snapshots::{pick_label as some_label, pick_lineage_scope, pick_sandbox, pick_selector, pick_snapshot};
+use super::snapshots::{pick_label, pick_lineage_scope, pick_sandbox, pick_selector, pick_snapshot};
 use crate::history::KnownSnapshot;
 use crate::rules::answers;
 use crate::world::{AnswerLost, SandboxService, SimulatedPorts, World};
 
-/// A snapshot, and a way to name it.
+/// Picks a snapshot, and a selection that selects it.
 fn pick_selection(world: &World) -> Option<(KnownSnapshot, Selection)> {
     let known = pick_snapshot(world)?;
     let selection =
@@ -27,14 +27,14 @@ fn pick_selection(world: &World) -> Option<(KnownSnapshot, Selection)> {
     Some((known, selection))
 }
 
-/// Asks a workspace for something about a snapshot; the answer, if one came.
+/// Calls a workspace about a snapshot. Returns the answer if one arrived.
 async fn call_about_snapshot<T: 'static, F: Future<Output = Result<T>> + 'static>(
     world: &Rc<World>,
     what: &str,
     (known, selector): (&KnownSnapshot, Selector),
     work: impl FnOnce(SandboxService) -> F,
 ) -> Option<T> {
-    world.trace(&format_args!("asks for {what} of {}", known.id));
+    world.trace(&format_args!("requests {what} of {}", known.id));
     match world.call_sandbox(&known.origin, work).await {
         Ok(Ok(answer)) => Some(answer),
         Ok(Err(error)) => {
@@ -45,58 +45,57 @@ async fn call_about_snapshot<T: 'static, F: Future<Output = Result<T>> + 'static
     }
 }
 
-/// Looks at a snapshot in one way or another.
+/// Gets or verifies a snapshot, or reads its manifest.
 pub async fn inspect(world: Rc<World>) {
     let Some((known, selection)) = pick_selection(&world) else { return };
     let selector = selection.selector.clone();
-    let way = world.rng.below(3);
-    let look = async move |workspace: SandboxService| match way {
+    let operation = world.rng.below(3);
+    let read = async move |workspace: SandboxService| match operation {
         0 => workspace.get(selection).await.map(drop),
         1 => workspace.verify(selection).await.map(drop),
         _ => workspace.manifest(selection).await.map(drop),
     };
-    call_about_snapshot(&world, "a look", (&known, selector), look).await;
+    call_about_snapshot(&world, "an inspection", (&known, selector), read).await;
 }
 
-/// Lists what there is, or shows the tree.
+/// Lists the snapshots of a workspace, or reads its lineage.
 pub async fn list(world: Rc<World>) {
     let id = pick_sandbox(&world);
-    let session = pick_lineage_scope(&world, &id);
-    let asked = id.clone();
+    let scope = pick_lineage_scope(&world, &id);
+    let sandbox_id = id.clone();
     if world.rng.one_in(3) {
-        let request = LineageRequest { sandbox_id: asked, check: false, lineage_scope: session };
+        let request = LineageRequest { sandbox_id, check: false, lineage_scope: scope };
         let tree = async move |workspace: SandboxService| workspace.lineage(request).await.map(drop);
         return call_workspace(&world, "the lineage", &id, tree).await;
     }
     let check = world.rng.one_in(2);
-    let request =
-        ListRequest { sandbox_id: asked, cursor: None, limit: 5, label_prefix: None, check, lineage_scope: session };
+    let request = ListRequest { sandbox_id, cursor: None, limit: 5, label_prefix: None, check, lineage_scope: scope };
     let list = async move |workspace: SandboxService| {
         let page = workspace.list(request).await?;
-        assert!(page.snapshots.windows(2).all(|pair| pair[0].created_at >= pair[1].created_at), "the newest first");
+        assert!(page.snapshots.windows(2).all(|pair| pair[0].created_at >= pair[1].created_at), "the newest is first");
         Ok(())
     };
     call_workspace(&world, "a list", &id, list).await;
 }
 
-/// Asks a workspace for something that is not about one snapshot.
+/// Calls a workspace about something other than one snapshot.
 async fn call_workspace<F: Future<Output = Result<()>> + 'static>(
     world: &Rc<World>,
     what: &str,
     id: &SandboxId,
     work: impl FnOnce(SandboxService) -> F,
 ) {
-    world.trace(&format_args!("asks for {what} of {id}"));
+    world.trace(&format_args!("requests {what} of {id}"));
     if let Ok(Err(error)) = world.call_sandbox(id, work).await {
         answers::check_failure(world, what, &error);
     }
 }
 
-/// Gives a snapshot another label.
+/// Changes the label of a snapshot.
 pub async fn label(world: Rc<World>) {
     let Some((known, selection)) = pick_selection(&world) else { return };
     let selector = selection.selector.clone();
-    let request = LabelRequest { selection, new_label: some_label(&world), replace: !world.rng.one_in(3) };
+    let request = LabelRequest { selection, new_label: pick_label(&world), replace: !world.rng.one_in(3) };
     let label = async move |workspace: SandboxService| workspace.label(request).await.map(drop);
     call_about_snapshot(&world, "a label", (&known, selector), label).await;
 }
@@ -112,8 +111,8 @@ pub async fn pin(world: Rc<World>) {
     }
     let pin = async move |workspace: SandboxService| workspace.pin(selection, pinned).await;
     if let Some(summary) = call_about_snapshot(&world, "a pin", (&known, selector), pin).await {
-        let mut book = world.history.borrow_mut();
-        book.pin_requests.entry(summary.snapshot_id).or_default().pinned |= pinned;
+        let mut history = world.history.borrow_mut();
+        history.pin_requests.entry(summary.snapshot_id).or_default().pinned |= pinned;
     }
 }
 
@@ -132,29 +131,29 @@ pub async fn delete(world: Rc<World>) {
         let row = world.ledger(&known.origin).snapshot(&known.id).unwrap();
         let reimported = world.history.borrow().reimported.contains(&known.id);
         if !reimported && row.is_some_and(|row| row.state() == SnapshotState::Ready) {
-            world.report_violation("rule 1, what was deleted is gone", &format_args!("{} is still there", known.id));
+            world.report_violation("rule 1, a deleted snapshot is gone", &format_args!("{} still exists", known.id));
         }
     }
 }
 
-/// Some policy.
+/// Picks a retention policy.
 pub fn pick_policy(world: &World) -> Policy {
-    let chance = &world.rng;
+    let rng = &world.rng;
     let seconds = [0, 60, 3600, 86_400, 7 * 86_400];
-    let keep_last = chance.one_in(2).then(|| KeepLast {
-        count: NonZeroU32::new(1 + u32::try_from(chance.below(3)).unwrap()).unwrap(),
-        expiration_seconds: if chance.one_in(3) { chance.pick(&seconds) } else { None },
-        delete_evicted: !chance.one_in(4),
+    let keep_last = rng.one_in(2).then(|| KeepLast {
+        count: NonZeroU32::new(1 + u32::try_from(rng.below(3)).unwrap()).unwrap(),
+        expiration_seconds: if rng.one_in(3) { rng.pick(&seconds) } else { None },
+        delete_evicted: !rng.one_in(4),
     });
     Policy {
         keep_last,
-        expiration_seconds: chance.pick(&seconds).unwrap(),
-        keep_daily: if chance.one_in(4) { 2 } else { 0 },
-        keep_weekly: u32::from(chance.one_in(4)),
+        expiration_seconds: rng.pick(&seconds).unwrap(),
+        keep_daily: if rng.one_in(4) { 2 } else { 0 },
+        keep_weekly: u32::from(rng.one_in(4)),
     }
 }
 
-/// Sets another policy.
+/// Sets a retention policy.
 pub async fn set_retention(world: Rc<World>) {
     let (policy, id) = (pick_policy(&world), pick_sandbox(&world));
     world.trace(&format_args!("{policy:?}"));
@@ -163,7 +162,7 @@ pub async fn set_retention(world: Rc<World>) {
     call_workspace(&world, "another policy", &id, set).await;
 }
 
-/// Applies the policy.
+/// Applies the retention policy.
 pub async fn apply_retention(world: Rc<World>) {
     let id = pick_sandbox(&world);
     let request = ApplyRetentionRequest { sandbox_id: id.clone(), dry_run: world.rng.one_in(4) };
@@ -171,7 +170,7 @@ pub async fn apply_retention(world: Rc<World>) {
     call_workspace(&world, "its policy", &id, apply).await;
 }
 
-/// Signs with another key.
+/// Rotates the signing key.
 pub async fn rotate_key(world: Rc<World>) {
     let id = pick_sandbox(&world);
     let request = SandboxRequest::of(id.clone());
@@ -179,12 +178,14 @@ pub async fn rotate_key(world: Rc<World>) {
     call_workspace(&world, "another key", &id, rotate).await;
 }
 
-/// Takes in a backup that the application made itself, or one of the product's own.
+/// Imports a backup that the application made, or the backup of a snapshot.
 pub async fn import(world: Rc<World>) {
-    let own = world.rng.pick(&world.history.borrow().app_backups);
-    let made = pick_snapshot(&world).filter(|_| world.rng.one_in(3));
-    let Some((id, backup)) = made.map(|known| (known.origin, known.r#ref.backup().clone())).or(own) else { return };
-    let label = world.rng.one_in(3).then(|| some_label(&world));
+    let app_backup = world.rng.pick(&world.history.borrow().app_backups);
+    let snapshot = pick_snapshot(&world).filter(|_| world.rng.one_in(3));
+    let Some((id, backup)) = snapshot.map(|known| (known.origin, known.r#ref.backup().clone())).or(app_backup) else {
+        return;
+    };
+    let label = world.rng.one_in(3).then(|| pick_label(&world));
     let replace = label.is_some() && world.rng.one_in(2);
     let request = ImportRequest { sandbox_id: id.clone(), backup, label, replace, expiration_seconds: None };
     world.trace(&format_args!("imports {} into {id}", request.backup.id()));
@@ -193,9 +194,9 @@ pub async fn import(world: Rc<World>) {
         Ok(Ok(taken)) => {
             world.count("imports");
             let (name, label) = (taken.snapshot.snapshot_id().clone(), taken.capture.label.clone());
-            let mut book = world.history.borrow_mut();
-            if book.find_snapshot(&name).is_none() {
-                book.known_snapshots.push(KnownSnapshot { id: name, origin: id, r#ref: taken.snapshot, label });
+            let mut history = world.history.borrow_mut();
+            if history.find_snapshot(&name).is_none() {
+                history.known_snapshots.push(KnownSnapshot { id: name, origin: id, r#ref: taken.snapshot, label });
             }
         }
         Ok(Err(error)) => answers::check_failure(&world, "an import", &error),
@@ -207,7 +208,7 @@ pub async fn import(world: Rc<World>) {
 pub async fn sweep(world: Rc<World>) {
     let grace_seconds = world.rng.pick(&[0, 60, 3600, SweepRequest::DEFAULT_GRACE_SECONDS]).unwrap();
     let request = SweepRequest { dry_run: world.rng.one_in(4), grace_seconds };
-    world.trace(&format_args!("sweeps what is older than {grace_seconds} s"));
+    world.trace(&format_args!("sweeps backups older than {grace_seconds} s"));
     world.count("sweeps");
     if let Err(error) = sweep_bucket(&SimulatedPorts::new(&world, None, None, 0), request).await {
         answers::check_failure(&world, "a sweep", &error);

@@ -1,4 +1,4 @@
-//! What has to be refused.
+//! Calls that the service must refuse.
 
 use std::rc::Rc;
 
@@ -12,19 +12,18 @@ use crate::history::{Call, KnownSnapshot};
 use crate::rules::answers;
 use crate::world::{AnswerLost, SandboxService, World};
 
-/// Gives back a ref in which one field was altered.
+/// Uses a ref in which one field was altered.
 pub async fn forge_ref(world: Rc<World>) {
     let (Some(known), Some(other)) = (pick_snapshot(&world), pick_snapshot(&world)) else { return };
     let Some(forged) = alter_ref(&world, &known, &other) else { return };
     let selection = Selection::of(forged);
     if is_accepted(&world, selection).await {
-        world
-            .report_violation("rule 8, a forged ref is refused", &format_args!("one of {} and {}", known.id, other.id));
+        world.report_violation("rule 8, a forged ref is refused", &format_args!("from {} and {}", known.id, other.id));
     }
     world.count("forged refs");
 }
 
-/// A ref with a field of another one, or with a changed signature.
+/// Returns the ref with a field of another ref, or with a changed signature.
 fn alter_ref(world: &World, known: &KnownSnapshot, other: &KnownSnapshot) -> Option<SnapshotRef> {
     let [mut forged, other] = [known, other].map(|known| serde_json::to_value(&known.r#ref).unwrap());
     let fields = ["snapshotId", "originId", "backup", "createdAt", "signature", "rootId"];
@@ -40,13 +39,13 @@ fn alter_ref(world: &World, known: &KnownSnapshot, other: &KnownSnapshot) -> Opt
     (forged["ref"][field] != before).then(|| SnapshotRef::decode(&forged).ok())?
 }
 
-/// Whether the service does something with a snapshot that it should refuse.
+/// Makes a call that the service should refuse. Returns whether the service accepts it.
 async fn is_accepted(world: &Rc<World>, selection: Selection) -> bool {
-    let way = world.rng.below(5);
+    let operation = world.rng.below(5);
     let origin = selection.selector.origin_id().clone();
     let restore = RestoreRequest { selection: selection.clone(), idempotency_key: None };
     let work = |workspace: SandboxService| async move {
-        match way {
+        match operation {
             0 => workspace.get(selection).await.map(drop),
             1 => workspace.delete(DeleteRequest { selection, force: false }).await.map(drop),
             2 => workspace.branch(restore, CancellationToken::never()).await.map(drop),
@@ -57,51 +56,54 @@ async fn is_accepted(world: &Rc<World>, selection: Selection) -> bool {
     match world.call_sandbox(&origin, work).await {
         Ok(Ok(())) => true,
         Ok(Err(error)) => {
-            answers::check_failure(world, "something forbidden", &error);
+            answers::check_failure(world, "a forbidden call", &error);
             false
         }
         Err(AnswerLost) => false,
     }
 }
 
-/// A sandbox of another lineage. Of one that nobody was told of, only its id says where it comes from.
+/// Picks a sandbox of another lineage. The id alone shows the lineage of a sandbox that was never returned.
 fn pick_foreign_sandbox(world: &World, id: &SandboxId) -> Option<SandboxId> {
-    let book = world.history.borrow();
-    let root = book.root(id);
+    let history = world.history.borrow();
+    let root = history.root(id);
     let foreign: Vec<SandboxId> =
-        book.sandboxes().into_iter().filter(|other| book.root(other) != root && root_of(other) != root).collect();
+        history.sandboxes().into_iter().filter(|other| history.root(other) != root && root_of(other) != root).collect();
     world.rng.pick(&foreign)
 }
 
-/// Asks in the session of another lineage.
+/// Makes a call with the scope of another lineage.
 pub async fn cross_lineage(world: Rc<World>) {
     let Some(known) = pick_snapshot(&world) else { return };
     let Some(other) = pick_foreign_sandbox(&world, &known.origin) else { return };
-    let session = LineageScope { sandbox_id: Some(other.clone()), allow_cross_lineage: false };
-    world.count("foreign sessions");
-    if is_accepted(&world, Selection { selector: pick_selector(&world, &known), lineage_scope: session }).await {
-        world.report_violation("rule 8, another lineage is refused", &format_args!("{} in {other}", known.id));
+    let scope = LineageScope { sandbox_id: Some(other.clone()), allow_cross_lineage: false };
+    world.count("calls from another lineage");
+    if is_accepted(&world, Selection { selector: pick_selector(&world, &known), lineage_scope: scope }).await {
+        world.report_violation(
+            "rule 8, a call from another lineage is refused",
+            &format_args!("{} in {other}", known.id),
+        );
     }
 }
 
-/// Uses a key for another call than before.
+/// Uses an idempotency key for another call than before.
 pub async fn reuse_key(world: Rc<World>) {
     let keys: Vec<String> = world.history.borrow().keyed_calls.keys().cloned().collect();
     let Some(key) = world.rng.pick(&keys) else { return };
     let mut keyed = world.history.borrow().keyed_calls[&key].clone();
     match &mut keyed.call {
         Call::Snapshot(request) => request.excludes.push("*.tmp".to_owned()),
-        Call::Derive(_, lineage @ DerivationKind::Restored) => *lineage = DerivationKind::Branch,
-        Call::Derive(_, lineage @ DerivationKind::Branch) => *lineage = DerivationKind::Restored,
+        Call::Derive(_, kind @ DerivationKind::Restored) => *kind = DerivationKind::Branch,
+        Call::Derive(_, kind @ DerivationKind::Branch) => *kind = DerivationKind::Restored,
     }
-    let is_known = keyed.answer.is_some() && world.now() - keyed.asked_at < super::KEY_RETENTION_MILLIS;
+    let is_known = keyed.answer.is_some() && world.now() - keyed.requested_at < super::KEY_RETENTION_MILLIS;
     if !is_known {
         return;
     }
-    world.count("keys misused");
+    world.count("keys used for another call");
     match super::send_call(&world, &keyed.call, CancellationToken::never()).await {
         Ok(Ok(_)) => {
-            world.report_violation("rule 3, a key stands for one call", &format_args!("{key} answered another one"));
+            world.report_violation("rule 3, a key identifies one call", &format_args!("{key} answered another call"));
         }
         Ok(Err(error)) if error.code() != Code::IdempotencyConflict => {
             answers::check_failure(&world, "another call with a key", &error);

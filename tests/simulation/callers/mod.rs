@@ -1,13 +1,13 @@
-//! The callers: they do this and that with the application's sandboxes and those that they got, all at the same time, and
-//! ask again when an answer is lost.
+//! The callers: they make random calls about the application's sandboxes and about returned sandboxes, concurrently, and
+//! repeat calls whose answers were lost.
 //!
-//! - here: a caller, and calls that can have a key
-//! - `taking`: snapshots, restores and branches
-//! - `keeping`: what can be done with snapshots that are there
-//! - `names`: named workspaces
-//! - `abuse`: what has to be refused
-//! - `nature`: what happens to the world without the service
-// Every operation has the same shape, whether it waits for anything or not.
+//! - here: a caller, and calls that can have an idempotency key
+//! - `snapshots`: snapshots, restores and branches
+//! - `management`: operations on existing snapshots
+//! - `named_workspaces`: named workspaces
+//! - `misuse`: calls that the service must refuse
+//! - `environment`: events outside of the service
+// Every action has the same signature, whether it awaits anything or not.
 #![allow(clippy::unused_async)]
 
 mod environment;
@@ -28,15 +28,15 @@ use crate::history::{Call, KeyedCall};
 use crate::rules::answers;
 use crate::world::{AnswerLost, SandboxService, World};
 
-/// How long an answer is surely kept for its key, in milliseconds.
+/// The time for which an answer is certainly stored for its idempotency key, in milliseconds.
 const KEY_RETENTION_MILLIS: i64 = 40 * 3600 * 1000;
 
-/// Something that a caller does.
+/// An action of a caller.
 type CallerAction = fn(Rc<World>) -> LocalBoxFuture<'static, ()>;
 
 macro_rules! caller_actions {
     ($($module:ident: $($name:ident)+;)+) => {
-        /// Everything that callers do.
+        /// All actions of callers.
         const ACTIONS: &[CallerAction] = &[$($(|world| $module::$name(world).boxed_local(),)+)+];
     };
 }
@@ -50,13 +50,13 @@ caller_actions! {
         repeat_workspace_call start_and_stop_together write_during_stop;
 }
 
-/// How many operations there are.
+/// The number of actions.
 pub const ACTION_COUNT: usize = ACTIONS.len();
 
-/// How many of them, at the end, are about named workspaces.
+/// The number of actions about named workspaces, which are the last ones.
 pub const WORKSPACE_ACTION_COUNT: usize = 18;
 
-/// One caller, to the end of its calls.
+/// Runs one caller to the end of its calls.
 pub async fn run_caller(world: Rc<World>) {
     let total: usize = world.profile.weights.iter().sum();
     for _ in 0..world.profile.calls_per_caller {
@@ -71,7 +71,7 @@ pub async fn run_caller(world: Rc<World>) {
     }
 }
 
-/// What a call with a key answers.
+/// The answer of a call that can have an idempotency key.
 pub enum Answer {
     /// A snapshot.
     Snapshot(TakenSnapshot),
@@ -88,19 +88,19 @@ impl Answer {
     }
 }
 
-/// Makes a call, and notes what was answered.
+/// Makes a call, and records its outcome.
 pub async fn make_call(world: &Rc<World>, call: Call, abort: CancellationToken) {
     let now = world.now();
     let mut since = now;
     if let Some(key) = call.key() {
-        let mut book = world.history.borrow_mut();
-        let new = || KeyedCall { call: call.clone(), asked_at: now, lost_at: 0, answer: None, is_answered: false };
-        let keyed = book.keyed_calls.entry(key.clone()).or_insert_with(new);
-        since = keyed.asked_at;
+        let mut history = world.history.borrow_mut();
+        let new = || KeyedCall { call: call.clone(), requested_at: now, lost_at: 0, answer: None, is_answered: false };
+        let keyed = history.keyed_calls.entry(key.clone()).or_insert_with(new);
+        since = keyed.requested_at;
         if now - since >= KEY_RETENTION_MILLIS && !keyed.is_answered && matches!(call, Call::Derive(..)) {
-            // The answer may be forgotten, and what was answered is nobody's.
+            // The stored answer may be gone, so that no caller learns of the sandbox.
             keyed.is_answered = true;
-            *book.lost_restore_answers.entry(call.workspace().clone()).or_default() += 1;
+            *history.lost_restore_answers.entry(call.workspace().clone()).or_default() += 1;
         }
     }
     if let Call::Snapshot(request) = &call
@@ -108,15 +108,15 @@ pub async fn make_call(world: &Rc<World>, call: Call, abort: CancellationToken) 
     {
         world.history.borrow_mut().cold_started.insert(request.sandbox_id.clone());
     }
-    let heard = send_call(world, &call, abort).await;
-    record_outcome(world, &call, (since, now), &heard);
+    let outcome = send_call(world, &call, abort).await;
+    record_outcome(world, &call, (since, now), &outcome);
 }
 
 /// Makes a call.
 pub async fn send_call(world: &Rc<World>, call: &Call, abort: CancellationToken) -> Result<Result<Answer>, AnswerLost> {
-    let asked = call.clone();
+    let request = call.clone();
     let work = |workspace: SandboxService| async move {
-        match asked {
+        match request {
             Call::Snapshot(request) => workspace.snapshot(request, abort).await.map(Answer::Snapshot),
             Call::Derive(request, DerivationKind::Restored) => {
                 workspace.restore(request, abort).await.map(Answer::Sandbox)
@@ -132,10 +132,10 @@ pub async fn send_call(world: &Rc<World>, call: &Call, abort: CancellationToken)
 fn record_outcome(
     world: &Rc<World>,
     call: &Call,
-    (since, asked_at): (i64, i64),
-    heard: &Result<Result<Answer>, AnswerLost>,
+    (since, requested_at): (i64, i64),
+    outcome: &Result<Result<Answer>, AnswerLost>,
 ) {
-    match heard {
+    match outcome {
         Ok(Ok(answer)) => record_answer(world, call, since, answer),
         Ok(Err(error)) => snapshots::check_failure(world, call, error),
         Err(AnswerLost) => {
@@ -146,16 +146,16 @@ fn record_outcome(
             }
         }
     }
-    let mut book = world.history.borrow_mut();
-    let Some(keyed) = call.key().and_then(|key| book.keyed_calls.get_mut(key)) else { return };
-    keyed.is_answered = match heard {
+    let mut history = world.history.borrow_mut();
+    let Some(keyed) = call.key().and_then(|key| history.keyed_calls.get_mut(key)) else { return };
+    keyed.is_answered = match outcome {
         Ok(Ok(_)) => true,
-        // What was lost meanwhile may have been the answer to another call, which came after this one.
-        // Where another object cannot be asked about the lineage, the call ends before its key is looked up: that says nothing of an
-        // answer that was lost before.
+        // An answer that was lost after this call began may belong to a later call. If the object of another sandbox is
+        // unavailable for the lineage check, the call fails before the service reads its key; such a failure does not
+        // replace an answer that was lost before.
         Ok(Err(error)) => {
             let is_before_key = error.code() == Code::LedgerUnavailable;
-            asked_at >= keyed.lost_at && (keyed.lost_at == 0 || !is_before_key)
+            requested_at >= keyed.lost_at && (keyed.lost_at == 0 || !is_before_key)
         }
         Err(AnswerLost) => {
             keyed.lost_at = world.now();
@@ -164,33 +164,33 @@ fn record_outcome(
     };
 }
 
-/// An answer came: it must be the same for the same key.
+/// Records an answer. The same key must have the same answer.
 fn record_answer(world: &Rc<World>, call: &Call, since: i64, answer: &Answer) {
     match answer {
         Answer::Snapshot(taken) => answers::check_snapshot(world, call, since, taken),
         Answer::Sandbox(workspace) => answers::check_sandbox(world, call, workspace),
     }
-    let mut book = world.history.borrow_mut();
-    let Some(keyed) = call.key().and_then(|key| book.keyed_calls.get_mut(key)) else { return };
-    let check_named_record = world.now() - keyed.asked_at < KEY_RETENTION_MILLIS;
+    let mut history = world.history.borrow_mut();
+    let Some(keyed) = call.key().and_then(|key| history.keyed_calls.get_mut(key)) else { return };
+    let is_retained = world.now() - keyed.requested_at < KEY_RETENTION_MILLIS;
     let answer = answer.to_json();
     match &keyed.answer {
-        Some(first) if *first != answer && check_named_record => {
-            world.report_violation("rule 3, the same answer for the same key", &format_args!("{first} and {answer}"));
+        Some(first) if *first != answer && is_retained => {
+            world.report_violation("rule 3, a key returns the same answer", &format_args!("{first} and {answer}"));
         }
         Some(_) => world.count("answers repeated"),
         None => keyed.answer = Some(answer),
     }
 }
 
-/// Asks again for every answer that was lost, now that nothing fails any more.
+/// Repeats every call whose answer was lost. The faults must have stopped.
 pub async fn repeat_lost_calls(world: Rc<World>) {
     named_workspaces::repeat_lost_calls(&world).await;
     let keyed = world.history.borrow().keyed_calls.clone();
     for (key, keyed) in keyed.into_iter().filter(|(_, keyed)| !keyed.is_answered) {
         make_call(&world, keyed.call, CancellationToken::never()).await;
         if world.history.borrow().keyed_calls.get(&key).is_some_and(|keyed| !keyed.is_answered) {
-            world.report_violation("rule 3, a lost answer can be asked for again", &format_args!("{key}"));
+            world.report_violation("rule 3, a repeated call returns a lost answer", &format_args!("{key}"));
         }
     }
 }

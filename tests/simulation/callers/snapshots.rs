@@ -1,4 +1,4 @@
-//! Writing into sandboxes, taking snapshots of them, and making others from these.
+//! Calls that write files, take snapshots, and make sandboxes from snapshots.
 
 use std::rc::Rc;
 
@@ -13,27 +13,27 @@ use crate::history::{Call, KnownSnapshot};
 use crate::rules::answers;
 use crate::world::World;
 
-/// Labels that people like.
+/// The labels that callers choose from.
 const LABELS: [&str; 3] = ["before", "after", "release 1"];
 
-/// One of the labels that people like.
+/// Picks a label.
 pub fn pick_label(world: &World) -> Label {
     Label::parse(LABELS[world.rng.below(LABELS.len())]).unwrap()
 }
 
-/// A sandbox that callers can work with.
+/// Picks a sandbox that callers can use.
 pub fn pick_sandbox(world: &World) -> SandboxId {
     world.rng.pick(&world.history.borrow().sandboxes()).unwrap()
 }
 
-/// One of the newest snapshots, or any.
+/// Picks a snapshot: in half of the cases, one of the three newest.
 pub fn pick_snapshot(world: &World) -> Option<KnownSnapshot> {
-    let book = world.history.borrow();
-    let newest = if world.rng.one_in(2) { book.known_snapshots.len().saturating_sub(3) } else { 0 };
-    world.rng.pick(&book.known_snapshots[newest..])
+    let history = world.history.borrow();
+    let newest = if world.rng.one_in(2) { history.known_snapshots.len().saturating_sub(3) } else { 0 };
+    world.rng.pick(&history.known_snapshots[newest..])
 }
 
-/// One of the ways to name a snapshot.
+/// Picks one of the ways to select a snapshot.
 pub fn pick_selector(world: &World, known: &KnownSnapshot) -> Selector {
     match world.rng.below(4) {
         0 => Selector::Id { sandbox_id: known.origin.clone(), snapshot_id: known.id.clone() },
@@ -42,12 +42,12 @@ pub fn pick_selector(world: &World, known: &KnownSnapshot) -> Selector {
     }
 }
 
-/// A session that may use what belongs to a sandbox.
+/// Picks a lineage scope that permits the snapshots of a sandbox.
 pub fn pick_lineage_scope(world: &World, id: &SandboxId) -> LineageScope {
-    let book = world.history.borrow();
-    let root = book.root(id);
-    let all = book.sandboxes();
-    let relatives: Vec<SandboxId> = all.iter().filter(|other| book.root(other) == root).cloned().collect();
+    let history = world.history.borrow();
+    let root = history.root(id);
+    let all = history.sandboxes();
+    let relatives: Vec<SandboxId> = all.iter().filter(|other| history.root(other) == root).cloned().collect();
     match world.rng.below(4) {
         0 => LineageScope { sandbox_id: world.rng.pick(&relatives), allow_cross_lineage: false },
         1 => LineageScope { sandbox_id: world.rng.pick(&all), allow_cross_lineage: true },
@@ -55,7 +55,7 @@ pub fn pick_lineage_scope(world: &World, id: &SandboxId) -> LineageScope {
     }
 }
 
-/// A wish to stop, which mostly never comes.
+/// Picks a cancellation token, which in most cases is never canceled.
 pub fn pick_cancellation(world: &Rc<World>) -> CancellationToken {
     if !world.rng.one_in(12) {
         return CancellationToken::never();
@@ -75,16 +75,16 @@ pub async fn write_file(world: Rc<World>) {
 }
 
 fn snapshot_request(world: &World, id: SandboxId) -> SnapshotRequest {
-    let chance = &world.rng;
-    let label = chance.one_in(3).then(|| pick_label(world));
+    let rng = &world.rng;
+    let label = rng.one_in(3).then(|| pick_label(world));
     SnapshotRequest {
-        replace: label.is_some() && !chance.one_in(3),
+        replace: label.is_some() && !rng.one_in(3),
         label,
-        expiration_seconds: chance.pick(&[None, None, None, Some(60), Some(86_400), Some(0)]).unwrap(),
-        excludes: if chance.one_in(5) { vec!["*.log".to_owned()] } else { Vec::new() },
-        wake: chance.one_in(15),
-        adopt: chance.one_in(12) && !world.has_binding(&id),
-        fresh: chance.one_in(3),
+        expiration_seconds: rng.pick(&[None, None, None, Some(60), Some(86_400), Some(0)]).unwrap(),
+        excludes: if rng.one_in(5) { vec!["*.log".to_owned()] } else { Vec::new() },
+        wake: rng.one_in(15),
+        adopt: rng.one_in(12) && !world.has_binding(&id),
+        fresh: rng.one_in(3),
         idempotency_key: pick_key(world),
         ..SnapshotRequest::of(id)
     }
@@ -93,7 +93,7 @@ fn snapshot_request(world: &World, id: SandboxId) -> SnapshotRequest {
 /// Takes a snapshot.
 pub async fn snapshot(world: Rc<World>) {
     let request = snapshot_request(&world, pick_sandbox(&world));
-    world.trace(&format_args!("asks for a snapshot of {}: {:?}", request.sandbox_id, request.idempotency_key));
+    world.trace(&format_args!("requests a snapshot of {}: {:?}", request.sandbox_id, request.idempotency_key));
     let abort = pick_cancellation(&world);
     make_call(&world, Call::Snapshot(request), abort).await;
 }
@@ -104,21 +104,21 @@ pub async fn derive(world: Rc<World>) {
     let selection =
         Selection { selector: pick_selector(&world, &known), lineage_scope: pick_lineage_scope(&world, &known.origin) };
     let request = RestoreRequest { selection, idempotency_key: pick_key(&world) };
-    let lineage = if world.rng.one_in(2) { DerivationKind::Restored } else { DerivationKind::Branch };
-    world.trace(&format_args!("asks for a sandbox from {}: {:?}", known.id, request.idempotency_key));
+    let kind = if world.rng.one_in(2) { DerivationKind::Restored } else { DerivationKind::Branch };
+    world.trace(&format_args!("requests a sandbox from {}: {:?}", known.id, request.idempotency_key));
     let abort = pick_cancellation(&world);
-    make_call(&world, Call::Derive(request, lineage), abort).await;
+    make_call(&world, Call::Derive(request, kind), abort).await;
 }
 
-/// Makes a call again that was made before, or is under way.
+/// Repeats a call that was made before or is still in progress.
 pub async fn repeat_call(world: Rc<World>) {
     let calls: Vec<Call> = world.history.borrow().keyed_calls.values().map(|keyed| keyed.call.clone()).collect();
     let Some(call) = world.rng.pick(&calls) else { return };
-    world.trace(&format_args!("asks again: {:?}", call.key()));
+    world.trace(&format_args!("repeats {:?}", call.key()));
     make_call(&world, call, CancellationToken::never()).await;
 }
 
-/// Makes several calls at the same time: the same one, or nearly.
+/// Makes several equal or similar snapshot calls at the same time.
 pub async fn call_together(world: Rc<World>) {
     let id = pick_sandbox(&world);
     let request = snapshot_request(&world, id);
@@ -137,12 +137,12 @@ pub async fn call_together(world: Rc<World>) {
     futures_util::future::join_all(calls).await;
 }
 
-/// A snapshot, restore or branch failed.
+/// Checks the error of a snapshot, restore or branch.
 pub fn check_failure(world: &Rc<World>, call: &Call, error: &Error) {
     match call {
         Call::Snapshot(request) => {
             answers::check_failure(world, "a snapshot", error);
-            // Who is told that the sandbox was cut off has to look into it before the next try.
+            // After this error the application has to inspect the sandbox before it retries.
             if error.code() == Code::BackupInterrupted {
                 world.acknowledge_files(&request.sandbox_id);
             }
@@ -159,11 +159,11 @@ pub fn check_failure(world: &Rc<World>, call: &Call, error: &Error) {
                 None => answers::check_failure(world, "a restore", error),
             }
             if error.code() == Code::CrossLineage {
-                world.report_violation("rule 8, one's own lineage is allowed", &format_args!("{error}"));
+                world.report_violation("rule 8, a call within the lineage is allowed", &format_args!("{error}"));
             }
         }
     }
     if error.code() == Code::IdempotencyConflict {
-        world.report_violation("rule 3, the same answer for the same key", &format_args!("{error}"));
+        world.report_violation("rule 3, a key returns the same answer", &format_args!("{error}"));
     }
 }

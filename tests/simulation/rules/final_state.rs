@@ -1,4 +1,4 @@
-//! What is checked when everything has come to rest: nothing fails any more, and recovery and sweep have run.
+//! Checks after all work has ended: the faults have stopped, and recovery and a sweep have run.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,13 +12,13 @@ use sandbox_snapshotter::service::{CancellationToken, Snapshotter as _};
 use super::{answers, is_restorable, retention};
 use crate::world::{SandboxService, World};
 
-/// How long what is to go may still be there, in milliseconds.
+/// The time for which a snapshot may outlive its expiration, in milliseconds.
 const GRACE_MILLIS: i64 = 3600 * 1000;
 
-/// How many snapshots of a workspace are restored.
+/// The number of snapshots of each workspace that are restored.
 const RESTORED_PER_WORKSPACE: usize = 3;
 
-/// Checks what is at rest.
+/// Checks all ledgers, the bucket and the sandboxes.
 pub fn check_final_state(world: &Rc<World>) {
     let ids: Vec<SandboxId> = world.ledgers.borrow().keys().cloned().collect();
     for id in &ids {
@@ -31,10 +31,10 @@ pub fn check_final_state(world: &Rc<World>) {
     check_sandboxes(world);
 }
 
-/// Rule 4: no row is in a passing state.
+/// Rule 4: no row is in a transient state.
 fn check_no_transient_rows(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
-    let rule = "rule 4, no row is in a passing state";
+    let rule = "rule 4, no row is in a transient state";
     for row in ledger.unfinished_snapshots().unwrap() {
         world.report_violation(rule, &format_args!("{} is {}", row.snapshot_id, row.state().as_str()));
     }
@@ -44,19 +44,19 @@ fn check_no_transient_rows(world: &Rc<World>, id: &SandboxId) {
     for request in ledger.unanswered_calls().unwrap() {
         world.report_violation(rule, &format_args!("the call {} has no answer", request.key));
     }
-    if let Some(doubt) = ledger.workspace().unwrap().and_then(|workspace| workspace.unverified) {
-        world.report_violation(rule, &format_args!("the container of {id} is doubted since {}", doubt.since));
+    if let Some(unverified) = ledger.workspace().unwrap().and_then(|workspace| workspace.unverified) {
+        world.report_violation(rule, &format_args!("the container of {id} is unverified since {}", unverified.since));
     }
     for release in ledger.releases().unwrap() {
-        world.report_violation(rule, &format_args!("{} was not passed on", release.snapshot_id));
+        world.report_violation(rule, &format_args!("the release of {} is pending", release.snapshot_id));
     }
 }
 
-/// Rules 1 and 6: the snapshots that are there can be restored, and are those that the policy keeps.
+/// Rules 1 and 6: every snapshot can be restored, and the policy keeps it.
 fn check_snapshots(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
     let workspace = ledger.workspace().unwrap();
-    let is_retired = workspace.as_ref().is_some_and(|workspace| workspace.decommissioned_at.is_some());
+    let is_decommissioned = workspace.as_ref().is_some_and(|workspace| workspace.decommissioned_at.is_some());
     let policy = workspace.map(|workspace| workspace.policy).unwrap_or_default();
     let rows = retention::candidates(world, id, world.now() - GRACE_MILLIS);
     let mut labels: Vec<String> = Vec::new();
@@ -64,20 +64,17 @@ fn check_snapshots(world: &Rc<World>, id: &SandboxId) {
         let name = &row.snapshot_id;
         labels.push(row.label.to_string());
         let Stage::Ready { stored } = &row.stage else { continue };
-        let has_damaged_snapshot = world.history.borrow().damaged_backups.contains(stored.backup.id());
-        if !has_damaged_snapshot && !is_restorable(world, stored) && !stored.imported {
-            world.report_violation("rule 1, what was made can be restored", &format_args!("{name} is not whole in R2"));
+        let is_damaged = world.history.borrow().damaged_backups.contains(stored.backup.id());
+        if !is_damaged && !is_restorable(world, stored) && !stored.imported {
+            world.report_violation("rule 1, a snapshot can be restored", &format_args!("{name} is incomplete in R2"));
         }
-        // What can't be restored goes when there is something else to do.
+        // A snapshot that cannot be restored is removed together with the next other work.
         let is_restorable = rows.iter().any(|row| row.id == *name && row.is_restorable);
         if is_restorable
-            && !is_retired
+            && !is_decommissioned
             && retention::retention_reason(&rows, name, &policy, world.now() - GRACE_MILLIS).is_none()
         {
-            world.report_violation(
-                "rule 6, retention lets go what the policy says",
-                &format_args!("{name} is still there"),
-            );
+            world.report_violation("rule 6, retention follows the policy", &format_args!("{name} still exists"));
         }
     }
     labels.sort_unstable();
@@ -86,85 +83,89 @@ fn check_snapshots(world: &Rc<World>, id: &SandboxId) {
     }
 }
 
-/// Rule 6: who needs a snapshot is known where that snapshot is.
+/// Rule 6: the ledger of a snapshot lists every sandbox that needs it.
 fn check_references(world: &Rc<World>, id: &SandboxId) {
     for row in world.ledger(id).derived_sandboxes().unwrap() {
-        let DerivedState::Ready { needs_snapshot: holds } = row.state else { continue };
+        let DerivedState::Ready { needs_snapshot: is_listed } = row.state else { continue };
         let parent = world.ledger(&row.sandbox_id).workspace().unwrap().and_then(|workspace| workspace.parent);
         let is_needed = parent.as_ref().is_some_and(|parent| parent.needs_snapshot);
         if parent.is_none_or(|parent| parent.snapshot_id != row.snapshot_id) {
-            world.report_violation("rule 8, a sandbox knows its lineage", &format_args!("{} does not", row.sandbox_id));
-        } else if holds != is_needed {
-            let what = format_args!("{} needs {}: {is_needed}, and holds: {holds}", row.sandbox_id, row.snapshot_id);
-            world.report_violation("rule 6, holds are given up in the end", &what);
+            world
+                .report_violation("rule 8, a sandbox records its parent", &format_args!("{} does not", row.sandbox_id));
+        } else if is_listed != is_needed {
+            let what = format_args!("{} needs {}: {is_needed}, listed: {is_listed}", row.sandbox_id, row.snapshot_id);
+            world.report_violation("rule 6, unneeded references are released", &what);
         }
     }
 }
 
-/// Rule 1: what was reported as made is known, unless it was let go. Rule 6: what was pinned is pinned.
+/// Rule 1: every returned snapshot is listed, unless it was removed. Rule 6: a pinned snapshot stays pinned.
 fn check_known_snapshots(world: &Rc<World>) {
     let all = world.history.borrow().known_snapshots.clone();
     for known in all {
         let row = world.ledger(&known.origin).snapshot(&known.id).unwrap();
         let is_ready = row.as_ref().is_some_and(|row| row.state() == SnapshotState::Ready);
-        let was_let_go = world.history.borrow().evicted.contains(&known.id);
-        if !is_ready && !was_let_go {
-            world.report_violation("rule 1, what was made is known", &format_args!("{} is not", known.id));
+        let was_removed = world.history.borrow().evicted.contains(&known.id);
+        if !is_ready && !was_removed {
+            world.report_violation("rule 1, a snapshot is listed", &format_args!("{} is not", known.id));
         }
         let pins = world.history.borrow().pin_requests.get(&known.id).copied().unwrap_or_default();
         let reimported = world.history.borrow().reimported.contains(&known.id);
         if is_ready && !reimported && pins.pinned && !pins.unpin_requested && row.is_some_and(|row| !row.pinned) {
-            world.report_violation("rule 6, what is pinned stays pinned", &format_args!("{}", known.id));
+            world.report_violation("rule 6, a pinned snapshot stays pinned", &format_args!("{}", known.id));
         }
     }
 }
 
-/// Rule 4: a ledger owns whatever carries the product's mark. Rule 9: the rest is the application's.
+/// Rule 4: a ledger lists every backup that has an owner. Rule 9: backups without an owner are not deleted.
 pub fn check_bucket(world: &Rc<World>) {
     for (id, backup) in &*world.bucket.borrow() {
-        let Some(mark) = backup.parse_mark() else { continue };
-        let row = world.ledger(&mark.origin_id).snapshot(&mark.snapshot_id).unwrap();
+        let Some(owner) = backup.owner() else { continue };
+        let row = world.ledger(&owner.origin_id).snapshot(&owner.snapshot_id).unwrap();
         if !row.is_some_and(|row| row.state() == SnapshotState::Ready && row.may_own(id)) {
-            world.report_violation("rule 4, nothing is left in R2", &format_args!("{id} of {}", mark.snapshot_id));
+            world.report_violation(
+                "rule 4, every backup in R2 has a row",
+                &format_args!("{id} of {}", owner.snapshot_id),
+            );
         }
     }
-    let book = world.history.borrow();
-    for (_, handle) in &book.app_backups {
-        let snapshot_exists = world.bucket.borrow().get(handle.id()).is_some_and(crate::world::Backup::is_complete);
-        if !snapshot_exists && !book.damaged_backups.contains(handle.id()) {
+    let history = world.history.borrow();
+    for (_, handle) in &history.app_backups {
+        let is_complete = world.bucket.borrow().get(handle.id()).is_some_and(crate::world::Backup::is_complete);
+        if !is_complete && !history.damaged_backups.contains(handle.id()) {
             world.report_violation(
-                "rule 9, what has no mark is the application's",
+                "rule 9, a backup without an owner is not deleted",
                 &format_args!("{} is gone", handle.id()),
             );
         }
     }
 }
 
-/// Rule 4: no minted sandbox runs that nobody got, apart from those whose answers were lost for good.
+/// Rule 4: only returned sandboxes run, and those whose answers no caller can request again.
 fn check_sandboxes(world: &Rc<World>) {
-    let book = world.history.borrow();
-    let mut lost = book.lost_restore_answers.clone();
+    let history = world.history.borrow();
+    let mut lost = history.lost_restore_answers.clone();
     let mut made: BTreeMap<SandboxId, SandboxId> = BTreeMap::new();
     for (origin, ledger) in &*world.ledgers.borrow() {
         made.extend(ledger.derived_sandboxes().unwrap().into_iter().map(|row| (row.sandbox_id, origin.clone())));
     }
     for id in &world.running_sandboxes() {
         let is_in_use = world.has_binding(id)
-            || book.roots.contains(id)
-            || book.returned_sandboxes.contains_key(id)
-            || book.foreign_sandboxes.contains(id);
+            || history.roots.contains(id)
+            || history.returned_sandboxes.contains_key(id)
+            || history.foreign_sandboxes.contains(id);
         if is_in_use {
             continue;
         }
         let left = made.get(id).and_then(|origin| lost.get_mut(origin));
         match left {
             Some(left) if *left > 0 => *left -= 1,
-            _ => world.report_violation("rule 4, no sandbox runs that nobody got", &format_args!("{id}")),
+            _ => world.report_violation("rule 4, only returned sandboxes run", &format_args!("{id}")),
         }
     }
 }
 
-/// Rules 1 and 9: every list is complete, and what is there is restored. Calls the service.
+/// Rules 1 and 9: every list is complete, and snapshots can be restored. Calls the service.
 pub async fn check_usable(world: Rc<World>) {
     let ids: Vec<SandboxId> = world.ledgers.borrow().keys().cloned().collect();
     for id in ids {
@@ -183,7 +184,7 @@ pub async fn check_usable(world: Rc<World>) {
     }
 }
 
-/// Everything that a workspace lists, by pages.
+/// Lists all snapshots of a workspace, page by page.
 async fn list_all(world: &Rc<World>, id: &SandboxId) -> Option<Vec<SnapshotId>> {
     let mut listed = Vec::new();
     let mut cursor = None;
@@ -207,8 +208,8 @@ async fn list_all(world: &Rc<World>, id: &SandboxId) -> Option<Vec<SnapshotId>> 
 
 async fn check_restore(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord) {
     let Stage::Ready { stored } = &row.stage else { return };
-    let check_usable = stored.usable_until > Timestamp::from_millis(world.now());
-    if !check_usable || world.history.borrow().damaged_backups.contains(stored.backup.id()) {
+    let is_usable = stored.usable_until > Timestamp::from_millis(world.now());
+    if !is_usable || world.history.borrow().damaged_backups.contains(stored.backup.id()) {
         return;
     }
     let name = row.snapshot_id.clone();
@@ -222,22 +223,22 @@ async fn check_restore(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord) 
         })
         .await;
     let Ok((verified, restored)) = restored else {
-        return world.report_violation("rule 3, calls are answered", &format_args!("the restore of {name} is not"));
+        return world.report_violation("rule 3, every call is answered", &format_args!("the restore of {name} is not"));
     };
-    // It may have expired meanwhile.
+    // The snapshot may have expired in the meantime.
     if world.history.borrow().evicted.contains(&name) {
         return;
     }
     if !verified.as_ref().is_ok_and(|verified| verified.ok) {
-        world.report_violation("rule 1, what was made can be restored", &format_args!("{name}: {verified:?}"));
+        world.report_violation("rule 1, a snapshot can be restored", &format_args!("{name}: {verified:?}"));
     }
     match restored {
         Ok(workspace) => check_restored_files(world, id, &workspace),
-        Err(error) => world.report_violation("rule 1, what was made can be restored", &format_args!("{name}: {error}")),
+        Err(error) => world.report_violation("rule 1, a snapshot can be restored", &format_args!("{name}: {error}")),
     }
 }
 
 fn check_restored_files(world: &Rc<World>, origin: &SandboxId, workspace: &WorkspaceRef) {
-    world.count("restored in the end");
+    world.count("final restores");
     answers::check_files(world, origin, workspace.sandbox_id());
 }

@@ -1,4 +1,4 @@
-//! What must always hold of sandboxes that stand for names, checked on every effect.
+//! The rules for sandboxes of named workspaces, checked on every effect.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -10,52 +10,59 @@ use sandbox_snapshotter::ports::Ledger;
 
 use crate::world::{Container, Files, IMAGE_FILE, OwnContainer, SourceSnapshot, World};
 
-/// How long a wish of a caller counts, in milliseconds.
+/// The time for which a request permits an effect, in milliseconds.
 const REQUEST_VALID_MILLIS: i64 = 3600 * 1000;
 
-/// How often a stop captures what goes on changing.
+/// The maximum number of captures of a stop while files change.
 const MAX_CAPTURES: usize = 3;
 
-/// The record of a named workspace changes.
+/// Checks a change of the record of a named workspace.
 pub fn check_named_record(world: &Rc<World>, before: Option<&NamedRecord>, after: &NamedRecord) {
     let address = &after.address;
     let from = before.map(|before| before.state);
-    let is_step = from.is_none_or(|from| from == after.state || from.can_become(after.state));
-    if !is_step || before.is_some_and(|before| before.version > after.version) {
+    let is_valid_transition = from.is_none_or(|from| from == after.state || from.can_become(after.state));
+    if !is_valid_transition || before.is_some_and(|before| before.version > after.version) {
         world.report_violation(
-            "rule 16, states follow each other",
+            "rule 16, every transition is valid",
             &format_args!("{address}: {from:?}, {}", after.state),
         );
     }
-    let is_news = before.is_none_or(|before| before.state != after.state || before.sandbox_id != after.sandbox_id);
+    let is_new = before.is_none_or(|before| before.state != after.state || before.sandbox_id != after.sandbox_id);
     let was_ready = world.with_sandbox(&after.sandbox_id, |sandbox, _| {
         if let Some(container) = sandbox.container.as_mut().filter(|_| after.state == State::Active) {
             container.is_handed_out |= matches!(container.marker, Some(ContainerMarker::Ready(_)));
         }
         sandbox.was_ready
     });
-    if after.state == State::Active && is_news && !was_ready {
-        world.report_violation("rule 11, what is active was filled", &format_args!("{address}: {}", after.sandbox_id));
+    if after.state == State::Active && is_new && !was_ready {
+        world.report_violation(
+            "rule 11, an active workspace was ready",
+            &format_args!("{address}: {}", after.sandbox_id),
+        );
     }
 }
 
-/// The row of a workspace changes.
+/// Checks a change of the row of a workspace.
 pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord>, after: &WorkspaceRecord) {
     let Some(before) = before else { return };
     let id = &after.sandbox_id;
-    let address = |row: &WorkspaceRecord| row.binding.as_ref().map(|standing| standing.address.clone());
+    let address = |row: &WorkspaceRecord| row.binding.as_ref().map(|binding| binding.address.clone());
     if address(before) != address(after) {
-        world.report_violation("rule 14, a sandbox stands for one name", &format_args!("{id}: {:?}", address(after)));
+        world.report_violation(
+            "rule 14, a sandbox belongs to one named workspace",
+            &format_args!("{id}: {:?}", address(after)),
+        );
     }
     if before.decommissioned_at.is_some() && after.decommissioned_at.is_none() {
-        world.report_violation("rule 15, what is retired stays so", &format_args!("{id}"));
+        world.report_violation("rule 15, a decommissioned sandbox stays decommissioned", &format_args!("{id}"));
     }
 }
 
-/// What a sandbox might be filled from is noted as long as it is: it may change while somebody makes up their mind.
+/// Records the expected source of a restore for the duration of the restore. The source may change before the service
+/// selects it.
 pub fn update_source_snapshots(world: &Rc<World>, id: &SandboxId) {
-    let standing = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
-    let source = standing.filter(|standing| standing.restore_task.is_some()).map(|_| expected_source(world, id));
+    let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
+    let source = binding.filter(|binding| binding.restore_task.is_some()).map(|_| expected_source(world, id));
     world.with_sandbox(id, |sandbox, now| match source {
         None => sandbox.source_snapshots.clear(),
         Some(source) if sandbox.source_snapshots.last().is_some_and(|(_, last)| *last == source) => {}
@@ -63,7 +70,8 @@ pub fn update_source_snapshots(world: &Rc<World>, id: &SandboxId) {
     });
 }
 
-/// What a sandbox is to be filled from, worked out once more: its newest whole snapshot, or the one that it was made from.
+/// Returns the expected source of a restore, computed independently of the product: the newest restorable snapshot of the
+/// sandbox, or the one that it was made from.
 pub fn expected_source(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
     let ledger = world.ledger(id);
     let workspace = ledger.workspace().unwrap()?;
@@ -82,7 +90,7 @@ pub fn expected_source(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
     Some((row.snapshot_id, files))
 }
 
-/// The files of a snapshot that a sandbox can be filled from.
+/// Returns the files of a snapshot from which a sandbox can be restored.
 pub fn files_of(world: &Rc<World>, id: &SandboxId, snapshot: &SnapshotId) -> Option<Files> {
     let parent = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.parent);
     let ledgers = [Some(id.clone()), parent.map(|parent| parent.origin_id)];
@@ -91,7 +99,7 @@ pub fn files_of(world: &Rc<World>, id: &SandboxId, snapshot: &SnapshotId) -> Opt
     Some(world.ground_truths.borrow()[row.stored()?.backup.id()].files.clone())
 }
 
-/// Those that are being let go, or just were: whoever began before that may still restore them.
+/// Returns the snapshots that are being removed, and the removed parent. A restore that began before may still use them.
 fn evicted_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot> {
     let ledger = world.ledger(id);
     let parent = ledger.workspace().unwrap().and_then(|workspace| workspace.parent);
@@ -105,17 +113,17 @@ fn evicted_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot> {
     own.chain(parents.filter(|row| row.state() != SnapshotState::Ready)).map(source).collect()
 }
 
-/// Whether a workspace can be started from a snapshot, worked out once more.
+/// Returns whether a workspace can be started from a snapshot, computed independently of the product.
 pub fn can_restore(row: &SnapshotRecord, dir: &Directory) -> bool {
     row.excludes.is_empty() && row.gitignore != Some(true) && !row.foreign && row.dir == *dir
 }
 
-/// A container gets a stamp.
+/// Checks a new marker of a container.
 pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
     update_source_snapshots(world, id);
     match to {
         ContainerMarker::Restoring(_) => {}
-        // Where it was begun empty, nothing else says that it is.
+        // After an empty start, the marker is the only effect to check.
         ContainerMarker::Restored(_) => check_restored_files(world, id),
         ContainerMarker::Ready(_) if !world.has_binding(id) => {}
         ContainerMarker::Ready(_) => {
@@ -124,12 +132,12 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
                 sandbox.was_ready = true;
                 let container = sandbox.container.as_mut().unwrap();
                 container.is_untouched = false;
-                // Another image may bring other files, which can't be told from somebody's.
+                // Another image may contain other files, which cannot be distinguished from written files.
                 let listing = (!container.files.is_empty()).then(|| format!("{:?}", container.files));
                 matches!(container.marker, Some(ContainerMarker::Adopted(_))) && listing == baseline
             });
             if is_empty {
-                world.report_violation("rule 11, what is kept was written by somebody", &format_args!("{id}"));
+                world.report_violation("rule 11, an adopted container holds written files", &format_args!("{id}"));
             }
         }
         ContainerMarker::Adopted(_) => world.with_sandbox(id, |sandbox, _| {
@@ -139,34 +147,34 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
     }
 }
 
-/// A backup has arrived where it was applied to.
+/// Checks that an applied backup has arrived in the container.
 pub fn check_arrival(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
     if world.has_binding(id) {
         return check_restored_files(world, id);
     }
     let files = world.ground_truths.borrow()[backup].files.clone();
-    let snapshot_exists = world.with_sandbox(id, |sandbox, _| {
+    let has_arrived = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref().unwrap();
         sandbox.own_container =
             Some(OwnContainer { started_at: container.started_at, since: Timestamp::from_millis(0) });
         files.iter().all(|(file, content)| container.files.get(file) == Some(content))
     });
-    if !snapshot_exists {
-        world.report_violation("rule 11, what has arrived is there", &format_args!("{backup} in {id}"));
+    if !has_arrived {
+        world.report_violation("rule 11, an arrived backup is in the container", &format_args!("{backup} in {id}"));
     }
 }
 
-/// The files are in place: they must be those of what it is to be filled from.
+/// Checks the files after a restore: they must be those of an expected source.
 fn check_restored_files(world: &Rc<World>, id: &SandboxId) {
     let since = world.busy_since(id);
     let parent = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.parent);
-    let outgoing = evicted_sources(world, id);
-    let allow_empty = world.history.borrow().file_requests.get(id).is_some_and(|wishes| wishes.allow_empty);
+    let removed = evicted_sources(world, id);
+    let allow_empty = world.history.borrow().file_requests.get(id).is_some_and(|requests| requests.allow_empty);
     let problem = world.with_sandbox(id, |sandbox, _| {
         let may_be_empty = allow_empty || (!sandbox.was_handed_out && parent.is_none());
         let until = sandbox.source_snapshots.iter().skip(1).map(|(at, _)| *at).chain([i64::MAX]);
-        let counts = sandbox.source_snapshots.iter().zip(until).filter(|(_, until)| *until >= since);
-        let sources: Vec<SourceSnapshot> = counts.map(|((_, source), _)| source.clone()).collect();
+        let valid = sandbox.source_snapshots.iter().zip(until).filter(|(_, until)| *until >= since);
+        let sources: Vec<SourceSnapshot> = valid.map(|((_, source), _)| source.clone()).collect();
         let container = sandbox.container.as_mut().unwrap();
         let unwritten = container.restored_files();
         let base: Files =
@@ -179,31 +187,31 @@ fn check_restored_files(world: &Rc<World>, id: &SandboxId) {
             None => may_be_empty && unwritten == base,
         };
         container.restored_from = sources.iter().filter(is_of).cloned().collect();
-        let is_outgoing = || outgoing.iter().flatten().any(|source| is_of(&&Some(source.clone())));
-        let is_right = !container.restored_from.is_empty() || is_outgoing();
-        (!is_right).then(|| format!("{id} has {:?}, and not one of {sources:?}", container.files))
+        let is_removed = || removed.iter().flatten().any(|source| is_of(&&Some(source.clone())));
+        let is_right = !container.restored_from.is_empty() || is_removed();
+        (!is_right).then(|| format!("{id} has {:?}, not the files of one of {sources:?}", container.files))
     });
     if let Some(problem) = problem {
-        world.report_violation("rule 11, a start gives the newest files", &format_args!("{problem}"));
+        world.report_violation("rule 11, a start restores the newest files", &format_args!("{problem}"));
     }
 }
 
-/// A backup is applied to a sandbox, which was asked for then. What is written after that is at the writer's own risk: nobody can
-/// take it back.
-pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, asked_at: i64) {
+/// Checks that a backup may be applied to a sandbox. The restore was requested at `requested_at` and cannot be stopped, so
+/// files that were written later may be lost.
+pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, requested_at: i64) {
     if !world.has_binding(id) {
         if world.with_sandbox(id, |sandbox, _| sandbox.is_in_use) {
-            world.report_violation("rule 2, no restore into what exists", &format_args!("{backup} into {id}"));
+            world.report_violation("rule 2, no restore overwrites files", &format_args!("{backup} into {id}"));
         }
         return;
     }
-    let since = world.busy_since(id).min(asked_at);
+    let since = world.busy_since(id).min(requested_at);
     let problem = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref().unwrap();
         match &container.marker {
             Some(ContainerMarker::Restoring(_)) => None,
-            Some(stamp @ (ContainerMarker::Restored(_) | ContainerMarker::Ready(_))) => {
-                Some(format!("{backup} into {id}, which is {stamp}"))
+            Some(marker @ (ContainerMarker::Restored(_) | ContainerMarker::Ready(_))) => {
+                Some(format!("{backup} into {id}, which is {marker}"))
             }
             Some(ContainerMarker::Adopted(_)) | None => {
                 let overwritten = container.write_times.iter().find(|(_, at)| **at < since);
@@ -212,15 +220,16 @@ pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, asked
         }
     });
     if let Some(problem) = problem {
-        world.report_violation("rule 2, no restore into what exists", &format_args!("{problem}"));
+        world.report_violation("rule 2, no restore overwrites files", &format_args!("{problem}"));
     }
 }
 
-/// A sandbox is ended by the service, which asked for that then: nothing that somebody wrote may be lost unasked.
-pub fn check_end(world: &Rc<World>, id: &SandboxId, asked_at: i64) {
+/// Checks that the service may end a sandbox, which it requested at `requested_at`. Written files may only be lost if a caller
+/// requested that.
+pub fn check_end(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     if !world.has_binding(id) {
         if world.with_sandbox(id, |sandbox, _| sandbox.is_in_use) {
-            world.report_violation("rule 2, nobody's sandbox is destroyed", &format_args!("{id}"));
+            world.report_violation("rule 2, a sandbox in use is not destroyed", &format_args!("{id}"));
         }
         return;
     }
@@ -228,20 +237,20 @@ pub fn check_end(world: &Rc<World>, id: &SandboxId, asked_at: i64) {
     if ledger.workspace().unwrap().is_some_and(|workspace| workspace.decommissioned_at.is_some()) {
         return;
     }
-    let wishes = world.history.borrow().file_requests.get(id).copied().unwrap_or_default();
-    let is_wished = |at: Option<i64>| at.is_some_and(|at| world.now() - at < REQUEST_VALID_MILLIS);
-    if is_wished(wishes.ended_unsaved_at) {
+    let requests = world.history.borrow().file_requests.get(id).copied().unwrap_or_default();
+    let is_recent = |at: Option<i64>| at.is_some_and(|at| world.now() - at < REQUEST_VALID_MILLIS);
+    if is_recent(requests.ended_unsaved_at) {
         return;
     }
     let since = world.busy_since(id);
     let deleted: BTreeSet<SnapshotId> = world.history.borrow().delete_requests.keys().cloned().collect();
-    let let_go = world.history.borrow().evicted.union(&deleted).cloned().collect::<BTreeSet<_>>();
-    let is_saved = |file: u8, content: u64, is_same_origin: bool| {
-        // What a caller had deleted is not lost either; nor a rescue snapshot that the policy let go since.
-        let gone = if is_same_origin { &deleted } else { &let_go };
+    let removed = world.history.borrow().evicted.union(&deleted).cloned().collect::<BTreeSet<_>>();
+    let is_saved = |file: u8, content: u64, is_own_container: bool| {
+        // Files of a snapshot that a caller deleted are not lost. Neither are files of a rescue snapshot that the policy removed.
+        let gone = if is_own_container { &deleted } else { &removed };
         let rows_gone = gone.iter().filter_map(|id| ledger.snapshot(id).unwrap());
         ledger.live_snapshots().into_iter().chain(rows_gone).any(|row| {
-            let is_restorable = if is_same_origin { !row.foreign && row.excludes.is_empty() } else { true };
+            let is_restorable = if is_own_container { !row.foreign && row.excludes.is_empty() } else { true };
             let snapshot_exists = row.state() == SnapshotState::Ready || gone.contains(&row.snapshot_id);
             is_restorable
                 && snapshot_exists
@@ -253,30 +262,33 @@ pub fn check_end(world: &Rc<World>, id: &SandboxId, asked_at: i64) {
     };
     let lost = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref()?;
-        let is_same_origin = matches!(container.marker, Some(ContainerMarker::Ready(_)));
-        if !is_same_origin && is_wished(wishes.discarded_at) {
+        let is_own_container = matches!(container.marker, Some(ContainerMarker::Ready(_)));
+        if !is_own_container && is_recent(requests.discarded_at) {
             return None;
         }
-        // What is written into it before it is handed out, while it is started or ended, is at the writer's own risk; and what is
-        // written after its end was asked for, which nobody can take back: who asked may have died since.
-        let is_sent = matches!(container.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
+        // Files that are written during a start or an end, before the container is returned, may be lost. So may files that
+        // are written after the end was requested: a request that was sent cannot be stopped.
+        let is_unfinished =
+            matches!(container.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
         let is_at_risk = |at: i64| {
-            (at >= since && !container.is_handed_out) || at >= asked_at || (is_sent && at >= container.marker_call_at)
+            (at >= since && !container.is_handed_out)
+                || at >= requested_at
+                || (is_unfinished && at >= container.marker_call_at)
         };
         let captures = container.captured_at.iter().filter(|at| **at >= since).count();
         let is_excused =
-            |at: i64| captures >= MAX_CAPTURES || is_at_risk(at) || (is_same_origin && at >= container.watched_at);
+            |at: i64| captures >= MAX_CAPTURES || is_at_risk(at) || (is_own_container && at >= container.watched_at);
         let lost = container
             .write_times
             .iter()
-            .find(|(file, at)| !is_excused(**at) && !is_saved(**file, container.files[*file], is_same_origin));
+            .find(|(file, at)| !is_excused(**at) && !is_saved(**file, container.files[*file], is_own_container));
         lost.map(|(file, at)| format!("{file} in {id}, {} ms ago, {}", world.now() - at, describe_container(container)))
     });
     if let Some(lost) = lost {
-        world.report_violation("rule 10, nothing that was written is lost", &format_args!("{lost}"));
+        world.report_violation("rule 10, no written file is lost", &format_args!("{lost}"));
     }
 }
 
 fn describe_container(container: &Container) -> String {
-    format!("{:?} with {:?}, looked at {}", container.marker, container.files, container.watched_at)
+    format!("{:?} with {:?}, checked for changes at {}", container.marker, container.files, container.watched_at)
 }

@@ -1,4 +1,4 @@
-//! What a policy says of each snapshot, worked out once more and in another way than the product does.
+//! The decision of a policy for each snapshot, computed independently of the product and in another way.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -16,9 +16,9 @@ const DAY: i64 = 24 * 3600 * 1000;
 /// Monday, 1969-12-29.
 const MONDAY: i64 = -3 * DAY;
 
-/// A snapshot that a policy decides about.
+/// A snapshot, as the input of a policy.
 pub struct Candidate {
-    /// Which it is.
+    /// Its id.
     pub id: SnapshotId,
     created_at: i64,
     used_at: i64,
@@ -28,14 +28,14 @@ pub struct Candidate {
     is_retained: bool,
 }
 
-/// The snapshots that are there, or are let go at this moment; the newest first.
+/// Returns the snapshots that exist or are removed at `now`, the newest first.
 pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate> {
     let ledger = world.ledger(id);
-    let standing = ledger.workspace().unwrap().and_then(|workspace| workspace.binding);
+    let binding = ledger.workspace().unwrap().and_then(|workspace| workspace.binding);
     let rows = ledger.live_snapshots();
     let snapshot_exists = |row: &&SnapshotRecord| match &row.stage {
         Stage::Ready { .. } => true,
-        Stage::Deleting { removal: end, .. } => end.at.as_millis() == now,
+        Stage::Deleting { removal, .. } => removal.at.as_millis() == now,
         _ => false,
     };
     let row = |row: &SnapshotRecord| Candidate {
@@ -44,7 +44,7 @@ pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate>
         used_at: row.last_used_at.as_millis(),
         expiration_seconds: row.expiration_seconds,
         is_restorable: !row.rescue
-            && standing.as_ref().is_none_or(|standing| can_restore(row, &standing.dir))
+            && binding.as_ref().is_none_or(|binding| can_restore(row, &binding.dir))
             && row
                 .stored()
                 .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),
@@ -53,19 +53,19 @@ pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate>
     rows.iter().filter(snapshot_exists).map(row).collect()
 }
 
-/// Why a snapshot stays; `None` when it goes.
+/// Returns the reason why a snapshot stays; `None` if it is removed.
 pub fn retention_reason(rows: &[Candidate], id: &SnapshotId, policy: &Policy, now: i64) -> Option<&'static str> {
     let at = rows.iter().position(|row| row.id == *id)?;
     let (newer, row) = (&rows[..at], &rows[at]);
-    let good_before = newer.iter().filter(|row| row.is_restorable).count();
+    let restorable_before = newer.iter().filter(|row| row.is_restorable).count();
     if row.is_retained {
-        return Some("it is held or pinned");
+        return Some("it is needed or pinned");
     }
-    if row.is_restorable && good_before == 0 {
-        return Some("it is the newest good one");
+    if row.is_restorable && restorable_before == 0 {
+        return Some("it is the newest restorable snapshot");
     }
     let rule = policy.keep_last;
-    let is_counted = rule.is_none_or(|rule| good_before < rule.count.get() as usize);
+    let is_counted = rule.is_none_or(|rule| restorable_before < rule.count.get() as usize);
     let counted_seconds = rule.and_then(|rule| rule.expiration_seconds).filter(|_| is_counted);
     let seconds = row.expiration_seconds.or(counted_seconds).unwrap_or(policy.expiration_seconds);
     let is_over = seconds > 0 && row.used_at + i64::try_from(seconds * 1000).unwrap() <= now;
@@ -83,5 +83,5 @@ pub fn retention_reason(rows: &[Candidate], id: &SnapshotId, policy: &Policy, no
     if rule.is_some_and(|rule| rule.delete_evicted) && !is_counted {
         return None;
     }
-    if is_over { None } else { Some("it is counted, and its time is not over") }
+    if is_over { None } else { Some("it is counted or has not expired") }
 }

@@ -25,41 +25,41 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Whose it is.
-    pub fn parse_mark(&self) -> Option<BackupOwner> {
+    /// Returns the owner that its name states.
+    pub fn owner(&self) -> Option<BackupOwner> {
         BackupOwner::parse(self.metadata.as_ref()?.name.as_deref()?)
     }
 
-    /// Whether both objects are there.
+    /// Returns whether both objects exist.
     pub fn is_complete(&self) -> bool {
         self.metadata.is_some() && self.archive.is_some()
     }
 }
 
-/// What a backup was made of.
+/// The container state from which a backup was made.
 #[derive(Clone)]
 pub struct GroundTruth {
     /// The sandbox.
     pub sandbox: SandboxId,
-    /// The files that its container had.
+    /// The files of its container.
     pub files: Files,
-    /// When the container was started.
+    /// The time at which the container was started.
     pub started_at: i64,
-    /// Whether nobody but the service had anything to do with the container.
+    /// Whether only the service used the container before the capture.
     pub is_untouched: bool,
-    /// The stamp on the container.
+    /// The marker of the container.
     pub marker: Option<ContainerMarker>,
-    /// When it was captured.
+    /// The time of the capture.
     pub captured_at: i64,
 }
 
 impl World {
-    /// Stores a backup, and answers its handle.
-    #[allow(clippy::cast_precision_loss)] // A time to live of the SDK is a number of JavaScript.
+    /// Stores a backup, and returns its handle.
+    #[allow(clippy::cast_precision_loss)] // The SDK stores the time to live as a JavaScript number.
     pub fn store_backup(&self, truth: GroundTruth, name: Option<&str>, dir: &str, ttl: u64) -> BackupHandle {
         let id = format!("{:016x}-{:04}", self.rng.next_u64(), self.ground_truths.borrow().len());
         let id = BackupId::parse(&id).unwrap();
-        // What it is rounded up to.
+        // The size is rounded up, as that of an archive.
         let size_bytes = 4096 * (1 + truth.files.len() as u64 / 4);
         let checksum = (!self.rng.one_in(4)).then(|| format!("md5:{:?}", truth.files));
         let metadata = BackupMetadata {
@@ -77,7 +77,7 @@ impl World {
         serde_json::from_value(json!({ "id": id, "dir": dir })).unwrap()
     }
 
-    /// What the SDK restores of a backup, or its reason not to.
+    /// Returns the files that the SDK restores from a backup, or the SDK's failure.
     pub(super) fn read_backup(&self, id: &BackupId) -> Result<Files, Failure> {
         let missing = || Failure::new("BackupNotFoundError", "Backup not found").with_code("BACKUP_NOT_FOUND");
         let bucket = self.bucket.borrow();
@@ -89,7 +89,7 @@ impl World {
         Ok(self.ground_truths.borrow()[id].files.clone())
     }
 
-    /// Deletes a backup, unless that is never right.
+    /// Deletes a backup, and checks that the service may delete it.
     fn delete_backup(&self, id: &BackupId) {
         let Some(backup) = self.bucket.borrow_mut().remove(id) else { return };
         self.trace(&format_args!("deleted {id}"));
@@ -97,17 +97,19 @@ impl World {
         if backup.metadata.is_none() {
             return;
         }
-        let Some(mark) = backup.parse_mark() else {
-            return self
-                .report_violation("rule 9, what has no mark is the application's", &format_args!("{id} was deleted"));
+        let Some(owner) = backup.owner() else {
+            return self.report_violation(
+                "rule 9, a backup without an owner is not deleted",
+                &format_args!("{id} was deleted"),
+            );
         };
-        let ledger = self.ledgers.borrow().get(&mark.origin_id).cloned();
-        let row = ledger.and_then(|ledger| ledger.snapshot(&mark.snapshot_id).unwrap());
+        let ledger = self.ledgers.borrow().get(&owner.origin_id).cloned();
+        let row = ledger.and_then(|ledger| ledger.snapshot(&owner.snapshot_id).unwrap());
         if row.is_some_and(|row| {
             row.state() == SnapshotState::Ready && row.stored().is_some_and(|stored| stored.backup.id() == id)
         }) {
-            let what = format_args!("the backup of {} was deleted", mark.snapshot_id);
-            self.report_violation("rule 1, what was made can be restored", &what);
+            let what = format_args!("the backup of {} was deleted", owner.snapshot_id);
+            self.report_violation("rule 1, a snapshot can be restored", &what);
         }
     }
 }
@@ -128,14 +130,14 @@ impl BackupStore for SharedPorts {
             let bucket = self.bucket.borrow();
             let archive = bucket.get(id).and_then(|backup| backup.archive.as_ref());
             Ok(archive.map(|archive| {
-                let mut head = vec![0; length as usize];
-                head[..4].copy_from_slice(b"hsqs");
+                let mut prefix = vec![0; length as usize];
+                prefix[..4].copy_from_slice(b"hsqs");
                 let inodes = 1 + u32::try_from(self.ground_truths.borrow()[id].files.len()).unwrap();
-                head[4..8].copy_from_slice(&inodes.to_le_bytes());
-                if let Some(length) = head.get_mut(40..48) {
+                prefix[4..8].copy_from_slice(&inodes.to_le_bytes());
+                if let Some(length) = prefix.get_mut(40..48) {
                     length.copy_from_slice(&archive.size_bytes.to_le_bytes());
                 }
-                head
+                prefix
             }))
         };
         self.read(Service::Bucket, get).await
@@ -153,9 +155,9 @@ impl BackupStore for SharedPorts {
                 let (size_bytes, uploaded_at) = (metadata.size_bytes, metadata.created_at);
                 Some(BackupObject { id: id.clone(), kind: BackupObjectKind::Metadata, size_bytes, uploaded_at })
             });
-            let mut behind = listed.filter(|listed| cursor.is_none_or(|cursor| listed.id.as_str() > cursor));
-            let objects: Vec<_> = behind.by_ref().take(self.profile.page_size).collect();
-            let cursor = behind.next().and(objects.last()).map(|last| last.id.to_string());
+            let mut remaining = listed.filter(|listed| cursor.is_none_or(|cursor| listed.id.as_str() > cursor));
+            let objects: Vec<_> = remaining.by_ref().take(self.profile.page_size).collect();
+            let cursor = remaining.next().and(objects.last()).map(|last| last.id.to_string());
             Ok(BackupObjectPage { objects, cursor })
         };
         self.read(Service::Bucket, get).await

@@ -1,4 +1,4 @@
-//! The ledgers, with an eye on what must never be written.
+//! The ledgers. Every write is checked.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -12,22 +12,22 @@ use sandbox_snapshotter::ports::Ledger;
 
 use super::World;
 use super::objects::ObjectKey;
-use crate::memory_ledger::MemoryLedger;
+use crate::ledger_store::MemoryLedger;
 use crate::rules::{self, lifecycle};
 
-/// The ledger of a workspace, which every change of a row is checked on.
+/// The ledger of a workspace, which checks every change of a row.
 pub struct CheckedLedger {
     inner: RefCell<MemoryLedger>,
     world: Weak<World>,
     id: SandboxId,
-    /// The alarm, as the platform knows it: it is gone when it has come, and the ledger still remembers it.
+    /// The alarm of the platform. It is cleared when it fires; the ledger still stores its time.
     alarm: Cell<Option<Timestamp>>,
     was_alarm_cleared: Cell<bool>,
     crashed_at: Cell<i64>,
 }
 
 impl CheckedLedger {
-    /// The ledger of the workspace `id`.
+    /// Returns the empty ledger of the workspace `id`.
     pub fn new(world: &Rc<World>, id: SandboxId) -> Self {
         let (inner, world) = (RefCell::default(), Rc::downgrade(world));
         Self {
@@ -40,38 +40,38 @@ impl CheckedLedger {
         }
     }
 
-    /// The alarm comes: it is not set any more.
+    /// Clears the alarm because it fires.
     pub fn clear_fired_alarm(&self) {
         self.alarm.set(None);
         self.was_alarm_cleared.set(false);
     }
 
-    /// The object died that worked on it.
+    /// Records a crash of the object.
     pub fn note_crash(&self, now: i64) {
         self.crashed_at.set(now);
     }
 
-    /// When that was.
+    /// Returns the time of the last crash of the object.
     pub fn crashed_at(&self) -> i64 {
         self.crashed_at.get()
     }
 
-    /// When the alarm comes.
+    /// Returns the time of the alarm.
     pub fn alarm_at(&self) -> Option<Timestamp> {
         self.alarm.get()
     }
 
-    /// Whether the alarm was taken away since it came.
+    /// Returns whether the alarm was removed since it last fired.
     pub fn was_alarm_cleared(&self) -> bool {
         self.was_alarm_cleared.get()
     }
 
-    /// Every snapshot that is not deleted, the newest first.
+    /// Returns every snapshot that is not deleted, the newest first.
     pub fn live_snapshots(&self) -> Vec<SnapshotRecord> {
         self.inner.borrow().snapshot_page(None, None, u32::MAX).unwrap()
     }
 
-    /// Forgets everything.
+    /// Drops the rows.
     pub fn clear(&self) {
         self.inner.take();
     }
@@ -118,7 +118,7 @@ impl Ledger for CheckedLedger {
         });
         let put = self.inner.borrow().put_snapshot(snapshot);
         if let Err(error) = &put {
-            self.with_world(|world| world.report_violation("rule 9, labels do not collide", &format_args!("{error}")));
+            self.with_world(|world| world.report_violation("rule 9, labels are unique", &format_args!("{error}")));
         }
         self.with_world(|world| lifecycle::update_source_snapshots(world, &self.id));
         put
@@ -127,15 +127,19 @@ impl Ledger for CheckedLedger {
     fn delete_snapshot(&self, id: &SnapshotId) -> Result<()> {
         if let Some(row) = self.inner.borrow().snapshot(id)? {
             self.with_world(|world| {
-                world.trace(&format_args!("{}: {id} is forgotten", self.id));
+                world.trace(&format_args!("{}: the row of {id} is deleted", self.id));
                 if let Stage::Ready { .. } = row.stage {
-                    world.report_violation("rule 1, what was made is known", &format_args!("{id} was forgotten"));
+                    world
+                        .report_violation("rule 1, a snapshot is listed", &format_args!("the row of {id} was deleted"));
                 }
                 if let Stage::Creating(_) = row.stage {
-                    world.count("captures taken back");
+                    world.count("captures rolled back");
                 }
                 if matches!(row.stage, Stage::Creating(_)) && !world.backup_ids_of(id).is_empty() {
-                    world.report_violation("rule 4, nothing is left in R2", &format_args!("{id} was forgotten before"));
+                    world.report_violation(
+                        "rule 4, every backup in R2 has a row",
+                        &format_args!("the row of {id} was deleted first"),
+                    );
                 }
             });
         }
@@ -191,15 +195,15 @@ impl Ledger for CheckedLedger {
     fn delete_derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<()> {
         if let Some(row) = self.inner.borrow().derived_sandbox(sandbox_id)? {
             self.with_world(|world| {
-                world.trace(&format_args!("{}: {sandbox_id} is forgotten", self.id));
+                world.trace(&format_args!("{}: the row of {sandbox_id} is deleted", self.id));
                 if let DerivedState::Ready { .. } = row.state {
                     world.report_violation(
-                        "rule 3, a sandbox is somebody's",
-                        &format_args!("{sandbox_id} was forgotten"),
+                        "rule 3, a returned sandbox has a ready row",
+                        &format_args!("the row of {sandbox_id} was deleted"),
                     );
                 }
                 if matches!(row.state, DerivedState::Ending(_)) && world.files(sandbox_id).is_some() {
-                    world.report_violation("rule 4, no sandbox runs that nobody got", &format_args!("{sandbox_id}"));
+                    world.report_violation("rule 4, only returned sandboxes run", &format_args!("{sandbox_id}"));
                 }
             });
         }

@@ -1,13 +1,13 @@
-//! Everything outside of the service, in memory.
+//! Everything outside of the service, simulated in memory.
 //!
-//! - `sandboxes`, `sdk`: Durable Objects and their containers, with the SDK's habits
+//! - `sandboxes`, `sdk`: Durable Objects and their containers, with the behavior of the SDK
 //! - `bucket`: R2
-//! - `ledger`: the ledgers, with an eye on what must never be written
-//! - `objects`: the objects in memory that run the service, and die
-//! - `workspaces`: those of sandboxes, as others see them
-//! - `names`: those of named workspaces, and the Directories
-//! - `home`: what is kept of named workspaces, with an eye on what must never be written
-//! - `desk`: all that as the service's ports
+//! - `ledger`: the ledgers; checks every write
+//! - `objects`: the objects in memory that run the service, and that crash
+//! - `sandbox_ledgers`: the clients by which objects call the ledgers of sandboxes
+//! - `named_workspaces`: the clients by which objects call named workspaces and Directories
+//! - `workspace_store`: the records of named workspaces; checks every write
+//! - `ports`: all of these as the ports of the service
 
 mod bucket;
 mod ledger;
@@ -30,9 +30,9 @@ use futures_channel::oneshot;
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::{BackupId, Failure, SandboxId, SnapshotId};
 
+use crate::directory_store::MemoryDirectoryStore;
 use crate::executor::{Executor, Sleep};
 use crate::history::CallHistory;
-use crate::index::MemoryDirectoryStore;
 use crate::random::{FaultProfile, SeededRng};
 
 pub use bucket::{Backup, GroundTruth};
@@ -42,52 +42,52 @@ pub use ports::SimulatedPorts;
 pub use sandboxes::{Container, Files, IMAGE_FILE, OwnContainer, Sandbox, SourceSnapshot};
 pub use workspace_store::CheckedWorkspaceStore;
 
-/// How long the slowest step of a call takes, in milliseconds.
+/// The duration of the slowest step of a call, in milliseconds.
 const MAX_STEP_MILLIS: u32 = 3000;
 
-/// How late a call comes at most that is not answered, in milliseconds; and those that stand behind it in line come after it.
-/// The SDK gives up a transfer after 30 minutes.
+/// The longest delay of a call that is not answered in time, in milliseconds. The calls behind it in the queue run after it.
+/// The SDK cancels a transfer after 30 minutes.
 pub const MAX_LATE_MILLIS: u32 = 45 * 60 * 1000;
 
-/// The services that can be down for a while.
+/// The services that can be down for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// The sandboxes.
     Sandboxes = 0,
     /// R2.
     Bucket = 1,
-    /// The other workspaces.
+    /// The objects of sandboxes and named workspaces.
     Workspaces = 2,
     /// The Directories.
     Directory = 3,
 }
 
-/// How many services there are.
+/// The number of services.
 pub const SERVICE_COUNT: usize = 4;
 
 /// The world of one schedule.
 pub struct World {
-    /// What runs.
+    /// The tasks and the clock.
     pub executor: Executor,
-    /// What the seed decides.
+    /// The random numbers of the seed.
     pub rng: SeededRng,
-    /// How rough it is.
+    /// The faults and the load.
     pub profile: FaultProfile,
     /// The sandboxes.
     pub sandboxes: RefCell<BTreeMap<SandboxId, Sandbox>>,
     /// The backups in R2.
     pub bucket: RefCell<BTreeMap<BackupId, Backup>>,
-    /// What every backup ever was made of.
+    /// The source of every backup, including deleted ones.
     pub ground_truths: RefCell<BTreeMap<BackupId, GroundTruth>>,
     /// The ledgers.
     pub ledgers: RefCell<BTreeMap<SandboxId, Rc<CheckedLedger>>>,
-    /// What is kept of named workspaces.
+    /// The records of named workspaces.
     pub workspace_stores: RefCell<BTreeMap<Address, Rc<CheckedWorkspaceStore>>>,
-    /// What callers know.
+    /// The requests and answers of the callers.
     pub history: RefCell<CallHistory>,
-    /// What was violated.
+    /// The violated rules.
     pub violations: RefCell<Vec<String>>,
-    /// How often what happened.
+    /// The number of times that each kind of event happened.
     pub counts: RefCell<BTreeMap<&'static str, u64>>,
     live_objects: RefCell<BTreeMap<objects::ObjectKey, objects::Object>>,
     directories: RefCell<BTreeMap<Tenant, MemoryDirectoryStore>>,
@@ -96,21 +96,21 @@ pub struct World {
     last_serial: Cell<u64>,
     last_group: Cell<u32>,
     faults_stopped: Cell<bool>,
-    /// What would answer calls that are never answered.
+    /// The answer channels of calls that are never answered, kept open so that the calls hang.
     unanswered_senders: RefCell<Vec<Box<dyn Any>>>,
     down_until: [Cell<i64>; SERVICE_COUNT],
     traced: bool,
 }
 
 impl World {
-    /// A world in which nothing exists.
-    pub fn new(seed: u64, (operations, of_names): (usize, usize), traced: bool) -> Rc<Self> {
-        let chance = SeededRng::new(seed);
-        let weather = FaultProfile::draw(&chance, operations, of_names);
+    /// Returns an empty world.
+    pub fn new(seed: u64, (operations, of_workspaces): (usize, usize), traced: bool) -> Rc<Self> {
+        let rng = SeededRng::new(seed);
+        let profile = FaultProfile::draw(&rng, operations, of_workspaces);
         Rc::new(Self {
             executor: Executor::default(),
-            profile: weather,
-            rng: chance,
+            profile,
+            rng,
             sandboxes: RefCell::default(),
             bucket: RefCell::default(),
             ground_truths: RefCell::default(),
@@ -132,57 +132,58 @@ impl World {
         })
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the current time, in milliseconds since 1970.
     pub fn now(&self) -> i64 {
         self.executor.now()
     }
 
-    /// A number that is larger than all before.
+    /// Returns a number larger than all previous ones.
     pub fn next_serial(&self) -> u64 {
         self.last_serial.set(self.last_serial.get() + 1);
         self.last_serial.get()
     }
 
-    /// What the image of sandboxes is, and whether it brings a file.
+    /// Returns the version of the image of the sandboxes, and whether it contains a file.
     pub fn image(&self) -> (u64, bool) {
         (self.image_version.get(), self.profile.image_has_files)
     }
 
-    /// Another image is deployed.
+    /// Deploys another image.
     pub fn deploy_image(&self) {
         self.image_version.set(self.image_version.get() + 1);
     }
 
-    /// From now on nothing fails any more.
+    /// Stops all faults.
     pub fn stop_faults(&self) {
         self.faults_stopped.set(true);
     }
 
-    /// Whether a fault happens that happens so often in 10 000 times.
+    /// Decides whether a fault with a rate of `in_10_000` per 10 000 happens now.
     pub fn inject_fault(&self, in_10_000: u32) -> bool {
         !self.faults_stopped.get() && self.rng.with_probability(in_10_000)
     }
 
-    /// Notes that a rule was violated.
+    /// Records that a rule was violated.
     pub fn report_violation(&self, rule: &str, what: &Arguments<'_>) {
         let violation = format!("{rule}: {what}");
         self.trace(&format_args!("VIOLATION {violation}"));
         self.violations.borrow_mut().push(violation);
     }
 
-    /// Shows an event, where that is wanted.
+    /// Prints an event, if the schedule is traced.
     pub fn trace(&self, event: &Arguments<'_>) {
         if self.traced {
             println!("{:>12} {event}", self.now() - 1_795_150_800_000);
         }
     }
 
-    /// Counts something.
+    /// Counts an event.
     pub fn count(&self, what: &'static str) {
         *self.counts.borrow_mut().entry(what).or_default() += 1;
     }
 
-    /// Lets one task go on, or the object die that it belongs to; says whether there was one, up to a point in time.
+    /// Polls one task, or crashes its object. Without a ready task, advances the clock, up to `until`. Returns whether it did
+    /// any of these.
     pub fn step_task(&self, until: i64) -> bool {
         match self.executor.pick_ready(&self.rng) {
             Some((_, group)) if group > 0 && self.inject_fault(self.profile.crash_rate) => self.crash(group),
@@ -192,19 +193,19 @@ impl World {
         true
     }
 
-    /// Lets time pass, and everything happen in it.
+    /// Runs all tasks and timers for a time.
     pub fn run_for(&self, millis: i64) {
         let until = self.now() + millis;
         while self.step_task(until) {}
         self.executor.advance_to(until);
     }
 
-    /// Takes the world down. The objects that died may have referred to themselves, and to the world, in circles.
+    /// Drops everything. Objects that crashed may be part of reference cycles with themselves and with the world.
     pub fn tear_down(&self) {
         self.executor.clear();
         self.live_objects.take();
         self.ledgers.take().values().for_each(|ledger| ledger.clear());
-        self.workspace_stores.take().values().for_each(|home| home.clear());
+        self.workspace_stores.take().values().for_each(|store| store.clear());
         self.directories.take();
         self.calls_in_flight.take();
         self.sandboxes.take();
@@ -214,7 +215,7 @@ impl World {
         self.history.take();
     }
 
-    /// A service is down for a while.
+    /// Takes a service down for a time.
     pub fn take_down_service(&self, service: usize, millis: i64) {
         self.down_until[service].set(self.now() + millis);
     }
@@ -223,7 +224,7 @@ impl World {
         self.executor.sleep(millis)
     }
 
-    /// A step of a call, on its way or at work.
+    /// Passes one step of a call, on its way or during its work.
     pub async fn pass_step(&self) {
         let millis = match self.rng.below(10) {
             _ if self.inject_fault(self.profile.slow_call_rate) => self.rng.millis(MAX_STEP_MILLIS),
@@ -234,7 +235,7 @@ impl World {
         self.sleep(millis).await;
     }
 
-    /// The way to a service, which may not be there.
+    /// Passes the way to a service. Fails if the service is down or the call fails before it has any effect.
     async fn reach_service(&self, service: Service) -> Result<(), Failure> {
         self.pass_step().await;
         let is_down = !self.faults_stopped.get() && self.now() < self.down_until[service as usize].get();
@@ -245,22 +246,22 @@ impl World {
         Ok(())
     }
 
-    /// Something that only looks.
-    async fn read<T>(&self, service: Service, look: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    /// Makes a call without effects.
+    async fn read<T>(&self, service: Service, read: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         self.reach_service(service).await?;
         if self.inject_hang(service) {
             return pending().await;
         }
-        let seen = look();
+        let answer = read();
         self.pass_step().await;
         if self.inject_fault(self.profile.lost_answer_rate) {
             self.count("lost answers");
             return Err(transient_failure(service));
         }
-        seen
+        answer
     }
 
-    /// Whether a call is not answered within its time limit.
+    /// Decides whether a call hangs: it is not answered within its time limit.
     fn inject_hang(&self, service: Service) -> bool {
         let hangs = service == Service::Sandboxes && self.inject_fault(self.profile.hang_rate);
         if hangs {
@@ -269,7 +270,7 @@ impl World {
         hangs
     }
 
-    /// Something that changes the world. Once begun, it goes on whether or not anybody waits for it.
+    /// Makes a call with effects. Once begun, it continues even if its caller no longer waits for it.
     async fn write<T: 'static, F: Future<Output = Result<T, Failure>> + 'static>(
         self: &Rc<Self>,
         service: Service,
@@ -279,7 +280,7 @@ impl World {
         self.write_or_hang(service, hangs, begin).await
     }
 
-    /// As [`change`](Self::change), for what is always answered within its time limit, unless the answer is lost.
+    /// As [`write`](Self::write), but never hangs.
     async fn write_in_time<T: 'static, F: Future<Output = Result<T, Failure>> + 'static>(
         self: &Rc<Self>,
         service: Service,
@@ -301,7 +302,7 @@ impl World {
         let is_answer_lost = self.inject_fault(self.profile.lost_answer_rate);
         self.executor.spawn(0, async move {
             if hangs && world.rng.one_in(2) {
-                // Whatever stands behind it in line waits as well.
+                // The calls behind it in the queue wait as well.
                 world.sleep(world.rng.millis(MAX_LATE_MILLIS)).await;
             }
             let answer = change.await;
@@ -323,17 +324,17 @@ impl World {
         })
     }
 
-    /// The backups in R2 that carry the mark of a snapshot.
+    /// Returns the complete backups in R2 whose owner is a snapshot.
     pub fn backup_ids_of(&self, snapshot_id: &SnapshotId) -> Vec<BackupId> {
         let bucket = self.bucket.borrow();
-        let marked = bucket.iter().filter(|(_, backup)| {
-            backup.parse_mark().is_some_and(|mark| mark.snapshot_id == *snapshot_id) && backup.archive.is_some()
+        let owned = bucket.iter().filter(|(_, backup)| {
+            backup.owner().is_some_and(|owner| owner.snapshot_id == *snapshot_id) && backup.archive.is_some()
         });
-        marked.map(|(id, _)| id.clone()).collect()
+        owned.map(|(id, _)| id.clone()).collect()
     }
 }
 
-/// A failure that passes, as the platform or R2 words it.
+/// Returns a transient failure, with the message of the platform or of R2.
 fn transient_failure(service: Service) -> Failure {
     match service {
         Service::Bucket => Failure::new("R2Error", "We encountered an internal error. Please try again."),

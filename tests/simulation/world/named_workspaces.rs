@@ -1,4 +1,4 @@
-//! The named workspaces as they see each other, and the Directories, which list them and may be down.
+//! The client by which objects call named workspaces and Directories.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -14,24 +14,24 @@ use serde_json::Value;
 
 use super::sandbox_ledgers::PeerClients;
 use super::{AnswerLost, NamedService, Service, World};
-use crate::index::MemoryDirectoryStore;
+use crate::directory_store::MemoryDirectoryStore;
 
 impl World {
-    /// What the Directory of a tenant knows of a workspace.
+    /// Returns the entry of a workspace in the Directory of its tenant.
     pub fn directory_entry(&self, address: &Address) -> Option<WorkspaceEntry> {
         let directories = self.directories.borrow();
-        directories.get(&address.tenant).and_then(|index| index.entry(&address.name).unwrap())
+        directories.get(&address.tenant).and_then(|directory| directory.entry(&address.name).unwrap())
     }
 
-    /// Does something with the Directory of a tenant.
+    /// Runs `act` on the Directory of a tenant.
     fn with_directory<T>(
         &self,
         tenant: &Tenant,
         act: impl FnOnce(&MemoryDirectoryStore) -> Result<T>,
     ) -> Result<T, Failure> {
         let mut directories = self.directories.borrow_mut();
-        let index = directories.entry(tenant.clone()).or_default();
-        act(index).map_err(|error| Failure::new(error.code().as_str(), error.message()))
+        let directory = directories.entry(tenant.clone()).or_default();
+        act(directory).map_err(|error| Failure::new(error.code().as_str(), error.message()))
     }
 }
 
@@ -57,17 +57,17 @@ impl NamedWorkspaceClient for PeerClients {
     async fn update_directory(&self, tenant: &Tenant, entry: &WorkspaceEntry) -> Result<(), Failure> {
         let Self(world) = self;
         let (tenant, entry) = (tenant.clone(), entry.clone());
-        let note = async move |world: Rc<World>| {
+        let update = async move |world: Rc<World>| {
             world.pass_step().await;
-            world.with_directory(&tenant, |index| directory::record_entry(index, &entry))
+            world.with_directory(&tenant, |store| directory::record_entry(store, &entry))
         };
-        world.write(Service::Directory, note).await
+        world.write(Service::Directory, update).await
     }
 
     async fn list_workspaces(&self, request: &ListWorkspacesRequest) -> Result<Value> {
         let Self(world) = self;
         let list = || {
-            let page = world.with_directory(&request.tenant, |index| directory::list(index, request))?;
+            let page = world.with_directory(&request.tenant, |store| directory::list(store, request))?;
             Ok(serde_json::to_value(page).unwrap())
         };
         world

@@ -1,5 +1,5 @@
-//! The objects in memory that run the service: one per sandbox and one per name, made when it is called, and gone when it
-//! dies.
+//! The objects in memory that run the service: one per sandbox and one per named workspace. A call creates its object; a
+//! crash removes it.
 
 use std::fmt;
 use std::future::Future;
@@ -19,18 +19,18 @@ use crate::executor::Group;
 /// The service of one sandbox.
 pub type SandboxService = CloudflareSandboxSnapshotter<SimulatedPorts>;
 
-/// The service of one name.
+/// The service of one named workspace.
 pub type NamedService = NamedWorkspace<SimulatedPorts>;
 
-/// How long after its answer something may still go on that a call has begun, in milliseconds.
+/// The time after its answer for which a call may still have effects, in milliseconds.
 const EFFECT_TAIL_MILLIS: i64 = 20_000;
 
-/// What an object in memory is for.
+/// Identifies an object in memory.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectKey {
-    /// A sandbox.
+    /// The object of a sandbox.
     Sandbox(SandboxId),
-    /// A name.
+    /// The object of a named workspace.
     Workspace(Address),
 }
 
@@ -49,61 +49,61 @@ pub struct Object {
     service: ObjectService,
 }
 
-/// What it runs.
+/// The service that an object runs.
 #[derive(Clone)]
 enum ObjectService {
     Sandbox(SandboxService),
     Workspace(NamedService),
 }
 
-/// The answer to a call was lost: what became of the call is not known.
+/// The answer to a call was lost. The caller does not know whether the call had any effect.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerLost;
 
 impl World {
-    /// The ledger of a workspace, which outlives its objects.
+    /// Returns the ledger of a workspace, which outlives its objects.
     pub fn ledger(self: &Rc<Self>, id: &SandboxId) -> Rc<CheckedLedger> {
         let new = || Rc::new(CheckedLedger::new(self, id.clone()));
         Rc::clone(self.ledgers.borrow_mut().entry(id.clone()).or_insert_with(new))
     }
 
-    /// What is kept of a named workspace.
+    /// Returns the stored record of a named workspace.
     pub fn workspace_store(self: &Rc<Self>, address: &Address) -> Rc<CheckedWorkspaceStore> {
         let new = || Rc::new(CheckedWorkspaceStore::new(self, address.clone()));
         Rc::clone(self.workspace_stores.borrow_mut().entry(address.clone()).or_insert_with(new))
     }
 
-    fn get_object(self: &Rc<Self>, place: &ObjectKey) -> (Group, ObjectService) {
-        if let Some(object) = self.live_objects.borrow().get(place) {
+    fn get_object(self: &Rc<Self>, key: &ObjectKey) -> (Group, ObjectService) {
+        if let Some(object) = self.live_objects.borrow().get(key) {
             return (object.group, object.service.clone());
         }
         let group = self.last_group.get() + 1;
         self.last_group.set(group);
         let config = Rc::new(Config { default_dir: Directory::parse("/workspace").unwrap(), local_bucket: true });
-        let service = match place {
+        let service = match key {
             ObjectKey::Sandbox(id) => {
-                let desk = SimulatedPorts::new(self, Some(self.ledger(id)), None, group);
-                ObjectService::Sandbox(SandboxService::new(id.clone(), Rc::new(desk), config))
+                let ports = SimulatedPorts::new(self, Some(self.ledger(id)), None, group);
+                ObjectService::Sandbox(SandboxService::new(id.clone(), Rc::new(ports), config))
             }
             ObjectKey::Workspace(address) => {
-                let desk = SimulatedPorts::new(self, None, Some(self.workspace_store(address)), group);
-                ObjectService::Workspace(NamedService::new(address.clone(), Rc::new(desk), config))
+                let ports = SimulatedPorts::new(self, None, Some(self.workspace_store(address)), group);
+                ObjectService::Workspace(NamedService::new(address.clone(), Rc::new(ports), config))
             }
         };
-        self.live_objects.borrow_mut().insert(place.clone(), Object { group, service: service.clone() });
+        self.live_objects.borrow_mut().insert(key.clone(), Object { group, service: service.clone() });
         (group, service)
     }
 
-    /// An object dies, with everything that it had in memory; sometimes all of them do.
+    /// Crashes an object, which loses its memory; in one of five cases, all objects.
     pub fn crash(&self, group: Group) {
         self.count("crashes");
         let all = self.rng.one_in(5);
         let objects = self.live_objects.take();
-        let (dead, alive) = objects.into_iter().partition(|(_, object)| all || object.group == group);
-        self.live_objects.replace(alive);
-        for (place, object) in std::collections::BTreeMap::into_iter(dead) {
-            self.trace(&format_args!("CRASH of {place}"));
-            if let ObjectKey::Sandbox(id) = &place
+        let (crashed, remaining) = objects.into_iter().partition(|(_, object)| all || object.group == group);
+        self.live_objects.replace(remaining);
+        for (key, object) in std::collections::BTreeMap::into_iter(crashed) {
+            self.trace(&format_args!("CRASH of {key}"));
+            if let ObjectKey::Sandbox(id) = &key
                 && let Some(ledger) = self.ledgers.borrow().get(id)
             {
                 ledger.note_crash(self.now());
@@ -112,18 +112,18 @@ impl World {
         }
     }
 
-    /// Somebody else has a sandbox of that id, and the service knows it; unless it was claimed before.
+    /// Registers a sandbox of another application under an id, unless the id was claimed before.
     pub(super) fn claim_by_other(self: &Rc<Self>, id: &SandboxId) {
         let ledger = self.ledger(id);
         if ledger.workspace().unwrap().is_none() {
-            let known = json!({ "sandboxId": id, "rootId": root_of(id) });
-            ledger.put_workspace(&serde_json::from_value(known).unwrap()).unwrap();
+            let workspace = json!({ "sandboxId": id, "rootId": root_of(id) });
+            ledger.put_workspace(&serde_json::from_value(workspace).unwrap()).unwrap();
             self.history.borrow_mut().foreign_sandboxes.insert(id.clone());
             self.write_file(id, 0);
         }
     }
 
-    /// Calls the object of a workspace. Its work ends with it.
+    /// Calls the object of a sandbox. The call ends if the object crashes.
     pub async fn call_sandbox<T: 'static, F: Future<Output = T> + 'static>(
         self: &Rc<Self>,
         id: &SandboxId,
@@ -131,8 +131,8 @@ impl World {
     ) -> Result<T, AnswerLost> {
         let begun = (self.now(), self.next_serial());
         self.calls_in_flight.borrow_mut().entry(id.clone()).or_default().insert(begun);
-        let place = ObjectKey::Sandbox(id.clone());
-        let answer = self.call_object(&place, |service| {
+        let key = ObjectKey::Sandbox(id.clone());
+        let answer = self.call_object(&key, |service| {
             let ObjectService::Sandbox(snapshotter) = service else { unreachable!() };
             work(snapshotter)
         });
@@ -145,20 +145,21 @@ impl World {
         answer
     }
 
-    /// Since when calls are under way on a sandbox, or may still have effects; now where there are none.
+    /// Returns the start time of the oldest call to a sandbox that is in progress or may still have effects; now, if there is
+    /// none.
     pub fn busy_since(&self, id: &SandboxId) -> i64 {
         let busy = self.calls_in_flight.borrow();
         busy.get(id).and_then(|calls| calls.first()).map_or_else(|| self.now(), |(since, _)| *since)
     }
 
-    /// Calls the object of a name. Its work ends with it.
+    /// Calls the object of a named workspace. The call ends if the object crashes.
     pub async fn call_named<T: 'static, F: Future<Output = T> + 'static>(
         self: &Rc<Self>,
         address: &Address,
         work: impl FnOnce(NamedService) -> F,
     ) -> Result<T, AnswerLost> {
-        let place = ObjectKey::Workspace(address.clone());
-        let answer = self.call_object(&place, |service| {
+        let key = ObjectKey::Workspace(address.clone());
+        let answer = self.call_object(&key, |service| {
             let ObjectService::Workspace(named) = service else { unreachable!() };
             work(named)
         });
@@ -167,14 +168,14 @@ impl World {
 
     async fn call_object<T: 'static, F: Future<Output = T> + 'static>(
         self: &Rc<Self>,
-        place: &ObjectKey,
+        key: &ObjectKey,
         work: impl FnOnce(ObjectService) -> F,
     ) -> Result<T, AnswerLost> {
         self.pass_step().await;
         if self.inject_fault(self.profile.failure_rate / 2) {
             return Err(AnswerLost);
         }
-        let (group, service) = self.get_object(place);
+        let (group, service) = self.get_object(key);
         let (sender, answer) = oneshot::channel();
         let work = work(service);
         self.executor.spawn(group, async move {
@@ -188,31 +189,31 @@ impl World {
         answer.map_err(|_| AnswerLost)
     }
 
-    /// The alarm of a workspace comes at that time, unless it is set anew.
-    pub fn set_alarm(self: &Rc<Self>, place: ObjectKey, at: Timestamp) {
+    /// Delivers the alarm of an object at a time, unless the alarm changes before.
+    pub fn set_alarm(self: &Rc<Self>, key: ObjectKey, at: Timestamp) {
         let world = Rc::clone(self);
         self.executor.spawn(0, async move {
             world.sleep(at.as_millis() - world.now()).await;
-            if world.alarm_at(&place) == Some(at) {
-                world.deliver_alarm(&place).await;
+            if world.alarm_at(&key) == Some(at) {
+                world.deliver_alarm(&key).await;
             }
         });
     }
 
-    fn alarm_at(self: &Rc<Self>, place: &ObjectKey) -> Option<Timestamp> {
-        match place {
+    fn alarm_at(self: &Rc<Self>, key: &ObjectKey) -> Option<Timestamp> {
+        match key {
             ObjectKey::Sandbox(id) => self.ledger(id).alarm_at(),
             ObjectKey::Workspace(address) => self.workspace_store(address).alarm_at(),
         }
     }
 
-    /// Calls an object by its alarm, again if that fails. The platform does not promise that where the alarm was taken away
-    /// meanwhile.
-    async fn deliver_alarm(self: &Rc<Self>, place: &ObjectKey) {
+    /// Calls the alarm handler of an object, and repeats the call if it fails. The platform does not guarantee the repetition
+    /// if the handler removed the alarm.
+    async fn deliver_alarm(self: &Rc<Self>, key: &ObjectKey) {
         for attempt in 0..=6 {
-            self.trace(&format_args!("alarm of {place}"));
+            self.trace(&format_args!("alarm of {key}"));
             self.count("alarms");
-            let outcome = match place {
+            let outcome = match key {
                 ObjectKey::Sandbox(id) => {
                     self.ledger(id).clear_fired_alarm();
                     self.call_sandbox(id, async |snapshotter: SandboxService| snapshotter.alarm().await).await
@@ -222,13 +223,13 @@ impl World {
                     self.call_named(address, async |named: NamedService| named.alarm().await).await
                 }
             };
-            let was_alarm_cleared = match place {
+            let was_alarm_cleared = match key {
                 ObjectKey::Sandbox(id) => self.ledger(id).was_alarm_cleared(),
                 ObjectKey::Workspace(address) => self.workspace_store(address).was_alarm_cleared(),
             };
             match outcome {
                 Ok(Ok(())) => return,
-                Ok(Err(_)) | Err(AnswerLost) if self.alarm_at(place).is_some() => return,
+                Ok(Err(_)) | Err(AnswerLost) if self.alarm_at(key).is_some() => return,
                 Err(AnswerLost) if was_alarm_cleared && self.rng.one_in(2) => return,
                 Ok(Err(_)) | Err(AnswerLost) => self.sleep(2000 << attempt).await,
             }

@@ -1,4 +1,4 @@
-//! The world as one object of the service sees it.
+//! The ports of one object of the service.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::sandbox_ledgers::PeerClients;
 use super::{CheckedLedger, CheckedWorkspaceStore, World};
 use crate::executor::Group;
 
-/// What is the same for every object: sandboxes, bucket, clock and randomness.
+/// The ports that all objects share: sandboxes, bucket, clock and randomness.
 #[derive(Clone)]
 pub struct SharedPorts(pub Rc<World>);
 
@@ -32,23 +32,23 @@ pub struct SimulatedPorts {
     peers: PeerClients,
     /// Absent at the entrypoint.
     ledger: Option<Rc<CheckedLedger>>,
-    /// Absent where this is not the object of a name.
+    /// Absent if the object is not that of a named workspace.
     workspace_store: Option<Rc<CheckedWorkspaceStore>>,
     background: ObjectTasks,
 }
 
-/// What runs as long as the object is in memory.
+/// Runs tasks that end with the object.
 pub struct ObjectTasks {
     world: Rc<World>,
     group: Group,
 }
 
 impl SimulatedPorts {
-    /// The desk of an object, or of the entrypoint.
+    /// Returns the ports of an object, or of the entrypoint.
     pub fn new(
         world: &Rc<World>,
         ledger: Option<Rc<CheckedLedger>>,
-        home: Option<Rc<CheckedWorkspaceStore>>,
+        workspace_store: Option<Rc<CheckedWorkspaceStore>>,
         group: Group,
     ) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl SimulatedPorts {
             sandboxes: TimeLimited::new(Rc::new(SharedPorts(Rc::clone(world))), Rc::new(SharedPorts(Rc::clone(world)))),
             peers: PeerClients(Rc::clone(world)),
             ledger,
-            workspace_store: home,
+            workspace_store,
             background: ObjectTasks { world: Rc::clone(world), group },
         }
     }
@@ -82,7 +82,7 @@ impl Ports for SimulatedPorts {
     }
 
     fn ledger(&self) -> Result<&CheckedLedger> {
-        self.ledger.as_deref().ok_or_else(|| Error::new(Code::Internal, "There is no ledger here.", "Report it."))
+        self.ledger.as_deref().ok_or_else(|| Error::new(Code::Internal, "This object has no ledger.", "Report it."))
     }
 
     fn sandbox_ledgers(&self) -> Result<&PeerClients> {
@@ -92,7 +92,7 @@ impl Ports for SimulatedPorts {
     fn workspace_store(&self) -> Result<&CheckedWorkspaceStore> {
         self.workspace_store
             .as_deref()
-            .ok_or_else(|| Error::new(Code::Internal, "There is no home here.", "Report it."))
+            .ok_or_else(|| Error::new(Code::Internal, "This object has no workspace store.", "Report it."))
     }
 
     fn named_workspaces(&self) -> Result<&PeerClients> {

@@ -1,4 +1,4 @@
-//! The workspaces of sandboxes, as other objects see them.
+//! The client by which objects call the ledgers of sandboxes.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -20,11 +20,11 @@ use sandbox_snapshotter::service::{CancellationToken, Snapshotter as _};
 
 use super::{AnswerLost, SandboxService, Service, World, transient_failure};
 
-/// The workspaces, as one of them sees the others.
+/// The clients by which an object calls other objects.
 pub struct PeerClients(pub Rc<World>);
 
 impl PeerClients {
-    /// Asks something that may arrive twice.
+    /// Makes a call that may arrive twice.
     async fn call_maybe_twice<T: 'static, F: Future<Output = Result<T>> + 'static>(
         &self,
         id: &SandboxId,
@@ -42,7 +42,7 @@ impl PeerClients {
         world.call_sandbox(id, message).await.map_err(|AnswerLost| transient_failure(Service::Workspaces))
     }
 
-    /// Asks for something of which a failure is the platform's, as far as the service can tell.
+    /// Makes a call that may arrive twice, and reports its error as a failure of the platform.
     async fn call_as_failure<T: 'static, F: Future<Output = Result<T>> + 'static>(
         &self,
         id: &SandboxId,
@@ -52,7 +52,7 @@ impl PeerClients {
         answer.map_err(|error| Failure::new(error.code().as_str(), error.message()))
     }
 
-    /// Has an operation carried out that may be carried out twice.
+    /// Makes a call that may arrive twice, and reports a lost answer as `WORKSPACE_UNAVAILABLE`.
     async fn call_repeatable<T: 'static, F: Future<Output = Result<T>> + 'static>(
         &self,
         id: &SandboxId,
@@ -61,7 +61,7 @@ impl PeerClients {
         self.call_maybe_twice(id, message).await.unwrap_or_else(|_| Err(unreachable(id)))
     }
 
-    /// Has an operation carried out, once at most.
+    /// Makes a call that arrives at most once.
     async fn call_once<T: 'static, F: Future<Output = Result<T>> + 'static>(
         &self,
         id: &SandboxId,
@@ -85,26 +85,26 @@ impl SandboxLedgerClient for PeerClients {
         id: &SandboxId,
         root_id: &SandboxId,
         parent: Option<&ParentLink>,
-        standing: Option<&WorkspaceBinding>,
+        binding: Option<&WorkspaceBinding>,
         marker: Option<&str>,
     ) -> Result<bool, Failure> {
         let Self(world) = self;
         if world.inject_fault(world.profile.id_collision_rate) {
             world.claim_by_other(id);
         }
-        let (root_id, parent, standing) = (root_id.clone(), parent.cloned(), standing.cloned());
+        let (root_id, parent, binding) = (root_id.clone(), parent.cloned(), binding.cloned());
         let marker = marker.map(str::to_owned);
         let claim = move |workspace: SandboxService| {
-            let claimed = workspace.claim(&root_id, parent.as_ref(), standing.as_ref(), marker.as_deref());
+            let claimed = workspace.claim(&root_id, parent.as_ref(), binding.as_ref(), marker.as_deref());
             async move { claimed }
         };
         self.call_as_failure(id, claim).await
     }
 
-    async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, holder: &SandboxId) -> Result<(), Failure> {
-        let (snapshot_id, holder) = (snapshot_id.clone(), holder.clone());
+    async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<(), Failure> {
+        let (snapshot_id, dependent) = (snapshot_id.clone(), dependent.clone());
         let release = move |workspace: SandboxService| {
-            let released = workspace.release(&snapshot_id, &holder);
+            let released = workspace.release(&snapshot_id, &dependent);
             async move { released }
         };
         self.call_as_failure(id, release).await
@@ -131,14 +131,14 @@ impl SandboxLedgerClient for PeerClients {
         &self,
         id: &SandboxId,
         snapshot_id: &SnapshotId,
-        holder: &SandboxId,
+        dependent: &SandboxId,
     ) -> Result<RestoreSource> {
-        let (snapshot_id, holder) = (snapshot_id.clone(), holder.clone());
-        let lend = move |workspace: SandboxService| {
-            let (snapshot_id, holder) = (snapshot_id.clone(), holder.clone());
-            async move { workspace.get_for_restore(&snapshot_id, &holder).await }
+        let (snapshot_id, dependent) = (snapshot_id.clone(), dependent.clone());
+        let get = move |workspace: SandboxService| {
+            let (snapshot_id, dependent) = (snapshot_id.clone(), dependent.clone());
+            async move { workspace.get_for_restore(&snapshot_id, &dependent).await }
         };
-        self.call_repeatable(id, lend).await
+        self.call_repeatable(id, get).await
     }
 
     async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
@@ -186,11 +186,11 @@ impl SandboxLedgerClient for PeerClients {
     async fn ensure_running(&self, id: &SandboxId, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
         let request = request.clone();
         {
-            let mut book = self.0.history.borrow_mut();
-            let wishes = book.file_requests.entry(id.clone()).or_default();
-            wishes.allow_empty |= request.start.allow_empty;
+            let mut history = self.0.history.borrow_mut();
+            let requests = history.file_requests.entry(id.clone()).or_default();
+            requests.allow_empty |= request.start.allow_empty;
             if request.start.on_diverged == OnDiverged::Discard {
-                wishes.discarded_at = Some(self.0.now());
+                requests.discarded_at = Some(self.0.now());
             }
         }
         self.call_once(id, |workspace| async move { workspace.ensure_running(request).await }).await
@@ -207,10 +207,10 @@ impl SandboxLedgerClient for PeerClients {
 
     async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {
         let address = address.clone();
-        let retire = move |workspace: SandboxService| {
+        let decommission = move |workspace: SandboxService| {
             let address = address.clone();
             async move { workspace.decommission(address).await }
         };
-        self.call_repeatable(id, retire).await
+        self.call_repeatable(id, decommission).await
     }
 }

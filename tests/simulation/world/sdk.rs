@@ -1,4 +1,4 @@
-//! What the service can do with sandboxes.
+//! The calls of the service to sandboxes.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,17 +21,17 @@ use super::sandboxes::IMAGE_FILE;
 use super::{GroundTruth, Service, World};
 use crate::rules::lifecycle;
 
-/// How long the download of an archive takes at most, in milliseconds.
+/// The longest download of an archive, in milliseconds.
 const MAX_DOWNLOAD_MILLIS: u32 = 6000;
 
 impl SharedPorts {
-    /// Something that happens in the container, which is started.
+    /// Runs `act` in the container, which is started if none runs.
     async fn run_in_container<T: 'static>(
         &self,
         id: &SandboxId,
         act: impl FnOnce(&Rc<World>, &SandboxId) -> Result<T, Failure> + 'static,
     ) -> Result<T, Failure> {
-        let stands = self.has_binding(id);
+        let has_binding = self.has_binding(id);
         let id = id.clone();
         let act = async move |world: Rc<World>| {
             let number = world.start_container(&id).await;
@@ -39,19 +39,19 @@ impl SharedPorts {
             world.check_same_container(&id, number)?;
             act(&world, &id)
         };
-        if stands {
+        if has_binding {
             return self.write(Service::Sandboxes, act).await;
         }
-        // One that comes late may wake a sandbox without a name when nothing is in doubt any more: only a marker in each of its
-        // containers would tell.
+        // A late call may start a container of a sandbox without a name after its container was verified. Only a marker in
+        // each of its containers would show that, so these calls are never late.
         self.write_in_time(Service::Sandboxes, act).await
     }
 }
 
-/// The container carries another stamp from now on.
+/// Sets the marker of the container.
 fn set_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
     lifecycle::check_marker(world, id, to);
-    world.trace(&format_args!("{id} is {to}"));
+    world.trace(&format_args!("the marker of {id} is {to}"));
     let since = world.busy_since(id);
     world.with_container(id, |container, now| {
         if container.marker.replace(to.clone()).is_none() {
@@ -78,7 +78,7 @@ fn hash_files(world: &Rc<World>, id: &SandboxId, files: &[String]) -> BTreeMap<S
     })
 }
 
-/// Somebody who is at a sandbox.
+/// A session in a sandbox.
 pub struct SimulatedSession<'a> {
     ports: &'a SharedPorts,
     id: &'a SandboxId,
@@ -139,13 +139,16 @@ impl SandboxSession for SimulatedSession<'_> {
                     }
                 });
                 world.pass_step().await;
-                // No two are made in the same millisecond.
+                // No two backups are made in the same millisecond.
                 world.sleep(1).await;
                 if world.inject_fault(world.profile.failure_rate / 4) {
                     return Err(Failure::new("BackupCreateError", "mksquashfs").with_code("BACKUP_CREATE_FAILED"));
                 }
-                if BackupOwner::parse(&options.name).is_none_or(|mark| mark.origin_id != id) {
-                    world.report_violation("rule 4, what is stored can be traced", &format_args!("{:?}", options.name));
+                if BackupOwner::parse(&options.name).is_none_or(|owner| owner.origin_id != id) {
+                    world.report_violation(
+                        "rule 4, a stored backup names its owner",
+                        &format_args!("{:?}", options.name),
+                    );
                 }
                 let handle = world.store_backup(truth, Some(&options.name), options.dir.as_str(), options.ttl);
                 drop(done);
@@ -156,7 +159,7 @@ impl SandboxSession for SimulatedSession<'_> {
     }
 
     async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
-        let (id, backup, asked_at) = (self.id.clone(), backup.id().clone(), self.ports.now());
+        let (id, backup, requested_at) = (self.id.clone(), backup.id().clone(), self.ports.now());
         let apply = |world: Rc<World>| {
             let (before, done) = world.enqueue(&id);
             async move {
@@ -165,16 +168,16 @@ impl SandboxSession for SimulatedSession<'_> {
                 }
                 let files = world.read_backup(&backup)?;
                 if world.rng.one_in(3) {
-                    // A large archive takes its time, before anything is started.
+                    // The download of a large archive takes long. The container starts after it.
                     world.sleep(world.rng.millis(MAX_DOWNLOAD_MILLIS)).await;
                 }
                 world.pass_step().await;
                 let number = world.start_container(&id).await;
                 world.pass_step().await;
                 world.check_same_container(&id, number)?;
-                lifecycle::check_restore(&world, &id, &backup, asked_at);
+                lifecycle::check_restore(&world, &id, &backup, requested_at);
                 world.with_container(&id, |container, _| {
-                    // What is mounted over the directory hides what the image has there.
+                    // The mount over the directory hides the files of the image.
                     container.files.remove(&IMAGE_FILE);
                     container.files.extend(files);
                     container.is_untouched = false;
@@ -197,15 +200,15 @@ impl Sandboxes for SharedPorts {
     }
 
     async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
-        let look = || {
-            #[allow(clippy::cast_precision_loss)] // Milliseconds of our age are exact.
-            let seen = self.with_sandbox(id, |sandbox, _| SandboxStatus {
+        let read = || {
+            #[allow(clippy::cast_precision_loss)] // Present-day timestamps in milliseconds are exact.
+            let status = self.with_sandbox(id, |sandbox, _| SandboxStatus {
                 status: sandbox.status.unwrap_or(Status::Down),
                 last_change: sandbox.last_change as f64,
             });
-            Ok(seen)
+            Ok(status)
         };
-        self.read(Service::Sandboxes, look).await
+        self.read(Service::Sandboxes, read).await
     }
 
     async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
@@ -213,7 +216,7 @@ impl Sandboxes for SharedPorts {
     }
 
     async fn probe(&self, id: &SandboxId, _: &Directory) -> Result<Probe, Failure> {
-        let look = |world: &Rc<World>, id: &SandboxId| {
+        let probe = |world: &Rc<World>, id: &SandboxId| {
             let probe = world.with_container(id, |container, now| Probe {
                 age_millis: (now - container.started_at) / 10 * 10,
                 elapsed_millis: 0,
@@ -225,25 +228,25 @@ impl Sandboxes for SharedPorts {
                 is_replacement: container.is_replacement,
                 marker: container.marker.clone(),
             });
-            world.trace(&format_args!("a look into {id}: {probe:?}"));
+            world.trace(&format_args!("probe of {id}: {probe:?}"));
             Ok(probe)
         };
-        self.run_in_container(id, look).await
+        self.run_in_container(id, probe).await
     }
 
     async fn set_replaced_note(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
-        let leave = move |world: &Rc<World>, id: &SandboxId| {
+        let set_note = move |world: &Rc<World>, id: &SandboxId| {
             world.with_container(id, |container, _| container.is_replacement = note);
             Ok(())
         };
-        self.run_in_container(id, leave).await
+        self.run_in_container(id, set_note).await
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
-        let (id, asked_at) = (id.clone(), self.now());
-        let end = async move |world: Rc<World>| {
+        let (id, requested_at) = (id.clone(), self.now());
+        let destroy = async move |world: Rc<World>| {
             world.pass_step().await;
-            lifecycle::check_end(&world, &id, asked_at);
+            lifecycle::check_end(&world, &id, requested_at);
             world.trace(&format_args!("destroys {id}"));
             world.with_sandbox(&id, |sandbox, now| {
                 sandbox.container = None;
@@ -251,16 +254,16 @@ impl Sandboxes for SharedPorts {
             });
             Ok(())
         };
-        self.write(Service::Sandboxes, end).await
+        self.write(Service::Sandboxes, destroy).await
     }
 
     async fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
         let id = id.clone();
-        let say = async move |world: Rc<World>| {
+        let set = async move |world: Rc<World>| {
             world.with_sandbox(&id, |sandbox, _| sandbox.idle_timeout = Some(seconds));
             Ok(())
         };
-        self.write(Service::Sandboxes, say).await
+        self.write(Service::Sandboxes, set).await
     }
 
     async fn set_env(&self, _: &SandboxId, _: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
@@ -275,14 +278,14 @@ impl Sandboxes for SharedPorts {
         older_than_millis: Option<i64>,
     ) -> Result<MarkerUpdate, Failure> {
         let (from, to) = (from.cloned(), to.clone());
-        let stamp = move |world: &Rc<World>, id: &SandboxId| {
-            let (stamp, is_replacement, age_millis) = world.with_container(id, |container, now| {
+        let update = move |world: &Rc<World>, id: &SandboxId| {
+            let (marker, is_replacement, age_millis) = world.with_container(id, |container, now| {
                 (container.marker.clone(), container.is_replacement, (now - container.started_at) / 10 * 10)
             });
             let outcome = if older_than_millis.is_some() && is_replacement {
                 MarkerOutcome::TooYoung
-            } else if stamp != from {
-                MarkerOutcome::OtherMarker(stamp)
+            } else if marker != from {
+                MarkerOutcome::OtherMarker(marker)
             } else if older_than_millis.is_some_and(|millis| age_millis < millis) {
                 MarkerOutcome::TooYoung
             } else {
@@ -292,7 +295,7 @@ impl Sandboxes for SharedPorts {
             world.trace(&format_args!("{id} of {age_millis} ms, older than {older_than_millis:?}: {outcome:?}"));
             Ok(MarkerUpdate { age_millis, elapsed_millis: 0, outcome })
         };
-        self.run_in_container(id, stamp).await
+        self.run_in_container(id, update).await
     }
 
     async fn begin_restore(
@@ -323,27 +326,27 @@ impl Sandboxes for SharedPorts {
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
         let (from, to, backup) = (from.clone(), to.clone(), backup.id().clone());
-        let arrive = move |world: &Rc<World>, id: &SandboxId| {
-            let (stamp, is_empty) =
+        let complete = move |world: &Rc<World>, id: &SandboxId| {
+            let (marker, is_empty) =
                 world.with_container(id, |container, _| (container.marker.clone(), container.files.is_empty()));
-            if stamp.as_ref() == Some(&to) {
+            if marker.as_ref() == Some(&to) {
                 return Ok(Arrival::Complete);
             }
-            if stamp.as_ref() != Some(&from) {
+            if marker.as_ref() != Some(&from) {
                 return Ok(Arrival::OtherContainer);
             }
             if is_empty && !may_be_empty {
                 return Ok(Arrival::FilesMissing(DirectoryContent::Empty));
             }
             if world.inject_fault(250) {
-                // An application opened a session in it before the files came.
+                // An application opened a session in the directory before the files arrived.
                 return Ok(Arrival::ProcessBelowMount("9 bash".to_owned()));
             }
             lifecycle::check_arrival(world, id, &backup);
             set_marker(world, id, &to);
             Ok(Arrival::Complete)
         };
-        self.run_in_container(id, arrive).await
+        self.run_in_container(id, complete).await
     }
 
     async fn list_directory(&self, id: &SandboxId, _: &Directory) -> Result<DirectoryListing, Failure> {
@@ -369,46 +372,46 @@ impl Sandboxes for SharedPorts {
     }
 
     async fn changed_since_watch(&self, id: &SandboxId, _: &Directory) -> Result<bool, Failure> {
-        let look = |world: &Rc<World>, id: &SandboxId| {
+        let check = |world: &Rc<World>, id: &SandboxId| {
             Ok(world.with_container(id, |container, now| {
                 container.watched_at = now;
                 std::mem::replace(&mut container.is_changed, false)
             }))
         };
-        self.run_in_container(id, look).await
+        self.run_in_container(id, check).await
     }
 
     async fn run_hook(
         &self,
         id: &SandboxId,
-        stamp: &ContainerMarker,
+        marker: &ContainerMarker,
         _: &Directory,
         name: &str,
         hook: &Hook,
         _: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
-        let (id, stamp, name, hook) = (id.clone(), stamp.clone(), name.to_owned(), hook.clone());
+        let (id, marker, name, hook) = (id.clone(), marker.clone(), name.to_owned(), hook.clone());
         let run = async move |world: Rc<World>| {
             let number = world.start_container(&id).await;
             world.pass_step().await;
             world.check_same_container(&id, number)?;
-            if world.with_container(&id, |container, _| container.marker.as_ref() != Some(&stamp)) {
+            if world.with_container(&id, |container, _| container.marker.as_ref() != Some(&marker)) {
                 return Ok(None);
             }
             world.count("hooks");
-            let does = |what: &str| hook.command.contains(what);
+            let has_command = |command: &str| hook.command.contains(command);
             let content = world.next_serial();
-            if does("write") {
+            if has_command("write") {
                 world.with_container(&id, |container, now| {
                     container.write(5, content, now);
-                    // What a hook writes before anybody works there is written again by the next one.
-                    if !stamp.is_ready() {
+                    // A file that a hook wrote before the workspace was ready is written again by the next run of the hook.
+                    if !marker.is_ready() {
                         container.write_times.remove(&5);
                     }
                 });
             }
-            let fails = does("fail") && world.inject_fault(5000);
-            let hangs = does("hang") && world.inject_fault(5000);
+            let fails = has_command("fail") && world.inject_fault(5000);
+            let hangs = has_command("hang") && world.inject_fault(5000);
             if hangs {
                 world.sleep(i64::from(hook.timeout_seconds) * 1000).await;
                 world.check_same_container(&id, number)?;
@@ -426,6 +429,6 @@ impl Sandboxes for SharedPorts {
         _: RequiredContainer,
         _: &CheckpointCall,
     ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
-        Err(Failure::protocol("the simulation", "nobody there uses checkpoints"))
+        Err(Failure::protocol("the simulation", "checkpoints are not simulated"))
     }
 }

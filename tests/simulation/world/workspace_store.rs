@@ -1,4 +1,4 @@
-//! What is kept of named workspaces, with an eye on what must never be written.
+//! The records of named workspaces. Every write is checked.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -11,20 +11,20 @@ use super::World;
 use super::objects::ObjectKey;
 use crate::rules::lifecycle;
 
-/// The record of a named workspace, which every change is checked on.
+/// The record of a named workspace, which checks every change.
 pub struct CheckedWorkspaceStore {
     record: RefCell<Option<NamedRecord>>,
     world: Weak<World>,
     address: Address,
-    /// The alarm that was set last.
+    /// The last alarm that was set.
     last_alarm: Cell<Option<Timestamp>>,
-    /// The alarm, as the platform knows it: it is gone when it has come.
+    /// The alarm of the platform. It is cleared when it fires.
     alarm: Cell<Option<Timestamp>>,
     was_alarm_cleared: Cell<bool>,
 }
 
 impl CheckedWorkspaceStore {
-    /// That of the workspace `address`.
+    /// Returns the empty store of the workspace `address`.
     pub fn new(world: &Rc<World>, address: Address) -> Self {
         let (record, world) = (RefCell::default(), Rc::downgrade(world));
         Self {
@@ -37,28 +37,28 @@ impl CheckedWorkspaceStore {
         }
     }
 
-    /// The alarm comes: it is not set any more.
+    /// Clears the alarm because it fires.
     pub fn clear_fired_alarm(&self) {
         self.alarm.set(None);
         self.was_alarm_cleared.set(false);
     }
 
-    /// When the alarm comes.
+    /// Returns the time of the alarm.
     pub fn alarm_at(&self) -> Option<Timestamp> {
         self.alarm.get()
     }
 
-    /// Whether the alarm was taken away since it came.
+    /// Returns whether the alarm was removed since it last fired.
     pub fn was_alarm_cleared(&self) -> bool {
         self.was_alarm_cleared.get()
     }
 
-    /// Forgets everything.
+    /// Drops the record.
     pub fn clear(&self) {
         self.record.take();
     }
 
-    /// The record.
+    /// Returns the stored record.
     pub fn stored_record(&self) -> Option<NamedRecord> {
         self.record.borrow().clone()
     }
@@ -73,7 +73,7 @@ impl WorkspaceStore for CheckedWorkspaceStore {
         if let Some(world) = self.world.upgrade() {
             lifecycle::check_named_record(&world, self.record.borrow().as_ref(), record);
         }
-        // It is stored as JSON.
+        // The product stores the record as JSON.
         let text = serde_json::to_string(record).unwrap();
         self.record.replace(Some(serde_json::from_str(&text).unwrap()));
         Ok(())

@@ -11,14 +11,14 @@ use crate::suite::Case;
 
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
     vec![
-        case!(calls_are_kept_whole_and_replaced_whole),
-        case!(keys_of_calls_are_told_apart_by_every_character),
-        case!(unanswered_are_those_without_an_answer),
-        case!(answered_calls_are_forgotten_when_they_are_old),
+        case!(calls_are_stored_and_replaced_completely),
+        case!(keys_are_compared_exactly),
+        case!(unanswered_calls_are_those_without_an_answer),
+        case!(answered_calls_are_deleted_when_older_than_the_limit),
     ]
 }
 
-fn calls_are_kept_whole_and_replaced_whole(ledger: &impl Ledger) {
+fn calls_are_stored_and_replaced_completely(ledger: &impl Ledger) {
     for answer in [json!("text"), json!(0), json!(false), json!([]), json!({ "a": null })] {
         for call in [
             unanswered_call("key", minute_after_start(1)),
@@ -32,7 +32,7 @@ fn calls_are_kept_whole_and_replaced_whole(ledger: &impl Ledger) {
     assert_eq!(ledger.idempotency_record("key").unwrap(), None);
 }
 
-fn keys_of_calls_are_told_apart_by_every_character(ledger: &impl Ledger) {
+fn keys_are_compared_exactly(ledger: &impl Ledger) {
     for key in CONFUSABLE_TEXTS {
         ledger.put_idempotency_record(&answered_call(key, minute_after_start(1))).unwrap();
     }
@@ -43,7 +43,7 @@ fn keys_of_calls_are_told_apart_by_every_character(ledger: &impl Ledger) {
     }
 }
 
-fn unanswered_are_those_without_an_answer(ledger: &impl Ledger) {
+fn unanswered_calls_are_those_without_an_answer(ledger: &impl Ledger) {
     for key in ["a", "b"] {
         ledger.put_idempotency_record(&unanswered_call(key, minute_after_start(1))).unwrap();
     }
@@ -56,23 +56,26 @@ fn unanswered_are_those_without_an_answer(ledger: &impl Ledger) {
     assert_eq!(unanswered(), ["a"]);
 }
 
-fn answered_calls_are_forgotten_when_they_are_old(ledger: &impl Ledger) {
+fn answered_calls_are_deleted_when_older_than_the_limit(ledger: &impl Ledger) {
     for call in [
-        unanswered_call("asked", minute_after_start(1)),
+        unanswered_call("unanswered", minute_after_start(1)),
         answered_call("old", minute_after_start(10)),
         answered_call("new", minute_after_start(20)),
     ] {
         ledger.put_idempotency_record(&call).unwrap();
     }
     assert!(ledger.delete_answered_calls(minute_after_start(10)).unwrap());
-    assert!(ledger.idempotency_record("old").unwrap().is_some(), "not before then");
-    assert!(ledger.delete_answered_calls(minute_after_start(10).plus_millis(1)).unwrap(), "one is left");
+    assert!(ledger.idempotency_record("old").unwrap().is_some(), "it is as old as the limit, not older");
+    assert!(
+        ledger.delete_answered_calls(minute_after_start(10).plus_millis(1)).unwrap(),
+        "another answered call remains"
+    );
     assert_eq!(ledger.idempotency_record("old").unwrap(), None);
     assert!(!ledger.delete_answered_calls(Timestamp::MAX).unwrap());
     assert_eq!(ledger.idempotency_record("new").unwrap(), None);
     assert_eq!(
-        ledger.idempotency_record("asked").unwrap(),
-        Some(unanswered_call("asked", minute_after_start(1))),
+        ledger.idempotency_record("unanswered").unwrap(),
+        Some(unanswered_call("unanswered", minute_after_start(1))),
         "it has no answer"
     );
 }

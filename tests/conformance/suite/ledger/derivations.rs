@@ -1,4 +1,4 @@
-//! Sandboxes made from snapshots, and word for the workspaces of those snapshots.
+//! Sandboxes that were made from snapshots, and pending releases of snapshots.
 
 use sandbox_snapshotter::model::record::{Derivation, DerivedState};
 use sandbox_snapshotter::ports::Ledger;
@@ -9,12 +9,12 @@ use crate::suite::Case;
 
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
     vec![
-        case!(derivations_of_every_state_are_kept_whole_and_replaced_whole),
-        case!(derivations_are_in_the_order_of_their_ids),
-        case!(sandboxes_are_told_apart_by_every_character),
-        case!(a_derivation_that_moves_to_another_snapshot_leaves_the_first),
-        case!(unsettled_are_those_neither_made_nor_gone),
-        case!(word_takes_the_place_of_that_about_the_same_snapshot),
+        case!(derivations_of_every_state_are_stored_and_replaced_completely),
+        case!(derivations_are_ordered_by_id),
+        case!(sandbox_ids_are_compared_exactly),
+        case!(derivation_belongs_to_its_latest_snapshot_only),
+        case!(unfinished_sandboxes_are_those_pending_or_ending),
+        case!(release_replaces_the_one_of_the_same_snapshot),
     ]
 }
 
@@ -25,7 +25,7 @@ const STATES: [DerivedState; 4] = [
     DerivedState::Ending(PENDING_TASK),
 ];
 
-fn derivations_of_every_state_are_kept_whole_and_replaced_whole(ledger: &impl Ledger) {
+fn derivations_of_every_state_are_stored_and_replaced_completely(ledger: &impl Ledger) {
     for state in STATES {
         let derivation = derivation("agent-42-branch-k3f9x2ab", 1, state);
         ledger.put_derived_sandbox(&derivation).unwrap();
@@ -36,7 +36,7 @@ fn derivations_of_every_state_are_kept_whole_and_replaced_whole(ledger: &impl Le
     assert_eq!(ledger.derived_sandboxes().unwrap(), []);
 }
 
-fn derivations_are_in_the_order_of_their_ids(ledger: &impl Ledger) {
+fn derivations_are_ordered_by_id(ledger: &impl Ledger) {
     let ids = ["🗂", "b", "a", "it's", "Z", "ä", "a%", "\u{ffff}"];
     for id in ids {
         ledger.put_derived_sandbox(&derivation(id, 1, STATES[1])).unwrap();
@@ -50,7 +50,7 @@ fn derivations_are_in_the_order_of_their_ids(ledger: &impl Ledger) {
     assert_eq!(names(&ledger.derived_sandboxes().unwrap()), ["Z", "a", "a%", "b", "c", "it's", "ä", "\u{ffff}", "🗂"]);
 }
 
-fn sandboxes_are_told_apart_by_every_character(ledger: &impl Ledger) {
+fn sandbox_ids_are_compared_exactly(ledger: &impl Ledger) {
     for (id, from) in CONFUSABLE_TEXTS.iter().zip(1..) {
         ledger.put_derived_sandbox(&derivation(id, from, STATES[1])).unwrap();
     }
@@ -61,32 +61,32 @@ fn sandboxes_are_told_apart_by_every_character(ledger: &impl Ledger) {
     }
 }
 
-fn a_derivation_that_moves_to_another_snapshot_leaves_the_first(ledger: &impl Ledger) {
+fn derivation_belongs_to_its_latest_snapshot_only(ledger: &impl Ledger) {
     ledger.put_derived_sandbox(&derivation("a", 1, STATES[0])).unwrap();
     ledger.put_derived_sandbox(&derivation("a", 2, STATES[0])).unwrap();
     assert_eq!(ledger.derived_from(&[snapshot_id(1)]).unwrap(), []);
     assert_eq!(ledger.derived_from(&[snapshot_id(2)]).unwrap(), [derivation("a", 2, STATES[0])]);
 }
 
-fn unsettled_are_those_neither_made_nor_gone(ledger: &impl Ledger) {
+fn unfinished_sandboxes_are_those_pending_or_ending(ledger: &impl Ledger) {
     for (id, state) in ["a", "b", "c", "d"].into_iter().zip(STATES) {
         ledger.put_derived_sandbox(&derivation(id, 1, state)).unwrap();
     }
-    let unsettled = || sorted(names(&ledger.unfinished_sandboxes().unwrap()));
-    assert_eq!(unsettled(), ["a", "d"]);
+    let unfinished = || sorted(names(&ledger.unfinished_sandboxes().unwrap()));
+    assert_eq!(unfinished(), ["a", "d"]);
     ledger.put_derived_sandbox(&derivation("a", 1, STATES[1])).unwrap();
     ledger.put_derived_sandbox(&derivation("b", 1, STATES[3])).unwrap();
-    assert_eq!(unsettled(), ["b", "d"]);
+    assert_eq!(unfinished(), ["b", "d"]);
     ledger.delete_derived_sandbox(&sandbox("d")).unwrap();
-    assert_eq!(unsettled(), ["b"]);
+    assert_eq!(unfinished(), ["b"]);
 }
 
-fn word_takes_the_place_of_that_about_the_same_snapshot(ledger: &impl Ledger) {
-    for word in [release(1, "a"), release(2, "a"), release(1, "b")] {
-        ledger.put_release(&word).unwrap();
+fn release_replaces_the_one_of_the_same_snapshot(ledger: &impl Ledger) {
+    for pending in [release(1, "a"), release(2, "a"), release(1, "b")] {
+        ledger.put_release(&pending).unwrap();
     }
     let mut releases = ledger.releases().unwrap();
-    releases.sort_by_key(|word| word.snapshot_id.clone());
+    releases.sort_by_key(|release| release.snapshot_id.clone());
     assert_eq!(releases, [release(1, "b"), release(2, "a")]);
     ledger.delete_release(&snapshot_id(1)).unwrap();
     assert_eq!(ledger.releases().unwrap(), [release(2, "a")]);

@@ -1,10 +1,10 @@
-//! The ledger of a workspace.
+//! The ledger of one sandbox.
 //!
-//! - `workspace`: the workspace itself, and its alarm
-//! - `snapshots`: snapshots one by one, `pages`: many of them
-//! - `derivations`: what was made from them
+//! - `workspace`: the row of the workspace, and its alarm
+//! - `snapshots`: single snapshots, `pages`: pages of snapshots
+//! - `derivations`: the sandboxes that were made from snapshots
 //! - `calls`: calls with an idempotency key
-//! - `rows`: the rows that the cases keep
+//! - `rows`: the rows that the cases store
 
 mod calls;
 mod derivations;
@@ -19,7 +19,7 @@ use sandbox_snapshotter::ports::Ledger;
 
 use crate::suite::Case;
 
-/// What holds for every ledger. Each case wants an empty one.
+/// All cases of the ledger. Each needs an empty ledger.
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
     [workspace::cases(), snapshots::cases(), pages::cases(), derivations::cases(), calls::cases()]
         .into_iter()
@@ -27,7 +27,7 @@ pub fn cases<L: Ledger>() -> Vec<Case<L>> {
         .collect()
 }
 
-/// Texts that are easily taken for each other, or for something else than text.
+/// Texts that a faulty implementation could confuse with each other, or could interpret as SQL or as patterns.
 const CONFUSABLE_TEXTS: [&str; 17] = [
     "a",
     "A",

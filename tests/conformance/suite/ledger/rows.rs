@@ -1,4 +1,4 @@
-//! Rows of a ledger, by number: the ids and labels of snapshots sort as their numbers do, and so do their times.
+//! Rows of a ledger, by number. The ids, labels and times of snapshots sort in the order of their numbers.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -17,7 +17,7 @@ use sandbox_snapshotter::model::{
 };
 use serde_json::json;
 
-/// That many minutes after the beginning of 2026-11-20.
+/// The time `number` minutes after the beginning of 2026-11-20.
 pub fn minute_after_start(number: i64) -> Timestamp {
     Timestamp::from_millis(1_795_132_800_000 + number * 60_000)
 }
@@ -36,7 +36,7 @@ pub fn label(text: &str) -> Label {
 
 pub const PENDING_TASK: PendingTask = PendingTask { due_at: Timestamp::from_millis(1_795_150_800_001), attempt: 3 };
 
-/// A workspace of which everything is known.
+/// A workspace with every field.
 pub fn workspace() -> WorkspaceRecord {
     WorkspaceRecord {
         sandbox_id: sandbox("agent-42-restored-k3f9x2ab"),
@@ -88,12 +88,12 @@ pub fn workspace() -> WorkspaceRecord {
     }
 }
 
-/// A snapshot that is ready.
+/// A ready snapshot.
 pub fn ready(number: i64) -> SnapshotRecord {
     with_stage(number, Stage::Ready { stored: stored(number) })
 }
 
-/// A ready snapshot of that label.
+/// A ready snapshot with a label.
 pub fn with_label(number: i64, text: &str) -> SnapshotRecord {
     SnapshotRecord { label: label(text), ..ready(number) }
 }
@@ -120,13 +120,13 @@ pub fn creating(number: i64) -> SnapshotRecord {
 /// A snapshot that is being deleted.
 pub fn deleting(number: i64) -> SnapshotRecord {
     let stage =
-        Stage::Deleting { stored: stored(number), removal: end(minute_after_start(number)), task: PENDING_TASK };
+        Stage::Deleting { stored: stored(number), removal: removal(minute_after_start(number)), task: PENDING_TASK };
     with_stage(number, stage)
 }
 
-/// A snapshot that was deleted at that time.
+/// A snapshot that was deleted at `at`.
 pub fn deleted(number: i64, at: Timestamp) -> SnapshotRecord {
-    with_stage(number, Stage::Deleted { stored: stored(number), removal: end(at) })
+    with_stage(number, Stage::Deleted { stored: stored(number), removal: removal(at) })
 }
 
 fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
@@ -150,7 +150,7 @@ fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
     }
 }
 
-/// A snapshot with everything that any can have, as far on as another one.
+/// Fills every field of a snapshot, and keeps its stage.
 pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
     SnapshotRecord {
         label: label("it's \"quoted\"; DROP TABLE snapshots; -- 文件 🗂 %_\\"),
@@ -174,7 +174,7 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
     }
 }
 
-/// A capture of which the backup is known, and which has everything that any can have.
+/// A capture with a known backup and with every field.
 pub fn creating_with_all_fields(number: i64) -> SnapshotRecord {
     let stage = Stage::Creating(CaptureInProgress {
         observation: ContainerObservation { observed_at: minute_after_start(number), last_change: 0.0 },
@@ -190,7 +190,7 @@ pub fn creating_with_all_fields(number: i64) -> SnapshotRecord {
     with_all_fields(with_stage(number, stage))
 }
 
-fn end(at: Timestamp) -> Removal {
+fn removal(at: Timestamp) -> Removal {
     Removal { at, reason: "It's not among the \"newest 5\".".into() }
 }
 
@@ -217,7 +217,7 @@ fn handle(number: i64) -> BackupHandle {
     .unwrap()
 }
 
-/// A sandbox that is made from a snapshot.
+/// A sandbox that was made from a snapshot.
 pub fn derivation(id: &str, from: i64, state: DerivedState) -> Derivation {
     Derivation {
         sandbox_id: sandbox(id),
@@ -228,18 +228,18 @@ pub fn derivation(id: &str, from: i64, state: DerivedState) -> Derivation {
     }
 }
 
-/// A call that has no answer.
+/// A call without an answer.
 pub fn unanswered_call(key: &str, at: Timestamp) -> IdempotencyRecord {
     IdempotencyRecord { key: key.into(), payload_hash: "5feceb66ffc86f38".into(), at, answer: None }
 }
 
-/// A call that has an answer.
+/// A call with an answer.
 pub fn answered_call(key: &str, at: Timestamp) -> IdempotencyRecord {
     let answer = json!({ "ref": { "sandboxId": "agent-42" }, "list": [true, null, 1.5, "it's \"quoted\" 🗂"] });
     IdempotencyRecord { answer: Some(answer), ..unanswered_call(key, at) }
 }
 
-/// Word about a snapshot.
+/// A pending release of a snapshot.
 pub fn release(number: i64, origin: &str) -> Release {
     Release { origin_id: sandbox(origin), snapshot_id: snapshot_id(number), task: PENDING_TASK }
 }

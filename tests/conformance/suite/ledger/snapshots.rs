@@ -1,4 +1,4 @@
-//! Snapshots, one by one: their labels, and what time and their state make of them.
+//! Single snapshots: their fields, labels, states and expirations.
 
 use sandbox_snapshotter::model::record::SnapshotRecord;
 use sandbox_snapshotter::model::{Code, SnapshotId, Timestamp};
@@ -13,22 +13,22 @@ use crate::suite::Case;
 
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
     vec![
-        case!(snapshots_of_every_stage_are_kept_whole),
-        case!(a_large_snapshot_is_kept_whole),
-        case!(a_snapshot_takes_the_place_of_the_one_of_its_id),
-        case!(a_forgotten_snapshot_is_gone_with_its_label),
-        case!(labels_are_told_apart_by_every_character),
-        case!(a_label_moves_with_the_snapshot_that_has_it),
-        case!(a_label_that_another_snapshot_has_is_refused_and_nothing_changes),
-        case!(a_label_is_free_again_once_its_snapshot_is_deleted),
-        case!(unfinished_are_those_in_passing_states),
-        case!(expiring_are_those_ready_and_due_the_first_to_expire_first),
-        case!(a_snapshot_expires_as_it_was_last_kept),
-        case!(deleted_snapshots_are_forgotten_when_they_are_old),
+        case!(snapshots_of_every_stage_are_stored_completely),
+        case!(large_snapshot_is_stored_completely),
+        case!(snapshot_replaces_the_one_with_its_id),
+        case!(delete_removes_a_snapshot_and_frees_its_label),
+        case!(labels_are_compared_exactly),
+        case!(label_follows_its_snapshot),
+        case!(label_of_another_snapshot_is_refused_and_nothing_changes),
+        case!(label_is_free_once_its_snapshot_is_deleted),
+        case!(unfinished_snapshots_are_those_creating_or_deleting),
+        case!(expiring_snapshots_are_ready_and_ordered_by_expiration),
+        case!(latest_expiration_of_a_snapshot_applies),
+        case!(tombstones_are_deleted_when_older_than_the_limit),
     ]
 }
 
-fn snapshots_of_every_stage_are_kept_whole(ledger: &impl Ledger) {
+fn snapshots_of_every_stage_are_stored_completely(ledger: &impl Ledger) {
     for snapshot in [creating(1), ready(1), deleting(1), deleted(1, minute_after_start(9))] {
         for snapshot in [with_all_fields(snapshot.clone()), creating_with_all_fields(1), snapshot] {
             ledger.put_snapshot(&snapshot).unwrap();
@@ -37,14 +37,14 @@ fn snapshots_of_every_stage_are_kept_whole(ledger: &impl Ledger) {
     }
 }
 
-fn a_large_snapshot_is_kept_whole(ledger: &impl Ledger) {
+fn large_snapshot_is_stored_completely(ledger: &impl Ledger) {
     let large = SnapshotRecord { excludes: vec!["ä".repeat(1000); 400], ..ready(1) };
     ledger.put_snapshot(&large).unwrap();
     assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), Some(large.clone()));
     assert_eq!(ledger.snapshot_page(None, Some("label"), 1).unwrap(), [large]);
 }
 
-fn a_snapshot_takes_the_place_of_the_one_of_its_id(ledger: &impl Ledger) {
+fn snapshot_replaces_the_one_with_its_id(ledger: &impl Ledger) {
     put(ledger, [ready(1), ready(2)]);
     let used = SnapshotRecord { last_used_at: minute_after_start(60), pinned: true, ..ready(1) };
     ledger.put_snapshot(&used).unwrap();
@@ -52,7 +52,7 @@ fn a_snapshot_takes_the_place_of_the_one_of_its_id(ledger: &impl Ledger) {
     assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), [ready(2), used]);
 }
 
-fn a_forgotten_snapshot_is_gone_with_its_label(ledger: &impl Ledger) {
+fn delete_removes_a_snapshot_and_frees_its_label(ledger: &impl Ledger) {
     put(ledger, [ready(1), ready(2)]);
     ledger.delete_snapshot(&snapshot_id(1)).unwrap();
     assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), None);
@@ -61,7 +61,7 @@ fn a_forgotten_snapshot_is_gone_with_its_label(ledger: &impl Ledger) {
     ledger.put_snapshot(&SnapshotRecord { label: ready(1).label, ..ready(3) }).unwrap();
 }
 
-fn labels_are_told_apart_by_every_character(ledger: &impl Ledger) {
+fn labels_are_compared_exactly(ledger: &impl Ledger) {
     put(ledger, CONFUSABLE_TEXTS.iter().zip(1..).map(|(text, number)| with_label(number, text)));
     for (text, number) in CONFUSABLE_TEXTS.iter().zip(1..) {
         assert_eq!(id_of(ledger.snapshot_by_label(&label(text)).unwrap()), Some(snapshot_id(number)), "{text:?}");
@@ -69,7 +69,7 @@ fn labels_are_told_apart_by_every_character(ledger: &impl Ledger) {
     assert_eq!(ledger.snapshot_by_label(&label("b")).unwrap(), None);
 }
 
-fn a_label_moves_with_the_snapshot_that_has_it(ledger: &impl Ledger) {
+fn label_follows_its_snapshot(ledger: &impl Ledger) {
     ledger.put_snapshot(&with_label(1, "old")).unwrap();
     ledger.put_snapshot(&with_label(1, "new")).unwrap();
     assert_eq!(ledger.snapshot_by_label(&label("old")).unwrap(), None);
@@ -78,7 +78,7 @@ fn a_label_moves_with_the_snapshot_that_has_it(ledger: &impl Ledger) {
     assert_eq!(id_of(ledger.snapshot_by_label(&label("old")).unwrap()), Some(snapshot_id(2)));
 }
 
-fn a_label_that_another_snapshot_has_is_refused_and_nothing_changes(ledger: &impl Ledger) {
+fn label_of_another_snapshot_is_refused_and_nothing_changes(ledger: &impl Ledger) {
     put(ledger, [ready(1), ready(2)]);
     for taker in [creating(3), ready(3), deleting(3), ready(2)] {
         let before = ledger.snapshot(&taker.snapshot_id).unwrap();
@@ -90,7 +90,7 @@ fn a_label_that_another_snapshot_has_is_refused_and_nothing_changes(ledger: &imp
     assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), [ready(2), ready(1)]);
 }
 
-fn a_label_is_free_again_once_its_snapshot_is_deleted(ledger: &impl Ledger) {
+fn label_is_free_once_its_snapshot_is_deleted(ledger: &impl Ledger) {
     let named = |snapshot: SnapshotRecord| SnapshotRecord { label: label("a"), ..snapshot };
     for number in 1..4 {
         ledger.put_snapshot(&named(creating(number))).unwrap();
@@ -103,10 +103,10 @@ fn a_label_is_free_again_once_its_snapshot_is_deleted(ledger: &impl Ledger) {
     ledger.put_snapshot(&named(ready(4))).unwrap();
     ledger.put_snapshot(&named(deleted(5, minute_after_start(60)))).unwrap();
     assert_eq!(id_of(ledger.snapshot_by_label(&label("a")).unwrap()), Some(snapshot_id(4)));
-    assert!(ledger.put_snapshot(&named(ready(1))).is_err(), "it has another owner now");
+    assert!(ledger.put_snapshot(&named(ready(1))).is_err(), "another snapshot has the label now");
 }
 
-fn unfinished_are_those_in_passing_states(ledger: &impl Ledger) {
+fn unfinished_snapshots_are_those_creating_or_deleting(ledger: &impl Ledger) {
     put(ledger, [creating(1), ready(2), deleting(3), deleted(4, minute_after_start(9))]);
     let unfinished = || sorted(ids(&ledger.unfinished_snapshots().unwrap()));
     assert_eq!(unfinished(), [1, 3].map(snapshot_id));
@@ -118,7 +118,7 @@ fn unfinished_are_those_in_passing_states(ledger: &impl Ledger) {
     assert_eq!(ledger.unfinished_snapshots().unwrap(), [deleting(2)]);
 }
 
-fn expiring_are_those_ready_and_due_the_first_to_expire_first(ledger: &impl Ledger) {
+fn expiring_snapshots_are_ready_and_ordered_by_expiration(ledger: &impl Ledger) {
     let until = |snapshot, expires_at| SnapshotRecord { expires_at: Some(expires_at), ..snapshot };
     let (late, early, other) = (
         until(ready(1), minute_after_start(30)),
@@ -137,7 +137,7 @@ fn expiring_are_those_ready_and_due_the_first_to_expire_first(ledger: &impl Ledg
     assert_eq!(ledger.expiring_snapshots(minute_after_start(10).plus_millis(-1), 10).unwrap(), []);
 }
 
-fn a_snapshot_expires_as_it_was_last_kept(ledger: &impl Ledger) {
+fn latest_expiration_of_a_snapshot_applies(ledger: &impl Ledger) {
     let until = |expires_at| SnapshotRecord { expires_at, ..ready(1) };
     let due = |at| ledger.expiring_snapshots(at, 10).unwrap().len();
     ledger.put_snapshot(&until(Some(minute_after_start(10)))).unwrap();
@@ -151,17 +151,21 @@ fn a_snapshot_expires_as_it_was_last_kept(ledger: &impl Ledger) {
     assert_eq!(due(Timestamp::MAX), 0);
 }
 
-fn deleted_snapshots_are_forgotten_when_they_are_old(ledger: &impl Ledger) {
+fn tombstones_are_deleted_when_older_than_the_limit(ledger: &impl Ledger) {
     put(
         ledger,
         [creating(1), ready(2), deleting(3), deleted(4, minute_after_start(10)), deleted(5, minute_after_start(20))],
     );
     assert!(ledger.delete_tombstones(minute_after_start(10)).unwrap());
-    assert_eq!(ledger.snapshot(&snapshot_id(4)).unwrap(), Some(deleted(4, minute_after_start(10))), "not before then");
-    assert!(ledger.delete_tombstones(minute_after_start(10).plus_millis(1)).unwrap(), "one is left");
+    assert_eq!(
+        ledger.snapshot(&snapshot_id(4)).unwrap(),
+        Some(deleted(4, minute_after_start(10))),
+        "it is as old as the limit, not older"
+    );
+    assert!(ledger.delete_tombstones(minute_after_start(10).plus_millis(1)).unwrap(), "another tombstone remains");
     assert_eq!(ledger.snapshot(&snapshot_id(4)).unwrap(), None);
     ledger.put_snapshot(&deleted(5, minute_after_start(30))).unwrap();
-    assert!(ledger.delete_tombstones(minute_after_start(30)).unwrap(), "its time has changed");
+    assert!(ledger.delete_tombstones(minute_after_start(30)).unwrap(), "its removal was moved to a later time");
     assert!(!ledger.delete_tombstones(Timestamp::MAX).unwrap());
     assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), [deleting(3), ready(2), creating(1)]);
 }

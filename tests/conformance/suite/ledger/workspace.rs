@@ -1,4 +1,4 @@
-//! The workspace itself, and its alarm.
+//! The row of the workspace, and its alarm.
 
 use sandbox_snapshotter::model::Timestamp;
 use sandbox_snapshotter::model::record::WorkspaceRecord;
@@ -9,14 +9,14 @@ use crate::suite::Case;
 
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
     vec![
-        case!(a_new_one_holds_nothing),
-        case!(removing_what_is_not_there_is_fine),
-        case!(the_workspace_is_kept_whole_and_replaced_whole),
-        case!(the_alarm_is_set_moved_and_taken_away),
+        case!(new_ledger_is_empty),
+        case!(deletes_of_missing_rows_succeed),
+        case!(workspace_is_stored_and_replaced_completely),
+        case!(alarm_is_set_moved_and_removed),
     ]
 }
 
-fn a_new_one_holds_nothing(ledger: &impl Ledger) {
+fn new_ledger_is_empty(ledger: &impl Ledger) {
     assert_eq!(ledger.workspace().unwrap(), None);
     assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), None);
     assert_eq!(ledger.snapshot_by_label(&label("a")).unwrap(), None);
@@ -34,7 +34,7 @@ fn a_new_one_holds_nothing(ledger: &impl Ledger) {
     assert_eq!(ledger.alarm().unwrap(), None);
 }
 
-fn removing_what_is_not_there_is_fine(ledger: &impl Ledger) {
+fn deletes_of_missing_rows_succeed(ledger: &impl Ledger) {
     ledger.delete_snapshot(&snapshot_id(1)).unwrap();
     ledger.delete_derived_sandbox(&sandbox("a")).unwrap();
     ledger.delete_idempotency_record("a").unwrap();
@@ -44,18 +44,18 @@ fn removing_what_is_not_there_is_fine(ledger: &impl Ledger) {
     ledger.set_alarm(None).unwrap();
 }
 
-fn the_workspace_is_kept_whole_and_replaced_whole(ledger: &impl Ledger) {
+fn workspace_is_stored_and_replaced_completely(ledger: &impl Ledger) {
     ledger.set_alarm(Some(minute_after_start(1))).unwrap();
-    assert_eq!(ledger.workspace().unwrap(), None, "an alarm is no workspace");
+    assert_eq!(ledger.workspace().unwrap(), None, "an alarm does not create a workspace");
     ledger.put_workspace(&workspace()).unwrap();
     assert_eq!(ledger.workspace().unwrap(), Some(workspace()));
     let other = WorkspaceRecord { parent: None, keys: Vec::new(), ..workspace() };
     ledger.put_workspace(&other).unwrap();
     assert_eq!(ledger.workspace().unwrap(), Some(other));
-    assert_eq!(ledger.alarm().unwrap(), Some(minute_after_start(1)), "a workspace leaves the alarm as it is");
+    assert_eq!(ledger.alarm().unwrap(), Some(minute_after_start(1)), "the workspace does not change the alarm");
 }
 
-fn the_alarm_is_set_moved_and_taken_away(ledger: &impl Ledger) {
+fn alarm_is_set_moved_and_removed(ledger: &impl Ledger) {
     for at in [
         Some(minute_after_start(60)),
         Some(minute_after_start(30)),

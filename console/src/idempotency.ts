@@ -1,0 +1,41 @@
+// Idempotency keys of calls whose outcome is unknown.
+
+import { SnapshotterError, type CallOptions, type Operations } from '../../client/src/index.ts';
+import { client } from './session.ts';
+
+/** The operations that create something and take an idempotency key. */
+type CreatingOperation = 'snapshot' | 'restore' | 'branch' | 'workspaces/create' | 'workspaces/fork';
+
+/** The error codes that do not say whether the operation was completed. */
+const UNKNOWN_OUTCOME: ReadonlySet<string> = new Set(['ANSWER_LOST', 'WORKSPACE_UNAVAILABLE']);
+
+const pendingKeys = new Map<string, string>();
+
+/**
+ * Calls an operation that creates something. After a failure, the next call with the same options has the same idempotency
+ * key: if the first call was completed after all, the next one gets its answer, and nothing is created twice.
+ */
+export async function create<O extends CreatingOperation>(
+  operation: O,
+  options: Operations[O]['options'],
+): Promise<Operations[O]['answer']> {
+  const attempt = JSON.stringify([operation, options]);
+  const idempotencyKey = pendingKeys.get(attempt) ?? crypto.randomUUID();
+  pendingKeys.set(attempt, idempotencyKey);
+  try {
+    const answer = await client.call(operation, { ...options, idempotencyKey } as CallOptions<O>);
+    pendingKeys.delete(attempt);
+    return answer;
+  } catch (thrown) {
+    throw thrown instanceof SnapshotterError && UNKNOWN_OUTCOME.has(thrown.code)
+      ? withRemediation(thrown)
+      : thrown;
+  }
+}
+
+/** Returns the failure with a remediation for users of the console, who do not choose keys. */
+function withRemediation(failure: SnapshotterError): SnapshotterError {
+  const remediation =
+    'The operation may have completed. Repeat it: the console sends the same idempotency key, so nothing is created twice.';
+  return new SnapshotterError({ ...failure.toJSON(), remediation });
+}

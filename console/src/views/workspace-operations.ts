@@ -1,0 +1,57 @@
+// Starts and stops workspaces, and summarizes the results.
+
+import type { HookRun, StartSettings } from '../../../client/src/index.ts';
+import type { Outcome } from '../action.ts';
+import { size } from '../format.ts';
+import type { Address } from '../routes.ts';
+import { client } from '../session.ts';
+
+/** Receives the hooks that failed. Their output is too long for the notice. */
+export type OnFailedHooks = (failed: HookRun[]) => void;
+
+const RESULTS = {
+  running: 'was already running',
+  restored: 'was restored from its snapshot',
+  empty: 'was started without files',
+  adopted: 'adopted the files of its sandbox',
+} as const;
+
+/** Starts a workspace. */
+export async function startWorkspace(
+  address: Address,
+  settings: StartSettings,
+  onFailedHooks: OnFailedHooks,
+): Promise<Outcome> {
+  onFailedHooks([]);
+  const { how, stale, hookRuns } = await client.workspaces.start({ ...address, ...settings });
+  const sentences = [`${address.name} ${RESULTS[how]}.`, ...stale.map((reason) => `Stale: ${reason}.`)];
+  return summarize(sentences, hookRuns, onFailedHooks);
+}
+
+/** Stops a workspace, persistent or not. */
+export async function stopWorkspace(address: Address, onFailedHooks: OnFailedHooks): Promise<Outcome> {
+  onFailedHooks([]);
+  const { lastSnapshot, changedDuringCapture, hadEnded, hookRuns } = await client.workspaces.stop(address);
+  const sentences = [
+    `${address.name} is stopped.`,
+    lastSnapshot
+      ? `Its last snapshot is ${lastSnapshot.id}, ${size(lastSnapshot.sizeBytes)}.`
+      : 'No snapshot was taken.',
+    ...(hadEnded ? ['Its sandbox had ended before: files that were not in a snapshot are lost.'] : []),
+    ...(changedDuringCapture
+      ? ['Files changed during the capture: the snapshot may contain earlier versions.']
+      : []),
+  ];
+  return summarize(sentences, hookRuns, onFailedHooks);
+}
+
+function summarize(sentences: string[], runs: HookRun[], onFailedHooks: OnFailedHooks): Outcome {
+  const failed = runs.filter(({ ok }) => !ok);
+  onFailedHooks(failed);
+  return { message: [...sentences, ...failed.map(({ hook }) => `The hook ${hook} failed.`)].join(' ') };
+}
+
+/** Returns the subject of the actions on a workspace. */
+export function subjectOf({ tenant, name }: Address): string {
+  return JSON.stringify(['workspace', tenant, name]);
+}

@@ -1,0 +1,74 @@
+// A fixture: a test environment with the entities that generated requests refer to.
+
+import { TOKEN, World } from '../world.ts';
+import type { HttpResponse } from './document.ts';
+import type { Entities } from './requests.ts';
+
+/** The method, headers and body of a request. */
+export interface HttpRequest {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** The sandbox that most requests are about. */
+export const SANDBOX = 'agent-42';
+
+/** An HTTP API with sandboxes, snapshots, workspaces and checkpoints. */
+export class ApiFixture implements AsyncDisposable {
+  readonly #world: World;
+  readonly #url: URL;
+
+  private constructor(world: World, url: URL) {
+    this.#world = world;
+    this.#url = url;
+  }
+
+  /** The headers of an authorized request. */
+  readonly authorized = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+
+  /** The origin of the API. */
+  get address(): string {
+    return this.#url.origin;
+  }
+
+  static async start(): Promise<ApiFixture> {
+    const world = await World.start({ snapshotter: { port: 0 } });
+    return new ApiFixture(world, await world.url('/'));
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.#world[Symbol.asyncDispose]();
+  }
+
+  /** Creates the entities that requests refer to, and restores those that earlier requests changed. */
+  async prepare(): Promise<Entities> {
+    const rpc = this.#world.rpc;
+    await this.#world.exec(SANDBOX, 'echo first > notes.txt');
+    const { ref, providerId } = await rpc('snapshot', {
+      sandboxId: SANDBOX,
+      label: 'kept',
+      replace: true,
+      fresh: true,
+    });
+    const before = await rpc('snapshot', { sandboxId: SANDBOX, label: 'before', replace: true, fresh: true });
+    const { cursor } = await rpc('list', { sandboxId: SANDBOX, limit: 1 });
+    const backup = await this.#world.backUp(SANDBOX);
+    for (const tenant of ['team', undefined]) await this.#world.workspace('work', tenant).getOrCreate();
+    await rpc('checkpoints/create', { sandboxId: SANDBOX, name: 's1' });
+    return {
+      sandboxId: SANDBOX,
+      ref: { providerId, ref },
+      snapshotId: before.ref.snapshotId,
+      cursor,
+      backup,
+    };
+  }
+
+  /** Sends a request. By default it is a POST of JSON with the API token. */
+  async send(path: string, request: HttpRequest = {}): Promise<HttpResponse> {
+    const init = { method: 'POST', headers: this.authorized, ...request };
+    const answer = await fetch(new URL(path, this.#url), init);
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  }
+}
