@@ -1,4 +1,4 @@
-// What wrangler would upload of a Worker.
+// The modules of a Worker that wrangler would upload.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,29 +8,30 @@ import { fileURLToPath } from 'node:url';
 
 import { unstable_readConfig as readConfig } from 'wrangler';
 
+import { bindgen } from '../scripts/bindgen.mjs';
 import { environment } from '../scripts/setup.mjs';
 import { SNAPSHOTTER } from '../scripts/local.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** A Worker as it is uploaded. */
+/** An uploaded Worker. */
 export interface Upload {
   name: string;
   compatibilityDate: string;
   compatibilityFlags: string[];
-  /** The contents of its modules by their names: one script, and the WebAssembly that it imports. */
+  /** The contents of its modules, by name: one script, and the WebAssembly that it imports. */
   modules: Map<string, Buffer>;
 }
 
-/** The Workers that are compared. */
+/** The uploads of the compared Workers. */
 export type Uploads = Record<'ours' | 'javascript' | 'typescript', Upload> & { rust?: Upload };
 
-const made = new Map<boolean, Uploads>();
+const cache = new Map<boolean, Uploads>();
 
-/** The Workers that are compared; quickly without the empty one in Rust, which takes minutes to build the first time. */
+/** Returns the uploads. A quick run omits the empty Rust Worker, because its first build takes minutes. */
 export function uploads(quick: boolean): Uploads {
-  const known = made.get(quick);
-  if (known) return known;
+  const cached = cache.get(quick);
+  if (cached) return cached;
   if (!quick) buildEmptyRust();
   const all = {
     ours: upload(SNAPSHOTTER),
@@ -38,11 +39,11 @@ export function uploads(quick: boolean): Uploads {
     javascript: upload(at('empty/javascript/wrangler.toml')),
     typescript: upload(at('typescript/wrangler.toml')),
   };
-  made.set(quick, all);
+  cache.set(quick, all);
   return all;
 }
 
-/** Has wrangler make it, by its wrangler.toml without what builds the Worker before. */
+/** Runs wrangler with the Worker's wrangler.toml, without its build command. */
 function upload(config: string): Upload {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   try {
@@ -79,7 +80,7 @@ function upload(config: string): Upload {
   }
 }
 
-/** Builds the Worker in Rust that does nothing, in the same way as scripts/build.mjs builds the snapshotter. */
+/** Builds the empty Rust Worker in the same way as scripts/build.mjs builds the snapshotter. */
 function buildEmptyRust() {
   const target = 'wasm32-unknown-unknown';
   const targetDir = process.env['CARGO_TARGET_DIR'] ?? at('../target');
@@ -98,17 +99,7 @@ function buildEmptyRust() {
   );
   const out = at('../build/empty-rust');
   mkdirSync(out, { recursive: true });
-  run(at('../.tools/bin/wasm-bindgen'), [
-    join(targetDir, target, 'release/empty_rust.wasm'),
-    ...[
-      '--target',
-      'web',
-      '--no-typescript',
-      '--omit-default-module-path',
-      '--experimental-reset-state-function',
-    ],
-    ...['--out-dir', out, '--out-name', 'index'],
-  ]);
+  bindgen(join(targetDir, target, 'release/empty_rust.wasm'), out);
   const wasm = join(out, 'index_bg.wasm');
   run('wasm-opt', ['-Oz', '--strip-debug', '--strip-producers', wasm, '-o', wasm]);
 }

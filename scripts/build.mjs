@@ -1,44 +1,96 @@
-// Builds the WebAssembly of the Worker into build/: cargo, wasm-bindgen, wasm-opt.
+// Builds the Worker into build/: cargo, wasm-bindgen, wasm-opt, and the pages that it serves.
 //
-// It is compiled to unwind on panic, so that a panic fails one call and not all that are under way. The standard
-// library is rebuilt for that, which wants an unstable flag of cargo; RUSTC_BOOTSTRAP lets the pinned stable
-// toolchain take it, so that a build of today and one of next year are the same.
+// The code unwinds on panic, so that a panic fails one call and not all calls in progress. This requires a rebuild of the
+// standard library with an unstable flag of cargo. RUSTC_BOOTSTRAP permits the flag in the pinned stable toolchain, which
+// keeps builds reproducible.
 
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
+import { bindgen } from './bindgen.mjs';
+import { pages } from './pages.mjs';
 import { at, run } from './setup.mjs';
 
 const TARGET = 'wasm32-unknown-unknown';
 
-/** The standard library, for unwinding and for size. */
-const STD = ['-Z', 'build-std=std,panic_unwind', '-Z', 'build-std-features=optimize_for_size'];
+/** The options that rebuild the standard library, with unwinding and optimized for size. */
+const BUILD_STD = ['-Z', 'build-std=std,panic_unwind', '-Z', 'build-std-features=optimize_for_size'];
 
-export function build() {
-  run('cargo', ['build', '--release', '--lib', '--locked', '--target', TARGET, ...STD], {
+/** The files and folders that the build reads. */
+const INPUTS = [
+  ...['src', 'console', 'reference', 'client/src', 'scripts/bindgen'],
+  ...['scripts/build.mjs', 'scripts/bindgen.mjs', 'scripts/pages.mjs'],
+  ...['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'package-lock.json'],
+];
+
+/**
+ * Builds the Worker, unless `build/` contains it already, built from the same inputs.
+ *
+ * The build runs in another folder that replaces `build/` at the end, so that an interrupted build leaves the previous one
+ * in place. Without `optimized`, the build skips wasm-opt: it saves a minute, and the module is more than twice as large.
+ */
+export function build({ optimized = true } = {}) {
+  const inputs = hash(INPUTS);
+  if (isBuilt(inputs, optimized)) return console.log('The Worker is up to date.');
+
+  step('Compiling the Worker to WebAssembly');
+  run('cargo', ['build', '--release', '--lib', '--locked', '--target', TARGET, ...BUILD_STD], {
     RUSTC_BOOTSTRAP: '1',
-    // Paths of this machine stay out of what is shipped.
+    // Keeps paths of this machine out of the WebAssembly.
     CARGO_ENCODED_RUSTFLAGS: ['-Cpanic=unwind', `--remap-path-prefix=${homedir()}=~`].join('\x1f'),
     WASM_BINDGEN_USE_JS_SYS: '1',
   });
-  rmSync(at('build'), { recursive: true, force: true });
-  mkdirSync(at('build'));
-  run(at('.tools/bin/wasm-bindgen'), [
-    at('target', TARGET, 'release/sandbox_snapshotter.wasm'),
-    ...[
-      '--target',
-      'web',
-      '--no-typescript',
-      '--omit-default-module-path',
-      '--experimental-reset-state-function',
-    ],
-    ...['--out-dir', at('build'), '--out-name', 'index'],
-  ]);
-  const wasm = at('build/index_bg.wasm');
-  run('wasm-opt', ['-Oz', '--strip-debug', '--strip-producers', wasm, '-o', wasm]);
+
+  step('Generating its JavaScript side');
+  const folder = at('build.new');
+  rmSync(folder, { recursive: true, force: true });
+  bindgen(at('target', TARGET, 'release/sandbox_snapshotter.wasm'), folder);
+
+  const wasm = join(folder, 'index_bg.wasm');
+  if (optimized) {
+    step('Optimizing the WebAssembly, which takes a minute');
+    run('wasm-opt', ['-Oz', '--strip-debug', '--strip-producers', wasm, '-o', wasm]);
+  }
   const bytes = readFileSync(wasm);
   console.log(`WebAssembly: ${kB(bytes)}, ${kB(gzipSync(bytes, { level: 9 }))} gzipped`);
+
+  step('Building the pages');
+  pages(folder);
+
+  writeFileSync(join(folder, RECORD), JSON.stringify({ inputs, optimized }));
+  rmSync(at('build'), { recursive: true, force: true });
+  renameSync(folder, at('build'));
+}
+
+/** The file in `build/` with the inputs that it was built from. */
+const RECORD = 'built.json';
+
+function isBuilt(/** @type {string} */ inputs, /** @type {boolean} */ optimized) {
+  const path = at('build', RECORD);
+  if (!existsSync(path)) return false;
+  const built = JSON.parse(readFileSync(path, 'utf8'));
+  return built.inputs === inputs && (built.optimized || !optimized);
+}
+
+/** Returns the SHA-256 of the names and contents of files and folders. */
+function hash(/** @type {string[]} */ paths) {
+  const sum = createHash('sha256');
+  for (const path of paths.flatMap(files).sort()) sum.update(`${path}\0`).update(readFileSync(at(path)));
+  return sum.digest('hex');
+}
+
+/** Returns the files in a folder and in its subfolders, or the file itself. */
+function files(/** @type {string} */ path) {
+  if (!statSync(at(path)).isDirectory()) return [path];
+  const names = readdirSync(at(path), { recursive: true, encoding: 'utf8' }).map((name) => join(path, name));
+  return names.filter((name) => statSync(at(name)).isFile());
+}
+
+function step(/** @type {string} */ text) {
+  console.log(`${text} …`);
 }
 
 function kB(/** @type {Uint8Array} */ bytes) {

@@ -1,28 +1,16 @@
-// `npm run <command>`: sets up what the command needs, then runs it.
+// `npm run <command>`: installs and builds what the command needs, then runs it.
 
 import { rmSync } from 'node:fs';
 
 import { build } from './build.mjs';
-import {
-  at,
-  chromium,
-  output,
-  overlays,
-  packages,
-  run,
-  rust,
-  schemathesis,
-  squashfs,
-  wasmBindgen,
-} from './setup.mjs';
-import { pages } from './pages.mjs';
+import { at, chromium, output, overlays, packages, run, rust, schemathesis, squashfs } from './setup.mjs';
 import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
 
 const commands = {
   build: () => {
-    worker();
+    buildWorker({ optimized: process.env.WRANGLER_COMMAND !== 'dev' });
   },
   check: () => {
     packages();
@@ -31,6 +19,7 @@ const commands = {
     clippy('--all-targets', '--features', 'schema,service-binding,fuzzing');
     clippy('--lib', '--no-default-features', '--features', 'service-binding');
     clippy('--package', 'snapshotter-cli', '--all-targets');
+    clippy('--package', 'bindgen');
     run('node', ['scripts/types.mjs', '--check']);
     lintTestWorkers();
     for (const project of [
@@ -44,6 +33,7 @@ const commands = {
       'reference',
     ])
       run('tsc', ['--project', project]);
+    run('node', ['scripts/words.mjs']);
     run('prettier', ['--check', '--log-level', 'warn', '.']);
   },
   types: () => {
@@ -58,7 +48,7 @@ const commands = {
     run('prettier', ['--write', '--log-level', 'warn', '.']);
   },
   test: () => {
-    sandboxes();
+    prepareSandboxes();
     chromium();
     schemathesis();
     buildTestWorkers();
@@ -66,7 +56,7 @@ const commands = {
     run('node', ['scripts/test.ts', ...args]);
   },
   'test:matrix': () => {
-    sandboxes();
+    prepareSandboxes();
     run('node', ['scripts/matrix.ts', ...args]);
   },
   simulate: () => {
@@ -77,15 +67,15 @@ const commands = {
     run('cargo', ['test', ...build, '--', ...schedules, ...args]);
   },
   bench: () => {
-    sandboxes();
+    prepareSandboxes();
     run('node', ['bench/main.ts', ...args]);
   },
   soak: () => {
-    sandboxes();
+    prepareSandboxes();
     run('node', ['stress/soak.ts', ...args]);
   },
   chaos: () => {
-    sandboxes();
+    prepareSandboxes();
     run('node', ['stress/chaos.ts', ...args]);
   },
   fuzz: () => {
@@ -97,11 +87,11 @@ const commands = {
     run('node', ['scripts/mutants.mjs', ...args]);
   },
   demo: () => {
-    sandboxes();
+    prepareSandboxes({ optimized: false });
     run('node', ['scripts/demo.ts', ...args]);
   },
   dev: () => {
-    sandboxes();
+    prepareSandboxes({ optimized: false });
     run('node', ['scripts/dev.ts', ...args]);
   },
   pack: () => {
@@ -111,7 +101,7 @@ const commands = {
     run('npm', ['pack', './client', ...args]);
   },
   deploy: () => {
-    packages(); // wrangler runs `npm run build` itself.
+    packages(); // wrangler runs `npm run build`.
     const docker = output('docker', ['info', '--format', '{{.ServerVersion}}']) !== undefined;
     const rollout = args.includes('--dry-run') && !docker ? ['--containers-rollout=none'] : [];
     run('wrangler', ['deploy', ...args, ...rollout]);
@@ -122,25 +112,25 @@ function clippy(/** @type {string[]} */ ...options) {
   run('cargo', ['clippy', ...options, '--locked', '--', '-D', 'warnings']);
 }
 
-/** The Worker, built. */
-function worker() {
+/** Builds the Worker. */
+function buildWorker(/** @type {Parameters<typeof build>[0]} */ options = {}) {
   packages();
   rust();
-  wasmBindgen();
-  build();
-  pages();
+  build(options);
 }
 
-/** The Worker, and what its sandboxes run on. */
-function sandboxes() {
+/** Builds the Worker, and installs what local sandboxes need. */
+function prepareSandboxes(/** @type {Parameters<typeof build>[0]} */ options = {}) {
   squashfs();
   overlays();
-  worker();
+  buildWorker(options);
 }
 
-const chosen = Object.entries(commands).find(([name]) => name === command)?.[1];
-if (!chosen) {
-  console.error(`There is no command ${command}: use one of ${Object.keys(commands).join(', ')}.`);
+const selected = Object.entries(commands).find(([name]) => name === command)?.[1];
+if (!selected) {
+  console.error(
+    `Unknown command ${JSON.stringify(command)}. Use one of ${Object.keys(commands).join(', ')}.`,
+  );
   process.exit(2);
 }
-chosen();
+selected();

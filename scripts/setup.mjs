@@ -1,5 +1,4 @@
-// Installs what a command needs and the machine lacks. Nothing is installed twice.
-// Runs on the machine's own Node, before any package is there.
+// Installs what a command needs, if it is missing. Runs on the machine's own Node, before any package is installed.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -9,14 +8,13 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLCHAIN = '1.95.0';
-const WASM_BINDGEN = '0.2.129';
 
-/** A path in the project. */
+/** Returns the absolute path of a file of the project. */
 export function at(/** @type {string[]} */ ...parts) {
   return join(ROOT, ...parts);
 }
 
-/** The environment of commands: the project's packages first, which bring a Node of their own where there is one. */
+/** Returns the environment for commands. Programs from the project's packages, possibly including Node, precede those of the machine. */
 export function environment(/** @type {NodeJS.ProcessEnv} */ extra = {}) {
   const path = [at('node_modules/.bin'), process.env.PATH].join(delimiter);
   return {
@@ -28,7 +26,7 @@ export function environment(/** @type {NodeJS.ProcessEnv} */ extra = {}) {
   };
 }
 
-/** Runs a command in the project, and ends this process with its status when it fails. */
+/** Runs a command in the project. If it fails, exits this process with its status. */
 export function run(
   /** @type {string} */ command,
   /** @type {string[]} */ args,
@@ -38,7 +36,7 @@ export function run(
   if (status !== 0) process.exit(status);
 }
 
-/** Runs a command in the project and answers its exit status. */
+/** Runs a command in the project, and returns its exit status. */
 function attempt(
   /** @type {string} */ command,
   /** @type {string[]} */ args,
@@ -49,72 +47,57 @@ function attempt(
     env: environment(extra),
     stdio: 'inherit',
   });
-  if (error) console.error(`${command} could not be run: ${error.message}`);
+  if (error) console.error(`Failed to run ${command}: ${error.message}`);
   return status ?? 1;
 }
 
-/** What a command prints, or undefined when it fails. */
+/** Runs a command, and returns its output, or `undefined` if it fails. */
 export function output(/** @type {string} */ command, /** @type {string[]} */ args) {
   const { status, stdout } = spawnSync(command, args, { cwd: ROOT, env: environment(), encoding: 'utf8' });
   return status === 0 ? stdout : undefined;
 }
 
-/** The packages of package-lock.json. */
+/** Installs the packages of package-lock.json. */
 export function packages() {
-  const stamp = at('node_modules/.lock-hash');
-  const wanted = createHash('sha256')
+  const hashFile = at('node_modules/.lock-hash');
+  const lockHash = createHash('sha256')
     .update(readFileSync(at('package-lock.json')))
     .digest('hex');
-  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+  if (!existsSync(hashFile) || readFileSync(hashFile, 'utf8') !== lockHash) {
     run('npm', ['ci', '--no-fund', '--no-audit']);
-    writeFileSync(stamp, wanted);
+    writeFileSync(hashFile, lockHash);
   }
   const version = output('node', ['--version']) ?? '';
   const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
   if (major < 22 || (major === 22 && minor < 18)) {
-    fail(`Node ${version.trim()} is too old for wrangler and the tests: install Node 22.18 or later.`);
+    fail(`wrangler and the tests need Node 22.18 or later, got ${version.trim()}. Install a later version.`);
   }
 }
 
-/** The Rust toolchain with the parts that the WebAssembly is built from. */
+/** Installs the Rust toolchain, with the components that the build of the WebAssembly needs. */
 export function rust() {
-  if (!output('rustup', ['--version']))
-    fail('rustup is missing: install it from https://rustup.rs and try again.');
-  const wanted = ['rustfmt', 'clippy', 'rust-src', 'rust-std-wasm32-unknown-unknown'];
+  if (!output('rustup', ['--version'])) fail('rustup is not installed. Install it from https://rustup.rs.');
+  const required = ['rustfmt', 'clippy', 'rust-src', 'rust-std-wasm32-unknown-unknown'];
   const installed = output('rustup', ['component', 'list', '--installed', '--toolchain', TOOLCHAIN]);
   if (installed === undefined)
     run('rustup', ['toolchain', 'install', TOOLCHAIN, '--profile', 'minimal', '--no-self-update']);
-  const missing = wanted.filter((component) => !installed?.includes(component));
+  const missing = required.filter((component) => !installed?.includes(component));
   const components = missing.filter((component) => !component.startsWith('rust-std'));
   if (components.length > 0) run('rustup', ['component', 'add', '--toolchain', TOOLCHAIN, ...components]);
   if (missing.length > components.length)
     run('rustup', ['target', 'add', '--toolchain', TOOLCHAIN, 'wasm32-unknown-unknown']);
 }
 
-/** The wasm-bindgen command, of the version of the library. */
-export function wasmBindgen() {
-  if (output(at('.tools/bin/wasm-bindgen'), ['--version'])?.includes(WASM_BINDGEN)) return;
-  run('cargo', [
-    'install',
-    'wasm-bindgen-cli',
-    '--version',
-    WASM_BINDGEN,
-    '--locked',
-    '--root',
-    at('.tools'),
-  ]);
-}
-
-/** The squashfs tools, which local sandboxes make their archives with. */
+/** Installs the squashfs tools, with which local sandboxes create archives. */
 export function squashfs() {
   debian(
     'squashfs-tools',
     ['mksquashfs', 'unsquashfs'],
-    'Local sandboxes need Linux with it; elsewhere use Docker and `npx wrangler dev`.',
+    'Local sandboxes need it, and Linux. On other systems, use Docker and `npx wrangler dev`.',
   );
 }
 
-/** What sandboxes in production mode transfer and mount their archives with, where the machine can run that mode at all. */
+/** Installs the tools with which sandboxes in production mode transfer and mount archives, if the machine can run that mode. */
 export function overlays() {
   if (process.getuid?.() !== 0 || !existsSync('/dev/fuse')) return;
   const why = 'Sandboxes in production mode need it.';
@@ -128,43 +111,48 @@ export function overlays() {
     debian(name, [command], why);
 }
 
-/** The browser that tests look at pages with. */
+/** Installs the browser for the tests of the pages. */
 export function chromium() {
-  debian('chromium', ['chromium'], 'Tests look at pages with it.');
+  debian('chromium', ['chromium'], 'The tests of the pages need it.');
 }
 
-/** Schemathesis, in a virtual environment of Python: the tests of the API document need it. */
+/** Installs Schemathesis in a Python virtual environment, for the tests of the API document. */
 export function schemathesis() {
-  const [folder, wanted] = [at('.tools/schemathesis'), at('scripts/schemathesis.txt')];
-  const stamp = join(folder, 'installed.txt');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === readFileSync(wanted, 'utf8')) return;
-  const isThere = () => output('python3', ['-c', 'import ensurepip, venv']) !== undefined;
-  installed('python3-venv', isThere, 'Tests of the API document need Python 3.10 or later with it.');
+  const [folder, requirements] = [at('.tools/schemathesis'), at('scripts/schemathesis.txt')];
+  const installedFile = join(folder, 'installed.txt');
+  if (existsSync(installedFile) && readFileSync(installedFile, 'utf8') === readFileSync(requirements, 'utf8'))
+    return;
+  const isInstalled = () => output('python3', ['-c', 'import ensurepip, venv']) !== undefined;
+  ensureInstalled(
+    'python3-venv',
+    isInstalled,
+    'The tests of the API document need it, and Python 3.10 or later.',
+  );
   run('python3', ['-m', 'venv', '--clear', folder]);
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps'];
-  run(join(folder, 'bin/python3'), [...pip, '--requirement', wanted]);
-  writeFileSync(stamp, readFileSync(wanted));
+  run(join(folder, 'bin/python3'), [...pip, '--requirement', requirements]);
+  writeFileSync(installedFile, readFileSync(requirements));
 }
 
-/** Installs a package of Debian's where one of its commands is missing. */
+/** Installs a Debian package if one of its commands is missing. */
 function debian(/** @type {string} */ name, /** @type {string[]} */ commands, /** @type {string} */ why) {
-  installed(name, () => commands.every((command) => output('which', [command])), why);
+  ensureInstalled(name, () => commands.every((command) => output('which', [command])), why);
 }
 
-/** Installs a package of Debian's where it is not there. */
-function installed(
+/** Installs a Debian package if it is missing. */
+function ensureInstalled(
   /** @type {string} */ name,
-  /** @type {() => boolean} */ isThere,
+  /** @type {() => boolean} */ isInstalled,
   /** @type {string} */ why,
 ) {
-  if (isThere()) return;
+  if (isInstalled()) return;
   const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   const apt = (/** @type {string[]} */ ...args) => {
     const [command = '', ...rest] = [...sudo, 'apt-get', ...args];
     return output('which', ['apt-get']) !== undefined && attempt(command, rest) === 0;
   };
   if (!apt('install', '-y', name)) apt('update') && apt('install', '-y', name);
-  if (!isThere()) fail(`The package ${name} could not be installed. ${why}`);
+  if (!isInstalled()) fail(`Failed to install the package ${name}. ${why}`);
 }
 
 function fail(/** @type {string} */ message) {

@@ -1,13 +1,13 @@
-// Builds the Workers in Rust that are for tests alone, each into a folder of its name in build/: plainly and fast, since a
-// test that does not hold may end its module.
+// Builds the Rust Workers for tests, each into build/<name>. Uses the debug profile, for fast builds; a panic may end the module.
 
+import { bindgen } from './bindgen.mjs';
 import { at, run } from './setup.mjs';
 
 const TARGET = 'wasm32-unknown-unknown';
 
 const ENVIRONMENT = { WASM_BINDGEN_USE_JS_SYS: '1' };
 
-/** The Worker that the conformance suite is run in, and one that calls the snapshotter through the client. */
+/** The Worker that runs the conformance suite, and the Worker that calls the snapshotter through the Rust client. */
 const WORKERS = ['conformance', 'rust-caller'];
 
 export function lintTestWorkers() {
@@ -21,15 +21,10 @@ export function buildTestWorkers() {
 export function buildTestWorker(/** @type {string} */ name) {
   run('cargo', ['build', ...options(name)], ENVIRONMENT);
   const target = process.env.CARGO_TARGET_DIR ?? at('target');
-  run(at('.tools/bin/wasm-bindgen'), [
-    `${target}/${TARGET}/debug/${name.replace('-', '_')}.wasm`,
-    ...['--target', 'web', '--no-typescript', '--omit-default-module-path'],
-    '--experimental-reset-state-function',
-    ...['--out-dir', at('build', name), '--out-name', 'index'],
-  ]);
+  bindgen(`${target}/${TARGET}/debug/${name.replace('-', '_')}.wasm`, at('build', name));
 }
 
-// One package at a time: together they would share the features that either needs.
+// Builds one package at a time, because a joint build would unify their features.
 function options(/** @type {string} */ name) {
   return ['--package', name, '--locked', '--quiet', '--target', TARGET];
 }

@@ -1,0 +1,8 @@
+// The JavaScript side of a WebAssembly module.
+
+import { run } from './setup.mjs';
+
+/** Writes `index.js` and `index_bg.wasm` of a module that cargo built into a folder. */
+export function bindgen(/** @type {string} */ module, /** @type {string} */ folder) {
+  run('cargo', ['run', '--quiet', '--locked', '--package', 'bindgen', '--', module, folder]);
+}
