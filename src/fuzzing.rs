@@ -12,8 +12,8 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::DirectoryListing;
 use crate::model::{BackupId, BackupMetadata, Error, Failure, Probe, SandboxId};
-use crate::service::failures::{self, During};
-use crate::service::verify;
+use crate::service::calls::failures::{self, During};
+use crate::service::snapshot::verify;
 
 /// Returns the HTTP status and the `application/problem+json` body of an error.
 pub fn problem(error: &Error) -> (u16, Value) {

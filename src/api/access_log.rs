@@ -10,7 +10,7 @@ use crate::cloudflare::runtime::WorkerEntropy;
 use crate::model::json::RawJson;
 use crate::model::{Error, Result};
 use crate::ports::Entropy;
-use crate::service::call_context::CallContext;
+use crate::service::calls::call_context::CallContext;
 
 /// The log data of a call, besides its outcome.
 #[derive(Default)]

@@ -22,8 +22,8 @@ use crate::model::json::RawJson;
 use crate::model::tool::Tools;
 use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Clock, Ports};
-use crate::service::call_context::CallContext;
-use crate::service::named::aborted;
+use crate::service::calls::call_context::CallContext;
+use crate::service::workspace::aborted;
 use crate::service::{CancellationToken, health};
 
 /// The input of a call.

@@ -20,8 +20,8 @@ use crate::cloudflare::runtime::cancellation_token;
 use crate::model::named::Address;
 use crate::model::{Result, json};
 use crate::ports::{Ports, WorkspaceStore};
-use crate::service::named::NamedWorkspace as Service;
-use crate::service::{CancellationToken, directory};
+use crate::service::CancellationToken;
+use crate::service::workspace::{NamedWorkspace as Service, directory};
 
 /// The Rust side of the Durable Object class `NamedWorkspace`.
 #[wasm_bindgen]

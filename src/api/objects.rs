@@ -15,7 +15,7 @@ use crate::cloudflare::workspaces::{Outcome, RpcEnvelope};
 use crate::model::json::RawJson;
 use crate::model::{Code, Error, Result};
 use crate::ports::Clock;
-use crate::service::call_context::CallContext;
+use crate::service::calls::call_context::CallContext;
 
 /// Resets this WebAssembly module if a call has trapped, so that JavaScript uses no pointer into the old instance.
 #[wasm_bindgen(js_name = resetIfTrapped)]

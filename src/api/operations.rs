@@ -12,7 +12,7 @@ use crate::model::request::{
 };
 use crate::model::{Code, Error, RestoreRequest, Result, SandboxId, Selection, SnapshotRequest, json};
 use crate::ports::{NamedWorkspaceClient, Ports};
-use crate::service::named::NamedWorkspace;
+use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter, Snapshotter};
 
 /// The largest arguments of an operation, in bytes of JSON. A ref is under 1 kB.

@@ -17,8 +17,8 @@ use crate::model::named::Address;
 use crate::model::web_origin::is_web_origin;
 use crate::model::{Code, Directory, Error, Result, SandboxId};
 use crate::ports::Ports;
-use crate::service::limits::TimeLimited;
-use crate::service::named::NamedWorkspace;
+use crate::service::calls::limits::TimeLimited;
+use crate::service::workspace::NamedWorkspace;
 use crate::service::{CloudflareSandboxSnapshotter, Config};
 
 const SANDBOX_BINDING: &str = "SANDBOX_BINDING";

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::escape::escape;
 use crate::model::json::value_to_string;
-use crate::service::call_context::{CallContext, SideEffects};
+use crate::service::calls::call_context::{CallContext, SideEffects};
 
 /// The maximum number of ids of a kind in a line.
 const MAX_IDS: usize = 20;

@@ -15,7 +15,7 @@ use super::log::LogLine;
 use crate::model::{Code, Error, Result, Timestamp};
 use crate::ports::{Background, Clock, Entropy};
 use crate::service::CancellationToken;
-use crate::service::call_context::CallContext;
+use crate::service::calls::call_context::CallContext;
 use crate::timer;
 
 /// The clock of the runtime. It advances only after I/O.

@@ -27,7 +27,7 @@ use crate::model::{
     json,
 };
 use crate::ports::{RestoreSource, SandboxLedgerClient};
-use crate::service::call_context::{self, CallContext, SideEffects};
+use crate::service::calls::call_context::{self, CallContext, SideEffects};
 use crate::service::from_object;
 
 const BINDING: &str = "Workspace";

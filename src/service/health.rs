@@ -1,6 +1,6 @@
 //! The health check: verifies that the configured bucket and Directory answer.
 
-use super::failures::from_storage;
+use super::calls::failures::from_storage;
 use crate::model::health::{Health, HealthCheck, HealthComponent};
 use crate::model::request::ListWorkspacesRequest;
 use crate::model::{Error, Result};

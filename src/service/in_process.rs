@@ -11,8 +11,8 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
 use futures_util::lock::Mutex;
 
-use super::coalesce::SnapshotCoalescer;
-use super::queue::Queue;
+use super::calls::queue::Queue;
+use super::snapshot::coalesce::SnapshotCoalescer;
 use crate::model::{SandboxId, SnapshotId};
 
 /// The maximum number of concurrent restores and branches of one sandbox. Each of them starts a container.

@@ -1,102 +1,49 @@
-//! The operations of the product, one per file, over the ports.
+//! The operations of the product, one per file, over the ports. One folder for each area:
 //!
-//! Operations on the snapshots of one sandbox. They run in the sandbox's own Workspace object:
-//! - [`snapshot`]: captures the sandbox, and verifies that the stored backup matches the request
-//! - `import`: adds a backup that was made elsewhere to the ledger
+//! - [`snapshot`]: takes, imports, finds, shows, checks and labels the snapshots of one sandbox
 //! - [`restore`]: makes a new sandbox from a snapshot; a branch is the same operation with another kind of id
-//! - `list`, `manifest`, `lineage`: show snapshots and the sandboxes that were made from them
-//! - `verify`: checks whether a snapshot can be restored
-//! - `label`, `pin`: change what users assign to a snapshot
-//! - `delete`, `retention`: remove snapshots
-//! - `keys`: rotates the keys that sign refs
+//! - [`retention`]: removes snapshots, by the policy or by a caller, unless a sandbox depends on them
+//! - [`lineage`]: the tree of sandboxes and snapshots, and what a caller of one lineage may use
+//! - [`container`]: verifies that the container that runs is the one with the sandbox's files
 //! - [`checkpoint`]: named states inside the sandbox itself
-//! - [`lifecycle`]: creates and ends a sandbox that belongs to a named workspace, and restores its files
+//! - [`workspace`]: named workspaces, the sandboxes that belong to them, and the list of them
+//! - [`tasks`]: completes or rolls back interrupted work, and runs the alarm
+//! - [`calls`]: what all calls share: context, cancellation, idempotency, queues, time limits, retries, failures
 //!
-//! Operations on one named workspace, in an object of its own: [`named`]. The list of named workspaces: [`directory`].
+//! Each sandbox has a Workspace object, which runs the operations on it and has its ledger:
 //!
-//! Shared by the operations:
-//! - `workspace`: the row of the workspace, and its alarm
-//! - `select`, `lineage_scope`: find the snapshot of a request, and check that the caller may use it
-//! - `coalesce`: runs one capture of a sandbox at a time, shared by all callers that make the same request
-//! - `queue`: limits how many calls may wait for a resource
-//! - `idempotency`: returns the same answer to the same call
-//! - `in_process`: the work that runs in this object
-//! - `recover`, `tasks`: complete or roll back interrupted work, and run the alarm
-//! - `references`: the dependents of a snapshot
-//! - `internal_api`: the calls that other objects of this Worker make to a workspace
+//! - `ledger`: the row of the sandbox itself in its ledger, and its alarm
+//! - `in_process`: the work in progress in this object
+//! - `internal_api`: the calls that other objects of this Worker make to it
 //!
-//! For the whole bucket: `sweep`. For the deployment: `health`.
-//!
-//! Helpers:
-//! - [`cancellation`]: cancellation by the caller
-//! - `arrival`: verifies that a backup has arrived in the container that it was applied to
-//! - `container`: verifies that a container is still the same one
-//! - `unverified`: containers for which that is not known
-//! - `observation`: the container of a capture, before and after it
-//! - `exclude`: refuses captures that would leave out more than the caller requested
-//! - `suspect`: snapshots that are much smaller than their predecessor
-//! - `stored_backup`: the objects of a backup in R2
-//! - `rollback`: removes what a failed operation left
-//! - `failures`: maps failures of the SDK and the platform to error codes
-//! - `retry`: repeats calls that failed transiently
-//! - [`limits`]: the time limit of each call to a sandbox
-//! - [`call_context`]: the correlation id and the side effects of a call, for the log
-//! - `planted`: bugs that the simulation must find; not in the product
+//! Each named workspace has an object of its own. For the whole bucket: [`sweep`]. For the deployment: [`health`].
+//! `planted` contains the bugs that the simulation must find; they are not in the product.
 
-mod arrival;
-pub mod call_context;
-pub mod cancellation;
+pub mod calls;
 mod checkpoint;
-mod coalesce;
 mod container;
-mod delete;
-pub mod directory;
-mod exclude;
-pub(crate) mod failures;
 mod health;
-mod idempotency;
-mod import;
 mod in_process;
 mod internal_api;
-mod keys;
-mod label;
-mod lifecycle;
-pub mod limits;
+mod ledger;
 mod lineage;
-mod lineage_scope;
-mod list;
-mod manifest;
-pub mod named;
-mod observation;
-mod pin;
 #[doc(hidden)]
 pub mod planted;
-mod queue;
-mod recover;
-mod references;
 mod restore;
 mod retention;
-mod retry;
-mod rollback;
-mod select;
-mod snapshot;
-mod stored_backup;
-mod suspect;
-mod sweep;
+pub(crate) mod snapshot;
 mod tasks;
-mod unverified;
-pub(crate) mod verify;
-mod workspace;
+pub mod workspace;
 
 use std::rc::Rc;
 
-pub use cancellation::CancellationToken;
-use coalesce::SnapshotCoalescer;
-pub(crate) use failures::from_object;
-pub use health::health;
-use in_process::InProcessState;
-pub(crate) use queue::busy;
-pub use sweep::sweep;
+pub use self::calls::cancellation::CancellationToken;
+pub(crate) use self::calls::failures::from_object;
+pub(crate) use self::calls::queue::busy;
+pub use self::health::health;
+use self::in_process::InProcessState;
+pub use self::retention::sweep::sweep;
+use self::snapshot::coalesce::SnapshotCoalescer;
 
 use crate::model::answer::{Deletion, KeyRotation, Manifest, Page, Retention, Summary, Tree, Verification};
 use crate::model::request::{
@@ -173,11 +120,11 @@ impl<P: Ports> Snapshotter for CloudflareSandboxSnapshotter<P> {
     async fn snapshot(&self, request: SnapshotRequest, abort: CancellationToken) -> Result<TakenSnapshot> {
         self.prepare_call().await?;
         if request.lineage_scope.sandbox_id.is_some() {
-            lineage_scope::check_workspace(self, &request.lineage_scope).await?;
+            lineage::scope::check_workspace(self, &request.lineage_scope).await?;
         }
         let key = request.idempotency_key.clone();
         let work = SnapshotCoalescer::capture(self, request.clone(), abort.clone());
-        idempotency::run_once(self, key.as_deref(), "snapshot", &request, &abort, work).await
+        calls::idempotency::run_once(self, key.as_deref(), "snapshot", &request, &abort, work).await
     }
 
     async fn restore(&self, request: RestoreRequest, abort: CancellationToken) -> Result<WorkspaceRef> {
@@ -190,12 +137,12 @@ impl<P: Ports> Snapshotter for CloudflareSandboxSnapshotter<P> {
 
     async fn list(&self, request: ListRequest) -> Result<Page> {
         self.prepare_call().await?;
-        list::list(self, &request).await
+        snapshot::list::list(self, &request).await
     }
 
     async fn delete(&self, request: DeleteRequest) -> Result<Deletion> {
         self.prepare_call().await?;
-        delete::delete(self, &request).await
+        retention::delete::delete(self, &request).await
     }
 }
 
@@ -209,37 +156,37 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns one snapshot, in the form that lists show.
     pub async fn get(&self, selection: Selection) -> Result<Summary> {
         self.prepare_call().await?;
-        list::get(self, &selection).await
+        snapshot::list::get(self, &selection).await
     }
 
     /// Returns everything that the ledger records about one snapshot.
     pub async fn manifest(&self, selection: Selection) -> Result<Manifest> {
         self.prepare_call().await?;
-        manifest::manifest(self, &selection).await
+        snapshot::manifest::manifest(self, &selection).await
     }
 
     /// Checks a snapshot in R2. Does not start a container.
     pub async fn verify(&self, selection: Selection) -> Result<Verification> {
         self.prepare_call().await?;
-        verify::verify(self, &selection).await
+        snapshot::verify::verify(self, &selection).await
     }
 
     /// Changes the label of a snapshot.
     pub async fn label(&self, request: LabelRequest) -> Result<Summary> {
         self.prepare_call().await?;
-        label::label(self, &request).await
+        snapshot::label::label(self, &request).await
     }
 
     /// Pins a snapshot, so that the retention policy never removes it, or unpins it.
     pub async fn pin(&self, selection: Selection, pinned: bool) -> Result<Summary> {
         self.prepare_call().await?;
-        pin::pin(self, &selection, pinned).await
+        snapshot::pin::pin(self, &selection, pinned).await
     }
 
     /// Adds a backup that the ledger does not list.
     pub async fn import(&self, request: ImportRequest) -> Result<TakenSnapshot> {
         self.prepare_call().await?;
-        import::import(self, request).await
+        snapshot::import::import(self, request).await
     }
 
     /// Returns the tree of sandboxes and snapshots that this sandbox belongs to.
@@ -251,7 +198,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the retention policy, and its current effect on each snapshot.
     pub async fn retention(&self, request: SandboxRequest) -> Result<Retention> {
         self.prepare_call().await?;
-        lineage_scope::check_workspace(self, &request.lineage_scope).await?;
+        lineage::scope::check_workspace(self, &request.lineage_scope).await?;
         retention::plan(self)
     }
 
@@ -270,20 +217,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Signs refs with a new key from now on. Refs that the previous key signed stay valid.
     pub async fn rotate_key(&self, request: SandboxRequest) -> Result<KeyRotation> {
         self.prepare_call().await?;
-        lineage_scope::check_workspace(self, &request.lineage_scope).await?;
-        keys::rotate(self)
+        lineage::scope::check_workspace(self, &request.lineage_scope).await?;
+        snapshot::keys::rotate(self)
     }
 
     /// Runs the due tasks: recovery, retention, and messages to other workspaces.
     pub async fn alarm(&self) -> Result<()> {
-        tasks::run_alarm(self).await
+        tasks::alarm::run_alarm(self).await
     }
 
     /// Begins every call: checks the configuration, and recovers what an earlier instance of the object left.
     async fn prepare_call(&self) -> Result<()> {
         self.ready()?;
         self.ports.ledger()?;
-        recover::ensure_recovered(self).await;
+        tasks::recover::ensure_recovered(self).await;
         Ok(())
     }
 
@@ -296,7 +243,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         // This check precedes the idempotency key, so that a caller of another lineage does not learn that it was used.
         if request.selection.lineage_scope.sandbox_id.is_some() {
-            lineage_scope::check_workspace(self, &request.selection.lineage_scope).await?;
+            lineage::scope::check_workspace(self, &request.selection.lineage_scope).await?;
         }
         let (this, token) = (self.clone(), abort.clone());
         let work = async move {
@@ -306,7 +253,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 restore::restore(&this, &request, kind, &token).await
             };
             let key = request.idempotency_key.as_deref();
-            idempotency::run_once(&this, key, kind.as_str(), &request, &token, restore).await
+            calls::idempotency::run_once(&this, key, kind.as_str(), &request, &token, restore).await
         };
         abort.run_until_cancelled(work, self.ports.background()).await
     }

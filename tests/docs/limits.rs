@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::request::{
     DiffCheckpointRequest, ForkRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest,
 };
 use sandbox_snapshotter::model::{Label, SandboxId};
-use sandbox_snapshotter::service::limits::CallKind;
+use sandbox_snapshotter::service::calls::limits::CallKind;
 
 use super::markdown::page;
 

@@ -10,10 +10,11 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::record::ContainerObservation;
 use crate::model::{Code, Directory, Result, Timestamp};
 use crate::ports::{Clock, Ports, Sandboxes};
-use crate::service::container::{self, AGE_RESOLUTION_MILLIS, MAX_AGE_MEASUREMENTS};
-use crate::service::failures::{During, from_sandbox};
-use crate::service::unverified::{self, ActiveProbe};
-use crate::service::{CloudflareSandboxSnapshotter, lifecycle};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::calls::failures::{During, from_sandbox};
+use crate::service::container::identity::{self, AGE_RESOLUTION_MILLIS, MAX_AGE_MEASUREMENTS};
+use crate::service::container::unverified::{self, ActiveProbe};
+use crate::service::workspace::sandbox;
 
 /// The longest time from the start of a container until a command runs in it, in milliseconds.
 const MAX_START_MILLIS: i64 = 20_000;
@@ -25,9 +26,9 @@ pub(super) async fn run_in_container<P: Ports>(
     call: &CheckpointCall,
 ) -> Result<CheckpointOutcome> {
     let since = this.ports.clock().now();
-    let status = container::require_running(&this.id, container::status(&*this.ports, &this.id).await?)?;
+    let status = identity::require_running(&this.id, identity::status(&*this.ports, &this.id).await?)?;
     if this.workspace()?.binding.is_some() {
-        lifecycle::ensure_not_restoring(this)?;
+        sandbox::ensure_not_restoring(this)?;
         return send_call(this, dir, RequiredContainer::Ready, call)
             .await?
             .map_err(|refusal| refusal_error(this, dir, call, refusal));
@@ -36,7 +37,7 @@ pub(super) async fn run_in_container<P: Ports>(
     let since = unverified::mark_unverified(this)?.min(since);
     let outcome = run_in_older_container(this, dir, call, since).await;
     if !matches!(&outcome, Err(error) if error.code() == Code::SandboxReplaced) {
-        container::verify_unchanged(&*this.ports, &this.id, dir, &ContainerObservation::new(status, since)).await?;
+        identity::verify_unchanged(&*this.ports, &this.id, dir, &ContainerObservation::new(status, since)).await?;
     }
     // Without an answer, the container stays unverified until the alarm verifies it. The alarm also retries what fails
     // here.
@@ -59,14 +60,14 @@ async fn run_in_older_container<P: Ports>(
         let answer = send_call(this, dir, RequiredContainer::OlderThan(required_age), call).await?;
         let Err(CheckpointRefusal::TooYoung { age_millis }) = answer else { return Ok(answer) };
         if age_millis < elapsed_at_start {
-            return Err(container::flag_replaced(&*this.ports, &this.id).await);
+            return Err(identity::flag_replaced(&*this.ports, &this.id).await);
         }
         if age_millis >= elapsed() + AGE_RESOLUTION_MILLIS {
             // The container started before `since`. Its age only grows, so the next attempt can require this one.
             required_age = age_millis;
         }
     }
-    Err(container::replaced(&this.id, "may have been replaced"))
+    Err(identity::replaced(&this.id, "may have been replaced"))
 }
 
 async fn send_call<P: Ports>(

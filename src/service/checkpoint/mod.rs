@@ -11,7 +11,9 @@ mod refusal;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
-use super::{CancellationToken, CloudflareSandboxSnapshotter, lifecycle, lineage_scope};
+use super::lineage::scope;
+use super::workspace::sandbox;
+use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::checkpoint::{
     CheckpointDescription, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
 };
@@ -92,8 +94,8 @@ async fn run_call<P: Ports>(
     abort: CancellationToken,
 ) -> Result<CheckpointOutcome> {
     this.require_sandboxes()?;
-    lineage_scope::check_workspace(this, &location.lineage_scope).await?;
-    lifecycle::ensure_not_decommissioned(this)?;
+    scope::check_workspace(this, &location.lineage_scope).await?;
+    sandbox::ensure_not_decommissioned(this)?;
     abort.check()?;
     let dir = location.dir.unwrap_or_else(|| this.config.default_dir.clone());
     let what = format!("checkpoint calls for the sandbox {:?}", this.id.as_str());
@@ -121,5 +123,5 @@ async fn run_call<P: Ports>(
             .await
             .map_err(|error| refusal::adapt_container_error(&snapshotter.id, error))
     };
-    lifecycle::run_to_completion(this, work).await
+    sandbox::run_to_completion(this, work).await
 }

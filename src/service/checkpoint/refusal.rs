@@ -3,7 +3,8 @@
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointRefusal};
 use crate::model::{Code, Directory, DirectoryContent, Error, SandboxId};
 use crate::ports::Ports;
-use crate::service::{CloudflareSandboxSnapshotter, container};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::container::identity;
 
 /// Returns the error for a refusal of the sandbox.
 pub(super) fn refusal_error<P: Ports>(
@@ -21,14 +22,14 @@ pub(super) fn refusal_error<P: Ports>(
         );
     }
     if let CheckpointRefusal::NotADirectory(content) = refusal {
-        return container::check_directory(dir, content).err().unwrap_or_else(Error::internal);
+        return identity::check_directory(dir, content).err().unwrap_or_else(Error::internal);
     }
     let dir = dir.as_str();
     match refusal {
         CheckpointRefusal::TooYoung { .. } | CheckpointRefusal::IsReplacement => {
-            container::replaced(&this.id, "was replaced")
+            identity::replaced(&this.id, "was replaced")
         }
-        CheckpointRefusal::NotReady => container::replaced(
+        CheckpointRefusal::NotReady => identity::replaced(
             &this.id,
             "is not ready: its start did not finish, or it cold-started without the workspace's files",
         ),

@@ -2,15 +2,15 @@
 
 use futures_util::future::join;
 
+use super::stored_backup::{BackupHead, head_backup};
 use crate::model::{BackupHandle, BackupOptions, BackupOwner, Code, Directory, Error, Result, SandboxId};
 use crate::ports::{Ports, SandboxSession, SandboxSessionOf};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::container::{self, ContainerExpectation};
-use crate::service::failures::{During, from_sandbox, is_definite};
-use crate::service::limits::expected_bytes;
-use crate::service::observation;
+use crate::service::calls::failures::{During, from_sandbox, is_definite};
+use crate::service::calls::limits::expected_bytes;
+use crate::service::container::identity::{self, ContainerExpectation};
+use crate::service::container::observation;
 use crate::service::planted::{Bug, planted};
-use crate::service::stored_backup::{BackupHead, head_backup};
 
 /// A backup that failed.
 pub(super) struct FailedBackup {
@@ -37,8 +37,8 @@ pub(super) async fn create_backup<P: Ports>(
     let failed = |error| Err(FailedBackup { error, is_definite });
     let error = from_sandbox(failure.clone(), origin, During::Backup);
     let ports = &*this.ports;
-    let verified = match container::verify_running(ports, origin).await {
-        Ok(()) => container::verify_container(ports, None, origin, &options.dir, expectation).await,
+    let verified = match identity::verify_running(ports, origin).await {
+        Ok(()) => identity::verify_container(ports, None, origin, &options.dir, expectation).await,
         Err(error) => Err(error),
     };
     match verified {
@@ -72,7 +72,7 @@ pub(in crate::service) async fn verify_backup<P: Ports>(
         if planted(Bug::ContainerNotCompared) {
             return Ok(());
         }
-        container::verify_container(&*this.ports, session, &mark.origin_id, dir, expectation).await?;
+        identity::verify_container(&*this.ports, session, &mark.origin_id, dir, expectation).await?;
         observation::verify_was_own(this, expectation)
     };
     let (found, container_check) = join(head_backup(this, backup.id()), container_check).await;

@@ -1,11 +1,13 @@
 //! Rolls back captures that failed, or that no caller waits for.
 
 use super::backup::FailedBackup;
+use super::label;
 use crate::model::record::{SnapshotRecord, Stage};
 use crate::model::{Error, Result, SnapshotId};
 use crate::ports::{Ledger, Ports};
-use crate::service::rollback::discard_backup;
-use crate::service::{CloudflareSandboxSnapshotter, label, unverified};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::container::unverified;
+use crate::service::restore::rollback::discard_backup;
 
 /// Marks a capture as discarded, so that recovery after a crash deletes its backup. Its label is free from now on.
 pub(in crate::service) fn mark_discarded<P: Ports>(

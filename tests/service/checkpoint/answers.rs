@@ -5,8 +5,8 @@ use sandbox_snapshotter::model::checkpoint_call::CheckpointRefusal;
 use sandbox_snapshotter::model::{Code, DirectoryContent};
 use serde_json::json;
 
-use super::super::support::{ExpectError, Fixture, Method};
 use super::{OPERATIONS, checkpoint_args};
+use crate::support::{ExpectError, Fixture, Method};
 
 #[test]
 fn checkpoint_is_created_listed_compared_and_restored() {

@@ -4,8 +4,8 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use serde_json::json;
 
-use super::super::support::{ExpectError, FILE, Fixture, Method, WORKSPACE, World, workspace_args};
 use super::{OPERATIONS, checkpoint_args};
+use crate::support::{ExpectError, FILE, Fixture, Method, WORKSPACE, World, workspace_args};
 
 /// Runs every operation on a sandbox with a checkpoint, after `plan`. Verifies that each operation is refused, and that
 /// the replacement container is unchanged.

@@ -8,7 +8,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Result;
 use serde_json::{Value, json};
 
-use super::support::{FILE, Fixture};
+use crate::support::{FILE, Fixture};
 
 /// The checkpoint operations.
 const OPERATIONS: [Operation; 4] =

@@ -6,8 +6,8 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
-use super::super::support::{CancellationSource, ExpectError, Fixture, Gate, Method, PendingOperation};
 use super::{OPERATIONS, checkpoint_args};
+use crate::support::{CancellationSource, ExpectError, Fixture, Gate, Method, PendingOperation};
 
 fn begin(fixture: &Fixture, operation: Operation) -> PendingOperation<Result<Value>> {
     fixture.begin(operation, &checkpoint_args("agent-42", operation))

@@ -1,14 +1,17 @@
 //! Retention: the policy of a workspace expires and evicts snapshots. Alarms apply it.
 
+mod delete;
 mod many;
 mod policy;
+mod references;
+mod sweep;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::SnapshotRef;
 use sandbox_snapshotter::model::backup::MAX_TTL_SECONDS;
 use serde_json::{Value, json};
 
-use super::support::{DAY, Fixture, HOUR, MINUTE, Method, by_label, by_ref};
+use crate::support::{DAY, Fixture, HOUR, MINUTE, Method, by_label, by_ref};
 
 /// Sets the policy of the workspace of `agent-42`.
 fn set_policy(fixture: &Fixture, policy: &Value) -> Value {

@@ -18,7 +18,8 @@ use sandbox_snapshotter::model::{
     BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
 };
 use sandbox_snapshotter::ports::{NamedWorkspaceClient, RestoreSource, SandboxLedgerClient};
-use sandbox_snapshotter::service::{CancellationToken, directory};
+use sandbox_snapshotter::service::CancellationToken;
+use sandbox_snapshotter::service::workspace::directory;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -7,8 +7,8 @@ use std::rc::{Rc, Weak};
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::{Code, Error, Result, SandboxId};
 use sandbox_snapshotter::ports::Ports;
-use sandbox_snapshotter::service::limits::TimeLimited;
-use sandbox_snapshotter::service::named::NamedWorkspace;
+use sandbox_snapshotter::service::calls::limits::TimeLimited;
+use sandbox_snapshotter::service::workspace::NamedWorkspace;
 use sandbox_snapshotter::service::{CloudflareSandboxSnapshotter, Config};
 
 use super::{MemoryLedger, MemoryWorkspaceStore, World};

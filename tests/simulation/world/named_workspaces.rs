@@ -9,7 +9,8 @@ use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
 use sandbox_snapshotter::model::{Code, Error, Failure, Result};
 use sandbox_snapshotter::ports::{DirectoryStore, NamedWorkspaceClient};
-use sandbox_snapshotter::service::{CancellationToken, directory};
+use sandbox_snapshotter::service::CancellationToken;
+use sandbox_snapshotter::service::workspace::directory;
 use serde_json::Value;
 
 use super::sandbox_ledgers::PeerClients;

@@ -9,7 +9,7 @@ use futures_channel::oneshot;
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::{Directory, Result, SandboxId, Timestamp, root_of};
 use sandbox_snapshotter::ports::Ledger;
-use sandbox_snapshotter::service::named::NamedWorkspace;
+use sandbox_snapshotter::service::workspace::NamedWorkspace;
 use sandbox_snapshotter::service::{CloudflareSandboxSnapshotter, Config};
 use serde_json::json;
 

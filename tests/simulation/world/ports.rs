@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::{Code, Error, Result, Timestamp};
 use sandbox_snapshotter::ports::{Background, Clock, Entropy, Ports};
-use sandbox_snapshotter::service::limits::TimeLimited;
+use sandbox_snapshotter::service::calls::limits::TimeLimited;
 
 use super::sandbox_ledgers::PeerClients;
 use super::{CheckedLedger, CheckedWorkspaceStore, World};

@@ -1,0 +1,301 @@
+//! The time limit of each call to a sandbox.
+//!
+//! The service calls sandboxes through [`TimeLimited`]. A call that is not answered within its time limit fails with
+//! [`Failure::timed_out`]. The timeout ends only the wait: the call is not cancelled, the sandbox may carry it out
+//! later, and the SDK runs the backups and restores of a sandbox one after the other. So a timeout means only that the
+//! outcome is not known, and such a call is not retried at once (`retry`).
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::named::ContainerMarker;
+use crate::model::named::answer::HookRun;
+use crate::model::named::binding::{DirectoryListing, RestoreBegun};
+use crate::model::named::settings::Hook;
+use crate::model::{
+    Arrival, BackupHandle, BackupOptions, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus,
+};
+use crate::ports::{Clock, Ledger, Ports, SandboxSession, Sandboxes};
+use crate::service::CloudflareSandboxSnapshotter;
+
+const MIB: u64 = 1024 * 1024;
+
+/// The assumed size of an archive about which nothing is known, in bytes.
+const ASSUMED_ARCHIVE_BYTES: u64 = 1024 * MIB;
+
+/// The number of newest snapshots from which the size of the next one is estimated.
+const SAMPLED_SNAPSHOTS: u32 = 20;
+
+/// The kinds of calls to a sandbox, each with its time limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallKind {
+    /// A read of the status of the container.
+    Status,
+    /// The configuration of the sandbox: its name and its idle timeout.
+    Configure,
+    /// A short command in the container. The container may have to be started, for which the SDK waits 120 seconds.
+    Command,
+    /// A command that reads or lists every file.
+    Walk,
+    /// A command of a checkpoint operation.
+    Checkpoint,
+    /// A hook with its timeout in seconds.
+    Hook(u32),
+    /// The end of the container.
+    Destroy,
+    /// A backup with its expected size in bytes, if that is known.
+    Backup(Option<u64>),
+    /// A restore with the size of its archive in bytes.
+    Restore(u64),
+}
+
+impl CallKind {
+    /// The maximum time limit of a backup or a restore, whatever its size.
+    pub const MAX_LIMIT: Duration = Duration::from_hours(1);
+
+    /// Returns the time limit of such a call.
+    pub const fn limit(self) -> Duration {
+        let seconds = match self {
+            Self::Status | Self::Configure => 30,
+            Self::Destroy => 60,
+            Self::Command => 180,
+            Self::Walk => 240,
+            Self::Checkpoint => 300,
+            Self::Hook(seconds) => 180 + seconds as u64,
+            Self::Backup(Some(bytes)) => add_transfer_time(600, bytes),
+            Self::Backup(None) => add_transfer_time(600, ASSUMED_ARCHIVE_BYTES),
+            Self::Restore(bytes) => add_transfer_time(300, bytes),
+        };
+        Duration::from_secs(seconds)
+    }
+
+    const fn describe(self) -> &'static str {
+        match self {
+            Self::Status => "the status call",
+            Self::Configure => "the configuration call",
+            Self::Command => "a short command in the sandbox",
+            Self::Walk => "a command that visits every file",
+            Self::Checkpoint => "a checkpoint command",
+            Self::Hook(_) => "a hook",
+            Self::Destroy => "the destroy of the container",
+            Self::Backup(_) => "the backup",
+            Self::Restore(_) => "the restore",
+        }
+    }
+}
+
+/// Adds one second for each MiB to a base time in seconds, up to [`CallKind::MAX_LIMIT`].
+const fn add_transfer_time(seconds: u64, bytes: u64) -> u64 {
+    let total = seconds + bytes / MIB;
+    let max = CallKind::MAX_LIMIT.as_secs();
+    if total < max { total } else { max }
+}
+
+/// Estimates the archive size of the next capture, in bytes: the largest of the newest snapshots of the workspace.
+pub(in crate::service) fn expected_bytes<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Option<u64> {
+    let newest = this.ports.ledger().and_then(|ledger| ledger.snapshot_page(None, None, SAMPLED_SNAPSHOTS)).ok()?;
+    newest.iter().filter_map(|snapshot| snapshot.stored()).map(|stored| stored.size_bytes).max()
+}
+
+/// Sandboxes whose calls have time limits, measured by a clock.
+pub struct TimeLimited<S, C> {
+    sandboxes: Rc<S>,
+    clock: Rc<C>,
+}
+
+impl<S, C: Clock> TimeLimited<S, C> {
+    /// Returns `sandboxes` with time limits.
+    pub fn new(sandboxes: Rc<S>, clock: Rc<C>) -> Self {
+        Self { sandboxes, clock }
+    }
+}
+
+/// Waits for the answer of a call, up to the time limit of its kind.
+async fn with_timeout<T>(
+    clock: &impl Clock,
+    kind: CallKind,
+    call: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let limit = kind.limit();
+    match select(pin!(call), pin!(clock.deadline(limit))).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(((), _)) => Err(Failure::timed_out(kind.describe(), limit)),
+    }
+}
+
+/// A session whose calls have time limits.
+pub struct TimeLimitedSession<'a, V, C> {
+    session: V,
+    clock: &'a C,
+}
+
+impl<V: SandboxSession, C: Clock> SandboxSession for TimeLimitedSession<'_, V, C> {
+    async fn set_name(&self) -> Result<(), Failure> {
+        with_timeout(self.clock, CallKind::Configure, self.session.set_name()).await
+    }
+
+    async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
+        with_timeout(self.clock, CallKind::Command, self.session.probe(dir)).await
+    }
+
+    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
+        with_timeout(self.clock, CallKind::Command, self.session.make_directory(dir)).await
+    }
+
+    async fn update_marker(
+        &self,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+    ) -> Result<MarkerUpdate, Failure> {
+        with_timeout(self.clock, CallKind::Command, self.session.update_marker(from, to)).await
+    }
+
+    async fn complete_restore(
+        &self,
+        backup: &BackupHandle,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        with_timeout(self.clock, CallKind::Command, self.session.complete_restore(backup, from, to, may_be_empty)).await
+    }
+
+    async fn create_backup(&self, options: &BackupOptions, bytes: Option<u64>) -> Result<BackupHandle, Failure> {
+        with_timeout(self.clock, CallKind::Backup(bytes), self.session.create_backup(options, bytes)).await
+    }
+
+    async fn restore_backup(&self, backup: &BackupHandle, bytes: u64) -> Result<(), Failure> {
+        with_timeout(self.clock, CallKind::Restore(bytes), self.session.restore_backup(backup, bytes)).await
+    }
+}
+
+impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
+    type SandboxSession<'a>
+        = TimeLimitedSession<'a, S::SandboxSession<'a>, C>
+    where
+        Self: 'a;
+
+    fn open_session<'a>(&'a self, id: &'a SandboxId) -> Self::SandboxSession<'a> {
+        TimeLimitedSession { session: self.sandboxes.open_session(id), clock: &*self.clock }
+    }
+
+    async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
+        with_timeout(&*self.clock, CallKind::Status, self.sandboxes.status(id)).await
+    }
+
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Configure, self.sandboxes.configure(id, idle_seconds)).await
+    }
+
+    async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.probe(id, dir)).await
+    }
+
+    async fn set_replaced_note(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.set_replaced_note(id, note)).await
+    }
+
+    async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Destroy, self.sandboxes.destroy(id)).await
+    }
+
+    async fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Configure, self.sandboxes.set_idle_timeout(id, seconds)).await
+    }
+
+    async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.set_env(id, env)).await
+    }
+
+    async fn update_marker(
+        &self,
+        id: &SandboxId,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+        older_than_millis: Option<i64>,
+    ) -> Result<MarkerUpdate, Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.update_marker(id, from, to, older_than_millis))
+            .await
+    }
+
+    async fn begin_restore(
+        &self,
+        id: &SandboxId,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<Option<RestoreBegun>, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.begin_restore(id, from, to, dir, files)).await
+    }
+
+    async fn complete_restore(
+        &self,
+        id: &SandboxId,
+        backup: &BackupHandle,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        with_timeout(
+            &*self.clock,
+            CallKind::Command,
+            self.sandboxes.complete_restore(id, backup, from, to, may_be_empty),
+        )
+        .await
+    }
+
+    async fn list_directory(&self, id: &SandboxId, dir: &Directory) -> Result<DirectoryListing, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.list_directory(id, dir)).await
+    }
+
+    async fn hash_files(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.hash_files(id, dir, files)).await
+    }
+
+    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.watch_changes(id)).await
+    }
+
+    async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.ignored_paths(id, dir)).await
+    }
+
+    async fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.changed_since_watch(id, dir)).await
+    }
+
+    async fn run_hook(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        dir: &Directory,
+        name: &str,
+        hook: &Hook,
+        env: &BTreeMap<String, String>,
+    ) -> Result<Option<HookRun>, Failure> {
+        let kind = CallKind::Hook(hook.timeout_seconds);
+        with_timeout(&*self.clock, kind, self.sandboxes.run_hook(id, marker, dir, name, hook, env)).await
+    }
+
+    async fn run_checkpoint(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        required: RequiredContainer,
+        call: &CheckpointCall,
+    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+        with_timeout(&*self.clock, CallKind::Checkpoint, self.sandboxes.run_checkpoint(id, dir, required, call)).await
+    }
+}

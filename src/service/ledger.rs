@@ -1,0 +1,108 @@
+//! The row of the sandbox itself in its ledger, and its alarm.
+
+use super::CloudflareSandboxSnapshotter;
+use super::planted::{Bug, planted};
+use crate::model::named::binding::WorkspaceBinding;
+use crate::model::record::{ParentLink, SnapshotRecord, WorkspaceRecord};
+use crate::model::{Policy, Result, SandboxId, SigningKey, Timestamp, root_of};
+use crate::ports::{Clock, Entropy, Ledger, Ports};
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns the row of the workspace; a new one with defaults, which is not stored yet, when there is none.
+    pub(super) fn workspace(&self) -> Result<WorkspaceRecord> {
+        let stored = self.ports.ledger()?.workspace()?;
+        Ok(stored.unwrap_or_else(|| WorkspaceRecord {
+            sandbox_id: (*self.id).clone(),
+            root_id: root_of(&self.id),
+            parent: None,
+            policy: Policy::default(),
+            keys: Vec::new(),
+            id_key: None,
+            unverified: None,
+            marker: None,
+            marked_at: None,
+            protected: None,
+            binding: None,
+            decommissioned_at: None,
+        }))
+    }
+
+    /// Stores the row of the workspace with its keys, unless it is there. Returns the row, and the key that mints
+    /// snapshot ids.
+    pub(super) fn ensure_initialized(&self) -> Result<(WorkspaceRecord, SigningKey)> {
+        let mut workspace = self.workspace()?;
+        let is_new = workspace.keys.is_empty() || workspace.id_key.is_none();
+        if workspace.keys.is_empty() {
+            workspace.keys.push(SigningKey::new(1, self.ports.entropy().random_bytes()?));
+        }
+        let id_key = match workspace.id_key.take() {
+            Some(id_key) => id_key,
+            None => SigningKey::new(0, self.ports.entropy().random_bytes()?),
+        };
+        workspace.id_key = Some(id_key.clone());
+        if is_new {
+            self.ports.ledger()?.put_workspace(&workspace)?;
+        }
+        Ok((workspace, id_key))
+    }
+
+    /// Schedules the alarm at `at`, unless an earlier one is set. Sets an overdue alarm again, because it may have been
+    /// lost.
+    pub(super) fn schedule_alarm(&self, at: Timestamp) -> Result<()> {
+        let ledger = self.ports.ledger()?;
+        match ledger.alarm()? {
+            Some(scheduled) if scheduled <= at && scheduled > self.ports.clock().now() => Ok(()),
+            Some(scheduled) => ledger.set_alarm(Some(scheduled.min(at))),
+            None => ledger.set_alarm(Some(at)),
+        }
+    }
+
+    /// Calculates when a snapshot expires, stores its row, and schedules the alarm for that time.
+    pub(super) fn save_snapshot(
+        &self,
+        workspace: &WorkspaceRecord,
+        mut snapshot: SnapshotRecord,
+    ) -> Result<SnapshotRecord> {
+        let ledger = self.ports.ledger()?;
+        let candidate =
+            workspace.candidate(&snapshot, self.dependents(&snapshot.snapshot_id)?, self.ports.clock().now());
+        let stays = candidate.pinned || !candidate.dependents.is_empty() || candidate.protected_until.is_some();
+        snapshot.expires_at = workspace.policy.expires_at(&candidate).filter(|_| !stays);
+        ledger.put_snapshot(&snapshot)?;
+        if let Some(expires_at) = snapshot.expires_at {
+            self.schedule_alarm(expires_at)?;
+        }
+        Ok(snapshot)
+    }
+}
+
+/// Claims a minted sandbox id: records where the sandbox comes from, and which named workspace it belongs to. Returns
+/// `false` when the id has another owner already.
+pub(super) fn claim<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    root_id: &SandboxId,
+    parent: Option<&ParentLink>,
+    binding: Option<&WorkspaceBinding>,
+    marker: Option<&str>,
+) -> Result<bool> {
+    let ledger = this.ports.ledger()?;
+    if let Some(known) = ledger.workspace()? {
+        // The same named workspace may repeat its claim.
+        let is_same_owner = known.decommissioned_at.is_none()
+            && known.binding.is_some_and(|known| Some(&known.address) == binding.map(|claimed| &claimed.address));
+        if planted(Bug::ClaimedFromOtherWorkspace) {
+            return Ok(true);
+        }
+        return Ok(is_same_owner && known.parent.as_ref() == parent);
+    }
+    let workspace = WorkspaceRecord {
+        root_id: root_id.clone(),
+        parent: parent.cloned(),
+        binding: binding.cloned(),
+        marker: marker.map(str::to_owned),
+        marked_at: None,
+        ..this.workspace()?
+    };
+    ledger.put_workspace(&workspace)?;
+    Ok(true)
+}

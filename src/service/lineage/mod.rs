@@ -1,0 +1,193 @@
+//! The tree of sandboxes and snapshots that grows from one sandbox. Each workspace stores its own part of the tree.
+//!
+//! - [`scope`]: which lineage a caller may use
+
+pub(super) mod scope;
+
+use futures_util::future::{join, join_all};
+
+use self::scope::check_workspace;
+use super::CloudflareSandboxSnapshotter;
+use super::snapshot::manifest::{to_ancestor, to_derived};
+use crate::model::answer::{SandboxParent, SnapshotNode, Tree, TreeSandbox, TreeSnapshot, WorkspaceLineage};
+use crate::model::record::{Derivation, SnapshotRecord, SnapshotState};
+use crate::model::request::LineageRequest;
+use crate::model::{DerivationKind, Result, SandboxId, SnapshotId, Status};
+use crate::ports::{Ledger, Ports, SandboxLedgerClient, Sandboxes};
+
+/// The maximum number of sandboxes in a tree. The workspace of each one is called for its part.
+const MAX_SANDBOXES: usize = 500;
+
+/// The maximum number of generations of sandboxes in a tree. Each one is nested four levels deeper in the JSON, and
+/// parsers accept 128 levels.
+const MAX_GENERATIONS: usize = 28;
+
+/// The maximum number of snapshots of one sandbox in a tree.
+const MAX_SNAPSHOTS: u32 = 1000;
+
+/// The number of workspaces that are called concurrently.
+const CONCURRENCY: usize = 6;
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns the first sandbox of the lineage.
+    pub fn root(&self) -> Result<SandboxId> {
+        Ok(self.workspace()?.root_id)
+    }
+
+    /// Returns the part of the lineage that the ledger of this workspace contains.
+    pub fn describe(&self) -> Result<WorkspaceLineage> {
+        describe(self)
+    }
+
+    /// Returns the sandbox that this one was made from, and whether this one belongs to a named workspace.
+    pub fn descent(&self) -> Result<SandboxParent> {
+        let workspace = self.workspace()?;
+        let parent = workspace.parent.map(|parent| parent.origin_id);
+        Ok(SandboxParent { parent, has_binding: workspace.binding.is_some() })
+    }
+}
+
+/// Returns the whole tree that the sandbox belongs to.
+pub(super) async fn lineage<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: &LineageRequest,
+) -> Result<Tree> {
+    check_workspace(this, &request.lineage_scope).await?;
+    let root = this.workspace()?.root_id;
+    let mut reports: Vec<WorkspaceReport> = Vec::new();
+    let mut pending = vec![(root.clone(), 1)];
+    let mut truncated = false;
+    while !pending.is_empty() {
+        let batch: Vec<_> = pending.drain(..pending.len().min(CONCURRENCY)).collect();
+        let (ids, generations): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let answers = join_all(ids.into_iter().map(|id| fetch_report(this, id, request.check))).await;
+        for (report, generation) in answers.into_iter().zip(generations) {
+            truncated |= report.description.as_ref().is_ok_and(|lineage| lineage.truncated);
+            let derived =
+                report.description.iter().flat_map(|lineage| &lineage.derived).map(|(_, derived)| &derived.sandbox_id);
+            if generation < MAX_GENERATIONS {
+                pending.extend(derived.map(|id| (id.clone(), generation + 1)));
+            } else {
+                truncated |= derived.count() > 0;
+            }
+            reports.push(report);
+        }
+        pending.retain(|(id, _)| reports.iter().all(|report| report.sandbox_id != *id));
+        let remaining = MAX_SANDBOXES.saturating_sub(reports.len());
+        truncated |= pending.len() > remaining;
+        pending.truncate(remaining);
+    }
+    let sandboxes = reports.len();
+    Ok(Tree { root: build_branch(root, None, &mut reports), sandboxes, truncated })
+}
+
+/// The data of one sandbox of the tree.
+struct WorkspaceReport {
+    sandbox_id: SandboxId,
+    /// Whether it is running; `None` if that was not checked, or if the sandbox did not answer.
+    running: Option<bool>,
+    /// The answer of its workspace, or the reason why there is none.
+    description: std::result::Result<WorkspaceLineage, String>,
+}
+
+async fn fetch_report<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: SandboxId, check: bool) -> WorkspaceReport {
+    let running = async { if check { fetch_running(this, &id).await } else { None } };
+    let (description, running) = join(fetch_description(this, &id), running).await;
+    WorkspaceReport { sandbox_id: id, running, description }
+}
+
+async fn fetch_description<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    id: &SandboxId,
+) -> std::result::Result<WorkspaceLineage, String> {
+    if *id == *this.id {
+        return describe(this).map_err(|error| error.message().to_owned());
+    }
+    let workspaces = this.ports.sandbox_ledgers().map_err(|error| error.message().to_owned())?;
+    workspaces.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
+}
+
+async fn fetch_running<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Option<bool> {
+    let status = this.ports.sandboxes().ok()?.status(id).await.ok()?;
+    Some(status.status != Status::Down)
+}
+
+/// Builds the subtree of a sandbox from the reports, each of which is used once.
+fn build_branch(
+    sandbox_id: SandboxId,
+    lineage: Option<DerivationKind>,
+    reports: &mut Vec<WorkspaceReport>,
+) -> TreeSandbox {
+    let index = reports.iter().position(|report| report.sandbox_id == sandbox_id);
+    let report = index.map(|index| reports.swap_remove(index));
+    let running = report.as_ref().and_then(|report| report.running);
+    let mut known = match report.map(|report| report.description) {
+        Some(Ok(known)) => known,
+        other => {
+            let problem =
+                other.and_then(std::result::Result::err).or_else(|| Some("Its workspace was not queried.".to_owned()));
+            return TreeSandbox { sandbox_id, lineage, workspace: None, running, snapshots: Vec::new(), problem };
+        }
+    };
+    for (snapshot_id, _) in &known.derived {
+        if known.snapshots.iter().all(|node| node.snapshot_id != *snapshot_id) {
+            known.snapshots.push(deleted_node(snapshot_id.clone()));
+        }
+    }
+    let mut snapshots: Vec<TreeSnapshot> =
+        known.snapshots.into_iter().map(|snapshot| TreeSnapshot { snapshot, derived: Vec::new() }).collect();
+    for (snapshot_id, child) in known.derived {
+        if let Some(node) = snapshots.iter_mut().find(|node| node.snapshot.snapshot_id == snapshot_id) {
+            node.derived.push(build_branch(child.sandbox_id, Some(child.lineage), reports));
+        }
+    }
+    TreeSandbox { sandbox_id, lineage, workspace: known.workspace, running, snapshots, problem: None }
+}
+
+/// Returns the part of the lineage that the ledger of this workspace contains.
+pub(super) fn describe<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<WorkspaceLineage> {
+    let workspace = this.workspace()?;
+    let ledger = this.ports.ledger()?;
+    let mut rows = ledger.snapshot_page(None, None, MAX_SNAPSHOTS + 1)?;
+    let truncated = rows.len() > MAX_SNAPSHOTS as usize;
+    rows.truncate(MAX_SNAPSHOTS as usize);
+    let derivations = ledger.derived_sandboxes()?;
+    let derived = derivations.iter().filter(|row| row.task().is_none());
+    Ok(WorkspaceLineage {
+        root_id: workspace.root_id,
+        parent: workspace.parent.as_ref().map(to_ancestor),
+        workspace: workspace.binding.map(|binding| binding.address),
+        snapshots: rows.iter().map(|row| snapshot_node(row, &derivations)).collect(),
+        derived: derived.map(|row| (row.snapshot_id.clone(), to_derived(row))).collect(),
+        truncated,
+    })
+}
+
+fn snapshot_node(row: &SnapshotRecord, derivations: &[Derivation]) -> SnapshotNode {
+    let dependents = derivations
+        .iter()
+        .filter(|derivation| derivation.snapshot_id == row.snapshot_id && derivation.needs_snapshot());
+    SnapshotNode {
+        snapshot_id: row.snapshot_id.clone(),
+        label: Some(row.label.clone()),
+        state: row.state(),
+        created_at: Some(row.created_at()),
+        size_bytes: row.stored().map(|stored| stored.size_bytes),
+        pinned: row.pinned,
+        expires_at: row.expires_at,
+        dependents: dependents.map(|derivation| derivation.sandbox_id.clone()).collect(),
+    }
+}
+
+fn deleted_node(snapshot_id: SnapshotId) -> SnapshotNode {
+    SnapshotNode {
+        snapshot_id,
+        label: None,
+        state: SnapshotState::Deleted,
+        created_at: None,
+        size_bytes: None,
+        pinned: false,
+        expires_at: None,
+        dependents: Vec::new(),
+    }
+}

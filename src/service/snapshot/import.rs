@@ -1,0 +1,113 @@
+//! Imports a backup that the ledger does not list: one that the SDK made directly, or an earlier version of this
+//! product.
+//!
+//! A backup that this workspace did not make does not become its own: when its snapshot is deleted, its objects in R2
+//! stay.
+
+use sha2::{Digest, Sha256};
+
+use super::label;
+use super::stored_backup::head_backup;
+use crate::model::record::{SnapshotRecord, SnapshotState, Stage};
+use crate::model::request::ImportRequest;
+use crate::model::{BackupHandle, BackupOwner, Capture, Code, Error, Result, SnapshotId, TakenSnapshot};
+use crate::ports::{Clock, Ledger, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
+
+/// Imports the backup. If the ledger already lists it, returns the existing snapshot.
+pub(in crate::service) async fn import<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    request: ImportRequest,
+) -> Result<TakenSnapshot> {
+    let backup = &request.backup;
+    backup.dir().check_restorable()?;
+    let found = head_backup(this, backup.id()).await?;
+    let now = this.ports.clock().now();
+    if found.metadata.is_expired(now) {
+        return Err(Error::new(
+            Code::BackupExpired,
+            format!("The backup {} has expired: the SDK no longer restores it.", backup.id()),
+            "Import a backup that has not expired.",
+        ));
+    }
+    if found.metadata.dir != backup.dir().as_str() {
+        return Err(mismatch(backup, "is of another directory"));
+    }
+    let owner = match &found.mark {
+        Some(mark) if mark.origin_id != *this.id => return Err(mismatch(backup, "is of another sandbox")),
+        mark => mark.clone(),
+    };
+    let (workspace, key) = this.ensure_initialized()?;
+    let ledger = this.ports.ledger()?;
+    let snapshot_id = match &owner {
+        Some(BackupOwner { snapshot_id, .. }) => snapshot_id.clone(),
+        None => id_from_backup(backup)?,
+    };
+    // A backup that was made elsewhere belongs to the application, or to another deployment.
+    let is_same_origin = owner.is_some() && snapshot_id.is_minted_with(&key);
+    let snapshot = match ledger.snapshot(&snapshot_id)? {
+        Some(known) if known.stored().is_some_and(|stored| stored.backup.id() != backup.id()) => {
+            return Err(mismatch(backup, "is a copy of another backup"));
+        }
+        Some(known @ SnapshotRecord { stage: Stage::Ready { .. }, .. }) => known,
+        // A backup of this workspace is deleted with its snapshot, even if its objects existed a moment ago.
+        Some(other) if other.state() != SnapshotState::Deleted || is_same_origin => {
+            return Err(mismatch(backup, &format!("belongs to a snapshot in the state {:?}", other.state().as_str())));
+        }
+        // If the backup was made elsewhere, its objects may still exist after its snapshot was deleted here.
+        _ => {
+            let (label, label_to_take) = label::choose(this, request.label.as_ref(), request.replace, now)?;
+            let stored = found.into_stored(request.backup.clone(), !is_same_origin, now);
+            let mut snapshot = SnapshotRecord {
+                snapshot_id,
+                label,
+                dir: request.backup.dir().clone(),
+                excludes: Vec::new(),
+                gitignore: None,
+                compression: None,
+                began_at: stored.created_at,
+                last_used_at: now,
+                expiration_seconds: request.expiration_seconds,
+                expires_at: None,
+                pinned: false,
+                // Its files are not the workspace's own until a caller reverts to this snapshot.
+                foreign: true,
+                rescue: false,
+                suspect: None,
+                dependencies: None,
+                stage: Stage::Ready { stored },
+            };
+            if let Some(label) = label_to_take {
+                label::assign(this, &mut snapshot, label)?;
+            }
+            let snapshot = this.save_snapshot(&workspace, snapshot)?;
+            this.schedule_retention(&workspace)?;
+            snapshot
+        }
+    };
+    let size_bytes = snapshot.stored().map_or(0, |stored| stored.size_bytes);
+    let capture = Capture {
+        label: snapshot.label.clone(),
+        size_bytes,
+        began_at: snapshot.began_at,
+        shared: false,
+        rescue: snapshot.rescue,
+        suspect: None,
+    };
+    let snapshot = snapshot.to_ref(&workspace).ok_or_else(Error::internal)?;
+    Ok(TakenSnapshot { snapshot, capture })
+}
+
+/// Derives the snapshot id for a backup that carries none. The id is always the same, so that a second import finds the
+/// first.
+fn id_from_backup(backup: &BackupHandle) -> Result<SnapshotId> {
+    SnapshotId::draw(&Sha256::digest(backup.id().as_str())).ok_or_else(Error::internal)
+}
+
+fn mismatch(backup: &BackupHandle, how: &str) -> Error {
+    Error::new(
+        Code::RefMismatch,
+        format!("The backup {} {how}.", backup.id()),
+        "Pass the handle exactly as createBackup() returned it, and the id of the sandbox that was backed up.",
+    )
+}

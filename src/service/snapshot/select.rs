@@ -1,0 +1,109 @@
+//! Snapshot selection: finds the snapshot that a request names by ref, id or label.
+
+use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord};
+use crate::model::{Code, Error, Result, Selection, Selector, SnapshotRef};
+use crate::ports::{Ledger, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::lineage::scope;
+use crate::service::planted::{Bug, planted};
+
+/// A snapshot, and the workspace that it belongs to.
+pub(in crate::service) struct Selected {
+    /// The workspace that the snapshot belongs to.
+    pub workspace: WorkspaceRecord,
+    /// The snapshot. A deleted one is found too, as long as the ledger keeps its row.
+    pub snapshot: SnapshotRecord,
+}
+
+/// Returns the snapshot that `selection` names, and verifies that the caller may use it.
+///
+/// # Errors
+/// [`Code::CrossLineage`], [`Code::RefMismatch`] for a ref that this workspace did not sign or that does not match the
+/// ledger, [`Code::SnapshotNotFound`].
+pub(in crate::service) async fn select<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    selection: &Selection,
+) -> Result<Selected> {
+    let workspace = this.workspace()?;
+    scope::check(this, &selection.lineage_scope, &workspace.root_id).await?;
+    if let Selector::Ref { r#ref } = &selection.selector {
+        check_signature(r#ref, &workspace)?;
+    }
+    let ledger = this.ports.ledger()?;
+    let found = match &selection.selector {
+        Selector::Ref { r#ref } => ledger.snapshot(r#ref.snapshot_id())?,
+        Selector::Id { snapshot_id, .. } => ledger.snapshot(snapshot_id)?,
+        Selector::Label { label, .. } => ledger.snapshot_by_label(label)?,
+    };
+    let snapshot = found.ok_or_else(|| not_found(&selection.selector))?;
+    if let Selector::Ref { r#ref } = &selection.selector {
+        check_row(r#ref, &snapshot)?;
+    }
+    Ok(Selected { workspace, snapshot })
+}
+
+/// Returns the stored backup of a ready snapshot.
+///
+/// # Errors
+/// [`Code::SnapshotBusy`] while it is being created, [`Code::SnapshotNotFound`] with the reason when it was removed.
+pub(in crate::service) fn require_ready(snapshot: &SnapshotRecord) -> Result<&StoredBackup> {
+    match &snapshot.stage {
+        Stage::Ready { stored } => Ok(stored),
+        Stage::Creating(_) => Err(Error::new(
+            Code::SnapshotBusy,
+            format!("The snapshot {} is still being created.", snapshot.snapshot_id),
+            "Try again when it is ready.",
+        )),
+        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => Err(Error::new(
+            Code::SnapshotNotFound,
+            format!("The snapshot {} was removed at {}: {}.", snapshot.snapshot_id, removal.at, removal.reason),
+            "Use another snapshot: list() returns the existing ones.",
+        )),
+    }
+}
+
+/// Verifies that this workspace signed the ref.
+fn check_signature(r#ref: &SnapshotRef, workspace: &WorkspaceRecord) -> Result<()> {
+    if r#ref.is_signed_by(&workspace.keys) || planted(Bug::SignatureNotChecked) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::RefMismatch,
+        format!(
+            "The snapshot ref of {} is not signed by the workspace of {:?}: it was forged or altered, or its key was \
+             rotated out.",
+            r#ref.snapshot_id(),
+            r#ref.origin_id().as_str()
+        ),
+        "Pass the ref exactly as snapshot() returned it. After key rotations, get() returns a ref with a new \
+         signature.",
+    ))
+}
+
+/// Verifies that the ref agrees with the ledger. A signed ref that does not was signed over an earlier state of the
+/// ledger.
+fn check_row(r#ref: &SnapshotRef, snapshot: &SnapshotRecord) -> Result<()> {
+    let agrees = |stored: &StoredBackup| stored.backup == *r#ref.backup() && stored.created_at == r#ref.created_at();
+    if snapshot.stored().is_some_and(agrees) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::RefMismatch,
+        format!("The snapshot ref of {} does not match the ledger.", r#ref.snapshot_id()),
+        "Use the ref that get() returns.",
+    ))
+}
+
+fn not_found(selector: &Selector) -> Error {
+    let origin = selector.origin_id().as_str();
+    let what = match selector {
+        Selector::Ref { r#ref } => format!("snapshot {} of {origin:?}", r#ref.snapshot_id()),
+        Selector::Id { snapshot_id, .. } => format!("snapshot {snapshot_id} of {origin:?}"),
+        Selector::Label { label, .. } => format!("snapshot of {origin:?} with the label {:?}", label.as_str()),
+    };
+    Error::new(
+        Code::SnapshotNotFound,
+        format!("The ledger has no {what}."),
+        "Use another snapshot: list() returns the existing ones.",
+    )
+}

@@ -1,0 +1,128 @@
+//! `verify`: checks in R2 whether a snapshot can be restored. Starts no container.
+
+use super::select::{Selected, require_ready, select};
+use super::stored_backup::{BackupHead, inspect, is_definite};
+use crate::model::answer::{Check, Verification};
+use crate::model::record::{Stage, StoredBackup};
+use crate::model::{Result, Selection, SnapshotId};
+use crate::ports::{BackupStore, Clock, Ledger, Ports};
+use crate::service::calls::failures::from_storage;
+use crate::service::calls::retry::retry;
+use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
+
+/// The length of the header of a squashfs archive (version 4.0), in bytes.
+const HEADER_BYTES: u32 = 96;
+
+/// Checks the two objects of a snapshot, their sizes, the archive's header and its checksum. Returns the result of each
+/// check, and records damage in the ledger.
+///
+/// # Errors
+/// Only when R2 does not answer: damage is part of the result.
+pub(in crate::service) async fn verify<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    selection: &Selection,
+) -> Result<Verification> {
+    let Selected { snapshot, .. } = select(this, selection).await?;
+    let stored = require_ready(&snapshot)?;
+    let found = inspect(this, stored, &snapshot.backup_owner(&this.id)).await;
+    let mut checks = Vec::new();
+    match &found {
+        Err(error) if !is_definite(error) => return Err(error.clone()),
+        Err(error) => checks.push(failed("objects", error.message())),
+        Ok(found) => {
+            checks.push(passed("objects", format!("archive and metadata, {} bytes", found.archive.size_bytes)));
+            checks.push(check_header(this, stored).await?);
+            checks.push(check_checksum(stored, found));
+        }
+    }
+    let ok = checks.iter().all(|check| check.ok != Some(false));
+    let damage = checks.iter().find(|check| check.ok == Some(false)).map(|check| check.detail.clone());
+    update_stored(this, &snapshot.snapshot_id, |stored| match &found {
+        Ok(_) => (stored.damage, stored.archive_damage) = (None, damage),
+        Err(_) => stored.damage = damage,
+    })?;
+    Ok(Verification { snapshot_id: snapshot.snapshot_id, ok, checks, verified_at: this.ports.clock().now() })
+}
+
+/// Records the result of a check in R2, if it is definite and differs from what the ledger has.
+pub(in crate::service) fn record_check<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    id: &SnapshotId,
+    inspected: &Result<BackupHead>,
+) -> Result<()> {
+    match inspected {
+        Ok(_) => record_change(this, id, None),
+        Err(error) if is_definite(error) => record_change(this, id, Some(error.message().to_owned())),
+        Err(_) => Ok(()),
+    }
+}
+
+fn record_change<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    id: &SnapshotId,
+    damage: Option<String>,
+) -> Result<()> {
+    let known = this.ports.ledger()?.snapshot(id)?;
+    match known.as_ref().map(|snapshot| &snapshot.stage) {
+        Some(Stage::Ready { stored }) if stored.damage.is_some() != damage.is_some() => {
+            update_stored(this, id, |stored| stored.damage = damage)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn update_stored<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    id: &SnapshotId,
+    update: impl FnOnce(&mut StoredBackup),
+) -> Result<()> {
+    let ledger = this.ports.ledger()?;
+    if let Some(mut snapshot) = ledger.snapshot(id)?
+        && let Stage::Ready { stored } = &mut snapshot.stage
+    {
+        stored.checked_at = this.ports.clock().now();
+        update(stored);
+        ledger.put_snapshot(&snapshot)?;
+    }
+    Ok(())
+}
+
+/// Reads the header of the archive from R2 and checks it.
+async fn check_header<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, stored: &StoredBackup) -> Result<Check> {
+    let id = stored.backup.id();
+    let head = retry(&*this.ports, &CancellationToken::never(), async || {
+        let head = this.ports.backups()?.read_archive_prefix(id, HEADER_BYTES).await;
+        head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
+    })
+    .await?;
+    Ok(check_header_bytes(&head.unwrap_or_default(), stored.size_bytes))
+}
+
+/// Checks the header of an archive of `size_bytes` bytes: that of a squashfs begins with its magic number, and records
+/// the length of the archive.
+pub(crate) fn check_header_bytes(head: &[u8], size_bytes: u64) -> Check {
+    let length = head.get(40..48).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    match length {
+        _ if !head.starts_with(b"hsqs") => {
+            failed("header", "The archive does not begin with the magic number of squashfs.")
+        }
+        Some(length) if length <= size_bytes => passed("header", format!("squashfs, {length} bytes used")),
+        _ => failed("header", "The archive is shorter than its header records."),
+    }
+}
+
+fn check_checksum(stored: &StoredBackup, found: &BackupHead) -> Check {
+    match (&stored.checksum, &found.archive.checksum) {
+        (Some(known), Some(now)) if known == now => passed("checksum", known.clone()),
+        (Some(known), Some(now)) => failed("checksum", &format!("The checksum was {known} and is now {now}.")),
+        _ => Check { name: "checksum".into(), ok: None, detail: "R2 has no checksum of this archive.".to_owned() },
+    }
+}
+
+fn passed(name: &'static str, detail: String) -> Check {
+    Check { name: name.into(), ok: Some(true), detail }
+}
+
+fn failed(name: &'static str, detail: &str) -> Check {
+    Check { name: name.into(), ok: Some(false), detail: detail.to_owned() }
+}

@@ -1,0 +1,164 @@
+//! Forks a workspace: creates other workspaces, all of them from one snapshot of its present files.
+
+use futures_util::{StreamExt, stream};
+use sha2::{Digest, Sha256};
+
+use super::NamedWorkspace;
+use crate::model::named::answer::{Fork, ForkedWorkspaces};
+use crate::model::named::messages::Condition;
+use crate::model::named::record::{ForkCall, KeyedCall, SnapshotKey};
+use crate::model::named::{Address, NamedRecord, Settings, State, WorkspaceName};
+use crate::model::request::{CreateRequest, ForkRequest, SettingsUpdate, Source};
+use crate::model::{Code, Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};
+use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
+use crate::service::calls::idempotency::conflict;
+use crate::service::planted::{Bug, planted};
+use crate::service::{CancellationToken, draw_random};
+
+/// The number of forks that are created at the same time.
+const MAX_CONCURRENT: usize = 4;
+
+/// How long a repeated call gets the same snapshot, in milliseconds: two days.
+const FORK_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
+
+/// The number of fork calls that the record keeps.
+const MAX_STORED_FORK_CALLS: usize = 16;
+
+/// Creates the forks. The failure of one fork does not affect the others.
+pub(super) async fn fork<P: Ports>(
+    this: &NamedWorkspace<P>,
+    request: ForkRequest,
+    abort: &CancellationToken,
+) -> Result<ForkedWorkspaces> {
+    let names = fork_names(this, &request)?;
+    let call = request.idempotency_key.clone().map(|key| {
+        let new_name = request.new_name.as_ref().map_or("", WorkspaceName::as_str);
+        KeyedCall { key, payload_hash: format!("{} {} {new_name}", request.count, request.copy_env) }
+    });
+    let (SnapshotKey { origin_id, snapshot_id }, settings) =
+        idempotent_source(this, call, request.copy_env, abort).await?;
+    let make = async |name: WorkspaceName| {
+        let create = child_request(this, &name, (&origin_id, &snapshot_id), &settings, &request);
+        let created = async { this.ports.named_workspaces()?.create_workspace(&create).await };
+        let (value, error) = match created.await {
+            Ok(value) => (Some(value), None),
+            Err(error) => (None, Some(this.problem(&error))),
+        };
+        Fork { name, value, error }
+    };
+    let forks = stream::iter(names).map(make).buffered(MAX_CONCURRENT).collect().await;
+    Ok(ForkedWorkspaces { snapshot_id, origin_id, forks })
+}
+
+/// Returns the snapshot from which another workspace starts with the present files of this one.
+pub(super) async fn source<P: Ports>(this: &NamedWorkspace<P>, key: Option<String>) -> Result<SnapshotKey> {
+    let call = key.map(|key| KeyedCall { key: format!("source/{key}"), payload_hash: String::new() });
+    idempotent_source(this, call, false, &CancellationToken::never()).await.map(|(origin, _)| origin)
+}
+
+/// Returns the snapshot from which forks start, and the settings of the workspace. A repeated call returns what the
+/// first call returned.
+async fn idempotent_source<P: Ports>(
+    this: &NamedWorkspace<P>,
+    call: Option<KeyedCall>,
+    copy_env: bool,
+    abort: &CancellationToken,
+) -> Result<(SnapshotKey, Settings)> {
+    this.existing()?;
+    let _lock = this.lock_operation(abort).await?;
+    // An earlier operation in the queue may have deleted the workspace.
+    this.existing()?;
+    let retained_since = this.now().plus_millis(-FORK_RETENTION_MILLIS);
+    let record = this.update_record(|record| record.fork_calls.retain(|fork_call| fork_call.at > retained_since))?;
+    let known = call.as_ref().and_then(|call| record.fork_calls.iter().find(|known| known.call.key == call.key));
+    if let Some(known) = known {
+        if call.as_ref() != Some(&known.call) {
+            return Err(conflict(&known.call.key));
+        }
+        return Ok((known.snapshot.clone(), known.settings.clone()));
+    }
+    let origin = current_snapshot(this, &record).await?;
+    let at = this.now();
+    let mut settings = record.settings;
+    settings.env.retain(|_, _| copy_env);
+    this.update_record(|record| {
+        let Some(call) = call.filter(|_| !planted(Bug::ForkNotStored)) else { return };
+        let fork_call = ForkCall { call, snapshot: origin.clone(), settings: settings.clone(), at };
+        record.fork_calls.insert(0, fork_call);
+        record.fork_calls.truncate(MAX_STORED_FORK_CALLS);
+    })?;
+    Ok((origin, settings))
+}
+
+/// Returns a snapshot of the present files. Takes a new one if the sandbox runs; otherwise returns the newest.
+async fn current_snapshot<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord) -> Result<SnapshotKey> {
+    let ledgers = this.ports.sandbox_ledgers()?;
+    let id = &record.sandbox_id;
+    let condition = if record.state == State::Active { ledgers.probe_condition(id).await? } else { Condition::Ended };
+    if condition == Condition::Diverged {
+        return Err(Error::new(
+            Code::WorkspaceDiverged,
+            format!(
+                "The sandbox of {:?} cold-started without the workspace's files, and other files were written since.",
+                this.address.name.as_str()
+            ),
+            "Start the workspace with `onDiverged` to choose what happens to the new files.",
+        ));
+    }
+    if condition == Condition::Running {
+        let now = this.now();
+        this.update_record(|record| record.active_at = now)?;
+        let dir = Some(record.settings.dir.clone());
+        let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(id.clone()) };
+        let taken = ledgers.take_snapshot(&request).await?.snapshot;
+        return Ok(SnapshotKey { origin_id: taken.origin_id().clone(), snapshot_id: taken.snapshot_id().clone() });
+    }
+    let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| {
+        Error::new(
+            Code::NothingRestorable,
+            format!("The workspace {:?} is not running and has no snapshot.", this.address.name.as_str()),
+            "Start the workspace, and fork it while it is active.",
+        )
+    })?;
+    Ok(SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id })
+}
+
+/// Returns the names of the forks.
+fn fork_names<P: Ports>(this: &NamedWorkspace<P>, request: &ForkRequest) -> Result<Vec<WorkspaceName>> {
+    let name = |number| match (&request.new_name, &request.idempotency_key) {
+        (Some(name), _) => name.fork_name(number, request.count),
+        // A repeated call gets the same names.
+        (None, Some(key)) => {
+            let hash = Sha256::digest(format!("{number} {key}"));
+            this.address.name.default_fork_name(ShortId::from_random(&hash).ok_or_else(Error::internal)?.as_str())
+        }
+        (None, None) => this.address.name.default_fork_name(draw_random(&*this.ports, ShortId::from_random)?.as_str()),
+    };
+    (1..=request.count).map(name).collect()
+}
+
+/// Returns the request that creates a fork. It has all settings of this workspace; the environment variables, which may
+/// contain secrets, only if `copy_env` is set.
+fn child_request<P: Ports>(
+    this: &NamedWorkspace<P>,
+    name: &WorkspaceName,
+    (origin_id, snapshot_id): (&SandboxId, &SnapshotId),
+    settings: &Settings,
+    request: &ForkRequest,
+) -> CreateRequest {
+    let settings = settings.clone();
+    CreateRequest {
+        address: Address { name: name.clone(), tenant: this.address.tenant.clone() },
+        dir: None,
+        settings: SettingsUpdate {
+            persistent: Some(settings.persistent),
+            retention: Some(settings.retention),
+            hooks: Some(settings.hooks),
+            expiry: Some(settings.expiry),
+            depends_on: Some(settings.depends_on),
+            env: Some(settings.env).filter(|_| request.copy_env),
+        },
+        source: Some(Source::Snapshot(serde_json::json!({ "sandboxId": origin_id, "snapshotId": snapshot_id }))),
+        idempotency_key: request.idempotency_key.clone(),
+    }
+}

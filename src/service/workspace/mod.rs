@@ -1,0 +1,290 @@
+//! The operations on one named workspace. They run in an object of its own, and call the ledgers of the sandboxes that
+//! the workspace has or had.
+//!
+//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`delete`]: the operations that callers use
+//! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
+//! - [`alarm`]: stops the workspace when a time limit has passed, and runs its tasks
+//! - [`transition`]: moves the record from one state to another, and sets its alarm
+//! - [`tasks`]: runs the durable tasks
+//! - [`directory`]: the list of the named workspaces
+//!
+//! Their other half runs in the object of the sandbox:
+//! - [`sandbox`]: creates and ends a sandbox that belongs to a named workspace, and restores its files
+//!
+//! One operation at a time runs on a workspace. Later calls wait in a queue, and share the outcome of an earlier call
+//! where that is sufficient. If the queue is full, the call is refused. An operation that began continues when its
+//! caller disconnects.
+
+mod alarm;
+mod create;
+mod delete;
+pub mod directory;
+mod fork;
+mod relocate;
+pub(super) mod sandbox;
+mod start;
+mod stop;
+mod tasks;
+mod transition;
+mod update;
+
+use std::cell::{Cell, RefCell};
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::{Either, select};
+use futures_util::lock::{Mutex, MutexGuard};
+
+use super::calls::queue::{Permit, Queue};
+use super::{CancellationToken, Config};
+use crate::model::named::answer::{
+    DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
+};
+use crate::model::named::record::SnapshotKey;
+use crate::model::named::{Address, NamedRecord};
+use crate::model::request::{CreateRequest, ForkRequest, GetOrCreateRequest, StartRequest, UpdateRequest};
+use crate::model::{Code, Error, Result};
+use crate::ports::{Background, Ports, WorkspaceStore};
+
+/// One named workspace, whose record is in the [`WorkspaceStore`] of `ports`. Only one instance may exist at a time;
+/// its clones share its in-process state.
+pub struct NamedWorkspace<P> {
+    address: Rc<Address>,
+    ports: Rc<P>,
+    config: Rc<Config>,
+    in_process: Rc<InProcessState>,
+}
+
+impl<P> Clone for NamedWorkspace<P> {
+    fn clone(&self) -> Self {
+        Self {
+            address: Rc::clone(&self.address),
+            ports: Rc::clone(&self.ports),
+            config: Rc::clone(&self.config),
+            in_process: Rc::clone(&self.in_process),
+        }
+    }
+}
+
+/// The state that exists as long as the object is in memory.
+#[derive(Default)]
+struct InProcessState {
+    /// The calls that run an operation on the workspace, or wait to run one.
+    queue: Queue<CoalesceKey>,
+    /// The calls that fork the workspace. They continue after the operation on the workspace itself is complete, so
+    /// they have their own queue.
+    fork_queue: Queue<CoalesceKey>,
+    /// Locked while an operation runs on the workspace.
+    operation_lock: Mutex<()>,
+    /// Locked while a call creates the workspace, or waits to create it: the source is resolved once.
+    source_lock: Mutex<()>,
+    /// The number of operations so far. A start counts twice: when it begins, and when it is complete.
+    sequence: Cell<u64>,
+    /// The last start that is complete.
+    last_start: RefCell<Option<LastStart>>,
+}
+
+/// A start that is complete.
+#[derive(Clone)]
+struct LastStart {
+    /// The sequence number of its beginning.
+    began_seq: u64,
+    /// The sequence number of its end.
+    done_seq: u64,
+    request: StartRequest,
+    outcome: Result<StartedWorkspace>,
+}
+
+impl InProcessState {
+    /// Increments the sequence number, and returns it.
+    fn next_sequence(&self) -> u64 {
+        self.sequence.set(self.sequence.get() + 1);
+        self.sequence.get()
+    }
+}
+
+/// The calls that may share an outcome: consecutive calls in the queue with equal keys share a permit.
+#[derive(PartialEq)]
+enum CoalesceKey {
+    Create(CreateRequest),
+    GetOrCreate(GetOrCreateRequest),
+    Start(StartRequest),
+    Stop,
+    Delete,
+}
+
+impl<P: Ports> NamedWorkspace<P> {
+    /// Returns the workspace with this address.
+    pub fn new(address: Address, ports: Rc<P>, config: Rc<Config>) -> Self {
+        Self { address: Rc::new(address), ports, config, in_process: Rc::default() }
+    }
+
+    /// Creates the workspace, with its first sandbox.
+    pub async fn create(&self, request: CreateRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
+        self.ensure_configured()?;
+        let this = self.clone();
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::Create(request.clone())))?;
+        self.run_to_completion(permit, abort, async move { create::create(&this, request, &token).await }).await
+    }
+
+    /// Starts the workspace, or creates it if it does not exist.
+    pub async fn get_or_create(
+        &self,
+        request: GetOrCreateRequest,
+        abort: CancellationToken,
+    ) -> Result<StartedWorkspace> {
+        self.ensure_configured()?;
+        let this = self.clone();
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::GetOrCreate(request.clone())))?;
+        self.run_to_completion(permit, abort, async move { create::get_or_create(&this, request, &token).await }).await
+    }
+
+    /// Returns the description of the workspace. Starts nothing, and probes no sandbox.
+    pub fn describe(&self) -> Result<WorkspaceDescription> {
+        self.ensure_configured()?;
+        Ok(WorkspaceDescription::from(&self.existing()?))
+    }
+
+    /// Starts the workspace: afterwards its sandbox runs with the files in place.
+    pub async fn start(&self, request: StartRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
+        self.ensure_configured()?;
+        let this = self.clone();
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::Start(request.clone())))?;
+        self.run_to_completion(permit, abort, async move { start::start(&this, request, &token).await }).await
+    }
+
+    /// Stops the workspace: takes a snapshot, and ends the sandbox.
+    pub async fn stop(&self, abort: CancellationToken) -> Result<StoppedWorkspace> {
+        self.ensure_configured()?;
+        let this = self.clone();
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::Stop))?;
+        self.run_to_completion(permit, abort, async move { stop::stop(&this, &token).await }).await
+    }
+
+    /// Creates other workspaces that start with the present files of this one.
+    pub async fn fork(&self, request: ForkRequest, abort: CancellationToken) -> Result<ForkedWorkspaces> {
+        self.ensure_configured()?;
+        let this = self.clone();
+        let token = abort.clone();
+        let permit = self.acquire_fork_permit()?;
+        self.run_to_completion(permit, abort, async move { fork::fork(&this, request, &token).await }).await
+    }
+
+    /// Returns the snapshot from which another workspace starts with the present files of this one.
+    pub async fn source(&self, key: Option<String>) -> Result<SnapshotKey> {
+        self.ensure_configured()?;
+        let this = self.clone();
+        let permit = self.acquire_fork_permit()?;
+        self.run_to_completion(permit, CancellationToken::never(), async move { fork::source(&this, key).await }).await
+    }
+
+    /// Changes the settings of the workspace, or reverts it to an earlier snapshot.
+    pub async fn update(&self, request: UpdateRequest, abort: CancellationToken) -> Result<WorkspaceDescription> {
+        self.ensure_configured()?;
+        let this = self.clone();
+        let token = abort.clone();
+        let permit = self.acquire_permit(None)?;
+        self.run_to_completion(permit, abort, async move { update::update(&this, request, &token).await }).await
+    }
+
+    /// Deletes the workspace: ends its sandbox, deletes its snapshots, and frees its name.
+    pub async fn delete(&self, abort: CancellationToken) -> Result<DeletedWorkspace> {
+        self.ensure_configured()?;
+        let this = self.clone();
+        let token = abort.clone();
+        let permit = self.acquire_permit(Some(CoalesceKey::Delete))?;
+        self.run_to_completion(permit, abort, async move { delete::delete(&this, &token).await }).await
+    }
+
+    /// Runs the alarm: enforces the time limits, and runs the tasks.
+    pub async fn alarm(&self) -> Result<()> {
+        alarm::alarm(self).await
+    }
+
+    /// Verifies that all bindings are configured. Every call begins with this check.
+    fn ensure_configured(&self) -> Result<()> {
+        self.ports.backups()?;
+        self.ports.sandboxes()?;
+        self.ports.sandbox_ledgers()?;
+        self.ports.named_workspaces()?;
+        self.ports.workspace_store()?;
+        Ok(())
+    }
+
+    fn acquire_permit(&self, key: Option<CoalesceKey>) -> Result<Permit<CoalesceKey>> {
+        self.in_process.queue.acquire(key, &format!("calls for {}", self.display_name()))
+    }
+
+    fn acquire_fork_permit(&self) -> Result<Permit<CoalesceKey>> {
+        self.in_process.fork_queue.acquire(None, &format!("forks of {}", self.display_name()))
+    }
+
+    /// Returns the name of the workspace for messages.
+    fn display_name(&self) -> String {
+        format!("the workspace {:?}", self.address.name.as_str())
+    }
+
+    /// Acquires the operation lock. The previous operation is complete or was interrupted, so the record is recovered
+    /// if necessary.
+    async fn lock_operation(&self, abort: &CancellationToken) -> Result<MutexGuard<'_, ()>> {
+        let lock = self.in_process.operation_lock.lock().await;
+        abort.check()?;
+        transition::recover(self)?;
+        Ok(lock)
+    }
+
+    /// Returns the record of the workspace.
+    ///
+    /// # Errors
+    /// [`Code::WorkspaceNotFound`] if the workspace does not exist.
+    fn existing(&self) -> Result<NamedRecord> {
+        let record = self.ports.workspace_store()?.record()?.filter(NamedRecord::exists);
+        record.ok_or_else(|| {
+            Error::new(
+                Code::WorkspaceNotFound,
+                format!(
+                    "The tenant {:?} has no workspace {:?}.",
+                    self.address.tenant.as_str(),
+                    self.address.name.as_str()
+                ),
+                "Create it with create() or getOrCreate(). list() returns the existing workspaces.",
+            )
+        })
+    }
+
+    /// Runs `work` to completion, even if the caller stops waiting for it. The permit is in use until then.
+    async fn run_to_completion<T: 'static>(
+        &self,
+        permit: Permit<CoalesceKey>,
+        abort: CancellationToken,
+        work: impl Future<Output = Result<T>> + 'static,
+    ) -> Result<T> {
+        abort.check()?;
+        let (sender, outcome) = oneshot::channel();
+        let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
+            drop(permit);
+            // If this fails, the caller no longer waits.
+            let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::internal())));
+        });
+        self.ports.background().run(work.boxed_local());
+        match select(outcome, abort.cancelled().boxed_local()).await {
+            Either::Left((outcome, _)) => outcome.unwrap_or_else(|_| Err(Error::internal())),
+            Either::Right(((), _)) => Err(aborted()),
+        }
+    }
+}
+
+/// Returns the error for a caller that no longer waits for an operation on a workspace.
+pub fn aborted() -> Error {
+    Error::new(
+        Code::Aborted,
+        "The caller's AbortSignal fired. The operation continues if it had begun; otherwise it does not run.",
+        "Call getByName() to see the outcome.",
+    )
+}

@@ -1,0 +1,98 @@
+//! The condition of a sandbox: whether it runs, and whether the workspace's files are in place.
+
+use super::marker;
+use crate::model::named::ContainerMarker;
+use crate::model::{DirectoryContent, Result, Status};
+use crate::ports::{Clock, Ports, Sandboxes};
+use crate::service::calls::failures::{During, from_sandbox};
+use crate::service::calls::retry::retry;
+use crate::service::planted::{Bug, planted};
+use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
+
+/// The result of a probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::service) enum SandboxCondition {
+    /// The sandbox has no running container.
+    Ended,
+    /// The container runs with the workspace's files in place, and carries this marker.
+    Running(ContainerMarker),
+    /// A start began to populate the container, and did not finish.
+    Unfinished,
+    /// The container started by itself, without the workspace's files.
+    ColdStarted,
+    /// The container started by itself, without the workspace's files, and other files were written since.
+    Diverged {
+        /// The marker that the container carries: of a start that adopts these files, or of an abandoned start whose
+        /// call arrived late.
+        marker: Option<ContainerMarker>,
+    },
+}
+
+/// Returns the condition of the sandbox. Reads the status first, which starts nothing, and probes the container only if
+/// it runs.
+pub(in crate::service) async fn probe_condition<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+) -> Result<SandboxCondition> {
+    let failed = |failure| from_sandbox(failure, &this.id, During::Probe);
+    let binding = this.binding()?;
+    retry(&*this.ports, &CancellationToken::never(), async || {
+        let sandboxes = this.ports.sandboxes()?;
+        if sandboxes.status(&this.id).await.map_err(failed)?.status == Status::Down {
+            return Ok(SandboxCondition::Ended);
+        }
+        let probe = sandboxes.probe(&this.id, &binding.dir).await.map_err(failed)?;
+        Ok(match probe.marker {
+            marker if planted(Bug::MarkerNotChecked) => {
+                SandboxCondition::Running(marker.unwrap_or(ContainerMarker::Ready(String::new())))
+            }
+            Some(marker) if marker.is_ready() => {
+                let now = this.ports.clock().now();
+                this.update_binding(|binding| {
+                    binding.first_started_at =
+                        binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::FirstStartNotStored));
+                })?;
+                SandboxCondition::Running(marker)
+            }
+            Some(ContainerMarker::Adopted(_)) if planted(Bug::AdoptionTreatedAsRestore) => SandboxCondition::Unfinished,
+            Some(ContainerMarker::Restoring(nonce)) if binding.restore_nonce.as_ref() == Some(&nonce) => {
+                SandboxCondition::Unfinished
+            }
+            marker @ (None | Some(ContainerMarker::Adopted(_) | ContainerMarker::Restoring(_))) => {
+                let is_empty = matches!(probe.directory_content, DirectoryContent::Empty | DirectoryContent::Missing);
+                // The image itself may have files in the directory.
+                let is_cold_started = is_empty || {
+                    let listing = sandboxes.list_directory(&this.id, &binding.dir).await.map_err(failed)?;
+                    listing.matches(binding.baseline.as_ref())
+                };
+                if is_cold_started { SandboxCondition::ColdStarted } else { SandboxCondition::Diverged { marker } }
+            }
+            Some(_) => SandboxCondition::Unfinished,
+        })
+    })
+    .await
+}
+
+/// As [`probe_condition`], for a sandbox whose start did not finish. If the container diverged and carries no marker,
+/// marks it as adopted and probes it again: no late call of that start can restore over the files that were written
+/// since.
+pub(super) async fn probe_and_protect<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<SandboxCondition> {
+    let condition = probe_condition(this).await?;
+    if condition != (SandboxCondition::Diverged { marker: None }) {
+        return Ok(condition);
+    }
+    marker::protect_unmarked(this).await?;
+    probe_condition(this).await
+}
+
+/// As [`probe_condition`], or as [`probe_and_protect`] if `protect_files`, for an operation that starts or ends the
+/// sandbox. Clears the restore task if the workspace's files are in place.
+pub(super) async fn probe_and_clear_task<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    protect_files: bool,
+) -> Result<SandboxCondition> {
+    let condition = if protect_files { probe_and_protect(this).await? } else { probe_condition(this).await? };
+    if matches!(condition, SandboxCondition::Running(_)) {
+        this.update_binding(|binding| binding.restore_task = None)?;
+    }
+    Ok(condition)
+}

@@ -1,0 +1,46 @@
+//! Detects a sandbox that does not answer since a destroy of its container or a restore of its files timed out.
+//!
+//! A call that timed out may still take effect. A late destroy could end the next container while an application uses
+//! it. A late restore blocks the next restore, because the SDK runs one at a time. The Worker therefore hands out no
+//! more containers of such a sandbox. The workspace moves to another sandbox (`workspace::relocate`), so a late call
+//! affects only a sandbox that no longer belongs to a named workspace.
+
+use crate::model::named::messages::EnsuredRunning;
+use crate::model::{Code, Error, Result};
+use crate::ports::Ports;
+use crate::service::CloudflareSandboxSnapshotter;
+
+/// Verifies that no destroy of a container of this sandbox timed out.
+///
+/// # Errors
+/// [`Code::SandboxUnresponsive`].
+pub(super) fn ensure_responsive<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+    if this.binding()?.destroy_unconfirmed {
+        Err(sandbox_unresponsive(this, "The destroy of its container timed out."))
+    } else {
+        Ok(())
+    }
+}
+
+/// Returns the outcome of a start, or [`Code::SandboxUnresponsive`] if the workspace must move to another sandbox: if
+/// [`ensure_responsive`] fails, or if a call timed out and `was_restoring` is set. `was_restoring` means that an
+/// earlier call began a restore whose end was not confirmed.
+pub(super) fn classify_outcome<P: Ports>(
+    this: &CloudflareSandboxSnapshotter<P>,
+    outcome: Result<EnsuredRunning>,
+    was_restoring: bool,
+) -> Result<EnsuredRunning> {
+    ensure_responsive(this)?;
+    outcome.map_err(|error| match error.code() {
+        Code::SandboxTimeout if was_restoring => sandbox_unresponsive(this, error.message()),
+        _ => error,
+    })
+}
+
+fn sandbox_unresponsive<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, why: &str) -> Error {
+    Error::new(
+        Code::SandboxUnresponsive,
+        format!("The sandbox {:?} does not answer and is abandoned. {why}", this.id.as_str()),
+        "Start the workspace again: it continues in another sandbox, from its newest snapshot.",
+    )
+}

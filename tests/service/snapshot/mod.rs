@@ -1,0 +1,16 @@
+//! The operations on the snapshots of one sandbox.
+
+mod capture;
+mod coalesce;
+mod directories;
+mod exclude;
+mod forgery;
+mod import;
+mod keys;
+mod label;
+mod list;
+mod manifest;
+mod pin;
+mod stored_backup;
+mod suspect;
+mod verify;

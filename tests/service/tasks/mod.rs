@@ -1,0 +1,4 @@
+//! The alarm of a workspace, and recovery.
+
+mod alarm;
+mod recover;

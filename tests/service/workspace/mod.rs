@@ -1,0 +1,17 @@
+//! Named workspaces. The files are those of `src/service/workspace`.
+
+mod alarm;
+mod concurrent_calls;
+mod create;
+mod delete;
+mod directory;
+mod faults_at_every_call;
+mod fork;
+mod recover;
+mod relocate;
+mod sandbox;
+mod scenarios;
+mod start;
+mod stop;
+mod unanswered;
+mod update;

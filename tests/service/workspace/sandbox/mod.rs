@@ -1,0 +1,13 @@
+//! Operations on the sandbox of a named workspace. The files are those of `src/service/workspace/sandbox`.
+
+mod capture;
+mod condition;
+mod decommission;
+mod ensure_running;
+mod hooks;
+mod marker;
+mod reconcile;
+mod reserve;
+mod source;
+mod stale;
+mod stop_sandbox;
