@@ -13,7 +13,7 @@ use crate::model::request::{
 use crate::model::{Code, Error, RestoreRequest, Result, SandboxId, Selection, SnapshotRequest, json};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::workspace::NamedWorkspace;
-use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter, Snapshotter};
+use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
 
 /// The largest arguments of an operation, in bytes of JSON. A ref is under 1 kB.
 pub(super) const MAX_ARGUMENTS: usize = 64 * 1024;

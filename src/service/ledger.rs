@@ -5,12 +5,12 @@ use super::planted::{Bug, planted};
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::record::{ParentLink, SnapshotRecord, WorkspaceRecord};
 use crate::model::{Policy, Result, SandboxId, SigningKey, Timestamp, root_of};
-use crate::ports::{Clock, Entropy, Ledger, Ports};
+use crate::ports::{Entropy, Ledger, Ports};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the row of the workspace; a new one with defaults, which is not stored yet, when there is none.
     pub(super) fn workspace(&self) -> Result<WorkspaceRecord> {
-        let stored = self.ports.ledger()?.workspace()?;
+        let stored = self.ledger()?.workspace()?;
         Ok(stored.unwrap_or_else(|| WorkspaceRecord {
             sandbox_id: (*self.id).clone(),
             root_id: root_of(&self.id),
@@ -41,7 +41,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         workspace.id_key = Some(id_key.clone());
         if is_new {
-            self.ports.ledger()?.put_workspace(&workspace)?;
+            self.ledger()?.put_workspace(&workspace)?;
         }
         Ok((workspace, id_key))
     }
@@ -49,9 +49,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Schedules the alarm at `at`, unless an earlier one is set. Sets an overdue alarm again, because it may have been
     /// lost.
     pub(super) fn schedule_alarm(&self, at: Timestamp) -> Result<()> {
-        let ledger = self.ports.ledger()?;
+        let ledger = self.ledger()?;
         match ledger.alarm()? {
-            Some(scheduled) if scheduled <= at && scheduled > self.ports.clock().now() => Ok(()),
+            Some(scheduled) if scheduled <= at && scheduled > self.now() => Ok(()),
             Some(scheduled) => ledger.set_alarm(Some(scheduled.min(at))),
             None => ledger.set_alarm(Some(at)),
         }
@@ -63,9 +63,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         workspace: &WorkspaceRecord,
         mut snapshot: SnapshotRecord,
     ) -> Result<SnapshotRecord> {
-        let ledger = self.ports.ledger()?;
-        let candidate =
-            workspace.candidate(&snapshot, self.dependents(&snapshot.snapshot_id)?, self.ports.clock().now());
+        let ledger = self.ledger()?;
+        let candidate = workspace.candidate(&snapshot, self.dependents(&snapshot.snapshot_id)?, self.now());
         let stays = candidate.pinned || !candidate.dependents.is_empty() || candidate.protected_until.is_some();
         snapshot.expires_at = workspace.policy.expires_at(&candidate).filter(|_| !stays);
         ledger.put_snapshot(&snapshot)?;
@@ -74,35 +73,35 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         Ok(snapshot)
     }
-}
 
-/// Claims a minted sandbox id: records where the sandbox comes from, and which named workspace it belongs to. Returns
-/// `false` when the id has another owner already.
-pub(super) fn claim<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    root_id: &SandboxId,
-    parent: Option<&ParentLink>,
-    binding: Option<&WorkspaceBinding>,
-    marker: Option<&str>,
-) -> Result<bool> {
-    let ledger = this.ports.ledger()?;
-    if let Some(known) = ledger.workspace()? {
-        // The same named workspace may repeat its claim.
-        let is_same_owner = known.decommissioned_at.is_none()
-            && known.binding.is_some_and(|known| Some(&known.address) == binding.map(|claimed| &claimed.address));
-        if planted(Bug::ClaimedFromOtherWorkspace) {
-            return Ok(true);
+    /// Claims a minted sandbox id: records where the sandbox comes from, and which named workspace it belongs to.
+    /// Returns `false` when the id has another owner already.
+    pub fn claim(
+        &self,
+        root_id: &SandboxId,
+        parent: Option<&ParentLink>,
+        binding: Option<&WorkspaceBinding>,
+        marker: Option<&str>,
+    ) -> Result<bool> {
+        let ledger = self.ledger()?;
+        if let Some(known) = ledger.workspace()? {
+            // The same named workspace may repeat its claim.
+            let is_same_owner = known.decommissioned_at.is_none()
+                && known.binding.is_some_and(|known| Some(&known.address) == binding.map(|claimed| &claimed.address));
+            if planted(Bug::ClaimedFromOtherWorkspace) {
+                return Ok(true);
+            }
+            return Ok(is_same_owner && known.parent.as_ref() == parent);
         }
-        return Ok(is_same_owner && known.parent.as_ref() == parent);
+        let workspace = WorkspaceRecord {
+            root_id: root_id.clone(),
+            parent: parent.cloned(),
+            binding: binding.cloned(),
+            marker: marker.map(str::to_owned),
+            marked_at: None,
+            ..self.workspace()?
+        };
+        ledger.put_workspace(&workspace)?;
+        Ok(true)
     }
-    let workspace = WorkspaceRecord {
-        root_id: root_id.clone(),
-        parent: parent.cloned(),
-        binding: binding.cloned(),
-        marker: marker.map(str::to_owned),
-        marked_at: None,
-        ..this.workspace()?
-    };
-    ledger.put_workspace(&workspace)?;
-    Ok(true)
 }

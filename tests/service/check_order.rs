@@ -3,7 +3,6 @@
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::WorkspaceStore;
-use sandbox_snapshotter::service::Snapshotter;
 use serde_json::{Value, json};
 
 use super::support::{ExpectError, Fixture, Method, WORKSPACE};

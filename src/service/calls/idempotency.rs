@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::model::record::IdempotencyRecord;
 use crate::model::request::LineageScope;
 use crate::model::{Code, Error, Result, Timestamp, json};
-use crate::ports::{Clock, Ledger, Ports};
+use crate::ports::{Ledger, Ports};
 use crate::service::planted::{Bug, planted};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -24,84 +24,81 @@ pub(in crate::service) const ANSWER_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 /// How long after its begin a call without an answer is reconciled, in milliseconds.
 const RECONCILE_AFTER_MILLIS: i64 = 60_000;
 
-/// Returns when the earliest call without an answer is due to be reconciled.
-pub(in crate::service) fn due<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
-    let unanswered = this.ports.ledger()?.unanswered_calls()?;
-    Ok(unanswered.iter().map(|record| record.at.plus_millis(RECONCILE_AFTER_MILLIS)).min())
-}
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns when the earliest call without an answer is due to be reconciled.
+    pub(in crate::service) fn unanswered_due_at(&self) -> Result<Option<Timestamp>> {
+        let unanswered = self.ledger()?.unanswered_calls()?;
+        Ok(unanswered.iter().map(|record| record.at.plus_millis(RECONCILE_AFTER_MILLIS)).min())
+    }
 
-/// Runs `work` once for all calls with the key. Without a key, runs it always.
-///
-/// # Errors
-/// [`Code::IdempotencyConflict`] if the key was used for another call; [`Code::Aborted`] if the caller cancels while it
-/// waits; and those of `work`.
-pub(in crate::service) async fn run_once<P: Ports, T: Serialize + DeserializeOwned>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    key: Option<&str>,
-    operation: &str,
-    request: &impl Serialize,
-    abort: &CancellationToken,
-    work: impl Future<Output = Result<T>>,
-) -> Result<T> {
-    let Some(key) = key else { return work.await };
-    let ledger = this.ports.ledger()?;
-    let payload = fingerprint(operation, request)?;
-    let _lease = loop {
-        match ledger.idempotency_record(key)? {
-            Some(known)
-                if known.payload_hash != payload
-                    && known.payload_hash != former_fingerprint(operation, request)?
-                    && !planted(Bug::ArgumentsNotCompared) =>
-            {
-                return Err(conflict(key));
+    /// Runs `work` once for all calls with the key. Without a key, runs it always.
+    ///
+    /// # Errors
+    /// [`Code::IdempotencyConflict`] if the key was used for another call; [`Code::Aborted`] if the caller cancels
+    /// while it waits; and those of `work`.
+    pub(in crate::service) async fn run_once<T: Serialize + DeserializeOwned>(
+        &self,
+        key: Option<&str>,
+        operation: &str,
+        request: &impl Serialize,
+        abort: &CancellationToken,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let Some(key) = key else { return work.await };
+        let ledger = self.ledger()?;
+        let payload = fingerprint(operation, request)?;
+        let _lease = loop {
+            match ledger.idempotency_record(key)? {
+                Some(known)
+                    if known.payload_hash != payload
+                        && known.payload_hash != former_fingerprint(operation, request)?
+                        && !planted(Bug::ArgumentsNotCompared) =>
+                {
+                    return Err(conflict(key));
+                }
+                Some(IdempotencyRecord { answer: Some(answer), .. }) => {
+                    return json::from_value(&answer).map_err(unreadable);
+                }
+                _ => {}
             }
-            Some(IdempotencyRecord { answer: Some(answer), .. }) => {
-                return json::from_value(&answer).map_err(unreadable);
+            match self.in_process.try_acquire_key(key) {
+                Ok(lease) => break lease,
+                Err(done) => drop(select(done, abort.clone().cancelled().boxed_local()).await),
             }
-            _ => {}
-        }
-        match this.in_process.try_acquire_key(key) {
-            Ok(lease) => break lease,
-            Err(done) => drop(select(done, abort.clone().cancelled().boxed_local()).await),
-        }
-        abort.check()?;
-    };
-    let record =
-        IdempotencyRecord { key: key.to_owned(), payload_hash: payload, at: this.ports.clock().now(), answer: None };
-    ledger.put_idempotency_record(&record)?;
-    // The alarm reconciles the record, because the caller may never repeat the call.
-    this.schedule_alarm(record.at.plus_millis(RECONCILE_AFTER_MILLIS))?;
-    match work.await {
-        Ok(answer) => {
-            // The work is done, so the caller gets its answer even if the answer can't be stored.
-            drop(save_answer(this, record, &answer));
-            let stored = ledger.idempotency_record(key).ok().flatten().and_then(|known| known.answer);
-            Ok(stored.and_then(|stored| json::from_value(&stored).ok()).unwrap_or(answer))
-        }
-        Err(error) => {
-            drop(ledger.delete_idempotency_record(key));
-            Err(error)
+            abort.check()?;
+        };
+        let record = IdempotencyRecord { key: key.to_owned(), payload_hash: payload, at: self.now(), answer: None };
+        ledger.put_idempotency_record(&record)?;
+        // The alarm reconciles the record, because the caller may never repeat the call.
+        self.schedule_alarm(record.at.plus_millis(RECONCILE_AFTER_MILLIS))?;
+        match work.await {
+            Ok(answer) => {
+                // The work is done, so the caller gets its answer even if the answer can't be stored.
+                drop(self.save_answer(record, &answer));
+                let stored = ledger.idempotency_record(key).ok().flatten().and_then(|known| known.answer);
+                Ok(stored.and_then(|stored| json::from_value(&stored).ok()).unwrap_or(answer))
+            }
+            Err(error) => {
+                drop(ledger.delete_idempotency_record(key));
+                Err(error)
+            }
         }
     }
-}
 
-/// Stores the answer of a call, unless one is stored already.
-pub(in crate::service) fn save_answer<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    record: IdempotencyRecord,
-    answer: &impl Serialize,
-) -> Result<()> {
-    let ledger = this.ports.ledger()?;
-    if ledger.idempotency_record(&record.key)?.is_some_and(|known| known.answer.is_some()) {
-        return Ok(());
+    /// Stores the answer of a call, unless one is stored already.
+    pub(in crate::service) fn save_answer(&self, record: IdempotencyRecord, answer: &impl Serialize) -> Result<()> {
+        let ledger = self.ledger()?;
+        if ledger.idempotency_record(&record.key)?.is_some_and(|known| known.answer.is_some()) {
+            return Ok(());
+        }
+        if planted(Bug::AnswerNotStored) {
+            return ledger.delete_idempotency_record(&record.key);
+        }
+        let answer = json::to_value(answer).map_err(unreadable)?;
+        let at = self.now();
+        ledger.put_idempotency_record(&IdempotencyRecord { answer: Some(answer), at, ..record })?;
+        self.schedule_alarm(at.plus_millis(ANSWER_RETENTION_MILLIS))
     }
-    if planted(Bug::AnswerNotStored) {
-        return ledger.delete_idempotency_record(&record.key);
-    }
-    let answer = json::to_value(answer).map_err(unreadable)?;
-    let at = this.ports.clock().now();
-    ledger.put_idempotency_record(&IdempotencyRecord { answer: Some(answer), at, ..record })?;
-    this.schedule_alarm(at.plus_millis(ANSWER_RETENTION_MILLIS))
 }
 
 fn fingerprint(operation: &str, request: &impl Serialize) -> Result<String> {

@@ -11,8 +11,6 @@ mod refusal;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
-use super::lineage::scope;
-use super::workspace::sandbox;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::checkpoint::{
     CheckpointDescription, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
@@ -29,7 +27,7 @@ use crate::ports::Ports;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Verifies that sandboxes are configured, which checkpoints need.
     pub fn require_sandboxes(&self) -> Result<()> {
-        self.ports.sandboxes().map(drop)
+        self.sandboxes().map(drop)
     }
 
     /// Creates a checkpoint. Replaces a checkpoint with the same name.
@@ -40,7 +38,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<CreatedCheckpoint> {
         let CreateCheckpointRequest { location, name, description } = request;
         let description = description.unwrap_or_else(|| CheckpointDescription::default_for(&name));
-        match run_call(self, location, CheckpointCall::Create { name, description }, abort).await? {
+        match self.run_checkpoint_call(location, CheckpointCall::Create { name, description }, abort).await? {
             CheckpointOutcome::Created(created) => Ok(created),
             _ => Err(Error::internal()),
         }
@@ -53,7 +51,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: CancellationToken,
     ) -> Result<Checkpoints> {
         let ListCheckpointsRequest { location, cursor, limit } = request;
-        match run_call(self, location, CheckpointCall::List { after: cursor, limit }, abort).await? {
+        match self.run_checkpoint_call(location, CheckpointCall::List { after: cursor, limit }, abort).await? {
             CheckpointOutcome::Listed(checkpoints) => Ok(checkpoints),
             _ => Err(Error::internal()),
         }
@@ -66,7 +64,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: CancellationToken,
     ) -> Result<RestoredCheckpoint> {
         let RestoreCheckpointRequest { location, name } = request;
-        match run_call(self, location, CheckpointCall::Restore { name }, abort).await? {
+        match self.run_checkpoint_call(location, CheckpointCall::Restore { name }, abort).await? {
             CheckpointOutcome::Restored(restored) => Ok(restored),
             _ => Err(Error::internal()),
         }
@@ -79,49 +77,50 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: CancellationToken,
     ) -> Result<CheckpointDiff> {
         let DiffCheckpointRequest { location, name, max_bytes } = request;
-        match run_call(self, location, CheckpointCall::Diff { name, max_bytes }, abort).await? {
+        match self.run_checkpoint_call(location, CheckpointCall::Diff { name, max_bytes }, abort).await? {
             CheckpointOutcome::Diffed(diff) => Ok(diff),
             _ => Err(Error::internal()),
         }
     }
-}
 
-/// Waits until no other call runs in the sandbox, or the caller cancels, and runs a call.
-async fn run_call<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    location: CheckpointLocation,
-    call: CheckpointCall,
-    abort: CancellationToken,
-) -> Result<CheckpointOutcome> {
-    this.require_sandboxes()?;
-    scope::check_workspace(this, &location.lineage_scope).await?;
-    sandbox::ensure_not_decommissioned(this)?;
-    abort.check()?;
-    let dir = location.dir.unwrap_or_else(|| this.config.default_dir.clone());
-    let what = format!("checkpoint calls for the sandbox {:?}", this.id.as_str());
-    let permit = this.in_process.checkpoint_queue.acquire(None, &what)?;
-    let snapshotter = this.clone();
-    let work = async move {
-        let locks = async {
-            let call_lock = snapshotter.in_process.checkpoint_lock.lock().await;
-            // A restore waits for captures in progress, and blocks new ones: none may store files that are partly
-            // restored.
-            let restore_lock = match call {
-                CheckpointCall::Restore { .. } => Some(snapshotter.in_process.checkpoint_restore_lock.lock().await),
-                _ => None,
+    /// Waits until no other call runs in the sandbox, or the caller cancels, and runs a call.
+    async fn run_checkpoint_call(
+        &self,
+        location: CheckpointLocation,
+        call: CheckpointCall,
+        abort: CancellationToken,
+    ) -> Result<CheckpointOutcome> {
+        self.require_sandboxes()?;
+        self.check_lineage_scope(&location.lineage_scope).await?;
+        self.ensure_not_decommissioned()?;
+        abort.check()?;
+        let dir = location.dir.unwrap_or_else(|| self.config.default_dir.clone());
+        let what = format!("checkpoint calls for the sandbox {:?}", self.id.as_str());
+        let permit = self.in_process.checkpoint_queue.acquire(None, &what)?;
+        let snapshotter = self.clone();
+        let work = async move {
+            let locks = async {
+                let call_lock = snapshotter.in_process.checkpoint_lock.lock().await;
+                // A restore waits for captures in progress, and blocks new ones: none may store files that are partly
+                // restored.
+                let restore_lock = match call {
+                    CheckpointCall::Restore { .. } => Some(snapshotter.in_process.checkpoint_restore_lock.lock().await),
+                    _ => None,
+                };
+                if restore_lock.is_some() {
+                    snapshotter.in_process.coalescer.wait_until_idle().await;
+                }
+                (call_lock, restore_lock, permit)
             };
-            if restore_lock.is_some() {
-                snapshotter.in_process.coalescer.wait_until_idle().await;
-            }
-            (call_lock, restore_lock, permit)
+            let _locks = match select(locks.boxed_local(), abort.cancelled().boxed_local()).await {
+                Either::Left((locks, _)) => locks,
+                Either::Right(((), _)) => return Err(CancellationToken::error()),
+            };
+            snapshotter
+                .run_in_container(&dir, &call)
+                .await
+                .map_err(|error| refusal::adapt_container_error(&snapshotter.id, error))
         };
-        let _locks = match select(locks.boxed_local(), abort.cancelled().boxed_local()).await {
-            Either::Left((locks, _)) => locks,
-            Either::Right(((), _)) => return Err(CancellationToken::error()),
-        };
-        container_guard::run_in_container(&snapshotter, &dir, &call)
-            .await
-            .map_err(|error| refusal::adapt_container_error(&snapshotter.id, error))
-    };
-    sandbox::run_to_completion(this, work).await
+        self.run_to_completion(work).await
+    }
 }

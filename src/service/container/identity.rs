@@ -11,14 +11,12 @@
 
 use crate::model::named::ContainerMarker;
 use crate::model::record::{ContainerObservation, ExpectedMarker};
-use crate::model::{
-    Code, Directory, DirectoryContent, Error, Probe, Result, SandboxId, SandboxStatus, Status, Timestamp,
-};
-use crate::ports::{Clock, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
-use crate::service::CancellationToken;
-use crate::service::calls::failures::{During, from_sandbox};
+use crate::model::{Code, Directory, DirectoryContent, Error, Probe, Result, SandboxStatus, Status, Timestamp};
+use crate::ports::{Ports, SandboxSession, SandboxSessionOf, Sandboxes};
+use crate::service::calls::failures::During;
 use crate::service::calls::retry::retry;
 use crate::service::planted::{Bug, planted};
+use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// The maximum number of age measurements while the result is too close to decide.
 pub(in crate::service) const MAX_AGE_MEASUREMENTS: u32 = 3;
@@ -37,13 +35,218 @@ pub(in crate::service) enum Age {
     Unclear,
 }
 
-/// Verifies that the sandbox is running, and returns the observation. Starts nothing.
-///
-/// # Errors
-/// [`Code::SandboxNotRunning`]; [`Code::SandboxStarting`] while the container is starting.
-pub(in crate::service) async fn observe<P: Ports>(ports: &P, id: &SandboxId) -> Result<ContainerObservation> {
-    let since = ports.clock().now();
-    Ok(ContainerObservation::new(require_running(id, status(ports, id).await?)?, since))
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns the status of the sandbox, which must be running. Starts nothing.
+    ///
+    /// # Errors
+    /// [`Code::SandboxNotRunning`]; [`Code::SandboxStarting`] while the container is starting.
+    pub(in crate::service) async fn running_status(&self) -> Result<SandboxStatus> {
+        let status = self.sandbox_status().await?;
+        match status.status {
+            Status::Healthy => Ok(status),
+            Status::Starting => Err(Error::new(
+                Code::SandboxStarting,
+                format!("The sandbox {:?} is still starting, and has no files of its own yet.", self.id.as_str()),
+                "Try again when it is running, or pass `wake: true` to capture it as it starts.",
+            )),
+            Status::Down => Err(Error::new(
+                Code::SandboxNotRunning,
+                format!(
+                    "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty.",
+                    self.id.as_str()
+                ),
+                "Take snapshots while the sandbox is running. Restore an earlier snapshot to continue, or pass `wake: \
+                 true` to start the sandbox and capture it as it starts.",
+            )),
+        }
+    }
+
+    /// As [`running_status`](Self::running_status), with the time at which the Worker read it.
+    pub(in crate::service) async fn observe_running(&self) -> Result<ContainerObservation> {
+        let since = self.now();
+        Ok(ContainerObservation::new(self.running_status().await?, since))
+    }
+
+    /// Verifies that the running container is the expected one, and that its directory can be captured. If no container
+    /// runs, the probe starts one, which is not the expected one. The first probe uses `session`, if there is one.
+    ///
+    /// # Errors
+    /// [`Code::SandboxReplaced`] if another container runs, or if that is not known; [`Code::InvalidDirectory`] if the
+    /// directory does not exist or can't be captured.
+    pub(in crate::service) async fn verify_container(
+        &self,
+        session: Option<&SandboxSessionOf<'_, P>>,
+        dir: &Directory,
+        expectation: &ContainerExpectation,
+    ) -> Result<()> {
+        let since = match expectation {
+            ContainerExpectation::Unchanged(observation) => return self.verify_unchanged(dir, observation).await,
+            ContainerExpectation::StartedBefore(since) | ContainerExpectation::ReadyBefore(since) => *since,
+            ContainerExpectation::HasMarker(marker) => return self.verify_marker(session, dir, marker).await,
+        };
+        let probe = match self.compare_age(session, dir, since).await? {
+            Age::Older(probe) => probe,
+            Age::Younger => return Err(self.flag_replaced().await),
+            Age::Unclear => return Err(self.replaced("may have been replaced")),
+        };
+        let is_ready = || probe.marker.as_ref().is_some_and(ContainerMarker::is_ready);
+        match expectation {
+            ContainerExpectation::ReadyBefore(_) if !is_ready() => {
+                Err(self.replaced("cold-started without the workspace's files"))
+            }
+            ContainerExpectation::StartedBefore(_) if probe.is_replacement && !planted(Bug::ReplacementFlagIgnored) => {
+                Err(self.replaced("was replaced"))
+            }
+            _ => check_directory(dir, probe.directory_content),
+        }
+    }
+
+    /// Verifies that the container carries the marker. Every marker is unique to one container.
+    async fn verify_marker(
+        &self,
+        mut session: Option<&SandboxSessionOf<'_, P>>,
+        dir: &Directory,
+        marker: &ExpectedMarker,
+    ) -> Result<()> {
+        let probe = self
+            .retry(async || {
+                let probe = match session.take() {
+                    Some(session) => session.probe(dir).await,
+                    None => self.sandboxes()?.probe(&self.id, dir).await,
+                };
+                probe.map_err(self.failed(During::Probe))
+            })
+            .await?;
+        if !marker.matches(probe.marker.as_ref()) {
+            return Err(self.replaced("is not the one that was captured or restored"));
+        }
+        check_directory(dir, probe.directory_content)
+    }
+
+    /// Starts the sandbox if it is not running, and accepts its container as it is. Returns the observation, and the
+    /// marker that the container carries.
+    pub(in crate::service) async fn cold_start(
+        &self,
+        dir: &Directory,
+        abort: &CancellationToken,
+    ) -> Result<(ContainerObservation, Option<ContainerMarker>)> {
+        retry(&*self.ports, abort, async || {
+            let probe = self.sandboxes()?.probe(&self.id, dir).await.map_err(self.failed(During::Probe))?;
+            check_directory(dir, probe.directory_content)?;
+            if probe.is_replacement {
+                self.sandboxes()?.set_replaced_note(&self.id, false).await.map_err(self.failed(During::Probe))?;
+            }
+            Ok((self.observe_running().await?, probe.marker))
+        })
+        .await
+    }
+
+    /// Verifies that the container has not ended. Starts nothing.
+    ///
+    /// # Errors
+    /// [`Code::SandboxReplaced`]: the next container has none of the files.
+    pub(in crate::service) async fn verify_running(&self) -> Result<()> {
+        let is_up = self.sandbox_status().await?.status == Status::Healthy;
+        if is_up { Ok(()) } else { Err(self.replaced("ended during the call")) }
+    }
+
+    /// Verifies that the container of `observation` is the one that runs now.
+    ///
+    /// # Errors
+    /// [`Code::SandboxReplaced`] if it is not, or if that is not known.
+    pub(in crate::service) async fn verify_unchanged(
+        &self,
+        dir: &Directory,
+        observation: &ContainerObservation,
+    ) -> Result<()> {
+        let now = self.sandbox_status().await?;
+        if now.status != Status::Healthy {
+            return Err(self.replaced("ended during the call"));
+        }
+        #[allow(clippy::float_cmp)] // The value is only compared for identity, never calculated with.
+        if now.last_change == observation.last_change {
+            return Ok(());
+        }
+        match self.compare_age(None, dir, observation.observed_at).await? {
+            Age::Older(_) => Ok(()),
+            Age::Younger => Err(self.flag_replaced().await),
+            Age::Unclear => Err(self.replaced("may have been replaced")),
+        }
+    }
+
+    /// Leaves the note of a replacement in the container, unless the container was started before `since`.
+    pub(in crate::service) async fn flag_if_replaced(&self, dir: &Directory, since: Timestamp) -> Result<()> {
+        if self.sandbox_status().await?.status == Status::Down {
+            return Ok(());
+        }
+        match self.compare_age(None, dir, since).await? {
+            Age::Older(_) => Ok(()),
+            // A further measurement would not decide it.
+            Age::Younger | Age::Unclear => {
+                self.sandboxes()?.set_replaced_note(&self.id, true).await.map_err(self.failed(During::Probe))
+            }
+        }
+    }
+
+    /// Compares the age of the container with a point in time. If no container runs, the probe starts one; the SDK
+    /// interrupts the call that does so, so the probe is repeated here, where `since` is still known. The first probe
+    /// uses `session`, if there is one; later probes do not, so a broken session does not fail them.
+    pub(in crate::service) async fn compare_age(
+        &self,
+        mut session: Option<&SandboxSessionOf<'_, P>>,
+        dir: &Directory,
+        since: Timestamp,
+    ) -> Result<Age> {
+        for _ in 0..MAX_AGE_MEASUREMENTS {
+            let (elapsed_at_call, probe) = self
+                .retry(async || {
+                    let elapsed_at_call = self.now().millis_since(since);
+                    let probe = match session.take() {
+                        Some(session) => session.probe(dir).await,
+                        None => self.sandboxes()?.probe(&self.id, dir).await,
+                    };
+                    Ok((elapsed_at_call, probe.map_err(self.failed(During::Probe))?))
+                })
+                .await?;
+            // The container measured its age when the probe began, however long the probe took.
+            let elapsed_at_answer = self.now().millis_since(since) - probe.elapsed_millis;
+            if probe.age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS {
+                return Ok(Age::Older(probe));
+            }
+            if probe.age_millis < elapsed_at_call {
+                return Ok(Age::Younger);
+            }
+        }
+        Ok(Age::Unclear)
+    }
+
+    /// Returns the status of the sandbox. Starts nothing.
+    pub(in crate::service) async fn sandbox_status(&self) -> Result<SandboxStatus> {
+        self.sandboxes()?.status(&self.id).await.map_err(self.failed(During::Probe))
+    }
+
+    /// Leaves the note of a replacement in the new container, and returns the error about it.
+    pub(in crate::service) async fn flag_replaced(&self) -> Error {
+        let noted = match self.sandboxes() {
+            Ok(sandboxes) => sandboxes.set_replaced_note(&self.id, true).await.is_ok(),
+            Err(_) => false,
+        };
+        let error = self.replaced("was replaced");
+        if noted { error } else { error.with_note("The new container could not be marked as a replacement.") }
+    }
+
+    /// Returns the error about a container that is not the expected one.
+    pub(in crate::service) fn replaced(&self, how: &str) -> Error {
+        Error::new(
+            Code::SandboxReplaced,
+            format!(
+                "The container of the sandbox {:?} {how}. The files of the earlier container are gone.",
+                self.id.as_str()
+            ),
+            "Restore the newest snapshot and continue in the new sandbox, or pass `adopt: true` to continue with the \
+             files of the present container.",
+        )
+    }
 }
 
 /// The condition under which the container of a sandbox is the expected one.
@@ -59,195 +262,6 @@ pub(in crate::service) enum ContainerExpectation {
     HasMarker(ExpectedMarker),
 }
 
-/// Verifies that the running container is the expected one, and that its directory can be captured. If no container
-/// runs, the probe starts one, which is not the expected one. The first probe uses `session`, if there is one.
-///
-/// # Errors
-/// [`Code::SandboxReplaced`] if another container runs, or if that is not known; [`Code::InvalidDirectory`] if the
-/// directory does not exist or can't be captured.
-pub(in crate::service) async fn verify_container<P: Ports>(
-    ports: &P,
-    session: Option<&SandboxSessionOf<'_, P>>,
-    id: &SandboxId,
-    dir: &Directory,
-    expectation: &ContainerExpectation,
-) -> Result<()> {
-    let since = match expectation {
-        ContainerExpectation::Unchanged(observation) => return verify_unchanged(ports, id, dir, observation).await,
-        ContainerExpectation::StartedBefore(since) | ContainerExpectation::ReadyBefore(since) => *since,
-        ContainerExpectation::HasMarker(marker) => return verify_marker(ports, session, id, dir, marker).await,
-    };
-    let probe = match compare_age(ports, session, id, dir, since).await? {
-        Age::Older(probe) => probe,
-        Age::Younger => return Err(flag_replaced(ports, id).await),
-        Age::Unclear => return Err(replaced(id, "may have been replaced")),
-    };
-    let is_ready = || probe.marker.as_ref().is_some_and(ContainerMarker::is_ready);
-    match expectation {
-        ContainerExpectation::ReadyBefore(_) if !is_ready() => {
-            Err(replaced(id, "cold-started without the workspace's files"))
-        }
-        ContainerExpectation::StartedBefore(_) if probe.is_replacement && !planted(Bug::ReplacementFlagIgnored) => {
-            Err(replaced(id, "was replaced"))
-        }
-        _ => check_directory(dir, probe.directory_content),
-    }
-}
-
-/// Verifies that the container carries the marker. Every marker is unique to one container.
-async fn verify_marker<P: Ports>(
-    ports: &P,
-    mut session: Option<&SandboxSessionOf<'_, P>>,
-    id: &SandboxId,
-    dir: &Directory,
-    marker: &ExpectedMarker,
-) -> Result<()> {
-    let probe = retry(ports, &CancellationToken::never(), async || {
-        let probe = match session.take() {
-            Some(session) => session.probe(dir).await,
-            None => ports.sandboxes()?.probe(id, dir).await,
-        };
-        probe.map_err(|failure| from_sandbox(failure, id, During::Probe))
-    })
-    .await?;
-    if !marker.matches(probe.marker.as_ref()) {
-        return Err(replaced(id, "is not the one that was captured or restored"));
-    }
-    check_directory(dir, probe.directory_content)
-}
-
-/// Starts the sandbox if it is not running, and accepts its container as it is. Returns the observation, and the marker
-/// that the container carries.
-pub(in crate::service) async fn cold_start<P: Ports>(
-    ports: &P,
-    id: &SandboxId,
-    dir: &Directory,
-    abort: &CancellationToken,
-) -> Result<(ContainerObservation, Option<ContainerMarker>)> {
-    retry(ports, abort, async || {
-        let to_error = |failure| from_sandbox(failure, id, During::Probe);
-        let probe = ports.sandboxes()?.probe(id, dir).await.map_err(to_error)?;
-        check_directory(dir, probe.directory_content)?;
-        if probe.is_replacement {
-            ports.sandboxes()?.set_replaced_note(id, false).await.map_err(to_error)?;
-        }
-        Ok((observe(ports, id).await?, probe.marker))
-    })
-    .await
-}
-
-/// Verifies that the container has not ended. Starts nothing.
-///
-/// # Errors
-/// [`Code::SandboxReplaced`]: the next container has none of the files.
-pub(in crate::service) async fn verify_running<P: Ports>(ports: &P, id: &SandboxId) -> Result<()> {
-    let is_up = status(ports, id).await?.status == Status::Healthy;
-    if is_up { Ok(()) } else { Err(replaced(id, "ended during the call")) }
-}
-
-/// Verifies that the container of `observation` is the one that runs now.
-///
-/// # Errors
-/// [`Code::SandboxReplaced`] if it is not, or if that is not known.
-pub(in crate::service) async fn verify_unchanged<P: Ports>(
-    ports: &P,
-    id: &SandboxId,
-    dir: &Directory,
-    observation: &ContainerObservation,
-) -> Result<()> {
-    let now = status(ports, id).await?;
-    if now.status != Status::Healthy {
-        return Err(replaced(id, "ended during the call"));
-    }
-    #[allow(clippy::float_cmp)] // The value is only compared for identity, never calculated with.
-    if now.last_change == observation.last_change {
-        return Ok(());
-    }
-    match compare_age(ports, None, id, dir, observation.observed_at).await? {
-        Age::Older(_) => Ok(()),
-        Age::Younger => Err(flag_replaced(ports, id).await),
-        Age::Unclear => Err(replaced(id, "may have been replaced")),
-    }
-}
-
-/// Leaves the note of a replacement in the container, unless the container was started before `since`.
-pub(in crate::service) async fn flag_if_replaced<P: Ports>(
-    ports: &P,
-    id: &SandboxId,
-    dir: &Directory,
-    since: Timestamp,
-) -> Result<()> {
-    if status(ports, id).await?.status == Status::Down {
-        return Ok(());
-    }
-    match compare_age(ports, None, id, dir, since).await? {
-        Age::Older(_) => Ok(()),
-        // A further measurement would not decide it.
-        Age::Younger | Age::Unclear => {
-            let noted = ports.sandboxes()?.set_replaced_note(id, true).await;
-            noted.map_err(|failure| from_sandbox(failure, id, During::Probe))
-        }
-    }
-}
-
-/// Compares the age of the container with a point in time. If no container runs, the probe starts one; the SDK
-/// interrupts the call that does so, so the probe is repeated here, where `since` is still known. The first probe uses
-/// `session`, if there is one; later probes do not, so a broken session does not fail them.
-pub(in crate::service) async fn compare_age<P: Ports>(
-    ports: &P,
-    mut session: Option<&SandboxSessionOf<'_, P>>,
-    id: &SandboxId,
-    dir: &Directory,
-    since: Timestamp,
-) -> Result<Age> {
-    for _ in 0..MAX_AGE_MEASUREMENTS {
-        let (elapsed_at_call, probe) = retry(ports, &CancellationToken::never(), async || {
-            let elapsed_at_call = ports.clock().now().millis_since(since);
-            let probe = match session.take() {
-                Some(session) => session.probe(dir).await,
-                None => ports.sandboxes()?.probe(id, dir).await,
-            };
-            Ok((elapsed_at_call, probe.map_err(|failure| from_sandbox(failure, id, During::Probe))?))
-        })
-        .await?;
-        // The container measured its age when the probe began, however long the probe took.
-        let elapsed_at_answer = ports.clock().now().millis_since(since) - probe.elapsed_millis;
-        if probe.age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS {
-            return Ok(Age::Older(probe));
-        }
-        if probe.age_millis < elapsed_at_call {
-            return Ok(Age::Younger);
-        }
-    }
-    Ok(Age::Unclear)
-}
-
-/// Returns the status of the sandbox. Starts nothing.
-pub(in crate::service) async fn status<P: Ports>(ports: &P, id: &SandboxId) -> Result<SandboxStatus> {
-    ports.sandboxes()?.status(id).await.map_err(|failure| from_sandbox(failure, id, During::Probe))
-}
-
-/// Verifies that the status is [`Status::Healthy`].
-pub(in crate::service) fn require_running(id: &SandboxId, status: SandboxStatus) -> Result<SandboxStatus> {
-    match status.status {
-        Status::Healthy => Ok(status),
-        Status::Starting => Err(Error::new(
-            Code::SandboxStarting,
-            format!("The sandbox {:?} is still starting, and has no files of its own yet.", id.as_str()),
-            "Try again when it is running, or pass `wake: true` to capture it as it starts.",
-        )),
-        Status::Down => Err(Error::new(
-            Code::SandboxNotRunning,
-            format!(
-                "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty.",
-                id.as_str()
-            ),
-            "Take snapshots while the sandbox is running. Restore an earlier snapshot to continue, or pass `wake: \
-             true` to start the sandbox and capture it as it starts.",
-        )),
-    }
-}
-
 /// Verifies that the directory exists, and is neither a symbolic link nor another kind of file.
 pub(in crate::service) fn check_directory(dir: &Directory, content: DirectoryContent) -> Result<()> {
     let problem = match content {
@@ -261,24 +275,4 @@ pub(in crate::service) fn check_directory(dir: &Directory, content: DirectoryCon
         format!("In the sandbox, {dir:?} {problem}.", dir = dir.as_str()),
         "Pass the path of an existing directory, without symbolic links.",
     ))
-}
-
-/// Leaves the note of a replacement in the new container, and returns the error about it.
-pub(in crate::service) async fn flag_replaced<P: Ports>(ports: &P, id: &SandboxId) -> Error {
-    let noted = match ports.sandboxes() {
-        Ok(sandboxes) => sandboxes.set_replaced_note(id, true).await.is_ok(),
-        Err(_) => false,
-    };
-    let error = replaced(id, "was replaced");
-    if noted { error } else { error.with_note("The new container could not be marked as a replacement.") }
-}
-
-/// Returns the error about a container that is not the expected one.
-pub(in crate::service) fn replaced(id: &SandboxId, how: &str) -> Error {
-    Error::new(
-        Code::SandboxReplaced,
-        format!("The container of the sandbox {:?} {how}. The files of the earlier container are gone.", id.as_str()),
-        "Restore the newest snapshot and continue in the new sandbox, or pass `adopt: true` to continue with the files \
-         of the present container.",
-    )
 }

@@ -13,7 +13,6 @@
 //! container, as a capture can.
 
 use super::identity::{self, AGE_RESOLUTION_MILLIS, Age, ContainerExpectation, MAX_AGE_MEASUREMENTS};
-use super::unverified;
 use crate::model::named::ContainerMarker;
 use crate::model::record::{
     CaptureInProgress, ContainerObservation, ExpectedMarker, SnapshotState, Verification, WorkspaceRecord,
@@ -21,11 +20,10 @@ use crate::model::record::{
 use crate::model::{
     Code, Directory, DirectoryContent, Error, MarkerOutcome, MarkerUpdate, Result, SnapshotRequest, Timestamp,
 };
-use crate::ports::{Clock, Ledger, Ports, Sandboxes};
-use crate::service::calls::failures::{During, from_sandbox};
+use crate::ports::{Ledger, Ports, Sandboxes};
+use crate::service::calls::failures::During;
 use crate::service::calls::retry::retry;
 use crate::service::planted::{Bug, planted};
-use crate::service::workspace::sandbox;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// A container that can be captured.
@@ -48,326 +46,329 @@ impl ObservedContainer {
     }
 }
 
-/// Returns the running container that is to be captured. Starts one only where the request accepts any container.
-pub(in crate::service) async fn observe_container<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &SnapshotRequest,
-    dir: &Directory,
-    abort: &CancellationToken,
-) -> Result<ObservedContainer> {
-    let workspace = this.workspace()?;
-    if workspace.binding.is_some() {
-        return observe_named(this, request, dir, abort).await;
-    }
-    if is_known(this, &workspace)? {
-        return observe_known(this, &workspace, request, dir, abort).await;
-    }
-    observe_new(this, request, dir, abort).await
-}
-
-/// Marks the container of a sandbox that is captured for the first time, if it ran before this Worker could have
-/// started it. Returns the marker. This happens before the capture, because the command that writes the marker may
-/// itself start a container.
-///
-/// # Errors
-/// [`Code::SandboxReplaced`] when the container started later, or when its age is too close to decide.
-pub(in crate::service) async fn mark_container<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    progress: &CaptureInProgress,
-) -> Result<String> {
-    let since = unverified::since(this)?
-        .map_or(progress.observation.observed_at, |since| since.min(progress.observation.observed_at));
-    // Where an earlier version captured the sandbox, the container must have run at that time.
-    let since = legacy_capture_began_at(this)?.map_or(since, |first_capture| first_capture.min(since));
-    let ignores_age = || planted(Bug::AgeNotCompared) || planted(Bug::MarkedAfterCapture);
-    for _ in 0..MAX_AGE_MEASUREMENTS {
-        let (elapsed_at_start, nonce, MarkerUpdate { age_millis, elapsed_millis, outcome }) = put_new_marker(
-            this,
-            |elapsed_at_start| match progress.verification {
-                Verification::Done => None,
-                _ if ignores_age() => None,
-                Verification::Due | Verification::DueUnverified => Some(elapsed_at_start.max(0)),
-            },
-            since,
-        )
-        .await?;
-        let elapsed_at_answer = this.ports.clock().now().millis_since(since) - elapsed_millis;
-        let marker = match outcome {
-            MarkerOutcome::Updated => nonce,
-            // An earlier attempt or another deployment wrote it.
-            MarkerOutcome::OtherMarker(Some(ContainerMarker::Ready(nonce))) => nonce,
-            MarkerOutcome::TooYoung => return Err(identity::flag_replaced(&*this.ports, &this.id).await),
-            MarkerOutcome::OtherMarker(_) => return Err(marker_missing(this)),
-        };
-        if progress.verification == Verification::Done
-            || age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS
-            || ignores_age()
-        {
-            return Ok(marker);
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns the running container that is to be captured. Starts one only where the request accepts any container.
+    pub(in crate::service) async fn observe_container(
+        &self,
+        request: &SnapshotRequest,
+        dir: &Directory,
+        abort: &CancellationToken,
+    ) -> Result<ObservedContainer> {
+        let workspace = self.workspace()?;
+        if workspace.binding.is_some() {
+            return self.observe_named(request, dir, abort).await;
         }
-        if age_millis < elapsed_at_start {
-            return Err(identity::flag_replaced(&*this.ports, &this.id).await);
+        if self.is_known_sandbox(&workspace)? {
+            return self.observe_known(&workspace, request, dir, abort).await;
         }
+        self.observe_new(request, dir, abort).await
     }
-    Err(identity::replaced(&this.id, "may have been replaced"))
-}
 
-/// Writes a new marker, with a new nonce for each attempt: a delayed attempt that marks another container leaves a
-/// nonce that was never returned. Returns the milliseconds since `since` when the attempt began, the nonce, and the
-/// answer of the container.
-async fn put_new_marker<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    older_than: impl Fn(i64) -> Option<i64>,
-    since: Timestamp,
-) -> Result<(i64, String, MarkerUpdate)> {
-    retry(&*this.ports, &CancellationToken::never(), async || {
-        let nonce = this.random_short_id()?.as_str().to_owned();
-        let elapsed_at_start = this.ports.clock().now().millis_since(since);
-        let marker = ContainerMarker::Ready(nonce.clone());
-        let update = this.ports.sandboxes()?.update_marker(&this.id, None, &marker, older_than(elapsed_at_start)).await;
-        Ok((elapsed_at_start, nonce, update.map_err(|failure| from_sandbox(failure, &this.id, During::Probe))?))
-    })
-    .await
-}
-
-/// Returns what the container of a capture must match.
-pub(in crate::service) fn expectation<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    progress: &CaptureInProgress,
-) -> Result<ContainerExpectation> {
-    match (&progress.expected_marker, progress.verification) {
-        (_, Verification::Done) => Ok(ContainerExpectation::Unchanged(progress.observation)),
-        (Some(_), _) if planted(Bug::MarkerNotRequired) => Ok(ContainerExpectation::Unchanged(progress.observation)),
-        (Some(marker), _) => Ok(ContainerExpectation::HasMarker(marker.clone())),
-        (None, _) => expectation_since(this, progress.observation.observed_at),
-    }
-}
-
-/// Verifies, for a named workspace, that the container was already the workspace's own when the capture began. A ready
-/// marker alone does not prove that: it is also there when a start adopted the container's files during the capture.
-///
-/// # Errors
-/// [`Code::SandboxReplaced`] when a start adopted the files after the capture began.
-pub(in crate::service) fn verify_was_own<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    expectation: &ContainerExpectation,
-) -> Result<()> {
-    let ContainerExpectation::ReadyBefore(since) = expectation else { return Ok(()) };
-    match this.workspace()?.binding.and_then(|binding| binding.adopted_at) {
-        Some(adopted_at) if adopted_at >= *since => Err(Error::new(
-            Code::SandboxReplaced,
-            format!("A start adopted the container of the sandbox {:?} after the capture began.", this.id.as_str()),
-            "Take the snapshot again.",
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Returns the error for a container that does not carry the marker.
-pub(in crate::service) fn marker_missing<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
-    identity::replaced(&this.id, "is not the one that was captured or restored")
-}
-
-/// Returns whether the sandbox was captured or restored before.
-fn is_known<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, workspace: &WorkspaceRecord) -> Result<bool> {
-    Ok(workspace.marker.is_some() || workspace.parent.is_some() || legacy_capture_began_at(this)?.is_some())
-}
-
-/// Returns when the newest capture of the sandbox began, for rows of earlier versions, which put no markers on
-/// containers.
-fn legacy_capture_began_at<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
-    const SEARCH_ROWS: u32 = 10;
-    let rows = this.ports.ledger()?.snapshot_page(None, None, SEARCH_ROWS)?;
-    let is_capture =
-        |stored: Option<&crate::model::record::StoredBackup>| stored.is_some_and(|stored| !stored.imported);
-    let captured =
-        rows.iter().find(|row| row.state() == SnapshotState::Ready && !row.rescue && is_capture(row.stored()));
-    Ok(captured.map(|row| row.began_at))
-}
-
-/// Observes a sandbox that belongs to a named workspace.
-async fn observe_named<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &SnapshotRequest,
-    dir: &Directory,
-    abort: &CancellationToken,
-) -> Result<ObservedContainer> {
-    let (ports, id) = (&*this.ports, &request.sandbox_id);
-    if request.adopt {
-        return Err(Error::new(
-            Code::InvalidArgument,
-            format!("`adopt` is only for sandboxes without a named workspace, and {:?} belongs to one.", id.as_str()),
-            "Start the workspace with `onDiverged: \"adopt\"` to continue with the present files.",
-        ));
-    }
-    let verification = if request.wake { Verification::Done } else { Verification::Due };
-    let observed = match identity::observe(ports, id).await {
-        Ok(observation) if request.wake => {
-            let expectation = expectation_since(this, observation.observed_at)?;
-            identity::verify_container(ports, None, id, dir, &expectation).await.map(|()| observation)
-        }
-        observed => observed,
-    };
-    match observed {
-        // Nothing would end a container that is started here.
-        Err(error) if error.code() == Code::SandboxNotRunning => Err(Error::new(
-            error.code(),
-            error.message(),
-            "Start the workspace of the sandbox, then take the snapshot.",
-        )),
-        Err(error) if request.wake && is_container_error(&error) => {
-            let (observation, marker) = identity::cold_start(ports, id, dir, abort).await?;
-            if marker.is_some_and(|marker| marker.is_restoring()) && !planted(Bug::CapturedDuringRestore) {
-                // The restore of an earlier start may still arrive. A start rules that out before it captures the
-                // files.
-                return Err(sandbox::sandbox_starting(this));
+    /// Marks the container of a sandbox that is captured for the first time, if it ran before this Worker could have
+    /// started it. Returns the marker. This happens before the capture, because the command that writes the marker may
+    /// itself start a container.
+    ///
+    /// # Errors
+    /// [`Code::SandboxReplaced`] when the container started later, or when its age is too close to decide.
+    pub(in crate::service) async fn mark_container(&self, progress: &CaptureInProgress) -> Result<String> {
+        let since = self
+            .unverified_since()?
+            .map_or(progress.observation.observed_at, |since| since.min(progress.observation.observed_at));
+        // Where an earlier version captured the sandbox, the container must have run at that time.
+        let since = self.legacy_capture_began_at()?.map_or(since, |first_capture| first_capture.min(since));
+        let ignores_age = || planted(Bug::AgeNotCompared) || planted(Bug::MarkedAfterCapture);
+        for _ in 0..MAX_AGE_MEASUREMENTS {
+            let (elapsed_at_start, nonce, MarkerUpdate { age_millis, elapsed_millis, outcome }) = self
+                .put_new_marker(
+                    |elapsed_at_start| match progress.verification {
+                        Verification::Done => None,
+                        _ if ignores_age() => None,
+                        Verification::Due | Verification::DueUnverified => Some(elapsed_at_start.max(0)),
+                    },
+                    since,
+                )
+                .await?;
+            let elapsed_at_answer = self.now().millis_since(since) - elapsed_millis;
+            let marker = match outcome {
+                MarkerOutcome::Updated => nonce,
+                // An earlier attempt or another deployment wrote it.
+                MarkerOutcome::OtherMarker(Some(ContainerMarker::Ready(nonce))) => nonce,
+                MarkerOutcome::TooYoung => return Err(self.flag_replaced().await),
+                MarkerOutcome::OtherMarker(_) => return Err(self.marker_missing()),
+            };
+            if progress.verification == Verification::Done
+                || age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS
+                || ignores_age()
+            {
+                return Ok(marker);
             }
-            Ok(ObservedContainer { observation, verification, marker: None, is_same_origin: false, adopts: false })
+            if age_millis < elapsed_at_start {
+                return Err(self.flag_replaced().await);
+            }
         }
-        observed => observed.map(|observation| ObservedContainer::own(observation, verification, None)),
+        Err(self.replaced("may have been replaced"))
     }
-}
 
-/// Observes a sandbox that was captured or restored before.
-async fn observe_known<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    workspace: &WorkspaceRecord,
-    request: &SnapshotRequest,
-    dir: &Directory,
-    abort: &CancellationToken,
-) -> Result<ObservedContainer> {
-    let observed = identity::observe(&*this.ports, &request.sandbox_id).await;
-    let may_start = request.wake && observed.as_ref().is_err_and(is_container_error);
-    let accepts_any = observed.is_ok() && (request.adopt || (request.wake && workspace.marker.is_some()));
-    if may_start || accepts_any {
-        return observe_any(this, workspace, request, dir, abort).await;
+    /// Writes a new marker, with a new nonce for each attempt: a delayed attempt that marks another container leaves a
+    /// nonce that was never returned. Returns the milliseconds since `since` when the attempt began, the nonce, and the
+    /// answer of the container.
+    async fn put_new_marker(
+        &self,
+        older_than: impl Fn(i64) -> Option<i64>,
+        since: Timestamp,
+    ) -> Result<(i64, String, MarkerUpdate)> {
+        self.retry(async || {
+            let nonce = self.random_short_id()?.as_str().to_owned();
+            let elapsed_at_start = self.now().millis_since(since);
+            let marker = ContainerMarker::Ready(nonce.clone());
+            let update = self.sandboxes()?.update_marker(&self.id, None, &marker, older_than(elapsed_at_start)).await;
+            Ok((elapsed_at_start, nonce, update.map_err(self.failed(During::Probe))?))
+        })
+        .await
     }
-    let observation = observed?;
-    match &workspace.marker {
-        Some(marker) => {
-            Ok(ObservedContainer::own(observation, Verification::Due, Some(ExpectedMarker::Own(marker.clone()))))
-        }
-        None if legacy_capture_began_at(this)?.is_some() => {
-            Ok(ObservedContainer::own(observation, Verification::DueUnverified, None))
-        }
-        None => Err(marker_missing(this)),
-    }
-}
 
-/// Observes the container that runs, or starts one. Where it is not the sandbox's own, the capture gives a rescue
-/// snapshot, or adopts the container.
-async fn observe_any<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    workspace: &WorkspaceRecord,
-    request: &SnapshotRequest,
-    dir: &Directory,
-    abort: &CancellationToken,
-) -> Result<ObservedContainer> {
-    let (ports, id) = (&*this.ports, &request.sandbox_id);
-    let failed = |failure| from_sandbox(failure, id, During::Probe);
-    let run_probe =
-        async || retry(ports, abort, async || ports.sandboxes()?.probe(id, dir).await.map_err(failed)).await;
-    let began_at = ports.clock().now();
-    let probe = run_probe().await?;
-    identity::check_directory(dir, probe.directory_content)?;
-    let observation = identity::observe(ports, id).await?;
-    let own_marker = workspace.marker.clone().map(ExpectedMarker::Own);
-    if own_marker.as_ref().is_some_and(|expected_marker| expected_marker.matches(probe.marker.as_ref())) {
-        return Ok(ObservedContainer::own(observation, Verification::Due, own_marker));
-    }
-    let nonce = this.random_short_id()?.as_str().to_owned();
-    let (new_marker, expected_marker) = match (request.adopt, &probe.marker) {
-        (true, _) if probe.directory_content == DirectoryContent::Empty => return Err(nothing_to_adopt(this, dir)),
-        (true, _) => (ContainerMarker::Ready(nonce.clone()), ExpectedMarker::Own(nonce)),
-        (false, Some(present)) => (present.clone(), ExpectedMarker::Foreign(present.to_string())),
-        (false, None) => (
-            ContainerMarker::Adopted(nonce.clone()),
-            ExpectedMarker::Foreign(ContainerMarker::Adopted(nonce).to_string()),
-        ),
-    };
-    if probe.marker.as_ref() != Some(&new_marker) {
-        let update =
-            ports.sandboxes()?.update_marker(id, probe.marker.as_ref(), &new_marker, None).await.map_err(failed)?;
-        if update.outcome != MarkerOutcome::Updated {
-            return Err(identity::replaced(id, "was replaced during the call"));
+    /// Returns what the container of a capture must match.
+    pub(in crate::service) fn container_expectation(
+        &self,
+        progress: &CaptureInProgress,
+    ) -> Result<ContainerExpectation> {
+        match (&progress.expected_marker, progress.verification) {
+            (_, Verification::Done) => Ok(ContainerExpectation::Unchanged(progress.observation)),
+            (Some(_), _) if planted(Bug::MarkerNotRequired) => {
+                Ok(ContainerExpectation::Unchanged(progress.observation))
+            }
+            (Some(marker), _) => Ok(ContainerExpectation::HasMarker(marker.clone())),
+            (None, _) => self.expectation_since(progress.observation.observed_at),
         }
-        // Containers without a marker cannot be distinguished: the command may have started another one, and marked
-        // that. With `adopt`, the container must have run before this call; with `wake`, this call may have started it,
-        // and it is accepted.
-        let second_probe = if request.adopt {
-            identity::compare_age(ports, None, id, dir, began_at).await?
-        } else {
-            Age::Older(run_probe().await?)
+    }
+
+    /// Verifies, for a named workspace, that the container was already the workspace's own when the capture began. A
+    /// ready marker alone does not prove that: it is also there when a start adopted the container's files during the
+    /// capture.
+    ///
+    /// # Errors
+    /// [`Code::SandboxReplaced`] when a start adopted the files after the capture began.
+    pub(in crate::service) fn verify_was_own(&self, expectation: &ContainerExpectation) -> Result<()> {
+        let ContainerExpectation::ReadyBefore(since) = expectation else { return Ok(()) };
+        match self.workspace()?.binding.and_then(|binding| binding.adopted_at) {
+            Some(adopted_at) if adopted_at >= *since => Err(Error::new(
+                Code::SandboxReplaced,
+                format!("A start adopted the container of the sandbox {:?} after the capture began.", self.id.as_str()),
+                "Take the snapshot again.",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the error for a container that does not carry the marker.
+    pub(in crate::service) fn marker_missing(&self) -> Error {
+        self.replaced("is not the one that was captured or restored")
+    }
+
+    /// Returns whether the sandbox was captured or restored before.
+    fn is_known_sandbox(&self, workspace: &WorkspaceRecord) -> Result<bool> {
+        Ok(workspace.marker.is_some() || workspace.parent.is_some() || self.legacy_capture_began_at()?.is_some())
+    }
+
+    /// Returns when the newest capture of the sandbox began, for rows of earlier versions, which put no markers on
+    /// containers.
+    fn legacy_capture_began_at(&self) -> Result<Option<Timestamp>> {
+        const SEARCH_ROWS: u32 = 10;
+        let rows = self.ledger()?.snapshot_page(None, None, SEARCH_ROWS)?;
+        let is_capture =
+            |stored: Option<&crate::model::record::StoredBackup>| stored.is_some_and(|stored| !stored.imported);
+        let captured =
+            rows.iter().find(|row| row.state() == SnapshotState::Ready && !row.rescue && is_capture(row.stored()));
+        Ok(captured.map(|row| row.began_at))
+    }
+
+    /// Observes a sandbox that belongs to a named workspace.
+    async fn observe_named(
+        &self,
+        request: &SnapshotRequest,
+        dir: &Directory,
+        abort: &CancellationToken,
+    ) -> Result<ObservedContainer> {
+        if request.adopt {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!(
+                    "`adopt` is only for sandboxes without a named workspace, and {:?} belongs to one.",
+                    self.id.as_str()
+                ),
+                "Start the workspace with `onDiverged: \"adopt\"` to continue with the present files.",
+            ));
+        }
+        let verification = if request.wake { Verification::Done } else { Verification::Due };
+        let observed = match self.observe_running().await {
+            Ok(observation) if request.wake => {
+                let expectation = self.expectation_since(observation.observed_at)?;
+                self.verify_container(None, dir, &expectation).await.map(|()| observation)
+            }
+            observed => observed,
         };
-        match second_probe {
-            Age::Older(second_probe)
-                if second_probe.marker == Some(new_marker)
-                    && second_probe.directory_content == probe.directory_content => {}
-            _ => return Err(identity::replaced(id, "was replaced during the call")),
+        match observed {
+            // Nothing would end a container that is started here.
+            Err(error) if error.code() == Code::SandboxNotRunning => Err(Error::new(
+                error.code(),
+                error.message(),
+                "Start the workspace of the sandbox, then take the snapshot.",
+            )),
+            Err(error) if request.wake && is_container_error(&error) => {
+                let (observation, marker) = self.cold_start(dir, abort).await?;
+                if marker.is_some_and(|marker| marker.is_restoring()) && !planted(Bug::CapturedDuringRestore) {
+                    // The restore of an earlier start may still arrive. A start rules that out before it captures the
+                    // files.
+                    return Err(self.sandbox_starting());
+                }
+                Ok(ObservedContainer { observation, verification, marker: None, is_same_origin: false, adopts: false })
+            }
+            observed => observed.map(|observation| ObservedContainer::own(observation, verification, None)),
         }
     }
-    Ok(ObservedContainer {
-        observation,
-        verification: Verification::Due,
-        marker: Some(expected_marker),
-        is_same_origin: false,
-        adopts: request.adopt,
-    })
-}
 
-/// Observes a sandbox that is new to the ledger.
-async fn observe_new<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &SnapshotRequest,
-    dir: &Directory,
-    abort: &CancellationToken,
-) -> Result<ObservedContainer> {
-    let (ports, id) = (&*this.ports, &request.sandbox_id);
-    let verification = if request.wake || request.adopt { Verification::Done } else { Verification::DueUnverified };
-    let observed = match identity::observe(ports, id).await {
-        Ok(observation) if verification == Verification::Done => {
-            unverified::mark_unverified(this)?;
-            let expectation = expectation_since(this, observation.observed_at)?;
-            identity::verify_container(ports, None, id, dir, &expectation).await.map(|()| observation)
+    /// Observes a sandbox that was captured or restored before.
+    async fn observe_known(
+        &self,
+        workspace: &WorkspaceRecord,
+        request: &SnapshotRequest,
+        dir: &Directory,
+        abort: &CancellationToken,
+    ) -> Result<ObservedContainer> {
+        let observed = self.observe_running().await;
+        let may_start = request.wake && observed.as_ref().is_err_and(is_container_error);
+        let accepts_any = observed.is_ok() && (request.adopt || (request.wake && workspace.marker.is_some()));
+        if may_start || accepts_any {
+            return self.observe_any(workspace, request, dir, abort).await;
         }
-        observed => observed,
-    };
-    match observed {
-        Err(error) if request.adopt && is_replaced_error(&error) => {
-            observe_any(this, &this.workspace()?, request, dir, abort).await
+        let observation = observed?;
+        match &workspace.marker {
+            Some(marker) => {
+                Ok(ObservedContainer::own(observation, Verification::Due, Some(ExpectedMarker::Own(marker.clone()))))
+            }
+            None if self.legacy_capture_began_at()?.is_some() => {
+                Ok(ObservedContainer::own(observation, Verification::DueUnverified, None))
+            }
+            None => Err(self.marker_missing()),
         }
-        Err(error) if request.wake && is_container_error(&error) => {
-            let (observation, _) = identity::cold_start(ports, id, dir, abort).await?;
-            unverified::trust_from_now(this)?;
-            Ok(ObservedContainer::own(observation, verification, None))
-        }
-        observed => observed.map(|observation| ObservedContainer::own(observation, verification, None)),
     }
-}
 
-/// Returns what a container must match that was observed at `observed_at`.
-fn expectation_since<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    observed_at: Timestamp,
-) -> Result<ContainerExpectation> {
-    if this.workspace()?.binding.is_some() {
-        return Ok(ContainerExpectation::ReadyBefore(observed_at));
+    /// Observes the container that runs, or starts one. Where it is not the sandbox's own, the capture gives a rescue
+    /// snapshot, or adopts the container.
+    async fn observe_any(
+        &self,
+        workspace: &WorkspaceRecord,
+        request: &SnapshotRequest,
+        dir: &Directory,
+        abort: &CancellationToken,
+    ) -> Result<ObservedContainer> {
+        let run_probe = async || {
+            retry(&*self.ports, abort, async || {
+                self.sandboxes()?.probe(&self.id, dir).await.map_err(self.failed(During::Probe))
+            })
+            .await
+        };
+        let began_at = self.now();
+        let probe = run_probe().await?;
+        identity::check_directory(dir, probe.directory_content)?;
+        let observation = self.observe_running().await?;
+        let own_marker = workspace.marker.clone().map(ExpectedMarker::Own);
+        if own_marker.as_ref().is_some_and(|expected_marker| expected_marker.matches(probe.marker.as_ref())) {
+            return Ok(ObservedContainer::own(observation, Verification::Due, own_marker));
+        }
+        let nonce = self.random_short_id()?.as_str().to_owned();
+        let (new_marker, expected_marker) = match (request.adopt, &probe.marker) {
+            (true, _) if probe.directory_content == DirectoryContent::Empty => return Err(self.nothing_to_adopt(dir)),
+            (true, _) => (ContainerMarker::Ready(nonce.clone()), ExpectedMarker::Own(nonce)),
+            (false, Some(present)) => (present.clone(), ExpectedMarker::Foreign(present.to_string())),
+            (false, None) => (
+                ContainerMarker::Adopted(nonce.clone()),
+                ExpectedMarker::Foreign(ContainerMarker::Adopted(nonce).to_string()),
+            ),
+        };
+        if probe.marker.as_ref() != Some(&new_marker) {
+            let update = self
+                .sandboxes()?
+                .update_marker(&self.id, probe.marker.as_ref(), &new_marker, None)
+                .await
+                .map_err(self.failed(During::Probe))?;
+            if update.outcome != MarkerOutcome::Updated {
+                return Err(self.replaced("was replaced during the call"));
+            }
+            // Containers without a marker cannot be distinguished: the command may have started another one, and marked
+            // that. With `adopt`, the container must have run before this call; with `wake`, this call may have started
+            // it, and it is accepted.
+            let second_probe = if request.adopt {
+                self.compare_age(None, dir, began_at).await?
+            } else {
+                Age::Older(run_probe().await?)
+            };
+            match second_probe {
+                Age::Older(second_probe)
+                    if second_probe.marker == Some(new_marker)
+                        && second_probe.directory_content == probe.directory_content => {}
+                _ => return Err(self.replaced("was replaced during the call")),
+            }
+        }
+        Ok(ObservedContainer {
+            observation,
+            verification: Verification::Due,
+            marker: Some(expected_marker),
+            is_same_origin: false,
+            adopts: request.adopt,
+        })
     }
-    Ok(ContainerExpectation::StartedBefore(
-        unverified::since(this)?.map_or(observed_at, |since| since.min(observed_at)),
-    ))
-}
 
-fn nothing_to_adopt<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, dir: &Directory) -> Error {
-    Error::new(
-        Code::SandboxEmpty,
-        format!(
-            "The directory {:?} of the sandbox {:?} is empty: there is nothing to adopt.",
-            dir.as_str(),
-            this.id.as_str()
-        ),
-        "Restore the newest snapshot, and continue in the new sandbox.",
-    )
+    /// Observes a sandbox that is new to the ledger.
+    async fn observe_new(
+        &self,
+        request: &SnapshotRequest,
+        dir: &Directory,
+        abort: &CancellationToken,
+    ) -> Result<ObservedContainer> {
+        let verification = if request.wake || request.adopt { Verification::Done } else { Verification::DueUnverified };
+        let observed = match self.observe_running().await {
+            Ok(observation) if verification == Verification::Done => {
+                self.mark_unverified()?;
+                let expectation = self.expectation_since(observation.observed_at)?;
+                self.verify_container(None, dir, &expectation).await.map(|()| observation)
+            }
+            observed => observed,
+        };
+        match observed {
+            Err(error) if request.adopt && is_replaced_error(&error) => {
+                self.observe_any(&self.workspace()?, request, dir, abort).await
+            }
+            Err(error) if request.wake && is_container_error(&error) => {
+                let (observation, _) = self.cold_start(dir, abort).await?;
+                self.trust_from_now()?;
+                Ok(ObservedContainer::own(observation, verification, None))
+            }
+            observed => observed.map(|observation| ObservedContainer::own(observation, verification, None)),
+        }
+    }
+
+    /// Returns what a container must match that was observed at `observed_at`.
+    fn expectation_since(&self, observed_at: Timestamp) -> Result<ContainerExpectation> {
+        if self.workspace()?.binding.is_some() {
+            return Ok(ContainerExpectation::ReadyBefore(observed_at));
+        }
+        Ok(ContainerExpectation::StartedBefore(
+            self.unverified_since()?.map_or(observed_at, |since| since.min(observed_at)),
+        ))
+    }
+
+    fn nothing_to_adopt(&self, dir: &Directory) -> Error {
+        Error::new(
+            Code::SandboxEmpty,
+            format!(
+                "The directory {:?} of the sandbox {:?} is empty: there is nothing to adopt.",
+                dir.as_str(),
+                self.id.as_str()
+            ),
+            "Restore the newest snapshot, and continue in the new sandbox.",
+        )
+    }
 }
 
 fn is_container_error(error: &Error) -> bool {

@@ -11,10 +11,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::identity;
 use crate::model::record::{CaptureInProgress, SnapshotRecord, Stage, UnverifiedContainer, Verification};
 use crate::model::{Result, Timestamp};
-use crate::ports::{Clock, Ledger, Ports};
+use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::planted::{Bug, planted};
 
@@ -33,10 +32,10 @@ pub(in crate::service) struct ActiveProbe {
 impl ActiveProbe {
     /// Begins a probe.
     pub fn begin<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Self> {
-        let is_exclusive = !may_start_container(this)?;
+        let is_exclusive = !this.may_start_container()?;
         let started_count = Rc::clone(&this.in_process.probes_started);
         started_count.set(started_count.get() + 1);
-        let reconcile_at = due(this)?.filter(|due_at| *due_at > this.ports.clock().now());
+        let reconcile_at = this.unverified_due_at()?.filter(|due_at| *due_at > this.now());
         Ok(Self { exclusive_number: is_exclusive.then(|| started_count.get()), started_count, reconcile_at })
     }
 
@@ -47,118 +46,113 @@ impl ActiveProbe {
             return Ok(());
         }
         let unverified = this.workspace()?.unverified;
-        save(
-            this,
+        this.put_unverified(
             unverified.zip(self.reconcile_at).map(|(unverified, due_at)| UnverifiedContainer { due_at, ..unverified }),
         )
     }
 }
 
-/// Records that a container may be started from now on. Returns the time before which a container must have started to
-/// be accepted.
-pub(in crate::service) fn mark_unverified<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Timestamp> {
-    let now = this.ports.clock().now();
-    save_since(this, since(this)?.unwrap_or(now))
-}
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Records that a container may be started from now on. Returns the time before which a container must have started
+    /// to be accepted.
+    pub(in crate::service) fn mark_unverified(&self) -> Result<Timestamp> {
+        let now = self.now();
+        self.save_unverified_since(self.unverified_since()?.unwrap_or(now))
+    }
 
-/// Returns the time before which a container must have started to be accepted; `None` when the container is not
-/// unverified.
-pub(in crate::service) fn since<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
-    let unfinished = this.ports.ledger()?.unfinished_snapshots()?;
-    let from_captures = unfinished.iter().filter_map(|snapshot| match &snapshot.stage {
-        Stage::Creating(progress) if progress.verification == Verification::DueUnverified => {
-            Some(progress.observation.observed_at)
+    /// Returns the time before which a container must have started to be accepted; `None` when the container is not
+    /// unverified.
+    pub(in crate::service) fn unverified_since(&self) -> Result<Option<Timestamp>> {
+        let unfinished = self.ledger()?.unfinished_snapshots()?;
+        let from_captures = unfinished.iter().filter_map(|snapshot| match &snapshot.stage {
+            Stage::Creating(progress) if progress.verification == Verification::DueUnverified => {
+                Some(progress.observation.observed_at)
+            }
+            _ => None,
+        });
+        let from_workspace = self.workspace()?.unverified.map(|unverified| unverified.since);
+        Ok(from_captures.chain(from_workspace).min())
+    }
+
+    /// Moves the unverified state of a capture to the workspace's row, before the row of the capture is rewritten or
+    /// deleted.
+    pub(in crate::service) fn inherit_from_capture(&self, capture: &mut SnapshotRecord) -> Result<()> {
+        self.refresh_verification(capture)?;
+        let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
+        if progress.verification != Verification::DueUnverified {
+            return Ok(());
         }
-        _ => None,
-    });
-    let from_workspace = this.workspace()?.unverified.map(|unverified| unverified.since);
-    Ok(from_captures.chain(from_workspace).min())
-}
-
-/// Moves the unverified state of a capture to the workspace's row, before the row of the capture is rewritten or
-/// deleted.
-pub(in crate::service) fn inherit_from_capture<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    capture: &mut SnapshotRecord,
-) -> Result<()> {
-    refresh_verification(this, capture)?;
-    let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
-    if progress.verification != Verification::DueUnverified {
-        return Ok(());
+        progress.verification = Verification::Due;
+        let former_since = self.workspace()?.unverified.map(|unverified| unverified.since);
+        let since = progress.observation.observed_at;
+        self.save_unverified_since(former_since.map_or(since, |former_since| former_since.min(since))).map(drop)
     }
-    progress.verification = Verification::Due;
-    let former_since = this.workspace()?.unverified.map(|unverified| unverified.since);
-    let since = progress.observation.observed_at;
-    save_since(this, former_since.map_or(since, |former_since| former_since.min(since))).map(drop)
-}
 
-/// Reads again from the ledger whether a capture leaves the container unverified: another call may have accepted the
-/// container in the meantime.
-pub(in crate::service) fn refresh_verification<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    capture: &mut SnapshotRecord,
-) -> Result<()> {
-    let known = this.ports.ledger()?.snapshot(&capture.snapshot_id)?;
-    if let Some(Stage::Creating(known)) = known.map(|known| known.stage)
-        && let Stage::Creating(progress) = &mut capture.stage
-    {
-        progress.verification = known.verification;
-    }
-    Ok(())
-}
-
-/// Accepts the container that runs now, whatever its age. Only a container that starts later is unverified, and
-/// captures in progress no longer leave this one unverified.
-pub(in crate::service) fn trust_from_now<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Timestamp> {
-    let ledger = this.ports.ledger()?;
-    for mut capture in ledger.unfinished_snapshots()? {
-        if let Stage::Creating(progress) = &mut capture.stage
-            && progress.verification == Verification::DueUnverified
+    /// Reads again from the ledger whether a capture leaves the container unverified: another call may have accepted
+    /// the container in the meantime.
+    pub(in crate::service) fn refresh_verification(&self, capture: &mut SnapshotRecord) -> Result<()> {
+        let known = self.ledger()?.snapshot(&capture.snapshot_id)?;
+        if let Some(Stage::Creating(known)) = known.map(|known| known.stage)
+            && let Stage::Creating(progress) = &mut capture.stage
         {
-            progress.verification = Verification::Due;
-            ledger.put_snapshot(&capture)?;
+            progress.verification = known.verification;
         }
+        Ok(())
     }
-    save_since(this, this.ports.clock().now())
-}
 
-/// Returns when an unverified container is to be verified.
-pub(in crate::service) fn due<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
-    Ok(this.workspace()?.unverified.map(|unverified| unverified.due_at))
-}
-
-/// Verifies an unverified container, once no earlier work can start another one.
-pub(in crate::service) async fn reconcile<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let Some(unverified) = this.workspace()?.unverified else { return Ok(()) };
-    if this.ports.clock().now() < unverified.due_at || may_start_container(this)? {
-        return Ok(());
+    /// Accepts the container that runs now, whatever its age. Only a container that starts later is unverified, and
+    /// captures in progress no longer leave this one unverified.
+    pub(in crate::service) fn trust_from_now(&self) -> Result<Timestamp> {
+        let ledger = self.ledger()?;
+        for mut capture in ledger.unfinished_snapshots()? {
+            if let Stage::Creating(progress) = &mut capture.stage
+                && progress.verification == Verification::DueUnverified
+            {
+                progress.verification = Verification::Due;
+                ledger.put_snapshot(&capture)?;
+            }
+        }
+        self.save_unverified_since(self.now())
     }
-    let probe = ActiveProbe::begin(this)?;
-    save_since(this, unverified.since)?;
-    identity::flag_if_replaced(&*this.ports, &this.id, &this.config.default_dir, unverified.since).await?;
-    probe.finish_verified(this)
-}
 
-fn save_since<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, since: Timestamp) -> Result<Timestamp> {
-    let due_at = this.ports.clock().now().plus_millis(RECONCILE_AFTER_MILLIS);
-    save(this, Some(UnverifiedContainer { since, due_at }))?;
-    this.schedule_alarm(due_at)?;
-    Ok(since)
-}
-
-/// Returns whether work in progress may start a container: in this process, or in a sandbox that did not answer.
-fn may_start_container<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<bool> {
-    let unfinished = this.ports.ledger()?.unfinished_snapshots()?;
-    let may_be_running = |stage: &Stage| matches!(stage, Stage::Creating(CaptureInProgress { backup: None, .. }));
-    Ok(Rc::strong_count(&this.in_process.probes_started) > 1
-        || unfinished.iter().any(|snapshot| may_be_running(&snapshot.stage)))
-}
-
-fn save<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, unverified: Option<UnverifiedContainer>) -> Result<()> {
-    let mut workspace = this.workspace()?;
-    if workspace.unverified != unverified && !planted(Bug::UnverifiedNotStored) {
-        workspace.unverified = unverified;
-        this.ports.ledger()?.put_workspace(&workspace)?;
+    /// Returns when an unverified container is to be verified.
+    pub(in crate::service) fn unverified_due_at(&self) -> Result<Option<Timestamp>> {
+        Ok(self.workspace()?.unverified.map(|unverified| unverified.due_at))
     }
-    Ok(())
+
+    /// Verifies an unverified container, once no earlier work can start another one.
+    pub(in crate::service) async fn reconcile_unverified(&self) -> Result<()> {
+        let Some(unverified) = self.workspace()?.unverified else { return Ok(()) };
+        if self.now() < unverified.due_at || self.may_start_container()? {
+            return Ok(());
+        }
+        let probe = ActiveProbe::begin(self)?;
+        self.save_unverified_since(unverified.since)?;
+        self.flag_if_replaced(&self.config.default_dir, unverified.since).await?;
+        probe.finish_verified(self)
+    }
+
+    fn save_unverified_since(&self, since: Timestamp) -> Result<Timestamp> {
+        let due_at = self.now().plus_millis(RECONCILE_AFTER_MILLIS);
+        self.put_unverified(Some(UnverifiedContainer { since, due_at }))?;
+        self.schedule_alarm(due_at)?;
+        Ok(since)
+    }
+
+    /// Returns whether work in progress may start a container: in this process, or in a sandbox that did not answer.
+    fn may_start_container(&self) -> Result<bool> {
+        let unfinished = self.ledger()?.unfinished_snapshots()?;
+        let may_be_running = |stage: &Stage| matches!(stage, Stage::Creating(CaptureInProgress { backup: None, .. }));
+        Ok(Rc::strong_count(&self.in_process.probes_started) > 1
+            || unfinished.iter().any(|snapshot| may_be_running(&snapshot.stage)))
+    }
+
+    fn put_unverified(&self, unverified: Option<UnverifiedContainer>) -> Result<()> {
+        let mut workspace = self.workspace()?;
+        if workspace.unverified != unverified && !planted(Bug::UnverifiedNotStored) {
+            workspace.unverified = unverified;
+            self.ledger()?.put_workspace(&workspace)?;
+        }
+        Ok(())
+    }
 }

@@ -6,7 +6,6 @@ pub(super) mod scope;
 
 use futures_util::future::{join, join_all};
 
-use self::scope::check_workspace;
 use super::CloudflareSandboxSnapshotter;
 use super::snapshot::manifest::{to_ancestor, to_derived};
 use crate::model::answer::{SandboxParent, SnapshotNode, Tree, TreeSandbox, TreeSnapshot, WorkspaceLineage};
@@ -34,51 +33,85 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(self.workspace()?.root_id)
     }
 
-    /// Returns the part of the lineage that the ledger of this workspace contains.
-    pub fn describe(&self) -> Result<WorkspaceLineage> {
-        describe(self)
-    }
-
     /// Returns the sandbox that this one was made from, and whether this one belongs to a named workspace.
     pub fn descent(&self) -> Result<SandboxParent> {
         let workspace = self.workspace()?;
         let parent = workspace.parent.map(|parent| parent.origin_id);
         Ok(SandboxParent { parent, has_binding: workspace.binding.is_some() })
     }
-}
 
-/// Returns the whole tree that the sandbox belongs to.
-pub(super) async fn lineage<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &LineageRequest,
-) -> Result<Tree> {
-    check_workspace(this, &request.lineage_scope).await?;
-    let root = this.workspace()?.root_id;
-    let mut reports: Vec<WorkspaceReport> = Vec::new();
-    let mut pending = vec![(root.clone(), 1)];
-    let mut truncated = false;
-    while !pending.is_empty() {
-        let batch: Vec<_> = pending.drain(..pending.len().min(CONCURRENCY)).collect();
-        let (ids, generations): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        let answers = join_all(ids.into_iter().map(|id| fetch_report(this, id, request.check))).await;
-        for (report, generation) in answers.into_iter().zip(generations) {
-            truncated |= report.description.as_ref().is_ok_and(|lineage| lineage.truncated);
-            let derived =
-                report.description.iter().flat_map(|lineage| &lineage.derived).map(|(_, derived)| &derived.sandbox_id);
-            if generation < MAX_GENERATIONS {
-                pending.extend(derived.map(|id| (id.clone(), generation + 1)));
-            } else {
-                truncated |= derived.count() > 0;
+    /// Returns the whole tree that the sandbox belongs to.
+    pub async fn lineage(&self, request: LineageRequest) -> Result<Tree> {
+        self.prepare_call().await?;
+        self.check_lineage_scope(&request.lineage_scope).await?;
+        let root = self.workspace()?.root_id;
+        let mut reports: Vec<WorkspaceReport> = Vec::new();
+        let mut pending = vec![(root.clone(), 1)];
+        let mut truncated = false;
+        while !pending.is_empty() {
+            let batch: Vec<_> = pending.drain(..pending.len().min(CONCURRENCY)).collect();
+            let (ids, generations): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+            let answers = join_all(ids.into_iter().map(|id| self.fetch_report(id, request.check))).await;
+            for (report, generation) in answers.into_iter().zip(generations) {
+                truncated |= report.description.as_ref().is_ok_and(|lineage| lineage.truncated);
+                let derived = report
+                    .description
+                    .iter()
+                    .flat_map(|lineage| &lineage.derived)
+                    .map(|(_, derived)| &derived.sandbox_id);
+                if generation < MAX_GENERATIONS {
+                    pending.extend(derived.map(|id| (id.clone(), generation + 1)));
+                } else {
+                    truncated |= derived.count() > 0;
+                }
+                reports.push(report);
             }
-            reports.push(report);
+            pending.retain(|(id, _)| reports.iter().all(|report| report.sandbox_id != *id));
+            let remaining = MAX_SANDBOXES.saturating_sub(reports.len());
+            truncated |= pending.len() > remaining;
+            pending.truncate(remaining);
         }
-        pending.retain(|(id, _)| reports.iter().all(|report| report.sandbox_id != *id));
-        let remaining = MAX_SANDBOXES.saturating_sub(reports.len());
-        truncated |= pending.len() > remaining;
-        pending.truncate(remaining);
+        let sandboxes = reports.len();
+        Ok(Tree { root: build_branch(root, None, &mut reports), sandboxes, truncated })
     }
-    let sandboxes = reports.len();
-    Ok(Tree { root: build_branch(root, None, &mut reports), sandboxes, truncated })
+
+    async fn fetch_report(&self, id: SandboxId, check: bool) -> WorkspaceReport {
+        let running = async { if check { self.fetch_running(&id).await } else { None } };
+        let (description, running) = join(self.fetch_description(&id), running).await;
+        WorkspaceReport { sandbox_id: id, running, description }
+    }
+
+    async fn fetch_description(&self, id: &SandboxId) -> std::result::Result<WorkspaceLineage, String> {
+        if *id == *self.id {
+            return self.describe().map_err(|error| error.message().to_owned());
+        }
+        let workspaces = self.sandbox_ledgers().map_err(|error| error.message().to_owned())?;
+        workspaces.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
+    }
+
+    async fn fetch_running(&self, id: &SandboxId) -> Option<bool> {
+        let status = self.sandboxes().ok()?.status(id).await.ok()?;
+        Some(status.status != Status::Down)
+    }
+
+    /// Returns the part of the lineage that the ledger of this workspace contains.
+    pub fn describe(&self) -> Result<WorkspaceLineage> {
+        let workspace = self.workspace()?;
+        let ledger = self.ledger()?;
+        let mut rows = ledger.snapshot_page(None, None, MAX_SNAPSHOTS + 1)?;
+        let truncated = rows.len() > MAX_SNAPSHOTS as usize;
+        rows.truncate(MAX_SNAPSHOTS as usize);
+        let derivations = ledger.derived_sandboxes()?;
+        let derived = derivations.iter().filter(|row| row.task().is_none());
+        Ok(WorkspaceLineage {
+            root_id: workspace.root_id,
+            parent: workspace.parent.as_ref().map(to_ancestor),
+            workspace: workspace.binding.map(|binding| binding.address),
+            snapshots: rows.iter().map(|row| snapshot_node(row, &derivations)).collect(),
+            derived: derived.map(|row| (row.snapshot_id.clone(), to_derived(row))).collect(),
+            truncated,
+        })
+    }
 }
 
 /// The data of one sandbox of the tree.
@@ -88,28 +121,6 @@ struct WorkspaceReport {
     running: Option<bool>,
     /// The answer of its workspace, or the reason why there is none.
     description: std::result::Result<WorkspaceLineage, String>,
-}
-
-async fn fetch_report<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: SandboxId, check: bool) -> WorkspaceReport {
-    let running = async { if check { fetch_running(this, &id).await } else { None } };
-    let (description, running) = join(fetch_description(this, &id), running).await;
-    WorkspaceReport { sandbox_id: id, running, description }
-}
-
-async fn fetch_description<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    id: &SandboxId,
-) -> std::result::Result<WorkspaceLineage, String> {
-    if *id == *this.id {
-        return describe(this).map_err(|error| error.message().to_owned());
-    }
-    let workspaces = this.ports.sandbox_ledgers().map_err(|error| error.message().to_owned())?;
-    workspaces.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
-}
-
-async fn fetch_running<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, id: &SandboxId) -> Option<bool> {
-    let status = this.ports.sandboxes().ok()?.status(id).await.ok()?;
-    Some(status.status != Status::Down)
 }
 
 /// Builds the subtree of a sandbox from the reports, each of which is used once.
@@ -142,25 +153,6 @@ fn build_branch(
         }
     }
     TreeSandbox { sandbox_id, lineage, workspace: known.workspace, running, snapshots, problem: None }
-}
-
-/// Returns the part of the lineage that the ledger of this workspace contains.
-pub(super) fn describe<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<WorkspaceLineage> {
-    let workspace = this.workspace()?;
-    let ledger = this.ports.ledger()?;
-    let mut rows = ledger.snapshot_page(None, None, MAX_SNAPSHOTS + 1)?;
-    let truncated = rows.len() > MAX_SNAPSHOTS as usize;
-    rows.truncate(MAX_SNAPSHOTS as usize);
-    let derivations = ledger.derived_sandboxes()?;
-    let derived = derivations.iter().filter(|row| row.task().is_none());
-    Ok(WorkspaceLineage {
-        root_id: workspace.root_id,
-        parent: workspace.parent.as_ref().map(to_ancestor),
-        workspace: workspace.binding.map(|binding| binding.address),
-        snapshots: rows.iter().map(|row| snapshot_node(row, &derivations)).collect(),
-        derived: derived.map(|row| (row.snapshot_id.clone(), to_derived(row))).collect(),
-        truncated,
-    })
 }
 
 fn snapshot_node(row: &SnapshotRecord, derivations: &[Derivation]) -> SnapshotNode {

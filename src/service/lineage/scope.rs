@@ -8,46 +8,41 @@ use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::from_workspace;
 use crate::service::planted::{Bug, planted};
 
-/// Verifies that the lineage scope permits objects of the lineage of `root_id`.
-///
-/// # Errors
-/// [`Code::CrossLineage`] if the scope belongs to another lineage, and does not allow others.
-pub(in crate::service) async fn check<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    scope: &LineageScope,
-    root_id: &SandboxId,
-) -> Result<()> {
-    let Some(id) = scope.sandbox_id.as_ref().filter(|_| !scope.allow_cross_lineage) else { return Ok(()) };
-    if *id == *this.id || *id == *root_id || planted(Bug::LineageScopeNotChecked) {
-        return Ok(());
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Verifies that the lineage scope permits objects of the lineage of `root_id`.
+    ///
+    /// # Errors
+    /// [`Code::CrossLineage`] if the scope belongs to another lineage, and does not allow others.
+    pub(in crate::service) async fn check_lineage(&self, scope: &LineageScope, root_id: &SandboxId) -> Result<()> {
+        let Some(id) = scope.sandbox_id.as_ref().filter(|_| !scope.allow_cross_lineage) else { return Ok(()) };
+        if *id == *self.id || *id == *root_id || planted(Bug::LineageScopeNotChecked) {
+            return Ok(());
+        }
+        // The form of an id shows its root, unless the id was shortened. Then its workspace returns the root.
+        let root_by_form = root_of(id);
+        let root = if root_by_form == *root_id {
+            root_by_form
+        } else {
+            self.sandbox_ledgers()?.root_id(id).await.map_err(|failure| from_workspace(failure, id))?
+        };
+        if root == *root_id {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::CrossLineage,
+            format!(
+                "The lineage scope {:?} belongs to the lineage of {:?}; the requested object belongs to the lineage of \
+                 {:?}.",
+                id.as_str(),
+                root.as_str(),
+                root_id.as_str()
+            ),
+            "Use a snapshot of the same lineage, or pass `allowCrossLineage: true` to permit self.",
+        ))
     }
-    // The form of an id shows its root, unless the id was shortened. Then its workspace returns the root.
-    let root_by_form = root_of(id);
-    let root = if root_by_form == *root_id {
-        root_by_form
-    } else {
-        this.ports.sandbox_ledgers()?.root_id(id).await.map_err(|failure| from_workspace(failure, id))?
-    };
-    if root == *root_id {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::CrossLineage,
-        format!(
-            "The lineage scope {:?} belongs to the lineage of {:?}; the requested object belongs to the lineage of \
-             {:?}.",
-            id.as_str(),
-            root.as_str(),
-            root_id.as_str()
-        ),
-        "Use a snapshot of the same lineage, or pass `allowCrossLineage: true` to permit this.",
-    ))
-}
 
-/// Verifies that the lineage scope permits this workspace.
-pub(in crate::service) async fn check_workspace<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    scope: &LineageScope,
-) -> Result<()> {
-    check(this, scope, &this.workspace()?.root_id).await
+    /// Verifies that the lineage scope permits this workspace.
+    pub(in crate::service) async fn check_lineage_scope(&self, scope: &LineageScope) -> Result<()> {
+        self.check_lineage(scope, &self.workspace()?.root_id).await
+    }
 }

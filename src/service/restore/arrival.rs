@@ -8,59 +8,64 @@ use crate::model::named::ContainerMarker;
 use crate::model::record::StoredBackup;
 use crate::model::{Arrival, Code, DirectoryContent, Error, Result, SandboxId};
 use crate::ports::{Ports, SandboxSession, SandboxSessionOf, Sandboxes};
+use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox};
-use crate::service::calls::retry::retry;
-use crate::service::snapshot::stored_backup::is_empty_archive;
-use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
-/// Verifies that the files are in place and that every process works in them; then replaces the marker `from` by `to`.
-/// The first attempt uses `session`.
-///
-/// # Errors
-/// [`Code::OperationInterrupted`] if another container runs, or if a process still works below the mounted files;
-/// [`Code::RestoreFailed`] if the files are missing. The caller must then end the container.
-pub(in crate::service) async fn verify_arrival<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    session: &SandboxSessionOf<'_, P>,
-    id: &SandboxId,
-    stored: &StoredBackup,
-    from: &ContainerMarker,
-    to: &ContainerMarker,
-) -> Result<()> {
-    let mut session = Some(session);
-    let mut complete = async |may_be_empty| {
-        retry(&*this.ports, &CancellationToken::never(), async || {
-            let backup = &stored.backup;
-            let arrival = match session.take() {
-                Some(session) => session.complete_restore(backup, from, to, may_be_empty).await,
-                None => this.ports.sandboxes()?.complete_restore(id, backup, from, to, may_be_empty).await,
-            };
-            arrival.map_err(|failure| from_sandbox(failure, id, During::Restore))
-        })
-        .await
-    };
-    let mut arrival = complete(false).await?;
-    if arrival == Arrival::FilesMissing(DirectoryContent::Empty) && is_empty_archive(this, stored.backup.id()).await? {
-        arrival = complete(true).await?;
-    }
-    match arrival {
-        Arrival::Complete => Ok(()),
-        Arrival::OtherContainer => Err(another_container(id)),
-        Arrival::FilesMissing(_) => Err(Error::new(
-            Code::RestoreFailed,
-            format!("The sandbox {:?} reported that the restore succeeded, but the files are missing.", id.as_str()),
-            "Try again. If the error persists, check the logs of the sandbox's Worker.",
-        )),
-        Arrival::ProcessBelowMount(process) => Err(Error::new(
-            Code::OperationInterrupted,
-            format!(
-                "In the sandbox {:?}, the process {process} still works in {:?} below the mounted files: its writes \
-                 would be lost.",
-                id.as_str(),
-                stored.backup.dir().as_str()
-            ),
-            "Try again. If the image starts this process, start it in another directory.",
-        )),
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Verifies that the files are in place and that every process works in them; then replaces the marker `from` by
+    /// `to`. The first attempt uses `session`.
+    ///
+    /// # Errors
+    /// [`Code::OperationInterrupted`] if another container runs, or if a process still works below the mounted files;
+    /// [`Code::RestoreFailed`] if the files are missing. The caller must then end the container.
+    pub(in crate::service) async fn verify_arrival(
+        &self,
+        session: &SandboxSessionOf<'_, P>,
+        id: &SandboxId,
+        stored: &StoredBackup,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
+    ) -> Result<()> {
+        let mut session = Some(session);
+        let mut complete = async |may_be_empty| {
+            self.retry(async || {
+                let backup = &stored.backup;
+                let arrival = match session.take() {
+                    Some(session) => session.complete_restore(backup, from, to, may_be_empty).await,
+                    None => self.sandboxes()?.complete_restore(id, backup, from, to, may_be_empty).await,
+                };
+                arrival.map_err(|failure| from_sandbox(failure, id, During::Restore))
+            })
+            .await
+        };
+        let mut arrival = complete(false).await?;
+        if arrival == Arrival::FilesMissing(DirectoryContent::Empty)
+            && self.is_empty_archive(stored.backup.id()).await?
+        {
+            arrival = complete(true).await?;
+        }
+        match arrival {
+            Arrival::Complete => Ok(()),
+            Arrival::OtherContainer => Err(another_container(id)),
+            Arrival::FilesMissing(_) => Err(Error::new(
+                Code::RestoreFailed,
+                format!(
+                    "The sandbox {:?} reported that the restore succeeded, but the files are missing.",
+                    id.as_str()
+                ),
+                "Try again. If the error persists, check the logs of the sandbox's Worker.",
+            )),
+            Arrival::ProcessBelowMount(process) => Err(Error::new(
+                Code::OperationInterrupted,
+                format!(
+                    "In the sandbox {:?}, the process {process} still works in {:?} below the mounted files: its \
+                     writes would be lost.",
+                    id.as_str(),
+                    stored.backup.dir().as_str()
+                ),
+                "Try again. If the image starts this process, start it in another directory.",
+            )),
+        }
     }
 }
 

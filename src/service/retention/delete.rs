@@ -6,18 +6,13 @@ use crate::model::answer::Deletion;
 use crate::model::record::{DerivedState, PendingTask, Removal, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
 use crate::model::{BackupOwner, Code, Error, Result, SandboxId, Selector, SnapshotId, Status};
-use crate::ports::{BackupStore, Clock, Ledger, Ports};
+use crate::ports::{BackupStore, Ledger, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
 use crate::service::calls::failures::from_storage;
-use crate::service::calls::retry::retry;
-use crate::service::container::identity;
 use crate::service::in_process::WorkKey;
 use crate::service::planted::{Bug, planted};
-use crate::service::snapshot::label;
-use crate::service::snapshot::select::{Selected, select};
-use crate::service::workspace::sandbox;
-use crate::service::workspace::sandbox::source::newest_restorable;
-use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
+use crate::service::snapshot::select::Selected;
 
 /// The delay after which a failed deletion is retried, in milliseconds. It doubles with each failure.
 const RETRY_MILLIS: i64 = 60_000;
@@ -25,40 +20,149 @@ const RETRY_MILLIS: i64 = 60_000;
 /// How long the ledger keeps the row of a deleted snapshot, in milliseconds: 30 days.
 pub(in crate::service) const TOMBSTONE_MILLIS: i64 = 30 * 24 * 3600 * 1000;
 
-/// Deletes a snapshot. Succeeds if it is already deleted.
-///
-/// # Errors
-/// [`Code::SnapshotHasDependents`] unless forced; [`Code::SnapshotBusy`] while the snapshot is being created or
-/// restored. If R2 fails, the snapshot is deleted for callers, and the alarm deletes its objects later.
-pub(in crate::service) async fn delete<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &DeleteRequest,
-) -> Result<Deletion> {
-    let is_stopped_workspace = !request.force && is_stopped_workspace(this).await?;
-    let selected = select(this, &request.selection).await;
-    let snapshot = match selected {
-        Ok(Selected { snapshot, .. }) => snapshot,
-        // A signed ref proves that the snapshot existed.
-        Err(error) if error.code() == Code::SnapshotNotFound => return already_deleted(request, error),
-        Err(error) => return Err(error),
-    };
-    let snapshot_id = snapshot.snapshot_id.clone();
-    match snapshot.stage {
-        Stage::Deleted { .. } => Ok(Deletion { snapshot_id, removed: false }),
-        Stage::Deleting { .. } => {
-            finish_deletion(this, &snapshot_id).await?;
-            Ok(Deletion { snapshot_id, removed: false })
-        }
-        Stage::Creating(_) => Err(busy(&snapshot, "it is still being created")),
-        Stage::Ready { .. } => {
-            if is_stopped_workspace {
-                check_not_only_copy(this, &snapshot)?;
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Deletes a snapshot. Succeeds if it is already deleted.
+    ///
+    /// # Errors
+    /// [`Code::SnapshotHasDependents`] unless forced; [`Code::SnapshotBusy`] while the snapshot is being created or
+    /// restored. If R2 fails, the snapshot is deleted for callers, and the alarm deletes its objects later.
+    pub async fn delete(&self, request: DeleteRequest) -> Result<Deletion> {
+        self.prepare_call().await?;
+        let is_stopped_workspace = !request.force && self.is_stopped_workspace().await?;
+        let selected = self.select(&request.selection).await;
+        let snapshot = match selected {
+            Ok(Selected { snapshot, .. }) => snapshot,
+            // A signed ref proves that the snapshot existed.
+            Err(error) if error.code() == Code::SnapshotNotFound => return already_deleted(&request, error),
+            Err(error) => return Err(error),
+        };
+        let snapshot_id = snapshot.snapshot_id.clone();
+        match snapshot.stage {
+            Stage::Deleted { .. } => Ok(Deletion { snapshot_id, removed: false }),
+            Stage::Deleting { .. } => {
+                self.finish_deletion(&snapshot_id).await?;
+                Ok(Deletion { snapshot_id, removed: false })
             }
-            check_deletable(this, &snapshot, request.force)?;
-            begin_deletion(this, snapshot, "deleted by a caller")?;
-            finish_deletion(this, &snapshot_id).await?;
-            Ok(Deletion { snapshot_id, removed: true })
+            Stage::Creating(_) => Err(busy(&snapshot, "it is still being created")),
+            Stage::Ready { .. } => {
+                if is_stopped_workspace {
+                    self.check_not_only_copy(&snapshot)?;
+                }
+                self.check_deletable(&snapshot, request.force)?;
+                self.begin_deletion(snapshot, "deleted by a caller")?;
+                self.finish_deletion(&snapshot_id).await?;
+                Ok(Deletion { snapshot_id, removed: true })
+            }
         }
+    }
+
+    fn check_deletable(&self, snapshot: &SnapshotRecord, force: bool) -> Result<()> {
+        let derived = self.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
+        let is_being_restored = derived.iter().any(|derivation| matches!(derivation.state, DerivedState::Pending(_)));
+        if is_being_restored && !planted(Bug::DeletedDuringRestore) {
+            return Err(busy(snapshot, "a sandbox is being made from it"));
+        }
+        let dependents = self.dependents(&snapshot.snapshot_id)?;
+        if force || (dependents.is_empty() && !snapshot.pinned) {
+            return Ok(());
+        }
+        let names: Vec<_> =
+            dependents.iter().map(|dependent: &SandboxId| format!("{:?}", dependent.as_str())).collect();
+        let reason = match (snapshot.pinned, names.as_slice()) {
+            (true, []) => "is pinned".to_owned(),
+            (false, names) => format!("is needed by {}", names.join(", ")),
+            (true, names) => format!("is pinned and needed by {}", names.join(", ")),
+        };
+        Err(Error::new(
+            Code::SnapshotHasDependents,
+            format!("The snapshot {} {reason}.", snapshot.snapshot_id),
+            "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
+             delete it anyway.",
+        ))
+    }
+
+    /// Returns whether the sandbox belongs to a named workspace and does not run: then only its newest snapshot has its
+    /// files.
+    async fn is_stopped_workspace(&self) -> Result<bool> {
+        let is_bound = self.workspace()?.binding.is_some() && self.ensure_not_decommissioned().is_ok();
+        Ok(is_bound && self.sandbox_status().await?.status != Status::Healthy)
+    }
+
+    /// Verifies that the snapshot is not the one from which a stopped workspace starts.
+    fn check_not_only_copy(&self, snapshot: &SnapshotRecord) -> Result<()> {
+        let binding = self.binding()?;
+        let newest = self.newest_restorable(&binding.dir)?;
+        if newest.is_none_or(|newest| newest.snapshot_id != snapshot.snapshot_id) {
+            return Ok(());
+        }
+        let name = binding.address.name;
+        Err(Error::new(
+            Code::SnapshotHasDependents,
+            format!(
+                "Only the snapshot {} has the files of a stopped sandbox of the workspace {:?}.",
+                snapshot.snapshot_id,
+                name.as_str()
+            ),
+            "Start the workspace first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: \
+             the next start then restores an older one, if there is one.",
+        ))
+    }
+
+    /// Marks a snapshot as being deleted in the ledger. From then on it can't be restored, and its objects will be
+    /// deleted.
+    pub(in crate::service) fn begin_deletion(&self, mut snapshot: SnapshotRecord, reason: &str) -> Result<()> {
+        let Stage::Ready { stored } = snapshot.stage else { return Ok(()) };
+        let at = self.now();
+        let task = PendingTask { due_at: at.plus_millis(RETRY_MILLIS), attempt: 0 };
+        snapshot.stage = Stage::Deleting { stored, removal: Removal { at, reason: reason.to_owned() }, task };
+        self.ledger()?.put_snapshot(&snapshot)?;
+        call_context::record_deleted(&snapshot.snapshot_id);
+        self.schedule_alarm(task.due_at)
+    }
+
+    /// Deletes the objects of a removed snapshot from R2. If R2 fails, the alarm retries.
+    pub(in crate::service) async fn finish_deletion(&self, id: &SnapshotId) -> Result<()> {
+        let Some(_lease) = self.in_process.try_acquire(WorkKey::Snapshot(id.clone())) else { return Ok(()) };
+        let Some(mut snapshot) = self.ledger()?.snapshot(id)? else { return Ok(()) };
+        let mark = snapshot.backup_owner(&self.id);
+        let Stage::Deleting { stored, removal, task } = snapshot.stage else { return Ok(()) };
+        let deleted = self.delete_objects(&stored, &mark).await;
+        let now = self.now();
+        snapshot.stage = if deleted.is_ok() || planted(Bug::DeletedTooEarly) {
+            self.schedule_alarm(now.plus_millis(TOMBSTONE_MILLIS))?;
+            Stage::Deleted { stored, removal }
+        } else {
+            let attempt = task.attempt + 1;
+            let due_at = now.plus_millis(RETRY_MILLIS << attempt.min(5));
+            self.schedule_alarm(due_at)?;
+            Stage::Deleting { stored, removal, task: PendingTask { due_at, attempt } }
+        };
+        self.refresh_label(&mut snapshot)?;
+        self.ledger()?.put_snapshot(&snapshot)?;
+        deleted.map_err(|error| {
+            error.with_note("The snapshot itself is deleted. The alarm deletes its objects in R2 later.")
+        })
+    }
+
+    /// Deletes both objects of the backup. Imported backups and backups that carry another mark stay.
+    async fn delete_objects(&self, stored: &StoredBackup, mark: &BackupOwner) -> Result<()> {
+        let id = stored.backup.id();
+        let to_error = |failure| from_storage(failure, &format!("deleting the backup {id}"));
+        if stored.imported {
+            return Ok(());
+        }
+        self.retry(async || {
+            let backups = self.backups()?;
+            let is_ours = match backups.get_metadata(id).await {
+                Ok(Some(metadata)) => metadata.name.as_deref().and_then(BackupOwner::parse).as_ref() == Some(mark),
+                Ok(None) => true,
+                // Unreadable metadata carries no mark.
+                Err(failure) if failure.is_protocol() => false,
+                Err(failure) => return Err(to_error(failure)),
+            };
+            if is_ours { backups.delete(id).await.map_err(to_error) } else { Ok(()) }
+        })
+        .await
     }
 }
 
@@ -69,131 +173,10 @@ fn already_deleted(request: &DeleteRequest, error: Error) -> Result<Deletion> {
     }
 }
 
-fn check_deletable<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    snapshot: &SnapshotRecord,
-    force: bool,
-) -> Result<()> {
-    let derived = this.ports.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
-    let is_being_restored = derived.iter().any(|derivation| matches!(derivation.state, DerivedState::Pending(_)));
-    if is_being_restored && !planted(Bug::DeletedDuringRestore) {
-        return Err(busy(snapshot, "a sandbox is being made from it"));
-    }
-    let dependents = this.dependents(&snapshot.snapshot_id)?;
-    if force || (dependents.is_empty() && !snapshot.pinned) {
-        return Ok(());
-    }
-    let names: Vec<_> = dependents.iter().map(|dependent: &SandboxId| format!("{:?}", dependent.as_str())).collect();
-    let reason = match (snapshot.pinned, names.as_slice()) {
-        (true, []) => "is pinned".to_owned(),
-        (false, names) => format!("is needed by {}", names.join(", ")),
-        (true, names) => format!("is pinned and needed by {}", names.join(", ")),
-    };
-    Err(Error::new(
-        Code::SnapshotHasDependents,
-        format!("The snapshot {} {reason}.", snapshot.snapshot_id),
-        "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to delete \
-         it anyway.",
-    ))
-}
-
-/// Returns whether the sandbox belongs to a named workspace and does not run: then only its newest snapshot has its
-/// files.
-async fn is_stopped_workspace<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<bool> {
-    let is_bound = this.workspace()?.binding.is_some() && sandbox::ensure_not_decommissioned(this).is_ok();
-    Ok(is_bound && identity::status(&*this.ports, &this.id).await?.status != Status::Healthy)
-}
-
-/// Verifies that the snapshot is not the one from which a stopped workspace starts.
-fn check_not_only_copy<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotRecord) -> Result<()> {
-    let binding = this.binding()?;
-    let newest = newest_restorable(this, &binding.dir)?;
-    if newest.is_none_or(|newest| newest.snapshot_id != snapshot.snapshot_id) {
-        return Ok(());
-    }
-    let name = binding.address.name;
-    Err(Error::new(
-        Code::SnapshotHasDependents,
-        format!(
-            "Only the snapshot {} has the files of a stopped sandbox of the workspace {:?}.",
-            snapshot.snapshot_id,
-            name.as_str()
-        ),
-        "Start the workspace first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: the \
-         next start then restores an older one, if there is one.",
-    ))
-}
-
 fn busy(snapshot: &SnapshotRecord, reason: &str) -> Error {
     Error::new(
         Code::SnapshotBusy,
         format!("The snapshot {} can't be deleted now: {reason}.", snapshot.snapshot_id),
         "Try again when that has finished.",
     )
-}
-
-/// Marks a snapshot as being deleted in the ledger. From then on it can't be restored, and its objects will be deleted.
-pub(in crate::service) fn begin_deletion<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    mut snapshot: SnapshotRecord,
-    reason: &str,
-) -> Result<()> {
-    let Stage::Ready { stored } = snapshot.stage else { return Ok(()) };
-    let at = this.ports.clock().now();
-    let task = PendingTask { due_at: at.plus_millis(RETRY_MILLIS), attempt: 0 };
-    snapshot.stage = Stage::Deleting { stored, removal: Removal { at, reason: reason.to_owned() }, task };
-    this.ports.ledger()?.put_snapshot(&snapshot)?;
-    call_context::record_deleted(&snapshot.snapshot_id);
-    this.schedule_alarm(task.due_at)
-}
-
-/// Deletes the objects of a removed snapshot from R2. If R2 fails, the alarm retries.
-pub(in crate::service) async fn finish_deletion<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    id: &SnapshotId,
-) -> Result<()> {
-    let Some(_lease) = this.in_process.try_acquire(WorkKey::Snapshot(id.clone())) else { return Ok(()) };
-    let Some(mut snapshot) = this.ports.ledger()?.snapshot(id)? else { return Ok(()) };
-    let mark = snapshot.backup_owner(&this.id);
-    let Stage::Deleting { stored, removal, task } = snapshot.stage else { return Ok(()) };
-    let deleted = delete_objects(this, &stored, &mark).await;
-    let now = this.ports.clock().now();
-    snapshot.stage = if deleted.is_ok() || planted(Bug::DeletedTooEarly) {
-        this.schedule_alarm(now.plus_millis(TOMBSTONE_MILLIS))?;
-        Stage::Deleted { stored, removal }
-    } else {
-        let attempt = task.attempt + 1;
-        let due_at = now.plus_millis(RETRY_MILLIS << attempt.min(5));
-        this.schedule_alarm(due_at)?;
-        Stage::Deleting { stored, removal, task: PendingTask { due_at, attempt } }
-    };
-    label::refresh(this, &mut snapshot)?;
-    this.ports.ledger()?.put_snapshot(&snapshot)?;
-    deleted
-        .map_err(|error| error.with_note("The snapshot itself is deleted. The alarm deletes its objects in R2 later."))
-}
-
-/// Deletes both objects of the backup. Imported backups and backups that carry another mark stay.
-async fn delete_objects<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    stored: &StoredBackup,
-    mark: &BackupOwner,
-) -> Result<()> {
-    let id = stored.backup.id();
-    let to_error = |failure| from_storage(failure, &format!("deleting the backup {id}"));
-    if stored.imported {
-        return Ok(());
-    }
-    retry(&*this.ports, &CancellationToken::never(), async || {
-        let backups = this.ports.backups()?;
-        let is_ours = match backups.get_metadata(id).await {
-            Ok(Some(metadata)) => metadata.name.as_deref().and_then(BackupOwner::parse).as_ref() == Some(mark),
-            Ok(None) => true,
-            // Unreadable metadata carries no mark.
-            Err(failure) if failure.is_protocol() => false,
-            Err(failure) => return Err(to_error(failure)),
-        };
-        if is_ours { backups.delete(id).await.map_err(to_error) } else { Ok(()) }
-    })
-    .await
 }

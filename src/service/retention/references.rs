@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 
 use crate::model::record::{Derivation, DerivedState, PendingTask, Release, SnapshotState, WorkspaceRecord};
 use crate::model::{Result, SandboxId, SnapshotId, derivation_kind_of};
-use crate::ports::{Background, Clock, Ledger, Ports, SandboxLedgerClient};
+use crate::ports::{Background, Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::in_process::WorkKey;
 use crate::service::planted::{Bug, planted};
@@ -24,99 +24,87 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the workspaces that depend on each of these snapshots; snapshots without dependents are absent.
     pub(in crate::service) fn dependents_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<SnapshotId, Vec<SandboxId>>> {
         let mut dependents = BTreeMap::<_, Vec<_>>::new();
-        for derivation in self.ports.ledger()?.derived_from(ids)?.into_iter().filter(Derivation::needs_snapshot) {
+        for derivation in self.ledger()?.derived_from(ids)?.into_iter().filter(Derivation::needs_snapshot) {
             dependents.entry(derivation.snapshot_id).or_default().push(derivation.sandbox_id);
         }
         Ok(dependents)
     }
-}
 
-/// Releases the snapshot that this sandbox was made from, now that it has one of its own. Delivers the release to the
-/// workspace of that snapshot in the background.
-pub(in crate::service) fn release<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    workspace: &mut WorkspaceRecord,
-) -> Result<()> {
-    let Some(parent) = workspace.parent.as_mut().filter(|parent| parent.needs_snapshot) else { return Ok(()) };
-    parent.needs_snapshot = false;
-    let now = this.ports.clock().now();
-    let release = Release {
-        origin_id: parent.origin_id.clone(),
-        snapshot_id: parent.snapshot_id.clone(),
-        task: PendingTask { due_at: now.plus_millis(RETRY_MILLIS), attempt: 0 },
-    };
-    let ledger = this.ports.ledger()?;
-    ledger.put_workspace(workspace)?;
-    ledger.put_release(&release)?;
-    this.schedule_alarm(release.task.due_at)?;
-    let snapshotter = this.clone();
-    // The alarm retries a failed delivery.
-    this.ports.background().run(async move { drop(deliver_release(&snapshotter, release).await) }.boxed_local());
-    Ok(())
-}
-
-/// Delivers a release to the workspace of the snapshot. Schedules another attempt when that fails.
-pub(in crate::service) async fn deliver_release<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    release: Release,
-) -> Result<()> {
-    let Some(_lease) = this.in_process.try_acquire(WorkKey::Release(release.snapshot_id.clone())) else {
-        return Ok(());
-    };
-    let ledger = this.ports.ledger()?;
-    let delivered = this.ports.sandbox_ledgers()?.release(&release.origin_id, &release.snapshot_id, &this.id).await;
-    if delivered.is_ok() {
-        return ledger.delete_release(&release.snapshot_id);
+    /// Releases the snapshot that this sandbox was made from, now that it has one of its own. Delivers the release to
+    /// the workspace of that snapshot in the background.
+    pub(in crate::service) fn release_parent(&self, workspace: &mut WorkspaceRecord) -> Result<()> {
+        let Some(parent) = workspace.parent.as_mut().filter(|parent| parent.needs_snapshot) else { return Ok(()) };
+        parent.needs_snapshot = false;
+        let now = self.now();
+        let release = Release {
+            origin_id: parent.origin_id.clone(),
+            snapshot_id: parent.snapshot_id.clone(),
+            task: PendingTask { due_at: now.plus_millis(RETRY_MILLIS), attempt: 0 },
+        };
+        let ledger = self.ledger()?;
+        ledger.put_workspace(workspace)?;
+        ledger.put_release(&release)?;
+        self.schedule_alarm(release.task.due_at)?;
+        let snapshotter = self.clone();
+        // The alarm retries a failed delivery.
+        self.ports.background().run(async move { drop(snapshotter.deliver_release(release).await) }.boxed_local());
+        Ok(())
     }
-    let attempt = release.task.attempt + 1;
-    let due_at = this.ports.clock().now().plus_millis(RETRY_MILLIS << attempt.min(10));
-    ledger.put_release(&Release { task: PendingTask { due_at, attempt }, ..release })?;
-    this.schedule_alarm(due_at)
-}
 
-/// Records that `dependent` no longer needs a snapshot, and schedules the expiration of that snapshot.
-pub(in crate::service) fn record_release<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    snapshot_id: &SnapshotId,
-    dependent: &SandboxId,
-) -> Result<()> {
-    let ledger = this.ports.ledger()?;
-    let Some(derivation) = ledger.derived_sandbox(dependent)? else {
-        // The release arrived before the reference was recorded. This row prevents that the reference is recorded
-        // later.
-        return derivation_kind_of(dependent).map_or(Ok(()), |kind| {
-            ledger.put_derived_sandbox(&Derivation {
-                sandbox_id: dependent.clone(),
-                snapshot_id: snapshot_id.clone(),
-                kind,
-                began_at: this.ports.clock().now(),
-                state: DerivedState::Ready { needs_snapshot: false },
-            })
-        });
-    };
-    if derivation.snapshot_id != *snapshot_id
-        || derivation.state != (DerivedState::Ready { needs_snapshot: true })
-        || planted(Bug::ReleaseIgnored)
-    {
-        return Ok(());
-    }
-    ledger.put_derived_sandbox(&Derivation { state: DerivedState::Ready { needs_snapshot: false }, ..derivation })?;
-    update_expiration(this, snapshot_id)
-}
-
-/// Recalculates when a snapshot expires, after a reference to it ended.
-pub(in crate::service) fn update_expiration<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    snapshot_id: &SnapshotId,
-) -> Result<()> {
-    if let Some(snapshot) = this.ports.ledger()?.snapshot(snapshot_id)?
-        && snapshot.state() == SnapshotState::Ready
-    {
-        this.save_snapshot(&this.workspace()?, snapshot)?;
-        let workspace = this.workspace()?;
-        if workspace.decommissioned_at.is_some() || !workspace.policy.is_time_only() {
-            this.schedule_alarm(this.ports.clock().now())?;
+    /// Delivers a release to the workspace of the snapshot. Schedules another attempt when that fails.
+    pub(in crate::service) async fn deliver_release(&self, release: Release) -> Result<()> {
+        let Some(_lease) = self.in_process.try_acquire(WorkKey::Release(release.snapshot_id.clone())) else {
+            return Ok(());
+        };
+        let ledger = self.ledger()?;
+        let delivered = self.sandbox_ledgers()?.release(&release.origin_id, &release.snapshot_id, &self.id).await;
+        if delivered.is_ok() {
+            return ledger.delete_release(&release.snapshot_id);
         }
+        let attempt = release.task.attempt + 1;
+        let due_at = self.now().plus_millis(RETRY_MILLIS << attempt.min(10));
+        ledger.put_release(&Release { task: PendingTask { due_at, attempt }, ..release })?;
+        self.schedule_alarm(due_at)
     }
-    Ok(())
+
+    /// Records that `dependent` no longer needs a snapshot, and schedules the expiration of that snapshot.
+    pub fn release(&self, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<()> {
+        let ledger = self.ledger()?;
+        let Some(derivation) = ledger.derived_sandbox(dependent)? else {
+            // The release arrived before the reference was recorded. This row prevents that the reference is recorded
+            // later.
+            return derivation_kind_of(dependent).map_or(Ok(()), |kind| {
+                ledger.put_derived_sandbox(&Derivation {
+                    sandbox_id: dependent.clone(),
+                    snapshot_id: snapshot_id.clone(),
+                    kind,
+                    began_at: self.now(),
+                    state: DerivedState::Ready { needs_snapshot: false },
+                })
+            });
+        };
+        if derivation.snapshot_id != *snapshot_id
+            || derivation.state != (DerivedState::Ready { needs_snapshot: true })
+            || planted(Bug::ReleaseIgnored)
+        {
+            return Ok(());
+        }
+        ledger
+            .put_derived_sandbox(&Derivation { state: DerivedState::Ready { needs_snapshot: false }, ..derivation })?;
+        self.update_expiration(snapshot_id)
+    }
+
+    /// Recalculates when a snapshot expires, after a reference to it ended.
+    pub(in crate::service) fn update_expiration(&self, snapshot_id: &SnapshotId) -> Result<()> {
+        if let Some(snapshot) = self.ledger()?.snapshot(snapshot_id)?
+            && snapshot.state() == SnapshotState::Ready
+        {
+            self.save_snapshot(&self.workspace()?, snapshot)?;
+            let workspace = self.workspace()?;
+            if workspace.decommissioned_at.is_some() || !workspace.policy.is_time_only() {
+                self.schedule_alarm(self.now())?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -13,7 +13,6 @@ use crate::ports::{BackupStore, Clock, Ledger, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::from_storage;
 use crate::service::calls::retry::retry;
 use crate::service::planted::{Bug, planted};
-use crate::service::restore::rollback::delete_marked;
 use crate::service::snapshot::stored_backup::read_mark;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -115,24 +114,22 @@ async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<BackupObject>, totals: &
     Ok(())
 }
 
-/// Deletes the backups that carry this workspace's owner mark and that its ledger does not own. Returns their number;
-/// with `dry_run`, deletes nothing.
-pub(in crate::service) async fn sweep_workspace<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    backups: &[(BackupId, SnapshotId)],
-    dry_run: bool,
-) -> Result<usize> {
-    let ledger = this.ports.ledger()?;
-    // Another deployment may keep backups of a sandbox with the same id in this bucket.
-    let Some(id_key) = this.workspace()?.id_key else { return Ok(0) };
-    let mut swept = 0;
-    for (backup, snapshot_id) in backups.iter().filter(|(_, id)| id.is_minted_with(&id_key)) {
-        let is_owned = ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));
-        if is_owned && !planted(Bug::SweepIgnoresLedger) {
-            continue;
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Deletes the backups that carry this workspace's owner mark and that its ledger does not own. Returns their
+    /// number; with `dry_run`, deletes nothing.
+    pub async fn sweep(&self, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize> {
+        let ledger = self.ledger()?;
+        // Another deployment may keep backups of a sandbox with the same id in this bucket.
+        let Some(id_key) = self.workspace()?.id_key else { return Ok(0) };
+        let mut swept = 0;
+        for (backup, snapshot_id) in backups.iter().filter(|(_, id)| id.is_minted_with(&id_key)) {
+            let is_owned = ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));
+            if is_owned && !planted(Bug::SweepIgnoresLedger) {
+                continue;
+            }
+            let mark = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: (*self.id).clone() };
+            swept += usize::from(dry_run || self.delete_marked(backup, &mark).await?);
         }
-        let mark = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: (*this.id).clone() };
-        swept += usize::from(dry_run || delete_marked(this, backup, &mark).await?);
+        Ok(swept)
     }
-    Ok(swept)
 }

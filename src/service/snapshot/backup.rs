@@ -2,14 +2,12 @@
 
 use futures_util::future::join;
 
-use super::stored_backup::{BackupHead, head_backup};
-use crate::model::{BackupHandle, BackupOptions, BackupOwner, Code, Directory, Error, Result, SandboxId};
+use super::stored_backup::BackupHead;
+use crate::model::{BackupHandle, BackupOptions, BackupOwner, Code, Directory, Error, Result};
 use crate::ports::{Ports, SandboxSession, SandboxSessionOf};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox, is_definite};
-use crate::service::calls::limits::expected_bytes;
-use crate::service::container::identity::{self, ContainerExpectation};
-use crate::service::container::observation;
+use crate::service::container::identity::ContainerExpectation;
 use crate::service::planted::{Bug, planted};
 
 /// A backup that failed.
@@ -20,79 +18,82 @@ pub(super) struct FailedBackup {
     pub is_definite: bool,
 }
 
-/// Calls `createBackup`. A failure that is transient elsewhere is not transient here: if the container ended, its files
-/// are gone, and a caller that simply retried could capture an empty container that the application started in between.
-pub(super) async fn create_backup<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    session: &SandboxSessionOf<'_, P>,
-    origin: &SandboxId,
-    options: &BackupOptions,
-    expectation: &ContainerExpectation,
-) -> Result<BackupHandle, FailedBackup> {
-    let failure = match session.create_backup(options, expected_bytes(this)).await {
-        Ok(backup) => return Ok(backup),
-        Err(failure) => failure,
-    };
-    let is_definite = is_definite(&failure);
-    let failed = |error| Err(FailedBackup { error, is_definite });
-    let error = from_sandbox(failure.clone(), origin, During::Backup);
-    let ports = &*this.ports;
-    let verified = match identity::verify_running(ports, origin).await {
-        Ok(()) => identity::verify_container(ports, None, origin, &options.dir, expectation).await,
-        Err(error) => Err(error),
-    };
-    match verified {
-        Err(container_error) if matches!(container_error.code(), Code::SandboxReplaced | Code::InvalidDirectory) => {
-            failed(container_error.caused_by(failure))
-        }
-        _ if !error.is_retryable() => failed(error),
-        _ => failed(
-            Error::new(
-                Code::BackupInterrupted,
-                error.message(),
-                "The outcome is unknown; a backup that was stored is deleted later. Check that the sandbox still has \
-                 its files before you try again. If its container was replaced, the files are gone: restore the newest \
-                 snapshot.",
-            )
-            .caused_by(failure),
-        ),
-    }
-}
-
-/// Verifies that the backup in R2 is complete, and that it is of the expected container.
-pub(in crate::service) async fn verify_backup<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    session: Option<&SandboxSessionOf<'_, P>>,
-    backup: &BackupHandle,
-    mark: &BackupOwner,
-    dir: &Directory,
-    expectation: &ContainerExpectation,
-) -> Result<BackupHead> {
-    let container_check = async {
-        if planted(Bug::ContainerNotCompared) {
-            return Ok(());
-        }
-        identity::verify_container(&*this.ports, session, &mark.origin_id, dir, expectation).await?;
-        observation::verify_was_own(this, expectation)
-    };
-    let (found, container_check) = join(head_backup(this, backup.id()), container_check).await;
-    let found = found.map_err(|error| match error.code() {
-        Code::BackupNotFound => Error::new(
-            Code::BackupIncomplete,
-            format!(
-                "The sandbox {:?} reported that it stored the backup {}, but the bucket that is bound to this Worker \
-                 does not contain it.",
-                mark.origin_id.as_str(),
-                backup.id(),
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Calls `createBackup`. A failure that is transient elsewhere is not transient here: if the container ended, its
+    /// files are gone, and a caller that simply retried could capture an empty container that the application started
+    /// in between.
+    pub(super) async fn create_backup(
+        &self,
+        session: &SandboxSessionOf<'_, P>,
+        options: &BackupOptions,
+        expectation: &ContainerExpectation,
+    ) -> Result<BackupHandle, FailedBackup> {
+        let failure = match session.create_backup(options, self.expected_bytes()).await {
+            Ok(backup) => return Ok(backup),
+            Err(failure) => failure,
+        };
+        let is_definite = is_definite(&failure);
+        let failed = |error| Err(FailedBackup { error, is_definite });
+        let error = from_sandbox(failure.clone(), &self.id, During::Backup);
+        let verified = match self.verify_running().await {
+            Ok(()) => self.verify_container(None, &options.dir, expectation).await,
+            Err(error) => Err(error),
+        };
+        match verified {
+            Err(container_error)
+                if matches!(container_error.code(), Code::SandboxReplaced | Code::InvalidDirectory) =>
+            {
+                failed(container_error.caused_by(failure))
+            }
+            _ if !error.is_retryable() => failed(error),
+            _ => failed(
+                Error::new(
+                    Code::BackupInterrupted,
+                    error.message(),
+                    "The outcome is unknown; a backup that was stored is deleted later. Check that the sandbox still \
+                     has its files before you try again. If its container was replaced, the files are gone: restore \
+                     the newest snapshot.",
+                )
+                .caused_by(failure),
             ),
-            "Bind the same bucket to this Worker and to the one that exports the sandbox's class.",
-        ),
-        _ => error,
-    })?;
-    if found.mark.as_ref() != Some(mark) || found.metadata.dir != dir.as_str() || backup.dir() != dir {
-        return Err(unexpected_backup(backup));
+        }
     }
-    container_check.map(|()| found)
+
+    /// Verifies that the backup in R2 is complete, and that it is of the expected container.
+    pub(in crate::service) async fn verify_backup(
+        &self,
+        session: Option<&SandboxSessionOf<'_, P>>,
+        backup: &BackupHandle,
+        mark: &BackupOwner,
+        dir: &Directory,
+        expectation: &ContainerExpectation,
+    ) -> Result<BackupHead> {
+        let container_check = async {
+            if planted(Bug::ContainerNotCompared) {
+                return Ok(());
+            }
+            self.verify_container(session, dir, expectation).await?;
+            self.verify_was_own(expectation)
+        };
+        let (found, container_check) = join(self.head_backup(backup.id()), container_check).await;
+        let found = found.map_err(|error| match error.code() {
+            Code::BackupNotFound => Error::new(
+                Code::BackupIncomplete,
+                format!(
+                    "The sandbox {:?} reported that it stored the backup {}, but the bucket that is bound to self \
+                     Worker does not contain it.",
+                    mark.origin_id.as_str(),
+                    backup.id(),
+                ),
+                "Bind the same bucket to this Worker and to the one that exports the sandbox's class.",
+            ),
+            _ => error,
+        })?;
+        if found.mark.as_ref() != Some(mark) || found.metadata.dir != dir.as_str() || backup.dir() != dir {
+            return Err(unexpected_backup(backup));
+        }
+        container_check.map(|()| found)
+    }
 }
 
 fn unexpected_backup(backup: &BackupHandle) -> Error {

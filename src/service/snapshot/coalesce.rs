@@ -14,9 +14,8 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Shared, WeakShared, select};
 
-use super::capture::{self, CreatedSnapshot};
 use crate::model::{Capture, Error, Result, SnapshotId, SnapshotRequest, TakenSnapshot, Timestamp};
-use crate::ports::{Background, Clock, Ports};
+use crate::ports::{Background, Ports};
 use crate::service::calls::call_context::{self, CallContext};
 use crate::service::calls::queue::{MAX_QUEUE_LENGTH, busy};
 use crate::service::planted::{Bug, planted};
@@ -28,7 +27,7 @@ pub(in crate::service) struct SnapshotCoalescer {
     queue: RefCell<Vec<Rc<InFlight>>>,
 }
 
-type CaptureFuture = LocalBoxFuture<'static, Result<CreatedSnapshot>>;
+type CaptureFuture = LocalBoxFuture<'static, Result<TakenSnapshot>>;
 
 /// One capture, queued or running.
 struct InFlight {
@@ -47,40 +46,6 @@ struct InFlight {
 }
 
 impl SnapshotCoalescer {
-    /// Takes the snapshot, or shares the answer of another caller that made the same request.
-    ///
-    /// # Errors
-    /// Those of the capture, and [`Code::SandboxBusy`](crate::model::Code::SandboxBusy) if the queue is full.
-    pub(in crate::service) async fn capture<P: Ports>(
-        this: &CloudflareSandboxSnapshotter<P>,
-        request: SnapshotRequest,
-        abort: CancellationToken,
-    ) -> Result<TakenSnapshot> {
-        abort.check()?;
-        let dir = request.dir.unwrap_or_else(|| this.config.default_dir.clone());
-        let request = SnapshotRequest { dir: Some(dir), ..request };
-        let joined = this.in_process.coalescer.find_in_flight(&request);
-        let shared = joined.is_some();
-        let (in_flight, outcome) = match joined {
-            Some(joined) => joined,
-            None => Self::enqueue(this, request)?,
-        };
-        let waiter = Waiter::new(&this.in_process.coalescer, &in_flight);
-        let created = match select(outcome, abort.cancelled().boxed_local()).await {
-            Either::Left((outcome, _)) => {
-                call_context::record(in_flight.context.effects_for_log());
-                outcome?
-            }
-            Either::Right(((), _)) => {
-                drop(waiter);
-                in_flight.on_waiter_cancelled(this);
-                return Err(CancellationToken::error());
-            }
-        };
-        drop(waiter);
-        Ok(TakenSnapshot { snapshot: created.snapshot, capture: Capture { shared, ..created.capture } })
-    }
-
     /// Waits until no capture that has waiters is running.
     pub(in crate::service) async fn wait_until_idle(&self) {
         loop {
@@ -100,12 +65,60 @@ impl SnapshotCoalescer {
         Some((in_flight, outcome))
     }
 
-    fn enqueue<P: Ports>(
-        this: &CloudflareSandboxSnapshotter<P>,
+    /// Removes a capture from the queue. The captures behind it run; if it had not begun, they wait for the one in
+    /// front of it.
+    fn remove(&self, in_flight: &Rc<InFlight>, has_begun: bool) {
+        let mut queue = self.queue.borrow_mut();
+        let Some(index) = queue.iter().position(|other| Rc::ptr_eq(other, in_flight)) else { return };
+        let removed = queue.remove(index);
+        let predecessor = index.checked_sub(1).and_then(|index| queue.get(index)).filter(|_| !has_begun).cloned();
+        drop(queue);
+        let successors = removed.successors.take();
+        if let Some(predecessor) = predecessor {
+            predecessor.successors.borrow_mut().extend(successors);
+        }
+    }
+}
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Takes the snapshot, or shares the answer of another caller that made the same request.
+    ///
+    /// # Errors
+    /// Those of the capture, and [`Code::SandboxBusy`](crate::model::Code::SandboxBusy) if the queue is full.
+    pub(in crate::service) async fn share_capture(
+        &self,
         request: SnapshotRequest,
-    ) -> Result<(Rc<InFlight>, Shared<CaptureFuture>)> {
-        let last = this.in_process.coalescer.queue.borrow().last().cloned();
-        if this.in_process.coalescer.queue.borrow().len() >= MAX_QUEUE_LENGTH {
+        abort: CancellationToken,
+    ) -> Result<TakenSnapshot> {
+        abort.check()?;
+        let dir = request.dir.unwrap_or_else(|| self.config.default_dir.clone());
+        let request = SnapshotRequest { dir: Some(dir), ..request };
+        let joined = self.in_process.coalescer.find_in_flight(&request);
+        let shared = joined.is_some();
+        let (in_flight, outcome) = match joined {
+            Some(joined) => joined,
+            None => self.enqueue_capture(request)?,
+        };
+        let waiter = Waiter::new(&self.in_process.coalescer, &in_flight);
+        let taken = match select(outcome, abort.cancelled().boxed_local()).await {
+            Either::Left((outcome, _)) => {
+                call_context::record(in_flight.context.effects_for_log());
+                outcome?
+            }
+            Either::Right(((), _)) => {
+                drop(waiter);
+                self.on_waiter_cancelled(&in_flight);
+                return Err(CancellationToken::error());
+            }
+        };
+        drop(waiter);
+        Ok(TakenSnapshot { capture: Capture { shared, ..taken.capture }, ..taken })
+    }
+
+    fn enqueue_capture(&self, request: SnapshotRequest) -> Result<(Rc<InFlight>, Shared<CaptureFuture>)> {
+        let queue = &self.in_process.coalescer.queue;
+        let last = queue.borrow().last().cloned();
+        if queue.borrow().len() >= MAX_QUEUE_LENGTH {
             let id = request.sandbox_id.as_str();
             let why = format!(
                 "{MAX_QUEUE_LENGTH} snapshots of the sandbox {id:?} with other options are already running or queued."
@@ -129,58 +142,51 @@ impl SnapshotCoalescer {
             cancel: RefCell::new(Some(cancel)),
             successors: RefCell::default(),
         });
-        let work = run_capture(this.clone(), Rc::downgrade(&in_flight), predecessor_left, cancelled);
-        let outcome = run_in_context(Rc::clone(&context), work).boxed_local().shared();
+        let (this, capture, scope) = (self.clone(), Rc::downgrade(&in_flight), Rc::clone(&context));
+        let work = async move { scope.scope(this.run_capture(capture, predecessor_left, cancelled)).await };
+        let outcome = work.boxed_local().shared();
         in_flight.outcome.get_or_init(|| outcome.downgrade());
-        this.in_process.coalescer.queue.borrow_mut().push(Rc::clone(&in_flight));
+        queue.borrow_mut().push(Rc::clone(&in_flight));
         let completion = outcome.clone();
         let run_to_completion = async move {
             drop(completion.await);
             call_context::record(context.unlogged_effects());
         };
-        this.ports.background().run(run_to_completion.boxed_local());
+        self.ports.background().run(run_to_completion.boxed_local());
         Ok((in_flight, outcome))
     }
 
-    /// Removes a capture from the queue. The captures behind it run; if it had not begun, they wait for the one in
-    /// front of it.
-    fn remove(&self, in_flight: &Rc<InFlight>, has_begun: bool) {
-        let mut queue = self.queue.borrow_mut();
-        let Some(index) = queue.iter().position(|other| Rc::ptr_eq(other, in_flight)) else { return };
-        let removed = queue.remove(index);
-        let predecessor = index.checked_sub(1).and_then(|index| queue.get(index)).filter(|_| !has_begun).cloned();
-        drop(queue);
-        let successors = removed.successors.take();
-        if let Some(predecessor) = predecessor {
-            predecessor.successors.borrow_mut().extend(successors);
+    /// Waits for the captures in front, whatever their outcome, and runs this one.
+    async fn run_capture(
+        &self,
+        in_flight: Weak<InFlight>,
+        predecessor_left: Option<oneshot::Receiver<()>>,
+        cancelled: oneshot::Receiver<()>,
+    ) -> Result<TakenSnapshot> {
+        if let Some(predecessor_left) = predecessor_left {
+            // Nothing is sent: the receiver resolves when the capture in front leaves the queue.
+            let _ = predecessor_left.await;
+        }
+        let in_flight = in_flight.upgrade().ok_or_else(CancellationToken::error)?;
+        drop(self.in_process.checkpoint_restore_lock.lock().await);
+        in_flight.began_at.set(Some(self.now()));
+        let token = CancellationToken::from_signal(resolve_on_send(cancelled));
+        let work = self.capture(in_flight.request.clone(), token, &in_flight.snapshot_id);
+        // A panic of the capture must not propagate to the callers that share the outcome.
+        let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::internal()));
+        self.in_process.coalescer.remove(&in_flight, true);
+        outcome
+    }
+
+    /// Handles the cancellation of a waiter. If it was the last one, marks the capture as discarded in the ledger.
+    fn on_waiter_cancelled(&self, in_flight: &InFlight) {
+        if in_flight.waiters.get() == 0
+            && let Some(id) = in_flight.snapshot_id.get()
+        {
+            // If this write fails, the capture is rolled back anyway, unless the object ends before that.
+            drop(self.mark_discarded(id));
         }
     }
-}
-
-async fn run_in_context<T>(context: Rc<CallContext>, work: impl Future<Output = T>) -> T {
-    context.scope(work).await
-}
-
-/// Waits for the captures in front, whatever their outcome, and runs this one.
-async fn run_capture<P: Ports>(
-    this: CloudflareSandboxSnapshotter<P>,
-    in_flight: Weak<InFlight>,
-    predecessor_left: Option<oneshot::Receiver<()>>,
-    cancelled: oneshot::Receiver<()>,
-) -> Result<CreatedSnapshot> {
-    if let Some(predecessor_left) = predecessor_left {
-        // Nothing is sent: the receiver resolves when the capture in front leaves the queue.
-        let _ = predecessor_left.await;
-    }
-    let in_flight = in_flight.upgrade().ok_or_else(CancellationToken::error)?;
-    drop(this.in_process.checkpoint_restore_lock.lock().await);
-    in_flight.began_at.set(Some(this.ports.clock().now()));
-    let token = CancellationToken::from_signal(resolve_on_send(cancelled));
-    let work = capture::snapshot(this.clone(), in_flight.request.clone(), token, &in_flight.snapshot_id);
-    // A panic of the capture must not propagate to the callers that share the outcome.
-    let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::internal()));
-    this.in_process.coalescer.remove(&in_flight, true);
-    outcome
 }
 
 /// Resolves when a value is sent, and never if the sender is dropped without one.
@@ -195,16 +201,6 @@ impl InFlight {
     fn can_serve(&self, request: &SnapshotRequest) -> bool {
         let is_fresh_enough = !request.fresh || self.began_at.get().is_none() || planted(Bug::StaleCaptureShared);
         is_fresh_enough && self.request.is_same_capture(request)
-    }
-
-    /// Handles the cancellation of a waiter. If it was the last one, marks the capture as discarded in the ledger.
-    fn on_waiter_cancelled<P: Ports>(&self, this: &CloudflareSandboxSnapshotter<P>) {
-        if self.waiters.get() == 0
-            && let Some(id) = self.snapshot_id.get()
-        {
-            // If this write fails, the capture is rolled back anyway, unless the object ends before that.
-            drop(capture::mark_discarded(this, id));
-        }
     }
 }
 

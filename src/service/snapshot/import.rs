@@ -6,96 +6,97 @@
 
 use sha2::{Digest, Sha256};
 
-use super::label;
-use super::stored_backup::head_backup;
 use crate::model::record::{SnapshotRecord, SnapshotState, Stage};
 use crate::model::request::ImportRequest;
 use crate::model::{BackupHandle, BackupOwner, Capture, Code, Error, Result, SnapshotId, TakenSnapshot};
-use crate::ports::{Clock, Ledger, Ports};
+use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
-/// Imports the backup. If the ledger already lists it, returns the existing snapshot.
-pub(in crate::service) async fn import<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: ImportRequest,
-) -> Result<TakenSnapshot> {
-    let backup = &request.backup;
-    backup.dir().check_restorable()?;
-    let found = head_backup(this, backup.id()).await?;
-    let now = this.ports.clock().now();
-    if found.metadata.is_expired(now) {
-        return Err(Error::new(
-            Code::BackupExpired,
-            format!("The backup {} has expired: the SDK no longer restores it.", backup.id()),
-            "Import a backup that has not expired.",
-        ));
-    }
-    if found.metadata.dir != backup.dir().as_str() {
-        return Err(mismatch(backup, "is of another directory"));
-    }
-    let owner = match &found.mark {
-        Some(mark) if mark.origin_id != *this.id => return Err(mismatch(backup, "is of another sandbox")),
-        mark => mark.clone(),
-    };
-    let (workspace, key) = this.ensure_initialized()?;
-    let ledger = this.ports.ledger()?;
-    let snapshot_id = match &owner {
-        Some(BackupOwner { snapshot_id, .. }) => snapshot_id.clone(),
-        None => id_from_backup(backup)?,
-    };
-    // A backup that was made elsewhere belongs to the application, or to another deployment.
-    let is_same_origin = owner.is_some() && snapshot_id.is_minted_with(&key);
-    let snapshot = match ledger.snapshot(&snapshot_id)? {
-        Some(known) if known.stored().is_some_and(|stored| stored.backup.id() != backup.id()) => {
-            return Err(mismatch(backup, "is a copy of another backup"));
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Imports the backup. If the ledger already lists it, returns the existing snapshot.
+    pub async fn import(&self, request: ImportRequest) -> Result<TakenSnapshot> {
+        self.prepare_call().await?;
+        let backup = &request.backup;
+        backup.dir().check_restorable()?;
+        let found = self.head_backup(backup.id()).await?;
+        let now = self.now();
+        if found.metadata.is_expired(now) {
+            return Err(Error::new(
+                Code::BackupExpired,
+                format!("The backup {} has expired: the SDK no longer restores it.", backup.id()),
+                "Import a backup that has not expired.",
+            ));
         }
-        Some(known @ SnapshotRecord { stage: Stage::Ready { .. }, .. }) => known,
-        // A backup of this workspace is deleted with its snapshot, even if its objects existed a moment ago.
-        Some(other) if other.state() != SnapshotState::Deleted || is_same_origin => {
-            return Err(mismatch(backup, &format!("belongs to a snapshot in the state {:?}", other.state().as_str())));
+        if found.metadata.dir != backup.dir().as_str() {
+            return Err(mismatch(backup, "is of another directory"));
         }
-        // If the backup was made elsewhere, its objects may still exist after its snapshot was deleted here.
-        _ => {
-            let (label, label_to_take) = label::choose(this, request.label.as_ref(), request.replace, now)?;
-            let stored = found.into_stored(request.backup.clone(), !is_same_origin, now);
-            let mut snapshot = SnapshotRecord {
-                snapshot_id,
-                label,
-                dir: request.backup.dir().clone(),
-                excludes: Vec::new(),
-                gitignore: None,
-                compression: None,
-                began_at: stored.created_at,
-                last_used_at: now,
-                expiration_seconds: request.expiration_seconds,
-                expires_at: None,
-                pinned: false,
-                // Its files are not the workspace's own until a caller reverts to this snapshot.
-                foreign: true,
-                rescue: false,
-                suspect: None,
-                dependencies: None,
-                stage: Stage::Ready { stored },
-            };
-            if let Some(label) = label_to_take {
-                label::assign(this, &mut snapshot, label)?;
+        let owner = match &found.mark {
+            Some(mark) if mark.origin_id != *self.id => return Err(mismatch(backup, "is of another sandbox")),
+            mark => mark.clone(),
+        };
+        let (workspace, key) = self.ensure_initialized()?;
+        let ledger = self.ledger()?;
+        let snapshot_id = match &owner {
+            Some(BackupOwner { snapshot_id, .. }) => snapshot_id.clone(),
+            None => id_from_backup(backup)?,
+        };
+        // A backup that was made elsewhere belongs to the application, or to another deployment.
+        let is_same_origin = owner.is_some() && snapshot_id.is_minted_with(&key);
+        let snapshot = match ledger.snapshot(&snapshot_id)? {
+            Some(known) if known.stored().is_some_and(|stored| stored.backup.id() != backup.id()) => {
+                return Err(mismatch(backup, "is a copy of another backup"));
             }
-            let snapshot = this.save_snapshot(&workspace, snapshot)?;
-            this.schedule_retention(&workspace)?;
-            snapshot
-        }
-    };
-    let size_bytes = snapshot.stored().map_or(0, |stored| stored.size_bytes);
-    let capture = Capture {
-        label: snapshot.label.clone(),
-        size_bytes,
-        began_at: snapshot.began_at,
-        shared: false,
-        rescue: snapshot.rescue,
-        suspect: None,
-    };
-    let snapshot = snapshot.to_ref(&workspace).ok_or_else(Error::internal)?;
-    Ok(TakenSnapshot { snapshot, capture })
+            Some(known @ SnapshotRecord { stage: Stage::Ready { .. }, .. }) => known,
+            // A backup of this workspace is deleted with its snapshot, even if its objects existed a moment ago.
+            Some(other) if other.state() != SnapshotState::Deleted || is_same_origin => {
+                return Err(mismatch(
+                    backup,
+                    &format!("belongs to a snapshot in the state {:?}", other.state().as_str()),
+                ));
+            }
+            // If the backup was made elsewhere, its objects may still exist after its snapshot was deleted here.
+            _ => {
+                let (label, label_to_take) = self.choose_label(request.label.as_ref(), request.replace, now)?;
+                let stored = found.into_stored(request.backup.clone(), !is_same_origin, now);
+                let mut snapshot = SnapshotRecord {
+                    snapshot_id,
+                    label,
+                    dir: request.backup.dir().clone(),
+                    excludes: Vec::new(),
+                    gitignore: None,
+                    compression: None,
+                    began_at: stored.created_at,
+                    last_used_at: now,
+                    expiration_seconds: request.expiration_seconds,
+                    expires_at: None,
+                    pinned: false,
+                    // Its files are not the workspace's own until a caller reverts to this snapshot.
+                    foreign: true,
+                    rescue: false,
+                    suspect: None,
+                    dependencies: None,
+                    stage: Stage::Ready { stored },
+                };
+                if let Some(label) = label_to_take {
+                    self.assign_label(&mut snapshot, label)?;
+                }
+                let snapshot = self.save_snapshot(&workspace, snapshot)?;
+                self.schedule_retention(&workspace)?;
+                snapshot
+            }
+        };
+        let size_bytes = snapshot.stored().map_or(0, |stored| stored.size_bytes);
+        let capture = Capture {
+            label: snapshot.label.clone(),
+            size_bytes,
+            began_at: snapshot.began_at,
+            shared: false,
+            rescue: snapshot.rescue,
+            suspect: None,
+        };
+        let snapshot = snapshot.to_ref(&workspace).ok_or_else(Error::internal)?;
+        Ok(TakenSnapshot { snapshot, capture })
+    }
 }
 
 /// Derives the snapshot id for a backup that carries none. The id is always the same, so that a second import finds the

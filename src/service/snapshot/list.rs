@@ -2,131 +2,131 @@
 
 use futures_util::{StreamExt, stream};
 
-use super::select::{Selected, select};
-use super::stored_backup::{inspect, is_definite};
-use super::verify;
+use super::select::Selected;
+use super::stored_backup::is_definite;
 use crate::model::answer::{Page, Restorability, Restorable, Summary};
 use crate::model::record::{SnapshotRecord, Stage, WorkspaceRecord};
 use crate::model::request::{ListRequest, SnapshotCursor};
 use crate::model::{Result, SandboxId, Selection, SnapshotId, Timestamp};
-use crate::ports::{Clock, Ledger, Ports};
+use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::lineage::scope::check_workspace;
 
 /// The number of snapshots that are checked in R2 concurrently: a Worker has six connections.
 const CONCURRENCY: usize = 3;
 
-/// Returns a page of the workspace's snapshots, the newest first.
-pub(in crate::service) async fn list<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &ListRequest,
-) -> Result<Page> {
-    check_workspace(this, &request.lineage_scope).await?;
-    let workspace = this.workspace()?;
-    let limit = request.limit as usize;
-    let prefix = request.label_prefix.as_deref();
-    let mut rows = this.ports.ledger()?.snapshot_page(request.cursor.as_ref(), prefix, request.limit + 1)?;
-    let has_more = rows.len() > limit;
-    rows.truncate(limit);
-    let last = rows.last().filter(|_| has_more);
-    let cursor = last
-        .map(|row| SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() }.to_string());
-    let ids: Vec<SnapshotId> = rows.iter().map(|row| row.snapshot_id.clone()).collect();
-    let mut dependents = this.dependents_of(&ids)?;
-    let summaries = rows.into_iter().map(|row| {
-        let dependents = dependents.remove(&row.snapshot_id).unwrap_or_default();
-        summarize(this, &workspace, row, dependents, request.check)
-    });
-    let snapshots: Vec<Result<Summary>> = stream::iter(summaries).buffered(CONCURRENCY).collect().await;
-    Ok(Page { snapshots: snapshots.into_iter().collect::<Result<_>>()?, cursor })
-}
-
-/// Returns one snapshot, checked in R2.
-pub(in crate::service) async fn get<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    selection: &Selection,
-) -> Result<Summary> {
-    let Selected { workspace, snapshot } = select(this, selection).await?;
-    let dependents = this.dependents(&snapshot.snapshot_id)?;
-    summarize(this, &workspace, snapshot, dependents, true).await
-}
-
-async fn summarize<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    workspace: &WorkspaceRecord,
-    snapshot: SnapshotRecord,
-    dependents: Vec<SandboxId>,
-    check: bool,
-) -> Result<Summary> {
-    let inspection = match &snapshot.stage {
-        Stage::Ready { stored } if check => Some(inspect(this, stored, &snapshot.backup_owner(&this.id)).await),
-        _ => None,
-    };
-    let mut summary = build_summary(this, workspace, &snapshot, dependents);
-    let Some(inspection) = inspection else { return Ok(summary) };
-    let now = this.ports.clock().now();
-    summary.restorable = match (&inspection, snapshot.stored().and_then(|stored| stored.archive_damage.as_deref())) {
-        (Ok(_), None) => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(now) },
-        (Ok(_), Some(damage)) => not_restorable(damage, Some(now)),
-        (Err(error), _) if is_definite(error) => not_restorable(error.message(), Some(now)),
-        (Err(error), _) => {
-            Restorable { restorable: Restorability::Unknown, why: Some(error.message().to_owned()), checked_at: None }
-        }
-    };
-    verify::record_check(this, &snapshot.snapshot_id, &inspection)?;
-    Ok(summary)
-}
-
-/// Returns the summary of a snapshot from the ledger alone.
-pub(in crate::service) fn summary<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    workspace: &WorkspaceRecord,
-    snapshot: &SnapshotRecord,
-) -> Result<Summary> {
-    Ok(build_summary(this, workspace, snapshot, this.dependents(&snapshot.snapshot_id)?))
-}
-
-fn build_summary<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    workspace: &WorkspaceRecord,
-    snapshot: &SnapshotRecord,
-    dependents: Vec<SandboxId>,
-) -> Summary {
-    let now = this.ports.clock().now();
-    let created_at = snapshot.created_at();
-    Summary {
-        snapshot_id: snapshot.snapshot_id.clone(),
-        label: snapshot.label.clone(),
-        state: snapshot.state(),
-        dir: snapshot.dir.clone(),
-        created_at,
-        age_seconds: now.millis_since(created_at).max(0) / 1000,
-        size_bytes: snapshot.stored().map(|stored| stored.size_bytes),
-        last_used_at: snapshot.last_used_at,
-        expires_at: snapshot.expires_at,
-        pinned: snapshot.pinned,
-        rescue: snapshot.rescue,
-        suspect: snapshot.suspect,
-        dependents,
-        restorable: last_known_restorable(this, snapshot),
-        snapshot: snapshot.to_ref(workspace),
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns a page of the workspace's snapshots, the newest first.
+    pub async fn list(&self, request: ListRequest) -> Result<Page> {
+        self.prepare_call().await?;
+        self.check_lineage_scope(&request.lineage_scope).await?;
+        let workspace = self.workspace()?;
+        let limit = request.limit as usize;
+        let prefix = request.label_prefix.as_deref();
+        let mut rows = self.ledger()?.snapshot_page(request.cursor.as_ref(), prefix, request.limit + 1)?;
+        let has_more = rows.len() > limit;
+        rows.truncate(limit);
+        let last = rows.last().filter(|_| has_more);
+        let cursor = last.map(|row| {
+            SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() }.to_string()
+        });
+        let ids: Vec<SnapshotId> = rows.iter().map(|row| row.snapshot_id.clone()).collect();
+        let mut dependents = self.dependents_of(&ids)?;
+        let summaries = rows.into_iter().map(|row| {
+            let dependents = dependents.remove(&row.snapshot_id).unwrap_or_default();
+            self.summarize(&workspace, row, dependents, request.check)
+        });
+        let snapshots: Vec<Result<Summary>> = stream::iter(summaries).buffered(CONCURRENCY).collect().await;
+        Ok(Page { snapshots: snapshots.into_iter().collect::<Result<_>>()?, cursor })
     }
-}
 
-/// Returns whether the snapshot could be restored at its last check.
-fn last_known_restorable<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, snapshot: &SnapshotRecord) -> Restorable {
-    match &snapshot.stage {
-        Stage::Creating(_) => not_restorable("It is still being created.", None),
-        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
-            not_restorable(&format!("It was removed: {}.", removal.reason), None)
-        }
-        Stage::Ready { stored } => match stored.known_damage() {
-            Some(damage) => not_restorable(damage, Some(stored.checked_at)),
-            None if stored.usable_until < this.ports.clock().now() => {
-                not_restorable("The SDK no longer restores it.", None)
+    /// Returns one snapshot, in the form that lists show, checked in R2.
+    pub async fn get(&self, selection: Selection) -> Result<Summary> {
+        self.prepare_call().await?;
+        let Selected { workspace, snapshot } = self.select(&selection).await?;
+        let dependents = self.dependents(&snapshot.snapshot_id)?;
+        self.summarize(&workspace, snapshot, dependents, true).await
+    }
+
+    async fn summarize(
+        &self,
+        workspace: &WorkspaceRecord,
+        snapshot: SnapshotRecord,
+        dependents: Vec<SandboxId>,
+        check: bool,
+    ) -> Result<Summary> {
+        let inspection = match &snapshot.stage {
+            Stage::Ready { stored } if check => {
+                Some(self.inspect_backup(stored, &snapshot.backup_owner(&self.id)).await)
             }
-            None => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(stored.checked_at) },
-        },
+            _ => None,
+        };
+        let mut summary = self.build_summary(workspace, &snapshot, dependents);
+        let Some(inspection) = inspection else { return Ok(summary) };
+        let now = self.now();
+        summary.restorable = match (&inspection, snapshot.stored().and_then(|stored| stored.archive_damage.as_deref()))
+        {
+            (Ok(_), None) => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(now) },
+            (Ok(_), Some(damage)) => not_restorable(damage, Some(now)),
+            (Err(error), _) if is_definite(error) => not_restorable(error.message(), Some(now)),
+            (Err(error), _) => Restorable {
+                restorable: Restorability::Unknown,
+                why: Some(error.message().to_owned()),
+                checked_at: None,
+            },
+        };
+        self.record_check(&snapshot.snapshot_id, &inspection)?;
+        Ok(summary)
+    }
+
+    /// Returns the summary of a snapshot from the ledger alone.
+    pub(in crate::service) fn summary(
+        &self,
+        workspace: &WorkspaceRecord,
+        snapshot: &SnapshotRecord,
+    ) -> Result<Summary> {
+        Ok(self.build_summary(workspace, snapshot, self.dependents(&snapshot.snapshot_id)?))
+    }
+
+    fn build_summary(
+        &self,
+        workspace: &WorkspaceRecord,
+        snapshot: &SnapshotRecord,
+        dependents: Vec<SandboxId>,
+    ) -> Summary {
+        let now = self.now();
+        let created_at = snapshot.created_at();
+        Summary {
+            snapshot_id: snapshot.snapshot_id.clone(),
+            label: snapshot.label.clone(),
+            state: snapshot.state(),
+            dir: snapshot.dir.clone(),
+            created_at,
+            age_seconds: now.millis_since(created_at).max(0) / 1000,
+            size_bytes: snapshot.stored().map(|stored| stored.size_bytes),
+            last_used_at: snapshot.last_used_at,
+            expires_at: snapshot.expires_at,
+            pinned: snapshot.pinned,
+            rescue: snapshot.rescue,
+            suspect: snapshot.suspect,
+            dependents,
+            restorable: self.last_known_restorable(snapshot),
+            snapshot: snapshot.to_ref(workspace),
+        }
+    }
+
+    /// Returns whether the snapshot could be restored at its last check.
+    fn last_known_restorable(&self, snapshot: &SnapshotRecord) -> Restorable {
+        match &snapshot.stage {
+            Stage::Creating(_) => not_restorable("It is still being created.", None),
+            Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
+                not_restorable(&format!("It was removed: {}.", removal.reason), None)
+            }
+            Stage::Ready { stored } => match stored.known_damage() {
+                Some(damage) => not_restorable(damage, Some(stored.checked_at)),
+                None if stored.usable_until < self.now() => not_restorable("The SDK no longer restores it.", None),
+                None => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(stored.checked_at) },
+            },
+        }
     }
 }
 

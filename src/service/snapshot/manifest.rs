@@ -2,47 +2,46 @@
 
 use std::slice;
 
-use super::list;
-use super::select::{Selected, select};
+use super::select::Selected;
 use crate::model::answer::{DerivedSandbox, Manifest, ParentSnapshot, Removal};
 use crate::model::record::{Derivation, ParentLink, Stage};
 use crate::model::{Result, SCHEMA_VERSION, Selection};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
-/// Returns the manifest of a snapshot, from the ledger alone.
-pub(in crate::service) async fn manifest<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    selection: &Selection,
-) -> Result<Manifest> {
-    let Selected { workspace, snapshot } = select(this, selection).await?;
-    let derived = this.ports.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
-    let stored = snapshot.stored();
-    let backups = this.ports.backups()?;
-    let removal = match &snapshot.stage {
-        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
-            Some(Removal { at: removal.at, reason: removal.reason.clone() })
-        }
-        Stage::Creating(_) | Stage::Ready { .. } => None,
-    };
-    Ok(Manifest {
-        schema_version: SCHEMA_VERSION,
-        summary: list::summary(this, &workspace, &snapshot)?,
-        origin_id: workspace.sandbox_id.clone(),
-        root_id: workspace.root_id.clone(),
-        parent: workspace.parent.as_ref().map(to_ancestor),
-        capture_began_at: snapshot.began_at,
-        excludes: snapshot.excludes.clone(),
-        gitignore: snapshot.gitignore.unwrap_or(false),
-        compression: snapshot.compression,
-        expiration_seconds: snapshot.expiration_seconds,
-        usable_until: stored.map(|stored| stored.usable_until),
-        checksum: stored.and_then(|stored| stored.checksum.clone()),
-        objects: stored.map(|stored| backups.object_keys(stored.backup.id())).unwrap_or_default(),
-        imported: stored.is_some_and(|stored| stored.imported),
-        derived: derived.iter().filter(|row| row.task().is_none()).map(to_derived).collect(),
-        removal,
-    })
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns everything that the ledger records about one snapshot.
+    pub async fn manifest(&self, selection: Selection) -> Result<Manifest> {
+        self.prepare_call().await?;
+        let Selected { workspace, snapshot } = self.select(&selection).await?;
+        let derived = self.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
+        let stored = snapshot.stored();
+        let backups = self.backups()?;
+        let removal = match &snapshot.stage {
+            Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
+                Some(Removal { at: removal.at, reason: removal.reason.clone() })
+            }
+            Stage::Creating(_) | Stage::Ready { .. } => None,
+        };
+        Ok(Manifest {
+            schema_version: SCHEMA_VERSION,
+            summary: self.summary(&workspace, &snapshot)?,
+            origin_id: workspace.sandbox_id.clone(),
+            root_id: workspace.root_id.clone(),
+            parent: workspace.parent.as_ref().map(to_ancestor),
+            capture_began_at: snapshot.began_at,
+            excludes: snapshot.excludes.clone(),
+            gitignore: snapshot.gitignore.unwrap_or(false),
+            compression: snapshot.compression,
+            expiration_seconds: snapshot.expiration_seconds,
+            usable_until: stored.map(|stored| stored.usable_until),
+            checksum: stored.and_then(|stored| stored.checksum.clone()),
+            objects: stored.map(|stored| backups.object_keys(stored.backup.id())).unwrap_or_default(),
+            imported: stored.is_some_and(|stored| stored.imported),
+            derived: derived.iter().filter(|row| row.task().is_none()).map(to_derived).collect(),
+            removal,
+        })
+    }
 }
 
 /// Returns a sandbox that was made from a snapshot, in the form that the API returns.

@@ -1,26 +1,24 @@
 //! `pin`: a pinned snapshot stays, whatever the retention policy says, until it is unpinned.
 
-use super::list;
-use super::select::{Selected, require_ready, select};
+use super::select::{Selected, require_ready};
 use crate::model::answer::Summary;
 use crate::model::{Result, Selection};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
-/// Pins or unpins a snapshot.
-pub(in crate::service) async fn pin<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    selection: &Selection,
-    pinned: bool,
-) -> Result<Summary> {
-    let Selected { workspace, mut snapshot } = select(this, selection).await?;
-    require_ready(&snapshot)?;
-    if snapshot.pinned != pinned {
-        snapshot.pinned = pinned;
-        snapshot = this.save_snapshot(&workspace, snapshot)?;
-        if !pinned {
-            this.schedule_retention(&workspace)?;
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Pins or unpins a snapshot.
+    pub async fn pin(&self, selection: Selection, pinned: bool) -> Result<Summary> {
+        self.prepare_call().await?;
+        let Selected { workspace, mut snapshot } = self.select(&selection).await?;
+        require_ready(&snapshot)?;
+        if snapshot.pinned != pinned {
+            snapshot.pinned = pinned;
+            snapshot = self.save_snapshot(&workspace, snapshot)?;
+            if !pinned {
+                self.schedule_retention(&workspace)?;
+            }
         }
+        self.summary(&workspace, &snapshot)
     }
-    list::summary(this, &workspace, &snapshot)
 }

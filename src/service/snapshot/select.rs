@@ -4,7 +4,6 @@ use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord}
 use crate::model::{Code, Error, Result, Selection, Selector, SnapshotRef};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::lineage::scope;
 use crate::service::planted::{Bug, planted};
 
 /// A snapshot, and the workspace that it belongs to.
@@ -15,31 +14,30 @@ pub(in crate::service) struct Selected {
     pub snapshot: SnapshotRecord,
 }
 
-/// Returns the snapshot that `selection` names, and verifies that the caller may use it.
-///
-/// # Errors
-/// [`Code::CrossLineage`], [`Code::RefMismatch`] for a ref that this workspace did not sign or that does not match the
-/// ledger, [`Code::SnapshotNotFound`].
-pub(in crate::service) async fn select<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    selection: &Selection,
-) -> Result<Selected> {
-    let workspace = this.workspace()?;
-    scope::check(this, &selection.lineage_scope, &workspace.root_id).await?;
-    if let Selector::Ref { r#ref } = &selection.selector {
-        check_signature(r#ref, &workspace)?;
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns the snapshot that `selection` names, and verifies that the caller may use it.
+    ///
+    /// # Errors
+    /// [`Code::CrossLineage`], [`Code::RefMismatch`] for a ref that this workspace did not sign or that does not match
+    /// the ledger, [`Code::SnapshotNotFound`].
+    pub(in crate::service) async fn select(&self, selection: &Selection) -> Result<Selected> {
+        let workspace = self.workspace()?;
+        self.check_lineage(&selection.lineage_scope, &workspace.root_id).await?;
+        if let Selector::Ref { r#ref } = &selection.selector {
+            check_signature(r#ref, &workspace)?;
+        }
+        let ledger = self.ledger()?;
+        let found = match &selection.selector {
+            Selector::Ref { r#ref } => ledger.snapshot(r#ref.snapshot_id())?,
+            Selector::Id { snapshot_id, .. } => ledger.snapshot(snapshot_id)?,
+            Selector::Label { label, .. } => ledger.snapshot_by_label(label)?,
+        };
+        let snapshot = found.ok_or_else(|| not_found(&selection.selector))?;
+        if let Selector::Ref { r#ref } = &selection.selector {
+            check_row(r#ref, &snapshot)?;
+        }
+        Ok(Selected { workspace, snapshot })
     }
-    let ledger = this.ports.ledger()?;
-    let found = match &selection.selector {
-        Selector::Ref { r#ref } => ledger.snapshot(r#ref.snapshot_id())?,
-        Selector::Id { snapshot_id, .. } => ledger.snapshot(snapshot_id)?,
-        Selector::Label { label, .. } => ledger.snapshot_by_label(label)?,
-    };
-    let snapshot = found.ok_or_else(|| not_found(&selection.selector))?;
-    if let Selector::Ref { r#ref } = &selection.selector {
-        check_row(r#ref, &snapshot)?;
-    }
-    Ok(Selected { workspace, snapshot })
 }
 
 /// Returns the stored backup of a ready snapshot.

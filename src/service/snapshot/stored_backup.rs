@@ -4,7 +4,7 @@ use futures_util::future::join;
 
 use crate::model::record::StoredBackup;
 use crate::model::{ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupOwner, Code, Error, Result, Timestamp};
-use crate::ports::{BackupStore, Clock, Ports};
+use crate::ports::{BackupStore, Ports};
 use crate::service::calls::failures::from_storage;
 use crate::service::calls::retry::retry;
 use crate::service::planted::{Bug, planted};
@@ -37,68 +37,101 @@ impl BackupHead {
     }
 }
 
-/// Heads the objects of a backup in R2.
-///
-/// # Errors
-/// [`Code::BackupNotFound`] when neither object exists, [`Code::BackupIncomplete`] when one is missing, the archive has
-/// another size or the metadata is another backup's, [`Code::StorageUnavailable`] when R2 does not answer.
-pub(in crate::service) async fn head_backup<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    id: &BackupId,
-) -> Result<BackupHead> {
-    let backups = this.ports.backups()?;
-    let (metadata, archive) = retry(&*this.ports, &CancellationToken::never(), async || {
-        let (metadata, archive) = join(backups.get_metadata(id), backups.head_archive(id)).await;
-        let failed = |failure| from_storage(failure, &format!("reading the backup {id}"));
-        Ok((metadata.map_err(failed)?, archive.map_err(failed)?))
-    })
-    .await?;
-    let (metadata, archive) = match (metadata, archive) {
-        (Some(metadata), Some(archive)) => (metadata, archive),
-        (None, None) => {
-            return Err(Error::new(
-                Code::BackupNotFound,
-                format!("The backup {id} is not in the bucket that is bound to this Worker."),
-                "Bind this Worker to the same bucket as the sandbox's Worker. If the backup was deleted, use another \
-                 snapshot.",
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Heads the objects of a backup in R2.
+    ///
+    /// # Errors
+    /// [`Code::BackupNotFound`] when neither object exists, [`Code::BackupIncomplete`] when one is missing, the archive
+    /// has another size or the metadata is another backup's, [`Code::StorageUnavailable`] when R2 does not answer.
+    pub(in crate::service) async fn head_backup(&self, id: &BackupId) -> Result<BackupHead> {
+        let backups = self.backups()?;
+        let (metadata, archive) = self
+            .retry(async || {
+                let (metadata, archive) = join(backups.get_metadata(id), backups.head_archive(id)).await;
+                let failed = |failure| from_storage(failure, &format!("reading the backup {id}"));
+                Ok((metadata.map_err(failed)?, archive.map_err(failed)?))
+            })
+            .await?;
+        let (metadata, archive) = match (metadata, archive) {
+            (Some(metadata), Some(archive)) => (metadata, archive),
+            (None, None) => {
+                return Err(Error::new(
+                    Code::BackupNotFound,
+                    format!("The backup {id} is not in the bucket that is bound to this Worker."),
+                    "Bind self Worker to the same bucket as the sandbox's Worker. If the backup was deleted, use \
+                     another snapshot.",
+                ));
+            }
+            (found, _) => {
+                let missing = if found.is_some() { "archive" } else { "metadata" };
+                return Err(incomplete(id, &format!("its {missing} is missing")));
+            }
+        };
+        if metadata.size_bytes != archive.size_bytes {
+            return Err(incomplete(
+                id,
+                &format!("its archive has {} bytes instead of {}", archive.size_bytes, metadata.size_bytes),
             ));
         }
-        (found, _) => {
-            let missing = if found.is_some() { "archive" } else { "metadata" };
-            return Err(incomplete(id, &format!("its {missing} is missing")));
+        if metadata.id != *id {
+            return Err(incomplete(id, "its metadata belongs to another backup"));
         }
-    };
-    if metadata.size_bytes != archive.size_bytes {
-        return Err(incomplete(
-            id,
-            &format!("its archive has {} bytes instead of {}", archive.size_bytes, metadata.size_bytes),
-        ));
+        let mark = metadata.name.as_deref().and_then(BackupOwner::parse);
+        Ok(BackupHead { metadata, archive, mark })
     }
-    if metadata.id != *id {
-        return Err(incomplete(id, "its metadata belongs to another backup"));
-    }
-    let mark = metadata.name.as_deref().and_then(BackupOwner::parse);
-    Ok(BackupHead { metadata, archive, mark })
-}
 
-/// Returns whether the archive of a backup contains an empty directory only. The header of a squashfs (version 4.0)
-/// records the number of inodes, which includes the directory itself.
-///
-/// # Errors
-/// [`Code::StorageUnavailable`] when R2 does not answer.
-pub(in crate::service) async fn is_empty_archive<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    id: &BackupId,
-) -> Result<bool> {
-    const INODES: std::ops::Range<usize> = 4..8;
-    let head = retry(&*this.ports, &CancellationToken::never(), async || {
-        let head = this.ports.backups()?.read_archive_prefix(id, 8).await;
-        head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
-    })
-    .await?;
-    let head = head.unwrap_or_default();
-    let inodes = head.get(INODES).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-    Ok(head.starts_with(b"hsqs") && inodes == Some(1))
+    /// Returns whether the archive of a backup contains an empty directory only. The header of a squashfs (version 4.0)
+    /// records the number of inodes, which includes the directory itself.
+    ///
+    /// # Errors
+    /// [`Code::StorageUnavailable`] when R2 does not answer.
+    pub(in crate::service) async fn is_empty_archive(&self, id: &BackupId) -> Result<bool> {
+        const INODES: std::ops::Range<usize> = 4..8;
+        let head = self
+            .retry(async || {
+                let head = self.backups()?.read_archive_prefix(id, 8).await;
+                head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
+            })
+            .await?;
+        let head = head.unwrap_or_default();
+        let inodes = head.get(INODES).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+        Ok(head.starts_with(b"hsqs") && inodes == Some(1))
+    }
+
+    /// Verifies that the objects in R2 match the ledger's record of the backup, and that the backup can be restored
+    /// now. `mark` is the owner mark that it must carry, unless it was imported.
+    ///
+    /// # Errors
+    /// Those of [`head_backup`](Self::head_backup); [`Code::BackupIncomplete`] when the objects are another backup's,
+    /// [`Code::BackupExpired`].
+    pub(in crate::service) async fn inspect_backup(
+        &self,
+        stored: &StoredBackup,
+        mark: &BackupOwner,
+    ) -> Result<BackupHead> {
+        let id = stored.backup.id();
+        let found = self.head_backup(id).await?;
+        let comparisons = [
+            ("mark", stored.imported || found.mark.as_ref() == Some(mark)),
+            ("time", found.metadata.created_at == stored.created_at),
+            ("size", found.archive.size_bytes == stored.size_bytes),
+            ("checksum", checksums_agree(found.archive.checksum.as_ref(), stored.checksum.as_ref())),
+        ];
+        if let Some((what, _)) = comparisons.iter().find(|(_, agrees)| !agrees) {
+            return Err(incomplete(id, &format!("its {what} has changed since the snapshot was taken")));
+        }
+        if found.metadata.is_expired(self.now()) {
+            return Err(Error::new(
+                Code::BackupExpired,
+                format!(
+                    "The backup {id} has expired: it was stored at {} with a time to live of {} seconds.",
+                    found.metadata.created_at, found.metadata.ttl
+                ),
+                "Use another snapshot.",
+            ));
+        }
+        Ok(found)
+    }
 }
 
 /// Returns the owner of a backup; `None` when it carries no readable owner mark, or does not exist.
@@ -114,46 +147,12 @@ pub(in crate::service) async fn read_mark<P: Ports>(ports: &P, id: &BackupId) ->
         .and_then(|metadata| BackupOwner::parse(metadata.name.as_deref()?)))
 }
 
-/// Verifies that the objects in R2 match the ledger's record of the backup, and that the backup can be restored now.
-/// `mark` is the owner mark that it must carry, unless it was imported.
-///
-/// # Errors
-/// Those of [`head_backup`]; [`Code::BackupIncomplete`] when the objects are another backup's, [`Code::BackupExpired`].
-pub(in crate::service) async fn inspect<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    stored: &StoredBackup,
-    mark: &BackupOwner,
-) -> Result<BackupHead> {
-    let id = stored.backup.id();
-    let found = head_backup(this, id).await?;
-    let comparisons = [
-        ("mark", stored.imported || found.mark.as_ref() == Some(mark)),
-        ("time", found.metadata.created_at == stored.created_at),
-        ("size", found.archive.size_bytes == stored.size_bytes),
-        ("checksum", checksums_agree(found.archive.checksum.as_ref(), stored.checksum.as_ref())),
-    ];
-    if let Some((what, _)) = comparisons.iter().find(|(_, agrees)| !agrees) {
-        return Err(incomplete(id, &format!("its {what} has changed since the snapshot was taken")));
-    }
-    if found.metadata.is_expired(this.ports.clock().now()) {
-        return Err(Error::new(
-            Code::BackupExpired,
-            format!(
-                "The backup {id} has expired: it was stored at {} with a time to live of {} seconds.",
-                found.metadata.created_at, found.metadata.ttl
-            ),
-            "Use another snapshot.",
-        ));
-    }
-    Ok(found)
-}
-
 /// Returns whether two checksums are equal, or one is absent.
 fn checksums_agree(now: Option<&String>, then: Option<&String>) -> bool {
     now.zip(then).is_none_or(|(now, then)| now == then)
 }
 
-/// Returns whether an error of [`inspect`] is a definite answer from R2, and not a failure to answer.
+/// Returns whether an error of `inspect_backup` is a definite answer from R2, and not a failure to answer.
 pub(in crate::service) fn is_definite(error: &Error) -> bool {
     matches!(error.code(), Code::BackupNotFound | Code::BackupIncomplete | Code::BackupExpired)
         || planted(Bug::FailureRecordedAsDamage)

@@ -6,7 +6,7 @@
 
 use crate::model::record::{ProtectedSnapshot, SnapshotRecord, SnapshotState, WorkspaceRecord};
 use crate::model::{Result, SizeDrop, Timestamp};
-use crate::ports::{Clock, Ledger, Ports};
+use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
 /// How long the predecessor is protected, in milliseconds.
@@ -15,70 +15,67 @@ const PROTECTED_MILLIS: i64 = 7 * 24 * 3600 * 1000;
 /// How many of the newest snapshots are searched for the predecessor.
 const SEARCH_ROWS: u32 = 5;
 
-/// Compares a snapshot that is about to be ready with its predecessor, and protects that one when the snapshot is
-/// suspect.
-pub(in crate::service) fn compare_with_predecessor<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    workspace: &mut WorkspaceRecord,
-    snapshot: &mut SnapshotRecord,
-    size_bytes: u64,
-) -> Result<()> {
-    if snapshot.rescue {
-        return Ok(());
-    }
-    let predecessor = predecessor(this, snapshot)?;
-    let size = |row: &SnapshotRecord| row.stored().map_or(0, |stored| stored.size_bytes);
-    snapshot.suspect = predecessor.as_ref().and_then(|row| SizeDrop::detect(size(row), size_bytes));
-    let until = this.ports.clock().now().plus_millis(PROTECTED_MILLIS);
-    let protected = predecessor.filter(|_| snapshot.suspect.is_some());
-    let protected = protected.map(|row| ProtectedSnapshot { snapshot_id: row.snapshot_id, until });
-    set_protected(this, workspace, protected)
-}
-
-/// Ends a protection that has expired.
-pub(in crate::service) fn reconcile<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let mut workspace = this.workspace()?;
-    let now = this.ports.clock().now();
-    if workspace.protected.as_ref().is_some_and(|protected| protected.until <= now) {
-        set_protected(this, &mut workspace, None)?;
-    }
-    Ok(())
-}
-
-/// Returns when the protection expires.
-pub(in crate::service) fn due<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<Timestamp>> {
-    Ok(this.workspace()?.protected.map(|protected| protected.until))
-}
-
-/// Returns the newest ready snapshot of the same directory with the same exclusions.
-fn predecessor<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    snapshot: &SnapshotRecord,
-) -> Result<Option<SnapshotRecord>> {
-    let rows = this.ports.ledger()?.snapshot_page(None, None, SEARCH_ROWS)?;
-    let has_same_scope = |row: &SnapshotRecord| {
-        (&row.dir, &row.excludes, row.gitignore) == (&snapshot.dir, &snapshot.excludes, snapshot.gitignore)
-    };
-    Ok(rows.into_iter().find(|row| row.state() == SnapshotState::Ready && !row.foreign && has_same_scope(row)))
-}
-
-/// Protects another snapshot, or none. Recalculates when the former and the new one expire.
-fn set_protected<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    workspace: &mut WorkspaceRecord,
-    protected: Option<ProtectedSnapshot>,
-) -> Result<()> {
-    if workspace.protected == protected {
-        return Ok(());
-    }
-    let former = std::mem::replace(&mut workspace.protected, protected);
-    let ledger = this.ports.ledger()?;
-    ledger.put_workspace(workspace)?;
-    for protected in former.iter().chain(&workspace.protected) {
-        if let Some(row) = ledger.snapshot(&protected.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready) {
-            this.save_snapshot(workspace, row)?;
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Compares a snapshot that is about to be ready with its predecessor, and protects that one when the snapshot is
+    /// suspect.
+    pub(in crate::service) fn compare_with_predecessor(
+        &self,
+        workspace: &mut WorkspaceRecord,
+        snapshot: &mut SnapshotRecord,
+        size_bytes: u64,
+    ) -> Result<()> {
+        if snapshot.rescue {
+            return Ok(());
         }
-        this.schedule_alarm(protected.until)?;
+        let predecessor = self.predecessor_of(snapshot)?;
+        let size = |row: &SnapshotRecord| row.stored().map_or(0, |stored| stored.size_bytes);
+        snapshot.suspect = predecessor.as_ref().and_then(|row| SizeDrop::detect(size(row), size_bytes));
+        let until = self.now().plus_millis(PROTECTED_MILLIS);
+        let protected = predecessor.filter(|_| snapshot.suspect.is_some());
+        let protected = protected.map(|row| ProtectedSnapshot { snapshot_id: row.snapshot_id, until });
+        self.set_protected(workspace, protected)
     }
-    Ok(())
+
+    /// Ends a protection that has expired.
+    pub(in crate::service) fn end_expired_protection(&self) -> Result<()> {
+        let mut workspace = self.workspace()?;
+        let now = self.now();
+        if workspace.protected.as_ref().is_some_and(|protected| protected.until <= now) {
+            self.set_protected(&mut workspace, None)?;
+        }
+        Ok(())
+    }
+
+    /// Returns when the protection expires.
+    pub(in crate::service) fn protection_ends_at(&self) -> Result<Option<Timestamp>> {
+        Ok(self.workspace()?.protected.map(|protected| protected.until))
+    }
+
+    /// Returns the newest ready snapshot of the same directory with the same exclusions.
+    fn predecessor_of(&self, snapshot: &SnapshotRecord) -> Result<Option<SnapshotRecord>> {
+        let rows = self.ledger()?.snapshot_page(None, None, SEARCH_ROWS)?;
+        let has_same_scope = |row: &SnapshotRecord| {
+            (&row.dir, &row.excludes, row.gitignore) == (&snapshot.dir, &snapshot.excludes, snapshot.gitignore)
+        };
+        Ok(rows.into_iter().find(|row| row.state() == SnapshotState::Ready && !row.foreign && has_same_scope(row)))
+    }
+
+    /// Protects another snapshot, or none. Recalculates when the former and the new one expire.
+    fn set_protected(&self, workspace: &mut WorkspaceRecord, protected: Option<ProtectedSnapshot>) -> Result<()> {
+        if workspace.protected == protected {
+            return Ok(());
+        }
+        let former = std::mem::replace(&mut workspace.protected, protected);
+        let ledger = self.ledger()?;
+        ledger.put_workspace(workspace)?;
+        for protected in former.iter().chain(&workspace.protected) {
+            if let Some(row) =
+                ledger.snapshot(&protected.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready)
+            {
+                self.save_snapshot(workspace, row)?;
+            }
+            self.schedule_alarm(protected.until)?;
+        }
+        Ok(())
+    }
 }

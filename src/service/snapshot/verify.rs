@@ -1,101 +1,89 @@
 //! `verify`: checks in R2 whether a snapshot can be restored. Starts no container.
 
-use super::select::{Selected, require_ready, select};
-use super::stored_backup::{BackupHead, inspect, is_definite};
+use super::select::{Selected, require_ready};
+use super::stored_backup::{BackupHead, is_definite};
 use crate::model::answer::{Check, Verification};
 use crate::model::record::{Stage, StoredBackup};
 use crate::model::{Result, Selection, SnapshotId};
-use crate::ports::{BackupStore, Clock, Ledger, Ports};
+use crate::ports::{BackupStore, Ledger, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::from_storage;
-use crate::service::calls::retry::retry;
-use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// The length of the header of a squashfs archive (version 4.0), in bytes.
 const HEADER_BYTES: u32 = 96;
 
-/// Checks the two objects of a snapshot, their sizes, the archive's header and its checksum. Returns the result of each
-/// check, and records damage in the ledger.
-///
-/// # Errors
-/// Only when R2 does not answer: damage is part of the result.
-pub(in crate::service) async fn verify<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    selection: &Selection,
-) -> Result<Verification> {
-    let Selected { snapshot, .. } = select(this, selection).await?;
-    let stored = require_ready(&snapshot)?;
-    let found = inspect(this, stored, &snapshot.backup_owner(&this.id)).await;
-    let mut checks = Vec::new();
-    match &found {
-        Err(error) if !is_definite(error) => return Err(error.clone()),
-        Err(error) => checks.push(failed("objects", error.message())),
-        Ok(found) => {
-            checks.push(passed("objects", format!("archive and metadata, {} bytes", found.archive.size_bytes)));
-            checks.push(check_header(this, stored).await?);
-            checks.push(check_checksum(stored, found));
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Checks the two objects of a snapshot, their sizes, the archive's header and its checksum. Returns the result of
+    /// each check, and records damage in the ledger.
+    ///
+    /// # Errors
+    /// Only when R2 does not answer: damage is part of the result.
+    pub async fn verify(&self, selection: Selection) -> Result<Verification> {
+        self.prepare_call().await?;
+        let Selected { snapshot, .. } = self.select(&selection).await?;
+        let stored = require_ready(&snapshot)?;
+        let found = self.inspect_backup(stored, &snapshot.backup_owner(&self.id)).await;
+        let mut checks = Vec::new();
+        match &found {
+            Err(error) if !is_definite(error) => return Err(error.clone()),
+            Err(error) => checks.push(failed("objects", error.message())),
+            Ok(found) => {
+                checks.push(passed("objects", format!("archive and metadata, {} bytes", found.archive.size_bytes)));
+                checks.push(self.check_header(stored).await?);
+                checks.push(check_checksum(stored, found));
+            }
+        }
+        let ok = checks.iter().all(|check| check.ok != Some(false));
+        let damage = checks.iter().find(|check| check.ok == Some(false)).map(|check| check.detail.clone());
+        self.update_stored(&snapshot.snapshot_id, |stored| match &found {
+            Ok(_) => (stored.damage, stored.archive_damage) = (None, damage),
+            Err(_) => stored.damage = damage,
+        })?;
+        Ok(Verification { snapshot_id: snapshot.snapshot_id, ok, checks, verified_at: self.now() })
+    }
+
+    /// Records the result of a check in R2, if it is definite and differs from what the ledger has.
+    pub(in crate::service) fn record_check(&self, id: &SnapshotId, inspected: &Result<BackupHead>) -> Result<()> {
+        match inspected {
+            Ok(_) => self.record_change(id, None),
+            Err(error) if is_definite(error) => self.record_change(id, Some(error.message().to_owned())),
+            Err(_) => Ok(()),
         }
     }
-    let ok = checks.iter().all(|check| check.ok != Some(false));
-    let damage = checks.iter().find(|check| check.ok == Some(false)).map(|check| check.detail.clone());
-    update_stored(this, &snapshot.snapshot_id, |stored| match &found {
-        Ok(_) => (stored.damage, stored.archive_damage) = (None, damage),
-        Err(_) => stored.damage = damage,
-    })?;
-    Ok(Verification { snapshot_id: snapshot.snapshot_id, ok, checks, verified_at: this.ports.clock().now() })
-}
 
-/// Records the result of a check in R2, if it is definite and differs from what the ledger has.
-pub(in crate::service) fn record_check<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    id: &SnapshotId,
-    inspected: &Result<BackupHead>,
-) -> Result<()> {
-    match inspected {
-        Ok(_) => record_change(this, id, None),
-        Err(error) if is_definite(error) => record_change(this, id, Some(error.message().to_owned())),
-        Err(_) => Ok(()),
-    }
-}
-
-fn record_change<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    id: &SnapshotId,
-    damage: Option<String>,
-) -> Result<()> {
-    let known = this.ports.ledger()?.snapshot(id)?;
-    match known.as_ref().map(|snapshot| &snapshot.stage) {
-        Some(Stage::Ready { stored }) if stored.damage.is_some() != damage.is_some() => {
-            update_stored(this, id, |stored| stored.damage = damage)
+    fn record_change(&self, id: &SnapshotId, damage: Option<String>) -> Result<()> {
+        let known = self.ledger()?.snapshot(id)?;
+        match known.as_ref().map(|snapshot| &snapshot.stage) {
+            Some(Stage::Ready { stored }) if stored.damage.is_some() != damage.is_some() => {
+                self.update_stored(id, |stored| stored.damage = damage)
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()),
     }
-}
 
-fn update_stored<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    id: &SnapshotId,
-    update: impl FnOnce(&mut StoredBackup),
-) -> Result<()> {
-    let ledger = this.ports.ledger()?;
-    if let Some(mut snapshot) = ledger.snapshot(id)?
-        && let Stage::Ready { stored } = &mut snapshot.stage
-    {
-        stored.checked_at = this.ports.clock().now();
-        update(stored);
-        ledger.put_snapshot(&snapshot)?;
+    fn update_stored(&self, id: &SnapshotId, update: impl FnOnce(&mut StoredBackup)) -> Result<()> {
+        let ledger = self.ledger()?;
+        if let Some(mut snapshot) = ledger.snapshot(id)?
+            && let Stage::Ready { stored } = &mut snapshot.stage
+        {
+            stored.checked_at = self.now();
+            update(stored);
+            ledger.put_snapshot(&snapshot)?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Reads the header of the archive from R2 and checks it.
-async fn check_header<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, stored: &StoredBackup) -> Result<Check> {
-    let id = stored.backup.id();
-    let head = retry(&*this.ports, &CancellationToken::never(), async || {
-        let head = this.ports.backups()?.read_archive_prefix(id, HEADER_BYTES).await;
-        head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
-    })
-    .await?;
-    Ok(check_header_bytes(&head.unwrap_or_default(), stored.size_bytes))
+    /// Reads the header of the archive from R2 and checks it.
+    async fn check_header(&self, stored: &StoredBackup) -> Result<Check> {
+        let id = stored.backup.id();
+        let head = self
+            .retry(async || {
+                let head = self.backups()?.read_archive_prefix(id, HEADER_BYTES).await;
+                head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
+            })
+            .await?;
+        Ok(check_header_bytes(&head.unwrap_or_default(), stored.size_bytes))
+    }
 }
 
 /// Checks the header of an archive of `size_bytes` bytes: that of a squashfs begins with its magic number, and records

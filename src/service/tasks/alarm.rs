@@ -1,16 +1,12 @@
 //! The alarm of a workspace: runs what is due, and sets the alarm to the next time at which anything is due.
 
-use super::recover;
 use crate::model::record::{Derivation, Release, SnapshotRecord};
 use crate::model::{Result, Timestamp};
-use crate::ports::{Clock, Ledger, Ports};
-use crate::service::calls::idempotency::{self, ANSWER_RETENTION_MILLIS};
-use crate::service::container::unverified;
+use crate::ports::{Ledger, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::calls::idempotency::ANSWER_RETENTION_MILLIS;
 use crate::service::planted::{Bug, planted};
 use crate::service::retention::delete::TOMBSTONE_MILLIS;
-use crate::service::snapshot::suspect;
-use crate::service::workspace::sandbox::reconcile;
-use crate::service::{CloudflareSandboxSnapshotter, retention};
 
 /// The delay until the next alarm when this one leaves work unfinished, in milliseconds.
 const RESCHEDULE_MILLIS: i64 = 60_000;
@@ -18,79 +14,75 @@ const RESCHEDULE_MILLIS: i64 = 60_000;
 /// The interval at which expired answers and tombstones are deleted, in milliseconds: one day.
 const CLEANUP_INTERVAL_MILLIS: i64 = 24 * 3600 * 1000;
 
-/// Reconciles pending tasks, applies retention, deletes expired records, and sets the next alarm.
-///
-/// # Errors
-/// The first error of these; the next alarm retries what failed.
-pub(in crate::service) async fn run_alarm<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let ledger = this.ports.ledger()?;
-    let now = this.ports.clock().now();
-    // The next alarm is set first, in case that this one is interrupted.
-    let fallback = now.plus_millis(RESCHEDULE_MILLIS);
-    ledger.set_alarm(Some(fallback))?;
-    let work = async {
-        recover::ensure_recovered(this).await;
-        let reconciled = recover::reconcile(this, Some(now)).await;
-        reconciled.and(retention::run_retention(this).await)
-    };
-    let outcome = work.await;
-    let checked_until = if planted(Bug::ExpirationMissed) { this.ports.clock().now() } else { now };
-    clean_up(this, checked_until, fallback)?;
-    outcome
-}
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Reconciles pending tasks, applies retention, deletes expired records, and sets the next alarm.
+    ///
+    /// # Errors
+    /// The first error of these; the next alarm retries what failed.
+    pub async fn alarm(&self) -> Result<()> {
+        let ledger = self.ledger()?;
+        let now = self.now();
+        // The next alarm is set first, in case that this one is interrupted.
+        let fallback = now.plus_millis(RESCHEDULE_MILLIS);
+        ledger.set_alarm(Some(fallback))?;
+        let work = async {
+            self.ensure_recovered().await;
+            let reconciled = self.reconcile_tasks(Some(now)).await;
+            reconciled.and(self.run_retention().await)
+        };
+        let outcome = work.await;
+        let checked_until = if planted(Bug::ExpirationMissed) { self.now() } else { now };
+        self.clean_up(checked_until, fallback)?;
+        outcome
+    }
 
-/// Deletes expired answers and tombstones, and sets the alarm to what is due next. An alarm other than `fallback` was
-/// requested while this one ran, and stays. `checked_until` is the time up to which expired snapshots were handled.
-fn clean_up<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    checked_until: Timestamp,
-    fallback: Timestamp,
-) -> Result<()> {
-    let ledger = this.ports.ledger()?;
-    let now = this.ports.clock().now();
-    let answers_left = ledger.delete_answered_calls(now.plus_millis(-ANSWER_RETENTION_MILLIS))?;
-    let tombstones_left = ledger.delete_tombstones(now.plus_millis(-TOMBSTONE_MILLIS))?;
-    let next_cleanup = (answers_left || tombstones_left).then(|| now.plus_millis(CLEANUP_INTERVAL_MILLIS));
-    let requested = ledger.alarm()?.filter(|at| *at != fallback);
-    let times = [next_due(this, now)?, next_expiration(this, checked_until)?, next_cleanup, requested];
-    ledger.set_alarm(times.into_iter().flatten().min())
-}
+    /// Deletes expired answers and tombstones, and sets the alarm to what is due next. An alarm other than `fallback`
+    /// was requested while this one ran, and stays. `checked_until` is the time up to which expired snapshots were
+    /// handled.
+    fn clean_up(&self, checked_until: Timestamp, fallback: Timestamp) -> Result<()> {
+        let ledger = self.ledger()?;
+        let now = self.now();
+        let answers_left = ledger.delete_answered_calls(now.plus_millis(-ANSWER_RETENTION_MILLIS))?;
+        let tombstones_left = ledger.delete_tombstones(now.plus_millis(-TOMBSTONE_MILLIS))?;
+        let next_cleanup = (answers_left || tombstones_left).then(|| now.plus_millis(CLEANUP_INTERVAL_MILLIS));
+        let requested = ledger.alarm()?.filter(|at| *at != fallback);
+        let times = [self.next_due(now)?, self.next_expiration(checked_until)?, next_cleanup, requested];
+        ledger.set_alarm(times.into_iter().flatten().min())
+    }
 
-/// Returns the earliest time at which a task is due.
-fn next_due<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, now: Timestamp) -> Result<Option<Timestamp>> {
-    let ledger = this.ports.ledger()?;
-    let unfinished_snapshots = ledger.unfinished_snapshots()?;
-    let unfinished_sandboxes = ledger.unfinished_sandboxes()?;
-    let releases = ledger.releases()?;
-    let snapshot_tasks = unfinished_snapshots.iter().filter_map(SnapshotRecord::task);
-    let sandbox_tasks = unfinished_sandboxes.iter().filter_map(Derivation::task);
-    let release_tasks = releases.iter().map(|release: &Release| release.task);
-    // A task that is overdue now has failed, or is in progress.
-    let due = snapshot_tasks
-        .chain(sandbox_tasks)
-        .chain(release_tasks)
-        .map(|task| task.due_at)
-        .chain(idempotency::due(this)?)
-        .chain(unverified::due(this)?)
-        .chain(suspect::due(this)?)
-        .chain(reconcile::due_at(this)?);
-    Ok(due.map(|due| due.max(now.plus_millis(RESCHEDULE_MILLIS))).min())
-}
+    /// Returns the earliest time at which a task is due.
+    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>> {
+        let ledger = self.ledger()?;
+        let unfinished_snapshots = ledger.unfinished_snapshots()?;
+        let unfinished_sandboxes = ledger.unfinished_sandboxes()?;
+        let releases = ledger.releases()?;
+        let snapshot_tasks = unfinished_snapshots.iter().filter_map(SnapshotRecord::task);
+        let sandbox_tasks = unfinished_sandboxes.iter().filter_map(Derivation::task);
+        let release_tasks = releases.iter().map(|release: &Release| release.task);
+        // A task that is overdue now has failed, or is in progress.
+        let due = snapshot_tasks
+            .chain(sandbox_tasks)
+            .chain(release_tasks)
+            .map(|task| task.due_at)
+            .chain(self.unanswered_due_at()?)
+            .chain(self.unverified_due_at()?)
+            .chain(self.protection_ends_at()?)
+            .chain(self.reconcile_due_at()?);
+        Ok(due.map(|due| due.max(now.plus_millis(RESCHEDULE_MILLIS))).min())
+    }
 
-/// Returns the next time after `checked_until` at which a snapshot expires. Skips snapshots that stay although they
-/// have expired.
-fn next_expiration<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    checked_until: Timestamp,
-) -> Result<Option<Timestamp>> {
-    let ledger = this.ports.ledger()?;
-    let mut limit = 2;
-    loop {
-        let expiring = ledger.expiring_snapshots(Timestamp::MAX, limit)?;
-        let next = expiring.iter().filter_map(|snapshot| snapshot.expires_at).find(|time| *time > checked_until);
-        if next.is_some() || expiring.len() < limit as usize {
-            return Ok(next);
+    /// Returns the next time after `checked_until` at which a snapshot expires. Skips snapshots that stay although they
+    /// have expired.
+    fn next_expiration(&self, checked_until: Timestamp) -> Result<Option<Timestamp>> {
+        let ledger = self.ledger()?;
+        let mut limit = 2;
+        loop {
+            let expiring = ledger.expiring_snapshots(Timestamp::MAX, limit)?;
+            let next = expiring.iter().filter_map(|snapshot| snapshot.expires_at).find(|time| *time > checked_until);
+            if next.is_some() || expiring.len() < limit as usize {
+                return Ok(next);
+            }
+            limit *= 2;
         }
-        limit *= 2;
     }
 }

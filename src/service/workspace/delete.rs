@@ -1,8 +1,7 @@
 //! Deletes a workspace: its name is free at once, and its snapshots are deleted as soon as no other sandbox depends on
 //! them.
 
-use super::NamedWorkspace;
-use super::tasks::run_tasks_with_report;
+use super::{CoalesceKey, NamedWorkspace};
 use crate::model::named::answer::DeletedWorkspace;
 use crate::model::named::messages::Decommissioned;
 use crate::model::named::record::Task;
@@ -13,34 +12,43 @@ use crate::ports::{Ports, WorkspaceStore};
 use crate::service::CancellationToken;
 use crate::service::planted::{Bug, planted};
 
-/// Acquires the operation lock and deletes the workspace. Succeeds if the workspace does not exist.
-pub(super) async fn delete<P: Ports>(this: &NamedWorkspace<P>, abort: &CancellationToken) -> Result<DeletedWorkspace> {
-    let _lock = this.lock_operation(abort).await?;
-    this.in_process.next_sequence();
-    let name = this.address.name.clone();
-    let known = this.ports.workspace_store()?.record()?;
-    let removed = known.as_ref().is_some_and(NamedRecord::exists);
-    let own: Vec<SandboxId> = known.iter().flat_map(NamedRecord::sandboxes).cloned().collect();
-    if removed {
-        this.transition(State::Deleted, "it was deleted by a caller", |record| {
-            for id in own.iter().take(if planted(Bug::FormerSandboxNotDecommissioned) { 1 } else { usize::MAX }) {
-                record.add_task(Task::Decommission(id.clone()));
-            }
-            clear_record(record);
-        })?;
+impl<P: Ports> NamedWorkspace<P> {
+    /// Deletes the workspace: ends its sandbox, deletes its snapshots, and frees its name. Succeeds if the workspace
+    /// does not exist.
+    pub async fn delete(&self, abort: CancellationToken) -> Result<DeletedWorkspace> {
+        let permit = self.acquire_permit(Some(CoalesceKey::Delete))?;
+        let operation = |this: Self, abort| async move { this.run_delete(&abort).await };
+        self.run_to_completion(permit, abort, operation).await
     }
-    // This includes the tasks that an earlier delete could not complete.
-    let mut decommissioned = run_tasks_with_report(this).await?;
-    count_own_as_removed(&mut decommissioned, &own);
-    let tasks = this.ports.workspace_store()?.record()?.map(|record| record.tasks).unwrap_or_default();
-    let pending = tasks.into_iter().map(|task| task.sandbox_id().clone()).collect();
-    Ok(DeletedWorkspace {
-        name,
-        removed,
-        removed_snapshots: decommissioned.removed,
-        kept: decommissioned.kept,
-        pending,
-    })
+
+    async fn run_delete(&self, abort: &CancellationToken) -> Result<DeletedWorkspace> {
+        let _lock = self.lock_operation(abort).await?;
+        self.in_process.next_sequence();
+        let name = self.address.name.clone();
+        let known = self.ports.workspace_store()?.record()?;
+        let removed = known.as_ref().is_some_and(NamedRecord::exists);
+        let own: Vec<SandboxId> = known.iter().flat_map(NamedRecord::sandboxes).cloned().collect();
+        if removed {
+            self.transition(State::Deleted, "it was deleted by a caller", |record| {
+                for id in own.iter().take(if planted(Bug::FormerSandboxNotDecommissioned) { 1 } else { usize::MAX }) {
+                    record.add_task(Task::Decommission(id.clone()));
+                }
+                clear_record(record);
+            })?;
+        }
+        // This includes the tasks that an earlier delete could not complete.
+        let mut decommissioned = self.run_tasks_with_report().await?;
+        count_own_as_removed(&mut decommissioned, &own);
+        let tasks = self.ports.workspace_store()?.record()?.map(|record| record.tasks).unwrap_or_default();
+        let pending = tasks.into_iter().map(|task| task.sandbox_id().clone()).collect();
+        Ok(DeletedWorkspace {
+            name,
+            removed,
+            removed_snapshots: decommissioned.removed,
+            kept: decommissioned.kept,
+            pending,
+        })
+    }
 }
 
 /// Counts a snapshot as removed if only sandboxes of this workspace still depend on it: the release of these references

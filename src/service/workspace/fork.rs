@@ -24,141 +24,155 @@ const FORK_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 /// The number of fork calls that the record keeps.
 const MAX_STORED_FORK_CALLS: usize = 16;
 
-/// Creates the forks. The failure of one fork does not affect the others.
-pub(super) async fn fork<P: Ports>(
-    this: &NamedWorkspace<P>,
-    request: ForkRequest,
-    abort: &CancellationToken,
-) -> Result<ForkedWorkspaces> {
-    let names = fork_names(this, &request)?;
-    let call = request.idempotency_key.clone().map(|key| {
-        let new_name = request.new_name.as_ref().map_or("", WorkspaceName::as_str);
-        KeyedCall { key, payload_hash: format!("{} {} {new_name}", request.count, request.copy_env) }
-    });
-    let (SnapshotKey { origin_id, snapshot_id }, settings) =
-        idempotent_source(this, call, request.copy_env, abort).await?;
-    let make = async |name: WorkspaceName| {
-        let create = child_request(this, &name, (&origin_id, &snapshot_id), &settings, &request);
-        let created = async { this.ports.named_workspaces()?.create_workspace(&create).await };
-        let (value, error) = match created.await {
-            Ok(value) => (Some(value), None),
-            Err(error) => (None, Some(this.problem(&error))),
+impl<P: Ports> NamedWorkspace<P> {
+    /// Creates other workspaces that start with the present files of this one. The failure of one fork does not affect
+    /// the others.
+    pub async fn fork(&self, request: ForkRequest, abort: CancellationToken) -> Result<ForkedWorkspaces> {
+        let permit = self.acquire_fork_permit()?;
+        let operation = |this: Self, abort| async move { this.run_fork(request, &abort).await };
+        self.run_to_completion(permit, abort, operation).await
+    }
+
+    async fn run_fork(&self, request: ForkRequest, abort: &CancellationToken) -> Result<ForkedWorkspaces> {
+        let names = self.fork_names(&request)?;
+        let call = request.idempotency_key.clone().map(|key| {
+            let new_name = request.new_name.as_ref().map_or("", WorkspaceName::as_str);
+            KeyedCall { key, payload_hash: format!("{} {} {new_name}", request.count, request.copy_env) }
+        });
+        let (SnapshotKey { origin_id, snapshot_id }, settings) =
+            self.idempotent_source(call, request.copy_env, abort).await?;
+        let make = async |name: WorkspaceName| {
+            let create = self.child_request(&name, (&origin_id, &snapshot_id), &settings, &request);
+            let created = async { self.ports.named_workspaces()?.create_workspace(&create).await };
+            let (value, error) = match created.await {
+                Ok(value) => (Some(value), None),
+                Err(error) => (None, Some(self.problem(&error))),
+            };
+            Fork { name, value, error }
         };
-        Fork { name, value, error }
-    };
-    let forks = stream::iter(names).map(make).buffered(MAX_CONCURRENT).collect().await;
-    Ok(ForkedWorkspaces { snapshot_id, origin_id, forks })
-}
+        let forks = stream::iter(names).map(make).buffered(MAX_CONCURRENT).collect().await;
+        Ok(ForkedWorkspaces { snapshot_id, origin_id, forks })
+    }
 
-/// Returns the snapshot from which another workspace starts with the present files of this one.
-pub(super) async fn source<P: Ports>(this: &NamedWorkspace<P>, key: Option<String>) -> Result<SnapshotKey> {
-    let call = key.map(|key| KeyedCall { key: format!("source/{key}"), payload_hash: String::new() });
-    idempotent_source(this, call, false, &CancellationToken::never()).await.map(|(origin, _)| origin)
-}
+    /// Returns the snapshot from which another workspace starts with the present files of this one.
+    pub async fn source(&self, key: Option<String>) -> Result<SnapshotKey> {
+        let permit = self.acquire_fork_permit()?;
+        let call = key.map(|key| KeyedCall { key: format!("source/{key}"), payload_hash: String::new() });
+        let operation = |this: Self, abort| async move {
+            this.idempotent_source(call, false, &abort).await.map(|(origin, _)| origin)
+        };
+        self.run_to_completion(permit, CancellationToken::never(), operation).await
+    }
 
-/// Returns the snapshot from which forks start, and the settings of the workspace. A repeated call returns what the
-/// first call returned.
-async fn idempotent_source<P: Ports>(
-    this: &NamedWorkspace<P>,
-    call: Option<KeyedCall>,
-    copy_env: bool,
-    abort: &CancellationToken,
-) -> Result<(SnapshotKey, Settings)> {
-    this.existing()?;
-    let _lock = this.lock_operation(abort).await?;
-    // An earlier operation in the queue may have deleted the workspace.
-    this.existing()?;
-    let retained_since = this.now().plus_millis(-FORK_RETENTION_MILLIS);
-    let record = this.update_record(|record| record.fork_calls.retain(|fork_call| fork_call.at > retained_since))?;
-    let known = call.as_ref().and_then(|call| record.fork_calls.iter().find(|known| known.call.key == call.key));
-    if let Some(known) = known {
-        if call.as_ref() != Some(&known.call) {
-            return Err(conflict(&known.call.key));
+    /// Returns the snapshot from which forks start, and the settings of the workspace. A repeated call returns what the
+    /// first call returned.
+    async fn idempotent_source(
+        &self,
+        call: Option<KeyedCall>,
+        copy_env: bool,
+        abort: &CancellationToken,
+    ) -> Result<(SnapshotKey, Settings)> {
+        self.existing()?;
+        let _lock = self.lock_operation(abort).await?;
+        // An earlier operation in the queue may have deleted the workspace.
+        self.existing()?;
+        let retained_since = self.now().plus_millis(-FORK_RETENTION_MILLIS);
+        let record =
+            self.update_record(|record| record.fork_calls.retain(|fork_call| fork_call.at > retained_since))?;
+        let known = call.as_ref().and_then(|call| record.fork_calls.iter().find(|known| known.call.key == call.key));
+        if let Some(known) = known {
+            if call.as_ref() != Some(&known.call) {
+                return Err(conflict(&known.call.key));
+            }
+            return Ok((known.snapshot.clone(), known.settings.clone()));
         }
-        return Ok((known.snapshot.clone(), known.settings.clone()));
+        let origin = self.current_snapshot(&record).await?;
+        let at = self.now();
+        let mut settings = record.settings;
+        settings.env.retain(|_, _| copy_env);
+        self.update_record(|record| {
+            let Some(call) = call.filter(|_| !planted(Bug::ForkNotStored)) else { return };
+            let fork_call = ForkCall { call, snapshot: origin.clone(), settings: settings.clone(), at };
+            record.fork_calls.insert(0, fork_call);
+            record.fork_calls.truncate(MAX_STORED_FORK_CALLS);
+        })?;
+        Ok((origin, settings))
     }
-    let origin = current_snapshot(this, &record).await?;
-    let at = this.now();
-    let mut settings = record.settings;
-    settings.env.retain(|_, _| copy_env);
-    this.update_record(|record| {
-        let Some(call) = call.filter(|_| !planted(Bug::ForkNotStored)) else { return };
-        let fork_call = ForkCall { call, snapshot: origin.clone(), settings: settings.clone(), at };
-        record.fork_calls.insert(0, fork_call);
-        record.fork_calls.truncate(MAX_STORED_FORK_CALLS);
-    })?;
-    Ok((origin, settings))
-}
 
-/// Returns a snapshot of the present files. Takes a new one if the sandbox runs; otherwise returns the newest.
-async fn current_snapshot<P: Ports>(this: &NamedWorkspace<P>, record: &NamedRecord) -> Result<SnapshotKey> {
-    let ledgers = this.ports.sandbox_ledgers()?;
-    let id = &record.sandbox_id;
-    let condition = if record.state == State::Active { ledgers.probe_condition(id).await? } else { Condition::Ended };
-    if condition == Condition::Diverged {
-        return Err(Error::new(
-            Code::WorkspaceDiverged,
-            format!(
-                "The sandbox of {:?} cold-started without the workspace's files, and other files were written since.",
-                this.address.name.as_str()
-            ),
-            "Start the workspace with `onDiverged` to choose what happens to the new files.",
-        ));
-    }
-    if condition == Condition::Running {
-        let now = this.now();
-        this.update_record(|record| record.active_at = now)?;
-        let dir = Some(record.settings.dir.clone());
-        let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(id.clone()) };
-        let taken = ledgers.take_snapshot(&request).await?.snapshot;
-        return Ok(SnapshotKey { origin_id: taken.origin_id().clone(), snapshot_id: taken.snapshot_id().clone() });
-    }
-    let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| {
-        Error::new(
-            Code::NothingRestorable,
-            format!("The workspace {:?} is not running and has no snapshot.", this.address.name.as_str()),
-            "Start the workspace, and fork it while it is active.",
-        )
-    })?;
-    Ok(SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id })
-}
-
-/// Returns the names of the forks.
-fn fork_names<P: Ports>(this: &NamedWorkspace<P>, request: &ForkRequest) -> Result<Vec<WorkspaceName>> {
-    let name = |number| match (&request.new_name, &request.idempotency_key) {
-        (Some(name), _) => name.fork_name(number, request.count),
-        // A repeated call gets the same names.
-        (None, Some(key)) => {
-            let hash = Sha256::digest(format!("{number} {key}"));
-            this.address.name.default_fork_name(ShortId::from_random(&hash).ok_or_else(Error::internal)?.as_str())
+    /// Returns a snapshot of the present files. Takes a new one if the sandbox runs; otherwise returns the newest.
+    async fn current_snapshot(&self, record: &NamedRecord) -> Result<SnapshotKey> {
+        let ledgers = self.ports.sandbox_ledgers()?;
+        let id = &record.sandbox_id;
+        let condition =
+            if record.state == State::Active { ledgers.probe_condition(id).await? } else { Condition::Ended };
+        if condition == Condition::Diverged {
+            return Err(Error::new(
+                Code::WorkspaceDiverged,
+                format!(
+                    "The sandbox of {:?} cold-started without the workspace's files, and other files were written \
+                     since.",
+                    self.address.name.as_str()
+                ),
+                "Start the workspace with `onDiverged` to choose what happens to the new files.",
+            ));
         }
-        (None, None) => this.address.name.default_fork_name(draw_random(&*this.ports, ShortId::from_random)?.as_str()),
-    };
-    (1..=request.count).map(name).collect()
-}
+        if condition == Condition::Running {
+            let now = self.now();
+            self.update_record(|record| record.active_at = now)?;
+            let dir = Some(record.settings.dir.clone());
+            let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(id.clone()) };
+            let taken = ledgers.take_snapshot(&request).await?.snapshot;
+            return Ok(SnapshotKey { origin_id: taken.origin_id().clone(), snapshot_id: taken.snapshot_id().clone() });
+        }
+        let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| {
+            Error::new(
+                Code::NothingRestorable,
+                format!("The workspace {:?} is not running and has no snapshot.", self.address.name.as_str()),
+                "Start the workspace, and fork it while it is active.",
+            )
+        })?;
+        Ok(SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id })
+    }
 
-/// Returns the request that creates a fork. It has all settings of this workspace; the environment variables, which may
-/// contain secrets, only if `copy_env` is set.
-fn child_request<P: Ports>(
-    this: &NamedWorkspace<P>,
-    name: &WorkspaceName,
-    (origin_id, snapshot_id): (&SandboxId, &SnapshotId),
-    settings: &Settings,
-    request: &ForkRequest,
-) -> CreateRequest {
-    let settings = settings.clone();
-    CreateRequest {
-        address: Address { name: name.clone(), tenant: this.address.tenant.clone() },
-        dir: None,
-        settings: SettingsUpdate {
-            persistent: Some(settings.persistent),
-            retention: Some(settings.retention),
-            hooks: Some(settings.hooks),
-            expiry: Some(settings.expiry),
-            depends_on: Some(settings.depends_on),
-            env: Some(settings.env).filter(|_| request.copy_env),
-        },
-        source: Some(Source::Snapshot(serde_json::json!({ "sandboxId": origin_id, "snapshotId": snapshot_id }))),
-        idempotency_key: request.idempotency_key.clone(),
+    /// Returns the names of the forks.
+    fn fork_names(&self, request: &ForkRequest) -> Result<Vec<WorkspaceName>> {
+        let name = |number| match (&request.new_name, &request.idempotency_key) {
+            (Some(name), _) => name.fork_name(number, request.count),
+            // A repeated call gets the same names.
+            (None, Some(key)) => {
+                let hash = Sha256::digest(format!("{number} {key}"));
+                self.address.name.default_fork_name(ShortId::from_random(&hash).ok_or_else(Error::internal)?.as_str())
+            }
+            (None, None) => {
+                self.address.name.default_fork_name(draw_random(&*self.ports, ShortId::from_random)?.as_str())
+            }
+        };
+        (1..=request.count).map(name).collect()
+    }
+
+    /// Returns the request that creates a fork. It has all settings of this workspace; the environment variables, which
+    /// may contain secrets, only if `copy_env` is set.
+    fn child_request(
+        &self,
+        name: &WorkspaceName,
+        (origin_id, snapshot_id): (&SandboxId, &SnapshotId),
+        settings: &Settings,
+        request: &ForkRequest,
+    ) -> CreateRequest {
+        let settings = settings.clone();
+        CreateRequest {
+            address: Address { name: name.clone(), tenant: self.address.tenant.clone() },
+            dir: None,
+            settings: SettingsUpdate {
+                persistent: Some(settings.persistent),
+                retention: Some(settings.retention),
+                hooks: Some(settings.hooks),
+                expiry: Some(settings.expiry),
+                depends_on: Some(settings.depends_on),
+                env: Some(settings.env).filter(|_| request.copy_env),
+            },
+            source: Some(Source::Snapshot(serde_json::json!({ "sandboxId": origin_id, "snapshotId": snapshot_id }))),
+            idempotency_key: request.idempotency_key.clone(),
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! the workspace has or had.
 //!
 //! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`delete`]: the operations that callers use
+//! - [`provision`]: claims the sandboxes of the workspace
 //! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
 //! - [`alarm`]: stops the workspace when a time limit has passed, and runs its tasks
 //! - [`transition`]: moves the record from one state to another, and sets its alarm
@@ -20,6 +21,7 @@ mod create;
 mod delete;
 pub mod directory;
 mod fork;
+mod provision;
 mod relocate;
 pub(super) mod sandbox;
 mod start;
@@ -39,12 +41,9 @@ use futures_util::lock::{Mutex, MutexGuard};
 
 use super::calls::queue::{Permit, Queue};
 use super::{CancellationToken, Config};
-use crate::model::named::answer::{
-    DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
-};
-use crate::model::named::record::SnapshotKey;
+use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
 use crate::model::named::{Address, NamedRecord};
-use crate::model::request::{CreateRequest, ForkRequest, GetOrCreateRequest, StartRequest, UpdateRequest};
+use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest};
 use crate::model::{Code, Error, Result};
 use crate::ports::{Background, Ports, WorkspaceStore};
 
@@ -121,90 +120,10 @@ impl<P: Ports> NamedWorkspace<P> {
         Self { address: Rc::new(address), ports, config, in_process: Rc::default() }
     }
 
-    /// Creates the workspace, with its first sandbox.
-    pub async fn create(&self, request: CreateRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
-        self.ensure_configured()?;
-        let this = self.clone();
-        let token = abort.clone();
-        let permit = self.acquire_permit(Some(CoalesceKey::Create(request.clone())))?;
-        self.run_to_completion(permit, abort, async move { create::create(&this, request, &token).await }).await
-    }
-
-    /// Starts the workspace, or creates it if it does not exist.
-    pub async fn get_or_create(
-        &self,
-        request: GetOrCreateRequest,
-        abort: CancellationToken,
-    ) -> Result<StartedWorkspace> {
-        self.ensure_configured()?;
-        let this = self.clone();
-        let token = abort.clone();
-        let permit = self.acquire_permit(Some(CoalesceKey::GetOrCreate(request.clone())))?;
-        self.run_to_completion(permit, abort, async move { create::get_or_create(&this, request, &token).await }).await
-    }
-
     /// Returns the description of the workspace. Starts nothing, and probes no sandbox.
     pub fn describe(&self) -> Result<WorkspaceDescription> {
         self.ensure_configured()?;
         Ok(WorkspaceDescription::from(&self.existing()?))
-    }
-
-    /// Starts the workspace: afterwards its sandbox runs with the files in place.
-    pub async fn start(&self, request: StartRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
-        self.ensure_configured()?;
-        let this = self.clone();
-        let token = abort.clone();
-        let permit = self.acquire_permit(Some(CoalesceKey::Start(request.clone())))?;
-        self.run_to_completion(permit, abort, async move { start::start(&this, request, &token).await }).await
-    }
-
-    /// Stops the workspace: takes a snapshot, and ends the sandbox.
-    pub async fn stop(&self, abort: CancellationToken) -> Result<StoppedWorkspace> {
-        self.ensure_configured()?;
-        let this = self.clone();
-        let token = abort.clone();
-        let permit = self.acquire_permit(Some(CoalesceKey::Stop))?;
-        self.run_to_completion(permit, abort, async move { stop::stop(&this, &token).await }).await
-    }
-
-    /// Creates other workspaces that start with the present files of this one.
-    pub async fn fork(&self, request: ForkRequest, abort: CancellationToken) -> Result<ForkedWorkspaces> {
-        self.ensure_configured()?;
-        let this = self.clone();
-        let token = abort.clone();
-        let permit = self.acquire_fork_permit()?;
-        self.run_to_completion(permit, abort, async move { fork::fork(&this, request, &token).await }).await
-    }
-
-    /// Returns the snapshot from which another workspace starts with the present files of this one.
-    pub async fn source(&self, key: Option<String>) -> Result<SnapshotKey> {
-        self.ensure_configured()?;
-        let this = self.clone();
-        let permit = self.acquire_fork_permit()?;
-        self.run_to_completion(permit, CancellationToken::never(), async move { fork::source(&this, key).await }).await
-    }
-
-    /// Changes the settings of the workspace, or reverts it to an earlier snapshot.
-    pub async fn update(&self, request: UpdateRequest, abort: CancellationToken) -> Result<WorkspaceDescription> {
-        self.ensure_configured()?;
-        let this = self.clone();
-        let token = abort.clone();
-        let permit = self.acquire_permit(None)?;
-        self.run_to_completion(permit, abort, async move { update::update(&this, request, &token).await }).await
-    }
-
-    /// Deletes the workspace: ends its sandbox, deletes its snapshots, and frees its name.
-    pub async fn delete(&self, abort: CancellationToken) -> Result<DeletedWorkspace> {
-        self.ensure_configured()?;
-        let this = self.clone();
-        let token = abort.clone();
-        let permit = self.acquire_permit(Some(CoalesceKey::Delete))?;
-        self.run_to_completion(permit, abort, async move { delete::delete(&this, &token).await }).await
-    }
-
-    /// Runs the alarm: enforces the time limits, and runs the tasks.
-    pub async fn alarm(&self) -> Result<()> {
-        alarm::alarm(self).await
     }
 
     /// Verifies that all bindings are configured. Every call begins with this check.
@@ -217,11 +136,15 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(())
     }
 
+    /// Begins a call that changes the workspace. Calls with the same key may share one permit.
     fn acquire_permit(&self, key: Option<CoalesceKey>) -> Result<Permit<CoalesceKey>> {
+        self.ensure_configured()?;
         self.in_process.queue.acquire(key, &format!("calls for {}", self.display_name()))
     }
 
+    /// Begins a call that forks the workspace.
     fn acquire_fork_permit(&self) -> Result<Permit<CoalesceKey>> {
+        self.ensure_configured()?;
         self.in_process.fork_queue.acquire(None, &format!("forks of {}", self.display_name()))
     }
 
@@ -235,7 +158,7 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn lock_operation(&self, abort: &CancellationToken) -> Result<MutexGuard<'_, ()>> {
         let lock = self.in_process.operation_lock.lock().await;
         abort.check()?;
-        transition::recover(self)?;
+        self.recover()?;
         Ok(lock)
     }
 
@@ -258,16 +181,16 @@ impl<P: Ports> NamedWorkspace<P> {
         })
     }
 
-    /// Runs `work` to completion, even if the caller stops waiting for it. The permit is in use until then.
-    async fn run_to_completion<T: 'static>(
+    /// Runs an operation to completion, even if the caller stops waiting for it. The permit is in use until then.
+    async fn run_to_completion<T: 'static, F: Future<Output = Result<T>> + 'static>(
         &self,
         permit: Permit<CoalesceKey>,
         abort: CancellationToken,
-        work: impl Future<Output = Result<T>> + 'static,
+        operation: impl FnOnce(Self, CancellationToken) -> F,
     ) -> Result<T> {
         abort.check()?;
         let (sender, outcome) = oneshot::channel();
-        let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
+        let work = AssertUnwindSafe(operation(self.clone(), abort.clone())).catch_unwind().map(|outcome| {
             drop(permit);
             // If this fails, the caller no longer waits.
             let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::internal())));

@@ -8,73 +8,75 @@ use crate::model::{Code, Error, Result};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::planted::{Bug, planted};
 
-/// Runs all tasks. The alarm retries the tasks that fail.
-pub(super) async fn run_tasks<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
-    run_tasks_with_report(this).await.map(drop)
-}
+impl<P: Ports> NamedWorkspace<P> {
+    /// Runs all tasks. The alarm retries the tasks that fail.
+    pub(super) async fn run_tasks(&self) -> Result<()> {
+        self.run_tasks_with_report().await.map(drop)
+    }
 
-/// As [`run_tasks`]. Returns the number of removed snapshots, and the snapshots that remain.
-pub(super) async fn run_tasks_with_report<P: Ports>(this: &NamedWorkspace<P>) -> Result<Decommissioned> {
-    let Some(record) = this.ports.workspace_store()?.record()? else { return Ok(Decommissioned::default()) };
-    run_each(this, record.tasks).await
-}
+    /// As [`run_tasks`](Self::run_tasks). Returns the number of removed snapshots, and the snapshots that remain.
+    pub(super) async fn run_tasks_with_report(&self) -> Result<Decommissioned> {
+        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(Decommissioned::default()) };
+        self.run_each(record.tasks).await
+    }
 
-/// Runs the tasks for the sandbox that the workspace has or may get.
-pub(super) async fn run_current_tasks<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
-    let Some(record) = this.ports.workspace_store()?.record()? else { return Ok(()) };
-    let (_, current) = split_former(&record);
-    run_each(this, current).await.map(drop)
-}
+    /// Runs the tasks for the sandbox that the workspace has or may get.
+    pub(super) async fn run_current_tasks(&self) -> Result<()> {
+        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(()) };
+        let (_, current) = split_former(&record);
+        self.run_each(current).await.map(drop)
+    }
 
-/// Runs the tasks for the former sandboxes of the workspace, which may not answer. Calls to the workspace do not wait
-/// for these tasks.
-pub(super) async fn run_former_tasks<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
-    let Some(record) = this.ports.workspace_store()?.record()? else { return Ok(()) };
-    let (former, _) = split_former(&record);
-    run_each(this, former).await.map(drop)
+    /// Runs the tasks for the former sandboxes of the workspace, which may not answer. Calls to the workspace do not
+    /// wait for these tasks.
+    pub(super) async fn run_former_tasks(&self) -> Result<()> {
+        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(()) };
+        let (former, _) = split_former(&record);
+        self.run_each(former).await.map(drop)
+    }
+
+    async fn run_each(&self, tasks: Vec<Task>) -> Result<Decommissioned> {
+        let mut all = Decommissioned::default();
+        for task in tasks {
+            let ledgers = self.ports.sandbox_ledgers()?;
+            let done = match &task {
+                Task::Decommission(id) => ledgers.decommission(id, &self.address).await.map(|decommissioned| {
+                    all.removed += decommissioned.removed;
+                    all.kept.extend(decommissioned.kept);
+                    None
+                }),
+                Task::StopUnused(id) => {
+                    let record = self.ports.workspace_store()?.record()?.ok_or_else(Error::internal)?;
+                    let request = StopSandboxRequest {
+                        version: record.version,
+                        superseded: record.former_sandbox_ids.contains(id),
+                        ..StopSandboxRequest::with_snapshot((*self.address).clone())
+                    };
+                    match ledgers.stop_sandbox(id, &request).await {
+                        Ok(stopped) if stopped.destroy_unconfirmed => Err(Error::new(
+                            Code::SandboxTimeout,
+                            format!("The destroy of the container of {:?} timed out.", id.as_str()),
+                            "The alarm repeats the stop.",
+                        )),
+                        stopped => stopped.map(|stopped| stopped.snapshot),
+                    }
+                }
+            };
+            let done = if planted(Bug::TaskNotRetried) { Ok(done.ok().flatten()) } else { done };
+            if let Ok(snapshot) = done {
+                self.update_record(|record| {
+                    record.tasks.retain(|other| *other != task);
+                    if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.origin_id == record.sandbox_id) {
+                        record.last_snapshot = Some(snapshot);
+                    }
+                })?;
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// Splits the tasks into those for former sandboxes and all others.
 fn split_former(record: &NamedRecord) -> (Vec<Task>, Vec<Task>) {
     record.tasks.iter().cloned().partition(|task| record.former_sandbox_ids.contains(task.sandbox_id()))
-}
-
-async fn run_each<P: Ports>(this: &NamedWorkspace<P>, tasks: Vec<Task>) -> Result<Decommissioned> {
-    let mut all = Decommissioned::default();
-    for task in tasks {
-        let ledgers = this.ports.sandbox_ledgers()?;
-        let done = match &task {
-            Task::Decommission(id) => ledgers.decommission(id, &this.address).await.map(|decommissioned| {
-                all.removed += decommissioned.removed;
-                all.kept.extend(decommissioned.kept);
-                None
-            }),
-            Task::StopUnused(id) => {
-                let record = this.ports.workspace_store()?.record()?.ok_or_else(Error::internal)?;
-                let request = StopSandboxRequest {
-                    version: record.version,
-                    superseded: record.former_sandbox_ids.contains(id),
-                    ..StopSandboxRequest::with_snapshot((*this.address).clone())
-                };
-                match ledgers.stop_sandbox(id, &request).await {
-                    Ok(stopped) if stopped.destroy_unconfirmed => Err(Error::new(
-                        Code::SandboxTimeout,
-                        format!("The destroy of the container of {:?} timed out.", id.as_str()),
-                        "The alarm repeats the stop.",
-                    )),
-                    stopped => stopped.map(|stopped| stopped.snapshot),
-                }
-            }
-        };
-        let done = if planted(Bug::TaskNotRetried) { Ok(done.ok().flatten()) } else { done };
-        if let Ok(snapshot) = done {
-            this.update_record(|record| {
-                record.tasks.retain(|other| *other != task);
-                if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.origin_id == record.sandbox_id) {
-                    record.last_snapshot = Some(snapshot);
-                }
-            })?;
-        }
-    }
-    Ok(all)
 }

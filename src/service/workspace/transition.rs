@@ -56,13 +56,51 @@ impl<P: Ports> NamedWorkspace<P> {
     pub(super) fn notify_directory(&self) {
         let this = self.clone();
         // The alarm retries a failed update.
-        self.ports.background().run(async move { drop(sync_directory(&this).await) }.boxed_local());
+        self.ports.background().run(async move { drop(this.sync_directory().await) }.boxed_local());
     }
 
     /// Sets the alarm to the next due time.
     pub(super) fn schedule_alarm(&self, record: &NamedRecord) -> Result<()> {
         let store = self.ports.workspace_store()?;
         store.set_alarm(next_alarm(record, store.alarm()?, self.now()))
+    }
+
+    /// Writes the entry of the workspace to the Directory, if the Directory has an older version.
+    pub(super) async fn sync_directory(&self) -> Result<()> {
+        let Some(record) =
+            self.ports.workspace_store()?.record()?.filter(|record| record.directory_version < record.version)
+        else {
+            return Ok(());
+        };
+        let updated =
+            self.ports.named_workspaces()?.update_directory(&self.address.tenant, &WorkspaceEntry::from(&record)).await;
+        if updated.is_ok() {
+            self.update_record(|current| current.directory_version = current.directory_version.max(record.version))?;
+        }
+        Ok(())
+    }
+
+    /// Recovers a record that an interrupted operation left in a transitional state. The caller has the operation lock,
+    /// so no other operation runs. The interrupted operation is not complete, and the caller can repeat it; a task ends
+    /// the sandbox that it may have started.
+    pub(super) fn recover(&self) -> Result<()> {
+        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(()) };
+        let state = match record.state {
+            State::Provisioning => State::Failed,
+            State::Restoring => State::Stopped,
+            State::Stopping => State::Active,
+            State::Active | State::Stopped | State::Failed | State::Deleted => return Ok(()),
+        };
+        if planted(Bug::TransitionNotReconciled) {
+            return Ok(());
+        }
+        let cause = format!("an operation was interrupted while it was {}", record.state);
+        self.transition(state, &cause, |record| {
+            if state != State::Active && !planted(Bug::InterruptedCreationNotEnded) {
+                record.add_task(Task::StopUnused(record.sandbox_id.clone()));
+            }
+        })?;
+        Ok(())
     }
 }
 
@@ -82,42 +120,4 @@ fn next_alarm(record: &NamedRecord, set: Option<Timestamp>, now: Timestamp) -> O
         .min()
         .map(|at| record.next_check_at.map_or(at, |next_check_at| at.max(next_check_at)));
     pending_at.into_iter().chain(deadline).min()
-}
-
-/// Writes the entry of the workspace to the Directory, if the Directory has an older version.
-pub(super) async fn sync_directory<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
-    let Some(record) =
-        this.ports.workspace_store()?.record()?.filter(|record| record.directory_version < record.version)
-    else {
-        return Ok(());
-    };
-    let updated =
-        this.ports.named_workspaces()?.update_directory(&this.address.tenant, &WorkspaceEntry::from(&record)).await;
-    if updated.is_ok() {
-        this.update_record(|current| current.directory_version = current.directory_version.max(record.version))?;
-    }
-    Ok(())
-}
-
-/// Recovers a record that an interrupted operation left in a transitional state. The caller has the operation lock, so
-/// no other operation runs. The interrupted operation is not complete, and the caller can repeat it; a task ends the
-/// sandbox that it may have started.
-pub(super) fn recover<P: Ports>(this: &NamedWorkspace<P>) -> Result<()> {
-    let Some(record) = this.ports.workspace_store()?.record()? else { return Ok(()) };
-    let state = match record.state {
-        State::Provisioning => State::Failed,
-        State::Restoring => State::Stopped,
-        State::Stopping => State::Active,
-        State::Active | State::Stopped | State::Failed | State::Deleted => return Ok(()),
-    };
-    if planted(Bug::TransitionNotReconciled) {
-        return Ok(());
-    }
-    let cause = format!("an operation was interrupted while it was {}", record.state);
-    this.transition(state, &cause, |record| {
-        if state != State::Active && !planted(Bug::InterruptedCreationNotEnded) {
-            record.add_task(Task::StopUnused(record.sandbox_id.clone()));
-        }
-    })?;
-    Ok(())
 }

@@ -8,8 +8,8 @@ use futures_util::future::join;
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{RestoreRequest, SnapshotRequest};
 use sandbox_snapshotter::ports::Ledger;
+use sandbox_snapshotter::service::CancellationToken;
 use sandbox_snapshotter::service::calls::call_context::{CallContext, SideEffects, record};
-use sandbox_snapshotter::service::{CancellationToken, Snapshotter};
 use serde_json::json;
 
 use crate::support::{DAY, Fixture, Method, sandbox};

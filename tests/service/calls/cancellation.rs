@@ -7,7 +7,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{
     Code, DerivationKind, RestoreRequest, Result, SnapshotRef, SnapshotRequest, WorkspaceRef,
 };
-use sandbox_snapshotter::service::{CancellationToken, Snapshotter};
+use sandbox_snapshotter::service::CancellationToken;
 use serde_json::json;
 
 use crate::support::{

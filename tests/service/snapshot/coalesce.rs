@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::{Code, Directory, Failure, Label, Result, SnapshotRequest, TakenSnapshot};
-use sandbox_snapshotter::service::{CancellationToken, Snapshotter};
+use sandbox_snapshotter::service::CancellationToken;
 
 use crate::support::{CancellationSource, ExpectError, Fixture, Gate, Method, PendingOperation, sandbox};
 

@@ -10,7 +10,7 @@ use sandbox_snapshotter::model::{
     SnapshotRequest, TakenSnapshot, WorkspaceRef,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports};
-use sandbox_snapshotter::service::{CancellationToken, Config, Snapshotter};
+use sandbox_snapshotter::service::{CancellationToken, Config};
 use serde_json::{Value, json};
 
 use super::objects::LiveObjects;

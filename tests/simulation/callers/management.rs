@@ -12,7 +12,7 @@ use sandbox_snapshotter::model::request::{
 };
 use sandbox_snapshotter::model::{Result, SandboxId, Selection, Selector};
 use sandbox_snapshotter::ports::Ledger;
-use sandbox_snapshotter::service::{Snapshotter as _, sweep as sweep_bucket};
+use sandbox_snapshotter::service::sweep as sweep_bucket;
 
 use super::snapshots::{pick_label, pick_lineage_scope, pick_sandbox, pick_selector, pick_snapshot};
 use crate::history::KnownSnapshot;

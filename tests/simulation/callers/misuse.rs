@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::request::{DeleteRequest, LineageScope};
 use sandbox_snapshotter::model::{Code, DerivationKind, RestoreRequest, SandboxId, Selection, SnapshotRef, root_of};
-use sandbox_snapshotter::service::{CancellationToken, Snapshotter as _};
+use sandbox_snapshotter::service::CancellationToken;
 use serde_json::Value;
 
 use super::snapshots::{pick_selector, pick_snapshot};

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::{Code, DerivationKind, Result, TakenSnapshot, WorkspaceRef};
-use sandbox_snapshotter::service::{CancellationToken, Snapshotter as _};
+use sandbox_snapshotter::service::CancellationToken;
 use serde_json::Value;
 
 use crate::history::{Call, KeyedCall};

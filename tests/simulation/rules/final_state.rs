@@ -7,7 +7,7 @@ use sandbox_snapshotter::model::record::{DerivedState, SnapshotRecord, SnapshotS
 use sandbox_snapshotter::model::request::{LineageScope, ListRequest, SnapshotCursor};
 use sandbox_snapshotter::model::{RestoreRequest, SandboxId, Selection, Selector, SnapshotId, Timestamp, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;
-use sandbox_snapshotter::service::{CancellationToken, Snapshotter as _};
+use sandbox_snapshotter::service::CancellationToken;
 
 use super::{answers, is_restorable, retention};
 use crate::world::{SandboxService, World};

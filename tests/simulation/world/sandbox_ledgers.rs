@@ -16,7 +16,7 @@ use sandbox_snapshotter::model::{
     BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
 };
 use sandbox_snapshotter::ports::{RestoreSource, SandboxLedgerClient};
-use sandbox_snapshotter::service::{CancellationToken, Snapshotter as _};
+use sandbox_snapshotter::service::CancellationToken;
 
 use super::{AnswerLost, SandboxService, Service, World, transient_failure};
 

@@ -1,13 +1,12 @@
 //! The condition of a sandbox: whether it runs, and whether the workspace's files are in place.
 
-use super::marker;
 use crate::model::named::ContainerMarker;
+use crate::model::named::messages::Condition;
 use crate::model::{DirectoryContent, Result, Status};
-use crate::ports::{Clock, Ports, Sandboxes};
+use crate::ports::{Ports, Sandboxes};
+use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox};
-use crate::service::calls::retry::retry;
 use crate::service::planted::{Bug, planted};
-use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,71 +27,84 @@ pub(in crate::service) enum SandboxCondition {
     },
 }
 
-/// Returns the condition of the sandbox. Reads the status first, which starts nothing, and probes the container only if
-/// it runs.
-pub(in crate::service) async fn probe_condition<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-) -> Result<SandboxCondition> {
-    let failed = |failure| from_sandbox(failure, &this.id, During::Probe);
-    let binding = this.binding()?;
-    retry(&*this.ports, &CancellationToken::never(), async || {
-        let sandboxes = this.ports.sandboxes()?;
-        if sandboxes.status(&this.id).await.map_err(failed)?.status == Status::Down {
-            return Ok(SandboxCondition::Ended);
-        }
-        let probe = sandboxes.probe(&this.id, &binding.dir).await.map_err(failed)?;
-        Ok(match probe.marker {
-            marker if planted(Bug::MarkerNotChecked) => {
-                SandboxCondition::Running(marker.unwrap_or(ContainerMarker::Ready(String::new())))
-            }
-            Some(marker) if marker.is_ready() => {
-                let now = this.ports.clock().now();
-                this.update_binding(|binding| {
-                    binding.first_started_at =
-                        binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::FirstStartNotStored));
-                })?;
-                SandboxCondition::Running(marker)
-            }
-            Some(ContainerMarker::Adopted(_)) if planted(Bug::AdoptionTreatedAsRestore) => SandboxCondition::Unfinished,
-            Some(ContainerMarker::Restoring(nonce)) if binding.restore_nonce.as_ref() == Some(&nonce) => {
-                SandboxCondition::Unfinished
-            }
-            marker @ (None | Some(ContainerMarker::Adopted(_) | ContainerMarker::Restoring(_))) => {
-                let is_empty = matches!(probe.directory_content, DirectoryContent::Empty | DirectoryContent::Missing);
-                // The image itself may have files in the directory.
-                let is_cold_started = is_empty || {
-                    let listing = sandboxes.list_directory(&this.id, &binding.dir).await.map_err(failed)?;
-                    listing.matches(binding.baseline.as_ref())
-                };
-                if is_cold_started { SandboxCondition::ColdStarted } else { SandboxCondition::Diverged { marker } }
-            }
-            Some(_) => SandboxCondition::Unfinished,
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns the condition of a sandbox that belongs to a named workspace. Starts nothing, unless its container has
+    /// ended unnoticed.
+    pub async fn condition(&self) -> Result<Condition> {
+        self.prepare_call().await?;
+        Ok(match self.note_late_call(self.probe_condition().await)? {
+            SandboxCondition::Running(_) => Condition::Running,
+            SandboxCondition::Ended => Condition::Ended,
+            SandboxCondition::Unfinished | SandboxCondition::ColdStarted => Condition::ColdStarted,
+            SandboxCondition::Diverged { .. } => Condition::Diverged,
         })
-    })
-    .await
-}
-
-/// As [`probe_condition`], for a sandbox whose start did not finish. If the container diverged and carries no marker,
-/// marks it as adopted and probes it again: no late call of that start can restore over the files that were written
-/// since.
-pub(super) async fn probe_and_protect<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<SandboxCondition> {
-    let condition = probe_condition(this).await?;
-    if condition != (SandboxCondition::Diverged { marker: None }) {
-        return Ok(condition);
     }
-    marker::protect_unmarked(this).await?;
-    probe_condition(this).await
-}
 
-/// As [`probe_condition`], or as [`probe_and_protect`] if `protect_files`, for an operation that starts or ends the
-/// sandbox. Clears the restore task if the workspace's files are in place.
-pub(super) async fn probe_and_clear_task<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    protect_files: bool,
-) -> Result<SandboxCondition> {
-    let condition = if protect_files { probe_and_protect(this).await? } else { probe_condition(this).await? };
-    if matches!(condition, SandboxCondition::Running(_)) {
-        this.update_binding(|binding| binding.restore_task = None)?;
+    /// Returns the condition of the sandbox. Reads the status first, which starts nothing, and probes the container
+    /// only if it runs.
+    pub(in crate::service) async fn probe_condition(&self) -> Result<SandboxCondition> {
+        let failed = |failure| from_sandbox(failure, &self.id, During::Probe);
+        let binding = self.binding()?;
+        self.retry(async || {
+            let sandboxes = self.sandboxes()?;
+            if sandboxes.status(&self.id).await.map_err(failed)?.status == Status::Down {
+                return Ok(SandboxCondition::Ended);
+            }
+            let probe = sandboxes.probe(&self.id, &binding.dir).await.map_err(failed)?;
+            Ok(match probe.marker {
+                marker if planted(Bug::MarkerNotChecked) => {
+                    SandboxCondition::Running(marker.unwrap_or(ContainerMarker::Ready(String::new())))
+                }
+                Some(marker) if marker.is_ready() => {
+                    let now = self.now();
+                    self.update_binding(|binding| {
+                        binding.first_started_at =
+                            binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::FirstStartNotStored));
+                    })?;
+                    SandboxCondition::Running(marker)
+                }
+                Some(ContainerMarker::Adopted(_)) if planted(Bug::AdoptionTreatedAsRestore) => {
+                    SandboxCondition::Unfinished
+                }
+                Some(ContainerMarker::Restoring(nonce)) if binding.restore_nonce.as_ref() == Some(&nonce) => {
+                    SandboxCondition::Unfinished
+                }
+                marker @ (None | Some(ContainerMarker::Adopted(_) | ContainerMarker::Restoring(_))) => {
+                    let is_empty =
+                        matches!(probe.directory_content, DirectoryContent::Empty | DirectoryContent::Missing);
+                    // The image itself may have files in the directory.
+                    let is_cold_started = is_empty || {
+                        let listing = sandboxes.list_directory(&self.id, &binding.dir).await.map_err(failed)?;
+                        listing.matches(binding.baseline.as_ref())
+                    };
+                    if is_cold_started { SandboxCondition::ColdStarted } else { SandboxCondition::Diverged { marker } }
+                }
+                Some(_) => SandboxCondition::Unfinished,
+            })
+        })
+        .await
     }
-    Ok(condition)
+
+    /// As [`probe_condition`](Self::probe_condition), for a sandbox whose start did not finish. If the container
+    /// diverged and carries no marker, marks it as adopted and probes it again: no late call of that start can restore
+    /// over the files that were written since.
+    pub(super) async fn probe_and_protect(&self) -> Result<SandboxCondition> {
+        let condition = self.probe_condition().await?;
+        if condition != (SandboxCondition::Diverged { marker: None }) {
+            return Ok(condition);
+        }
+        self.protect_unmarked().await?;
+        self.probe_condition().await
+    }
+
+    /// As [`probe_condition`](Self::probe_condition), or as [`probe_and_protect`](Self::probe_and_protect) if
+    /// `protect_files`, for an operation that starts or ends the sandbox. Clears the restore task if the workspace's
+    /// files are in place.
+    pub(super) async fn probe_and_clear_task(&self, protect_files: bool) -> Result<SandboxCondition> {
+        let condition = if protect_files { self.probe_and_protect().await? } else { self.probe_condition().await? };
+        if matches!(condition, SandboxCondition::Running(_)) {
+            self.update_binding(|binding| binding.restore_task = None)?;
+        }
+        Ok(condition)
+    }
 }

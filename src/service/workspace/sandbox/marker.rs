@@ -1,118 +1,105 @@
 //! The markers of a container that is being populated. Each step requires the marker that the previous step set, so no
 //! step takes effect in another container.
 
-use super::hooks::container_replaced;
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::RestoreBegun;
 use crate::model::{Directory, MarkerOutcome, Result};
 use crate::ports::{Ports, Sandboxes};
-use crate::service::calls::failures::{During, from_sandbox};
-use crate::service::calls::retry::retry;
-use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::calls::failures::During;
 
-/// Marks a new container as restoring. Returns the nonce of the marker, and what the container contains.
-///
-/// # Errors
-/// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container already carries a marker.
-pub(super) async fn mark_restoring<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    dir: &Directory,
-    files: &[String],
-) -> Result<(String, RestoreBegun)> {
-    // Each attempt has its own nonce: an attempt whose response was lost may still take effect, in another container.
-    retry(&*this.ports, &CancellationToken::never(), async || {
-        let nonce = this.random_short_id()?.as_str().to_owned();
-        let begun = this
-            .ports
-            .sandboxes()?
-            .begin_restore(&this.id, None, &ContainerMarker::Restoring(nonce.clone()), dir, files)
-            .await;
-        let begun = begun.map_err(|failure| from_sandbox(failure, &this.id, During::Start))?;
-        begun.map(|begun| (nonce, begun)).ok_or_else(|| container_replaced(this))
-    })
-    .await
-}
-
-/// Marks a container that started by itself as adopted: the workspace continues with its files. Returns the nonce of
-/// the marker.
-///
-/// # Errors
-/// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container does not carry the marker
-/// `from`.
-pub(super) async fn mark_adopted<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    from: Option<&ContainerMarker>,
-) -> Result<String> {
-    set_with_new_nonce(this, from, ContainerMarker::Adopted).await?.ok_or_else(|| container_replaced(this))
-}
-
-/// Marks a container that a probe found without a marker as adopted, so that nothing is restored into it. A call of a
-/// start that ended early may still be under way to the container, or may have arrived since the probe.
-pub(super) async fn protect_unmarked<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    if set_with_new_nonce(this, None, ContainerMarker::Adopted).await?.is_some() {
-        return Ok(());
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Marks a new container as restoring. Returns the nonce of the marker, and what the container contains.
+    ///
+    /// # Errors
+    /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container already carries a
+    /// marker.
+    pub(super) async fn mark_restoring(&self, dir: &Directory, files: &[String]) -> Result<(String, RestoreBegun)> {
+        // Each attempt has its own nonce: an attempt whose response was lost may still take effect, in another
+        // container.
+        self.retry(async || {
+            let nonce = self.random_short_id()?.as_str().to_owned();
+            let begun = self
+                .sandboxes()?
+                .begin_restore(&self.id, None, &ContainerMarker::Restoring(nonce.clone()), dir, files)
+                .await
+                .map_err(self.failed(During::Start))?;
+            begun.map(|begun| (nonce, begun)).ok_or_else(|| self.container_replaced())
+        })
+        .await
     }
-    match read_marker(this).await? {
-        Some(restoring @ ContainerMarker::Restoring(_)) => {
-            set_with_new_nonce(this, Some(&restoring), ContainerMarker::Adopted).await.map(drop)
-        }
-        _ => Ok(()),
+
+    /// Marks a container that started by itself as adopted: the workspace continues with its files. Returns the nonce
+    /// of the marker.
+    ///
+    /// # Errors
+    /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container does not carry the
+    /// marker `from`.
+    pub(super) async fn mark_adopted(&self, from: Option<&ContainerMarker>) -> Result<String> {
+        self.set_new_marker(from, ContainerMarker::Adopted).await?.ok_or_else(|| self.container_replaced())
     }
-}
 
-/// Replaces the marker `from` with the marker `to`.
-///
-/// # Errors
-/// Those of [`mark_adopted`].
-pub(super) async fn advance<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    from: &ContainerMarker,
-    to: &ContainerMarker,
-) -> Result<()> {
-    let is_updated = retry(&*this.ports, &CancellationToken::never(), async || {
-        // The response to the previous attempt may have been lost.
-        Ok(try_set(this, Some(from), to).await? || read_marker(this).await?.as_ref() == Some(to))
-    })
-    .await?;
-    if is_updated { Ok(()) } else { Err(container_replaced(this)) }
-}
-
-/// Replaces the marker `from` with the marker `to` and a new nonce. Returns the nonce, or `None` if the container does
-/// not carry `from`. Each attempt has its own nonce: an attempt whose response was lost may still take effect, in
-/// another container that carries no marker. No step continues from that nonce there.
-async fn set_with_new_nonce<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    from: Option<&ContainerMarker>,
-    to: impl Fn(String) -> ContainerMarker,
-) -> Result<Option<String>> {
-    let mut nonces: Vec<String> = Vec::new();
-    retry(&*this.ports, &CancellationToken::never(), async || {
-        // The previous attempt may still take effect.
-        if !nonces.is_empty() {
-            this.update_binding(|binding| binding.call_unconfirmed = true)?;
+    /// Marks a container that a probe found without a marker as adopted, so that nothing is restored into it. A call of
+    /// a start that ended early may still be under way to the container, or may have arrived since the probe.
+    pub(super) async fn protect_unmarked(&self) -> Result<()> {
+        if self.set_new_marker(None, ContainerMarker::Adopted).await?.is_some() {
+            return Ok(());
         }
-        let nonce = this.random_short_id()?.as_str().to_owned();
-        nonces.push(nonce.clone());
-        if try_set(this, from, &to(nonce.clone())).await? {
-            return Ok(Some(nonce));
+        match self.read_marker().await? {
+            Some(restoring @ ContainerMarker::Restoring(_)) => {
+                self.set_new_marker(Some(&restoring), ContainerMarker::Adopted).await.map(drop)
+            }
+            _ => Ok(()),
         }
-        let current = read_marker(this).await?;
-        Ok(nonces.iter().find(|nonce| current.as_ref() == Some(&to((*nonce).clone()))).cloned())
-    })
-    .await
-}
+    }
 
-async fn try_set<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    from: Option<&ContainerMarker>,
-    to: &ContainerMarker,
-) -> Result<bool> {
-    let response = this.ports.sandboxes()?.update_marker(&this.id, from, to, None).await;
-    let update = response.map_err(|failure| from_sandbox(failure, &this.id, During::Start))?;
-    Ok(update.outcome == MarkerOutcome::Updated)
-}
+    /// Replaces the marker `from` with the marker `to`.
+    ///
+    /// # Errors
+    /// Those of [`mark_adopted`](Self::mark_adopted).
+    pub(super) async fn advance_marker(&self, from: &ContainerMarker, to: &ContainerMarker) -> Result<()> {
+        let is_updated = self
+            .retry(async || {
+                // The response to the previous attempt may have been lost.
+                Ok(self.try_set_marker(Some(from), to).await? || self.read_marker().await?.as_ref() == Some(to))
+            })
+            .await?;
+        if is_updated { Ok(()) } else { Err(self.container_replaced()) }
+    }
 
-async fn read_marker<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<ContainerMarker>> {
-    let probe = this.ports.sandboxes()?.probe(&this.id, &this.binding()?.dir).await;
-    Ok(probe.map_err(|failure| from_sandbox(failure, &this.id, During::Start))?.marker)
+    /// Replaces the marker `from` with the marker `to` and a new nonce. Returns the nonce, or `None` if the container
+    /// does not carry `from`. Each attempt has its own nonce: an attempt whose response was lost may still take effect,
+    /// in another container that carries no marker. No step continues from that nonce there.
+    async fn set_new_marker(
+        &self,
+        from: Option<&ContainerMarker>,
+        to: impl Fn(String) -> ContainerMarker,
+    ) -> Result<Option<String>> {
+        let mut nonces: Vec<String> = Vec::new();
+        self.retry(async || {
+            // The previous attempt may still take effect.
+            if !nonces.is_empty() {
+                self.update_binding(|binding| binding.call_unconfirmed = true)?;
+            }
+            let nonce = self.random_short_id()?.as_str().to_owned();
+            nonces.push(nonce.clone());
+            if self.try_set_marker(from, &to(nonce.clone())).await? {
+                return Ok(Some(nonce));
+            }
+            let current = self.read_marker().await?;
+            Ok(nonces.iter().find(|nonce| current.as_ref() == Some(&to((*nonce).clone()))).cloned())
+        })
+        .await
+    }
+
+    async fn try_set_marker(&self, from: Option<&ContainerMarker>, to: &ContainerMarker) -> Result<bool> {
+        let update =
+            self.sandboxes()?.update_marker(&self.id, from, to, None).await.map_err(self.failed(During::Start))?;
+        Ok(update.outcome == MarkerOutcome::Updated)
+    }
+
+    async fn read_marker(&self) -> Result<Option<ContainerMarker>> {
+        let probe = self.sandboxes()?.probe(&self.id, &self.binding()?.dir).await;
+        Ok(probe.map_err(self.failed(During::Start))?.marker)
+    }
 }

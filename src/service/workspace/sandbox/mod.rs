@@ -30,8 +30,7 @@ mod stale;
 pub(in crate::service) mod stop_sandbox;
 mod unresponsive;
 
-pub(in crate::service) use self::condition::{SandboxCondition, probe_condition};
-use self::condition::{probe_and_clear_task, probe_and_protect};
+pub(in crate::service) use self::condition::SandboxCondition;
 
 use std::panic::AssertUnwindSafe;
 
@@ -41,7 +40,7 @@ use futures_util::FutureExt;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::record::PendingTask;
 use crate::model::{Code, Error, Result};
-use crate::ports::{Background, Clock, Ledger, Ports};
+use crate::ports::{Background, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
 /// The delay after which a sandbox is reconciled whose operation did not finish, in milliseconds.
@@ -70,97 +69,91 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let binding = Some(binding);
         if workspace.binding != binding {
             workspace.binding = binding;
-            self.ports.ledger()?.put_workspace(&workspace)?;
+            self.ledger()?.put_workspace(&workspace)?;
         }
         Ok(())
     }
-}
 
-/// Schedules a reconciliation of the sandbox, in case the current operation does not finish.
-pub(in crate::service) fn schedule_reconcile<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let due_at = this.ports.clock().now().plus_millis(RECONCILE_DELAY_MILLIS);
-    this.update_binding(|binding| binding.restore_task = Some(PendingTask { due_at, attempt: 0 }))?;
-    this.schedule_alarm(due_at)
-}
-
-/// Returns the task of a start or stop that did not finish, if there is one. A call of that operation may still take
-/// effect, so the sandbox is reconciled after its workspace is stopped.
-fn note_unfinished_task<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<Option<PendingTask>> {
-    let task = this.binding()?.restore_task;
-    this.update_binding(|binding| binding.call_unconfirmed |= task.is_some())?;
-    Ok(task)
-}
-
-/// Records whether a call timed out. If so, the sandbox is reconciled after its workspace is stopped.
-pub(in crate::service) fn note_late_call<P: Ports, T>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    outcome: Result<T>,
-) -> Result<T> {
-    let is_late = |error: &Error| matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted);
-    if outcome.as_ref().is_err_and(is_late) && this.workspace()?.binding.is_some() {
-        this.update_binding(|binding| binding.call_unconfirmed = true)?;
+    /// Schedules a reconciliation of the sandbox, in case the current operation does not finish.
+    pub(in crate::service) fn schedule_reconcile(&self) -> Result<()> {
+        let due_at = self.now().plus_millis(RECONCILE_DELAY_MILLIS);
+        self.update_binding(|binding| binding.restore_task = Some(PendingTask { due_at, attempt: 0 }))?;
+        self.schedule_alarm(due_at)
     }
-    outcome
-}
 
-/// Runs `work` to completion, even if the caller disconnects, because a partial result has no use.
-pub(in crate::service) async fn run_to_completion<P: Ports, T: 'static>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    work: impl Future<Output = Result<T>> + 'static,
-) -> Result<T> {
-    let (sender, outcome) = oneshot::channel();
-    let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
-        // If this fails, the caller no longer waits.
-        let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::internal())));
-    });
-    this.ports.background().run(work.boxed_local());
-    outcome.await.unwrap_or_else(|_| Err(Error::internal()))
-}
-
-/// Verifies that no later version of the workspace's record started or ended the sandbox. Otherwise the caller of this
-/// version has ended, and would not handle the result.
-pub(in crate::service) fn ensure_not_superseded<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    version: u64,
-) -> Result<()> {
-    let latest = this.binding()?.version;
-    // Earlier releases send no version.
-    if version == 0 {
-        return Ok(());
+    /// Returns the task of a start or stop that did not finish, if there is one. A call of that operation may still
+    /// take effect, so the sandbox is reconciled after its workspace is stopped.
+    fn note_unfinished_task(&self) -> Result<Option<PendingTask>> {
+        let task = self.binding()?.restore_task;
+        self.update_binding(|binding| binding.call_unconfirmed |= task.is_some())?;
+        Ok(task)
     }
-    if version < latest {
-        return Err(Error::new(
-            Code::OperationInterrupted,
-            format!("A later operation started or ended the sandbox {:?} for its workspace.", this.id.as_str()),
-            "Try again.",
-        ));
+
+    /// Records whether a call timed out. If so, the sandbox is reconciled after its workspace is stopped.
+    pub(in crate::service) fn note_late_call<T>(&self, outcome: Result<T>) -> Result<T> {
+        let is_late = |error: &Error| matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted);
+        if outcome.as_ref().is_err_and(is_late) && self.workspace()?.binding.is_some() {
+            self.update_binding(|binding| binding.call_unconfirmed = true)?;
+        }
+        outcome
     }
-    this.update_binding(|binding| binding.version = version)
-}
 
-/// Verifies that the sandbox is not decommissioned.
-pub(in crate::service) fn ensure_not_decommissioned<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    match this.workspace()?.decommissioned_at {
-        None => Ok(()),
-        Some(at) => Err(Error::new(
-            Code::WorkspaceNotFound,
-            format!("The workspace of the sandbox {:?} was deleted at {at}.", this.id.as_str()),
-            "Create a new workspace.",
-        )),
+    /// Runs `work` to completion, even if the caller disconnects, because a partial result has no use.
+    pub(in crate::service) async fn run_to_completion<T: 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + 'static,
+    ) -> Result<T> {
+        let (sender, outcome) = oneshot::channel();
+        let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
+            // If this fails, the caller no longer waits.
+            let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::internal())));
+        });
+        self.ports.background().run(work.boxed_local());
+        outcome.await.unwrap_or_else(|_| Err(Error::internal()))
     }
-}
 
-/// Verifies that no start restores files into the sandbox, and that none was interrupted.
-pub(in crate::service) fn ensure_not_restoring<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    let is_restoring = this.workspace()?.binding.is_some_and(|binding| binding.restore_task.is_some());
-    if is_restoring { Err(sandbox_starting(this)) } else { Ok(()) }
-}
+    /// Verifies that no later version of the workspace's record started or ended the sandbox. Otherwise the caller of
+    /// this version has ended, and would not handle the result.
+    pub(in crate::service) fn ensure_not_superseded(&self, version: u64) -> Result<()> {
+        let latest = self.binding()?.version;
+        // Earlier releases send no version.
+        if version == 0 {
+            return Ok(());
+        }
+        if version < latest {
+            return Err(Error::new(
+                Code::OperationInterrupted,
+                format!("A later operation started or ended the sandbox {:?} for its workspace.", self.id.as_str()),
+                "Try again.",
+            ));
+        }
+        self.update_binding(|binding| binding.version = version)
+    }
 
-/// Returns the error for a sandbox that a start is restoring files into, or whose start did not finish.
-pub(in crate::service) fn sandbox_starting<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Error {
-    Error::new(
-        Code::SandboxStarting,
-        format!("A start of the workspace of the sandbox {:?} is running, or did not finish.", this.id.as_str()),
-        "Start the workspace, then try again.",
-    )
+    /// Verifies that the sandbox is not decommissioned.
+    pub(in crate::service) fn ensure_not_decommissioned(&self) -> Result<()> {
+        match self.workspace()?.decommissioned_at {
+            None => Ok(()),
+            Some(at) => Err(Error::new(
+                Code::WorkspaceNotFound,
+                format!("The workspace of the sandbox {:?} was deleted at {at}.", self.id.as_str()),
+                "Create a new workspace.",
+            )),
+        }
+    }
+
+    /// Verifies that no start restores files into the sandbox, and that none was interrupted.
+    pub(in crate::service) fn ensure_not_restoring(&self) -> Result<()> {
+        let is_restoring = self.workspace()?.binding.is_some_and(|binding| binding.restore_task.is_some());
+        if is_restoring { Err(self.sandbox_starting()) } else { Ok(()) }
+    }
+
+    /// Returns the error for a sandbox that a start is restoring files into, or whose start did not finish.
+    pub(in crate::service) fn sandbox_starting(&self) -> Error {
+        Error::new(
+            Code::SandboxStarting,
+            format!("A start of the workspace of the sandbox {:?} is running, or did not finish.", self.id.as_str()),
+            "Start the workspace, then try again.",
+        )
+    }
 }

@@ -3,79 +3,73 @@
 use crate::model::named::messages::ReserveRequest;
 use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord};
 use crate::model::{Code, Error, Result};
-use crate::ports::{Clock, Ledger, Ports, SandboxLedgerClient};
+use crate::ports::{Ledger, Ports, SandboxLedgerClient};
+use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::from_workspace;
-use crate::service::calls::retry::retry;
 use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::select::require_ready;
-use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
-use super::source::mark_used;
-
-/// Claims the sandbox id, and records that the sandbox depends on the snapshot. Returns `false` if the id is taken. A
-/// repeated call returns the same result.
-pub(in crate::service) async fn reserve<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &ReserveRequest,
-) -> Result<bool> {
-    let ledger = this.ports.ledger()?;
-    let ReserveRequest { sandbox_id, snapshot_id, kind, binding } = request;
-    let reserved_before = is_reserved(this, request)?;
-    if reserved_before == Some(false) || (reserved_before.is_some() && planted(Bug::RepeatedReservationRefused)) {
-        return Ok(false);
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Claims the sandbox id, and records that the sandbox depends on the snapshot. Returns `false` if the id is taken.
+    /// A repeated call returns the same result.
+    pub async fn reserve(&self, request: &ReserveRequest) -> Result<bool> {
+        self.prepare_call().await?;
+        let ledger = self.ledger()?;
+        let ReserveRequest { sandbox_id, snapshot_id, kind, binding } = request;
+        let reserved_before = self.is_reserved(request)?;
+        if reserved_before == Some(false) || (reserved_before.is_some() && planted(Bug::RepeatedReservationRefused)) {
+            return Ok(false);
+        }
+        let workspace = self.workspace()?;
+        require_ready(&self.require_snapshot(request)?)?;
+        let parent = ParentLink {
+            origin_id: workspace.sandbox_id.clone(),
+            snapshot_id: snapshot_id.clone(),
+            kind: *kind,
+            needs_snapshot: true,
+        };
+        let is_claimed = self
+            .retry(async || {
+                let claimed = self
+                    .sandbox_ledgers()?
+                    .claim(sandbox_id, &workspace.root_id, Some(&parent), Some(binding), None)
+                    .await;
+                claimed.map_err(|failure| from_workspace(failure, sandbox_id))
+            })
+            .await?;
+        if !is_claimed {
+            return Ok(false);
+        }
+        // The same call may have been repeated, and the sandbox decommissioned in the meantime.
+        if let Some(is_same) = self.is_reserved(request)?.filter(|_| !planted(Bug::ReservedAfterDecommission)) {
+            return Ok(is_same);
+        }
+        require_ready(&self.require_snapshot(request)?)?;
+        ledger.put_derived_sandbox(&Derivation {
+            sandbox_id: sandbox_id.clone(),
+            snapshot_id: snapshot_id.clone(),
+            kind: *kind,
+            began_at: self.now(),
+            state: DerivedState::Ready { needs_snapshot: true },
+        })?;
+        self.mark_used(snapshot_id)?;
+        Ok(true)
     }
-    let workspace = this.workspace()?;
-    require_ready(&require_snapshot(this, request)?)?;
-    let parent = ParentLink {
-        origin_id: workspace.sandbox_id.clone(),
-        snapshot_id: snapshot_id.clone(),
-        kind: *kind,
-        needs_snapshot: true,
-    };
-    let is_claimed = retry(&*this.ports, &CancellationToken::never(), async || {
-        let claimed = this
-            .ports
-            .sandbox_ledgers()?
-            .claim(sandbox_id, &workspace.root_id, Some(&parent), Some(binding), None)
-            .await;
-        claimed.map_err(|failure| from_workspace(failure, sandbox_id))
-    })
-    .await?;
-    if !is_claimed {
-        return Ok(false);
-    }
-    // The same call may have been repeated, and the sandbox decommissioned in the meantime.
-    if let Some(is_same) = is_reserved(this, request)?.filter(|_| !planted(Bug::ReservedAfterDecommission)) {
-        return Ok(is_same);
-    }
-    require_ready(&require_snapshot(this, request)?)?;
-    ledger.put_derived_sandbox(&Derivation {
-        sandbox_id: sandbox_id.clone(),
-        snapshot_id: snapshot_id.clone(),
-        kind: *kind,
-        began_at: this.ports.clock().now(),
-        state: DerivedState::Ready { needs_snapshot: true },
-    })?;
-    mark_used(this, snapshot_id)?;
-    Ok(true)
-}
 
-/// Returns whether the id is reserved for the snapshot and its sandbox still depends on it, or `None` if the ledger
-/// does not have the id.
-fn is_reserved<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, request: &ReserveRequest) -> Result<Option<bool>> {
-    let derivation = this.ports.ledger()?.derived_sandbox(&request.sandbox_id)?;
-    Ok(derivation.map(|derivation| derivation.snapshot_id == request.snapshot_id && derivation.needs_snapshot()))
-}
+    /// Returns whether the id is reserved for the snapshot and its sandbox still depends on it, or `None` if the ledger
+    /// does not have the id.
+    fn is_reserved(&self, request: &ReserveRequest) -> Result<Option<bool>> {
+        let derivation = self.ledger()?.derived_sandbox(&request.sandbox_id)?;
+        Ok(derivation.map(|derivation| derivation.snapshot_id == request.snapshot_id && derivation.needs_snapshot()))
+    }
 
-fn require_snapshot<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    request: &ReserveRequest,
-) -> Result<SnapshotRecord> {
-    this.ports.ledger()?.snapshot(&request.snapshot_id)?.ok_or_else(|| {
-        Error::new(
-            Code::SnapshotNotFound,
-            format!("The ledger of {:?} has no snapshot {}.", this.id.as_str(), request.snapshot_id),
-            "Use another snapshot: list() returns the existing ones.",
-        )
-    })
+    fn require_snapshot(&self, request: &ReserveRequest) -> Result<SnapshotRecord> {
+        self.ledger()?.snapshot(&request.snapshot_id)?.ok_or_else(|| {
+            Error::new(
+                Code::SnapshotNotFound,
+                format!("The ledger of {:?} has no snapshot {}.", self.id.as_str(), request.snapshot_id),
+                "Use another snapshot: list() returns the existing ones.",
+            )
+        })
+    }
 }

@@ -10,37 +10,39 @@ use crate::model::{Code, Error, Result};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
-/// Verifies that no destroy of a container of this sandbox timed out.
-///
-/// # Errors
-/// [`Code::SandboxUnresponsive`].
-pub(super) fn ensure_responsive<P: Ports>(this: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
-    if this.binding()?.destroy_unconfirmed {
-        Err(sandbox_unresponsive(this, "The destroy of its container timed out."))
-    } else {
-        Ok(())
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Verifies that no destroy of a container of this sandbox timed out.
+    ///
+    /// # Errors
+    /// [`Code::SandboxUnresponsive`].
+    pub(super) fn ensure_responsive(&self) -> Result<()> {
+        if self.binding()?.destroy_unconfirmed {
+            Err(self.sandbox_unresponsive("The destroy of its container timed out."))
+        } else {
+            Ok(())
+        }
     }
-}
 
-/// Returns the outcome of a start, or [`Code::SandboxUnresponsive`] if the workspace must move to another sandbox: if
-/// [`ensure_responsive`] fails, or if a call timed out and `was_restoring` is set. `was_restoring` means that an
-/// earlier call began a restore whose end was not confirmed.
-pub(super) fn classify_outcome<P: Ports>(
-    this: &CloudflareSandboxSnapshotter<P>,
-    outcome: Result<EnsuredRunning>,
-    was_restoring: bool,
-) -> Result<EnsuredRunning> {
-    ensure_responsive(this)?;
-    outcome.map_err(|error| match error.code() {
-        Code::SandboxTimeout if was_restoring => sandbox_unresponsive(this, error.message()),
-        _ => error,
-    })
-}
+    /// Returns the outcome of a start, or [`Code::SandboxUnresponsive`] if the workspace must move to another sandbox:
+    /// if [`ensure_responsive`](Self::ensure_responsive) fails, or if a call timed out and `was_restoring` is set.
+    /// `was_restoring` means that an earlier call began a restore whose end was not confirmed.
+    pub(super) fn classify_outcome(
+        &self,
+        outcome: Result<EnsuredRunning>,
+        was_restoring: bool,
+    ) -> Result<EnsuredRunning> {
+        self.ensure_responsive()?;
+        outcome.map_err(|error| match error.code() {
+            Code::SandboxTimeout if was_restoring => self.sandbox_unresponsive(error.message()),
+            _ => error,
+        })
+    }
 
-fn sandbox_unresponsive<P: Ports>(this: &CloudflareSandboxSnapshotter<P>, why: &str) -> Error {
-    Error::new(
-        Code::SandboxUnresponsive,
-        format!("The sandbox {:?} does not answer and is abandoned. {why}", this.id.as_str()),
-        "Start the workspace again: it continues in another sandbox, from its newest snapshot.",
-    )
+    fn sandbox_unresponsive(&self, why: &str) -> Error {
+        Error::new(
+            Code::SandboxUnresponsive,
+            format!("The sandbox {:?} does not answer and is abandoned. {why}", self.id.as_str()),
+            "Start the workspace again: it continues in another sandbox, from its newest snapshot.",
+        )
+    }
 }
