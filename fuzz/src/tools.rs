@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::{Operation, decode_target};
-use sandbox_snapshotter::api::tools::call::{OperationExecutor, error_result};
-use sandbox_snapshotter::api::tools::{call, definitions, find_tool};
+use sandbox_snapshotter::api::tools::call::error_result;
+use sandbox_snapshotter::api::tools::{OperationExecutor, call, definitions, find_tool};
 use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::request::CallToolRequest;
 use sandbox_snapshotter::model::tool::ToolResult;

@@ -12,8 +12,7 @@ use worker::Env;
 
 use super::access_log::{CallLog, correlation_id, log_call};
 use super::operations::{Operation, Target, decode_target, list, sweep, to_json};
-use super::tools;
-use super::tools::call::OperationExecutor;
+use super::tools::{self, OperationExecutor};
 use crate::cloudflare::deployment::{Deployment, WorkerPorts, api_token};
 use crate::cloudflare::health::check_configuration;
 use crate::cloudflare::runtime::{WaitUntil, WorkerClock, cancellation_token};

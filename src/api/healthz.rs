@@ -2,22 +2,15 @@
 //! nothing.
 
 use serde_json::json;
-use worker::{Env, Request, Response, ResponseBuilder};
+use worker::{Env, Response, ResponseBuilder};
 
-use super::http::refuse_method;
 use crate::cloudflare::health::check_configuration;
 use crate::cloudflare::runtime::WorkerClock;
 use crate::model::health::Health;
 use crate::ports::Clock;
 
-/// Responds to a request to `/healthz`: 200 when no check is unhealthy, otherwise 503.
-pub(super) fn handle(request: &Request, env: &Env) -> worker::Result<Response> {
-    // `Request::method` returns GET for an unknown method, such as QUERY.
-    let is_head = match request.inner().method().as_str() {
-        "GET" => false,
-        "HEAD" => true,
-        _ => return refuse_method(request),
-    };
+/// Responds to a GET or HEAD of `/healthz`: 200 when no check is unhealthy, otherwise 503.
+pub(super) fn respond(env: &Env, is_head: bool) -> worker::Result<Response> {
     let health = Health::new(WorkerClock.now(), check_configuration(env));
     let builder = ResponseBuilder::new()
         .with_status(if health.ok { 200 } else { 503 })

@@ -15,8 +15,8 @@ use super::operations::{MAX_ARGUMENTS, Operation, too_large};
 use super::{auth, healthz, mcp, problem};
 use crate::cloudflare::deployment::api_token;
 use crate::model::ids::quoted;
-use crate::model::json::RawJson;
-use crate::model::{Code, Error, Result, json};
+use crate::model::json::{self, RawJson};
+use crate::model::{Code, Error, Result};
 
 /// The HTTP method of every operation.
 const POST: &str = "POST";
@@ -43,7 +43,7 @@ fn with_nosniff(mut response: Response) -> worker::Result<Response> {
 }
 
 /// Returns the response to a request with a method other than GET and HEAD.
-pub(super) fn refuse_method(request: &Request) -> worker::Result<Response> {
+fn refuse_method(request: &Request) -> worker::Result<Response> {
     let error = method_not_allowed(request, "GET");
     error_response(&error, &log_refusal("request", &error), "GET, HEAD")
 }
@@ -53,7 +53,12 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
         return mcp::handle(request, env, ctx).await;
     }
     if request.path() == "/healthz" {
-        return healthz::handle(&request, env);
+        // `Request::method` returns GET for an unknown method, such as QUERY.
+        return match request.inner().method().as_str() {
+            "GET" => healthz::respond(env, false),
+            "HEAD" => healthz::respond(env, true),
+            _ => refuse_method(&request),
+        };
     }
     let operation = match authorize_route(&request, env) {
         Ok(operation) => operation,

@@ -3,9 +3,8 @@
 use futures_util::FutureExt;
 use sandbox_snapshotter::api::openapi::Example;
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::api::tools::call::OperationExecutor;
 use sandbox_snapshotter::api::tools::grant::issue_token;
-use sandbox_snapshotter::api::tools::{call, definitions};
+use sandbox_snapshotter::api::tools::{OperationExecutor, call, definitions};
 use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
 use sandbox_snapshotter::model::request::{CallToolRequest, GrantRequest, Toolset};

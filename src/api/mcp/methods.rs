@@ -3,16 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::json_rpc::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
-use super::protocol_version::{CURRENT_VERSION, LEGACY_VERSIONS, ProtocolVersion};
+use super::protocol_version::{CURRENT_VERSION, DISCOVER, LEGACY_VERSIONS, ProtocolVersion, TOOLS_CALL, server_info};
 use crate::api::operations::Operation;
 use crate::model::ids::quoted;
 use crate::model::{Code, Error};
-
-/// The method that calls a tool.
-pub(super) const TOOLS_CALL: &str = "tools/call";
-
-/// The method that returns the description of the server (2026-07-28).
-pub(super) const DISCOVER: &str = "server/discover";
 
 /// The instructions for a model, which it reads before the definitions of the tools.
 const INSTRUCTIONS: &str = "These tools save and restore the files of workspaces. A snapshot is durable: restoring it creates \
@@ -75,15 +69,6 @@ pub(super) fn operation_fault(error: &Error, correlation_id: &str) -> Fault {
     let mut fault = Fault::new(status, code, format!("{}: {} {}", error.code(), error.message(), error.remediation()));
     fault.data = Some(json!(error.body(correlation_id)));
     fault
-}
-
-/// Returns the name and the version of this server.
-pub(super) fn server_info() -> Value {
-    json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "title": "Snapshots of Cloudflare Sandboxes",
-        "version": env!("CARGO_PKG_VERSION"),
-    })
 }
 
 /// Returns the result of the handshake, with the client's version if it is supported, and otherwise the newest version

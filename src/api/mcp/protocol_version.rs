@@ -4,7 +4,6 @@ use base64ct::{Base64, Encoding};
 use serde_json::{Map, Value, json};
 
 use super::json_rpc::{Fault, HEADER_MISMATCH, INVALID_PARAMS, Message, UNSUPPORTED_VERSION};
-use super::methods;
 use crate::model::ids::quoted;
 
 /// The versions that begin with a handshake, newest first.
@@ -12,6 +11,12 @@ pub(super) const LEGACY_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025
 
 /// The version in which each request contains what it needs.
 pub(super) const CURRENT_VERSION: &str = "2026-07-28";
+
+/// The method that calls a tool.
+pub(super) const TOOLS_CALL: &str = "tools/call";
+
+/// The method that returns the description of the server (2026-07-28).
+pub(super) const DISCOVER: &str = "server/discover";
 
 /// The headers that a web page must be permitted to send.
 pub(super) const REQUEST_HEADERS: &str =
@@ -91,7 +96,7 @@ impl Headers {
         let in_body = meta.and_then(|meta| meta.get(META_VERSION));
         let header = self.version.as_deref();
         let is_legacy = in_body.is_none() && header.is_none_or(|version| LEGACY_VERSIONS.contains(&version));
-        if is_legacy && method != methods::DISCOVER {
+        if is_legacy && method != DISCOVER {
             return Ok(ProtocolVersion::Legacy);
         }
         if let (Some(_), Some(version)) = (header, in_body.and_then(Value::as_str)) {
@@ -120,7 +125,7 @@ impl Headers {
         capabilities.filter(|value| value.is_object()).ok_or_else(|| incomplete(META_CAPABILITIES))?;
         check_header("MCP-Protocol-Version", self.version.as_deref(), version)?;
         check_header("Mcp-Method", self.method.as_deref(), method)?;
-        match params.get("name").and_then(Value::as_str).filter(|_| method == methods::TOOLS_CALL) {
+        match params.get("name").and_then(Value::as_str).filter(|_| method == TOOLS_CALL) {
             Some(name) => check_header("Mcp-Name", self.name.as_deref(), name),
             None => Ok(()),
         }
@@ -132,14 +137,14 @@ impl ProtocolVersion {
     pub fn complete_result(self, method: &str, mut result: Value) -> Value {
         if let (Self::Current, Value::Object(members)) = (self, &mut result) {
             members.insert("resultType".to_owned(), "complete".into());
-            if method != methods::TOOLS_CALL {
+            if method != TOOLS_CALL {
                 // The result depends on the token only, and does not change.
                 members.insert("ttlMs".to_owned(), 3_600_000.into());
                 members.insert("cacheScope".to_owned(), "private".into());
             }
             let meta = members.entry("_meta").or_insert_with(|| json!({}));
             if let Value::Object(meta) = meta {
-                meta.insert("io.modelcontextprotocol/serverInfo".to_owned(), methods::server_info());
+                meta.insert("io.modelcontextprotocol/serverInfo".to_owned(), server_info());
             }
         }
         result
@@ -152,6 +157,15 @@ impl ProtocolVersion {
             Self::Current => fault,
         }
     }
+}
+
+/// Returns the name and the version of this server.
+pub(super) fn server_info() -> Value {
+    json!({
+        "name": env!("CARGO_PKG_NAME"),
+        "title": "Snapshots of Cloudflare Sandboxes",
+        "version": env!("CARGO_PKG_VERSION"),
+    })
 }
 
 /// Returns the supported versions of the protocol, newest first.

@@ -2,25 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::{Tool, WORKSPACE_NAME, find_tool};
+use super::catalog::{MAX_LIMIT, Tool, WORKSPACE_NAME, find_tool};
+use super::executor::OperationExecutor;
 use super::render;
 use super::tool_scope::ToolScope;
 use crate::api::operations::Operation;
-use crate::model::answer::SandboxParent;
 use crate::model::ids::quoted;
-use crate::model::request::{CallToolRequest, ListRequest, ToolArguments, ToolTarget, ToolWorkspace};
+use crate::model::request::{CallToolRequest, ToolArguments, ToolTarget, ToolWorkspace};
 use crate::model::tool::{ERROR_META, ToolResult, ToolText};
 use crate::model::{Code, Error, Result, SandboxId};
-
-/// The executor of the operations of a tool.
-#[allow(async_fn_in_trait)]
-pub trait OperationExecutor {
-    /// Runs an operation, and returns its answer.
-    async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value>;
-
-    /// Returns the parent of a sandbox.
-    async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent>;
-}
 
 /// Calls a tool.
 ///
@@ -137,9 +127,6 @@ async fn run_tool(
 
 /// The default number of snapshots or checkpoints in a list.
 const DEFAULT_LIMIT: u64 = 20;
-
-/// The maximum number of snapshots or checkpoints in a list.
-pub(super) const MAX_LIMIT: u64 = ListRequest::MAX_LIMIT as u64;
 
 /// Returns the names of the arguments of a tool.
 const fn accepted_arguments(tool: Tool) -> &'static [&'static str] {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::model::ids::quoted;
-use crate::model::request::{NameStyle, ToolWorkspace, Toolset};
+use crate::model::request::{ListRequest, NameStyle, ToolWorkspace, Toolset};
 use crate::model::tool::{ToolAnnotations, ToolDefinition};
 use crate::model::{Code, Error, Result, json as text};
 
@@ -16,6 +16,9 @@ const SHARED_SCHEMAS: &str = include_str!("shared.json");
 
 /// The argument that names the workspace, for a tool with several workspaces.
 pub(super) const WORKSPACE_NAME: &str = "workspaceName";
+
+/// The maximum number of snapshots or checkpoints in a list.
+pub(super) const MAX_LIMIT: u64 = ListRequest::MAX_LIMIT as u64;
 
 macro_rules! tools {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal;)+) => {

@@ -5,8 +5,7 @@
 
 use serde_json::Value;
 
-use super::call::MAX_LIMIT;
-use super::catalog::Tool;
+use super::catalog::{MAX_LIMIT, Tool};
 
 /// The length of a commit id in a list, in characters.
 const COMMIT_CHARS: usize = 12;

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::call::OperationExecutor;
+use super::executor::OperationExecutor;
 use crate::model::{Code, Error, Result, SandboxId, SnapshotRef, WorkspaceRef};
 
 /// The maximum number of parents that the Worker follows from a sandbox.

@@ -1,0 +1,17 @@
+//! The operations that tools call.
+
+use serde_json::Value;
+
+use crate::api::operations::Operation;
+use crate::model::answer::SandboxParent;
+use crate::model::{Result, SandboxId};
+
+/// The executor of the operations of a tool.
+#[allow(async_fn_in_trait)]
+pub trait OperationExecutor {
+    /// Runs an operation, and returns its answer.
+    async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value>;
+
+    /// Returns the parent of a sandbox.
+    async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent>;
+}
