@@ -2,7 +2,7 @@
 //!
 //! - [`deployment`]: the configuration from the bindings and vars of this Worker
 //! - [`sandboxes`]: Durable Object stubs of the sandboxes; [`sdk_session`]: several calls to one sandbox, billed as one
-//!   request; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
+//!   request; `sandbox_command`: what both share; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
 //!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
 //!   commands
 //! - [`backups`]: the R2 bucket
@@ -30,6 +30,7 @@ pub mod metrics;
 pub mod named_workspaces;
 mod prelude;
 pub mod runtime;
+mod sandbox_command;
 pub mod sandboxes;
 pub(crate) mod scripts;
 pub mod sdk_session;

@@ -14,26 +14,20 @@ use worker::ObjectNamespace;
 
 use super::js_error::to_failure;
 use super::prelude::PRELUDE;
+use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, NO_SESSION, name_settings, stdout_of, unreadable};
 use super::sdk_session::SdkSession;
 use super::value::from_js;
 use super::{checkpoints, git_ignored, scripts, stub};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::named::ContainerMarker;
-use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
+use crate::model::named::messages::HookRun;
 use crate::model::named::settings::Hook;
 use crate::model::{
     self, Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,
 };
 use crate::ports::Sandboxes;
 use crate::timer;
-
-/// The SDK's session id for commands outside of any session. Such a command waits for no other command, and does not
-/// change the sessions of the sandbox.
-pub(super) const NO_SESSION: &str = "__DISABLE_SESSION__";
-
-/// The time limit of the Worker's own commands, in milliseconds.
-pub(super) const COMMAND_TIMEOUT_MILLIS: u32 = 10_000;
 
 /// The time limit of a command that visits every file of a directory, in milliseconds.
 const WALK_TIMEOUT_MILLIS: u32 = 60_000;
@@ -91,42 +85,6 @@ fn sleep_settings(seconds: Option<u64>) -> Vec<(String, Value)> {
     }
 }
 
-/// Returns the settings of the name of a sandbox.
-pub(super) fn name_settings(id: &SandboxId) -> Value {
-    json!({ "sandboxName": { "name": id, "normalizeId": false } })
-}
-
-/// The exit code that the SDK's server reports for a command outside of any session that it killed at its time limit.
-/// The server reports the partial output as well, which must not be parsed. None of the Worker's own commands exits
-/// with this code.
-const TIMEOUT_EXIT_CODE: i64 = 124;
-
-/// The answer of the SDK to a command.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CommandOutput {
-    stdout: String,
-    #[serde(default)]
-    exit_code: Option<i64>,
-}
-
-/// Returns the standard output of a command with a time limit of `millis`.
-pub(super) fn stdout_of(command: &str, millis: u32, output: Result<CommandOutput, Failure>) -> Result<String, Failure> {
-    match output {
-        Ok(CommandOutput { exit_code: Some(TIMEOUT_EXIT_CODE), .. }) => {
-            Err(Failure::timed_out("a command in the sandbox", Duration::from_millis(millis.into())))
-        }
-        Ok(output) => Ok(output.stdout),
-        Err(failure) => Err(redact_command(command, failure)),
-    }
-}
-
-/// Returns the failure of a command with malformed output. It leaves the output out, which may contain the content of
-/// files.
-pub(super) fn unreadable(what: &str) -> Failure {
-    Failure::protocol("the sandbox", format!("{what} can't be read"))
-}
-
 /// Returns the failure of a command that did not answer in time.
 fn answer_timed_out(what: &str, limit: Duration) -> Failure {
     Failure::new("TimeoutError", &format!("{what} did not answer within {} s", limit.as_secs()))
@@ -139,15 +97,6 @@ fn redact_env(env: &BTreeMap<String, Option<String>>, mut failure: Failure) -> F
     if contains("export ") || env.values().flatten().any(|value| contains(value)) {
         let names: Vec<&str> = env.keys().map(String::as_str).collect();
         failure.message = format!("the variables {} can't be set", names.join(", "));
-    }
-    failure
-}
-
-/// Removes the command that a failure quotes at the end: it is one of the Worker's own, and long.
-fn redact_command(command: &str, mut failure: Failure) -> Failure {
-    if let Some(start) = command.lines().next().and_then(|line| failure.message.find(line)) {
-        failure.message.truncate(start);
-        failure.message.truncate(failure.message.trim_end_matches([' ', ':']).len());
     }
     failure
 }
@@ -320,36 +269,6 @@ impl Sandboxes for SandboxStubs {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn failure_does_not_quote_the_command() {
-        let redacted =
-            |message: &str| redact_command("run=/run/x\nrm -rf", Failure::new("CommandError", message)).message;
-        assert_eq!(redacted("It timed out after 1000 ms: run=/run/x\nrm…"), "It timed out after 1000 ms");
-        assert_eq!(redacted("The container went away"), "The container went away");
-    }
-
-    fn stdout_of_answer(answer: Value) -> Result<String, Failure> {
-        stdout_of("read -r up", 10_000, Ok(serde_json::from_value(answer).unwrap()))
-    }
-
-    #[test]
-    fn killed_command_is_a_timeout_whatever_it_printed() {
-        for stdout in ["", "1000.50 90000 full 0\n\n"] {
-            let failure = stdout_of_answer(json!({ "success": false, "exitCode": 124, "stdout": stdout })).unwrap_err();
-            assert!(failure.is_timed_out() && !failure.is_protocol(), "{failure}");
-            assert!(failure.message.contains("10 seconds"), "{failure}");
-        }
-    }
-
-    #[test]
-    fn output_of_a_completed_command_is_returned_whatever_its_exit_code() {
-        for answer in
-            [json!({ "stdout": "x" }), json!({ "stdout": "x", "exitCode": 0 }), json!({ "stdout": "x", "exitCode": 1 })]
-        {
-            assert_eq!(stdout_of_answer(answer).as_deref(), Ok("x"));
-        }
-    }
 
     #[test]
     fn failure_to_set_variables_names_them_without_their_values() {

@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
 use super::record::SnapshotState;
-use super::{Compression, DerivationKind, Directory, Label, SandboxId, SizeDrop, SnapshotId, SnapshotRef, Timestamp};
+use super::{Compression, Directory, Label, SandboxId, SizeDrop, SnapshotId, SnapshotRef, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
-pub use super::lineage::{SandboxParent, SnapshotNode, Tree, TreeSandbox, TreeSnapshot, WorkspaceLineage};
+pub use super::lineage::{
+    DerivedSandbox, ParentSnapshot, SandboxParent, SnapshotNode, Tree, TreeSandbox, TreeSnapshot, WorkspaceLineage,
+};
 
 /// A snapshot, as lists show it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,33 +143,6 @@ pub struct Manifest {
     /// When and why the snapshot was removed, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
-}
-
-/// The snapshot that a sandbox was made from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ParentSnapshot {
-    /// The sandbox that the snapshot was taken of.
-    pub origin_id: SandboxId,
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
-}
-
-/// A sandbox that was made from a snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DerivedSandbox {
-    /// The id of the sandbox.
-    pub sandbox_id: SandboxId,
-    /// Whether it was restored or branched.
-    pub lineage: DerivationKind,
-    /// When its creation began.
-    pub began_at: Timestamp,
-    /// Whether it depends on the snapshot.
-    #[serde(alias = "holds")]
-    pub needs_snapshot: bool,
 }
 
 /// When and why a snapshot was removed.

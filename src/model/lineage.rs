@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{DerivedSandbox, ParentSnapshot};
 use super::named::Address;
 use super::record::SnapshotState;
 use super::{DerivationKind, Label, SandboxId, SnapshotId, Timestamp};
@@ -117,4 +116,31 @@ pub struct SandboxParent {
     /// Whether the sandbox belongs to a named workspace.
     #[serde(alias = "hasName")]
     pub has_binding: bool,
+}
+
+/// The snapshot that a sandbox was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ParentSnapshot {
+    /// The sandbox that the snapshot was taken of.
+    pub origin_id: SandboxId,
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+}
+
+/// A sandbox that was made from a snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DerivedSandbox {
+    /// The id of the sandbox.
+    pub sandbox_id: SandboxId,
+    /// Whether it was restored or branched.
+    pub lineage: DerivationKind,
+    /// When its creation began.
+    pub began_at: Timestamp,
+    /// Whether it depends on the snapshot.
+    #[serde(alias = "holds")]
+    pub needs_snapshot: bool,
 }

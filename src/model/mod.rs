@@ -30,6 +30,7 @@ pub mod sandbox;
 #[cfg(feature = "schema")]
 pub(crate) mod schema;
 pub mod signature;
+pub mod task;
 pub mod time;
 pub mod tool;
 pub mod web_origin;
@@ -54,4 +55,5 @@ pub use refs::{
 pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
 pub use sandbox::{Arrival, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus, Status};
 pub use signature::SigningKey;
+pub use task::PendingTask;
 pub use time::Timestamp;

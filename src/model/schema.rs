@@ -9,8 +9,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::directory::ALLOWED_ROOTS;
-use super::named::settings::{MAX_VARIABLES, RESERVED_VARIABLES};
-use super::named::{Tenant, WorkspaceName};
 use super::{
     BackupHandle, BackupId, CheckpointDescription, CheckpointName, Code, Directory, Label, SandboxId, SnapshotId,
     Timestamp,
@@ -167,34 +165,28 @@ pub(crate) const A_COMMAND: &str = concat!("^[^\\u0000]*[^\\u0000\\u0009-\\u000d
 /// The pattern of a path: no component is `..`.
 pub(crate) const PATH: &str = concat!("^", path_part!("\\u000a"), "(?:/", path_part!("\\u000a"), ")*$");
 
-/// Requires environment variables that a workspace can have.
-pub(crate) fn variables(schema: &mut Schema) {
-    schema.insert("maxProperties".into(), json!(MAX_VARIABLES));
-    let names = json!({ "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": { "enum": RESERVED_VARIABLES } });
-    schema.insert("propertyNames".into(), names);
-    schema.insert("additionalProperties".into(), json!({ "type": "string", "pattern": NO_NULL }));
-}
-
 /// Declares the schemas of string types with a form of their own.
 macro_rules! string_schemas {
     ($($name:ident $rules:tt)+) => {$(
-        impl JsonSchema for $name {
+        impl schemars::JsonSchema for $name {
             fn inline_schema() -> bool {
                 true
             }
 
-            fn schema_name() -> Cow<'static, str> {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
             }
 
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let mut schema = json_schema!($rules);
-                schema.insert("type".into(), json!("string"));
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut schema = schemars::json_schema!($rules);
+                schema.insert("type".into(), "string".into());
                 schema
             }
         }
     )+};
 }
+
+pub(crate) use string_schemas;
 
 string_schemas! {
     SandboxId {
@@ -211,8 +203,6 @@ string_schemas! {
         "pattern": concat!("^[^", controls!(), blanks!(), "](?:[^", controls!(), "]*[^", controls!(), blanks!(), "])?$"),
     }
     Timestamp { "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$" }
-    WorkspaceName { "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$" }
-    Tenant { "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$" }
     CheckpointName {
         "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$",
         "not": { "type": "string", "pattern": "\\.\\.|\\.$|\\.[lL][oO][cC][kK]$" },

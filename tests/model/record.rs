@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::{
-    CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, PendingTask, Release, SnapshotRecord,
-    SnapshotState, Stage, Verification, WorkspaceRecord,
+    CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, SnapshotState, Stage,
+    Verification, WorkspaceRecord,
 };
-use sandbox_snapshotter::model::{BackupId, Timestamp};
+use sandbox_snapshotter::model::{BackupId, PendingTask, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

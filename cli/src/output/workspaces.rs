@@ -1,10 +1,10 @@
 //! The text output of named workspaces.
 
 use sandbox_snapshotter::model::named::answer::{
-    DeletedWorkspace, ForkedWorkspaces, HookRun, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
-    WorkspaceEntry, WorkspacePage,
+    DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspaceEntry,
+    WorkspacePage,
 };
-use sandbox_snapshotter::model::named::messages::StartOutcome;
+use sandbox_snapshotter::model::named::messages::{HookRun, StartOutcome};
 use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter::model::{Policy, Timestamp};
 

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::messages::{KeptSnapshot, LastSnapshot, StartOutcome};
-use super::record::{NamedRecord, Transition};
+use super::messages::{HookRun, KeptSnapshot, LastSnapshot, StartOutcome};
+use super::record::{NamedRecord, Transition, WorkspaceProblem};
 use super::settings::{DependsOn, Expiry, Hooks};
 use super::{State, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
-use crate::model::{Code, Directory, Error, Policy, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
+use crate::model::{Directory, Policy, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
 
 /// A named workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,21 +58,6 @@ pub struct WorkspaceDescription {
     pub problem: Option<WorkspaceProblem>,
     /// The latest state transitions, newest first.
     pub history: Vec<Transition>,
-}
-
-/// A problem of a workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceProblem"))]
-pub struct WorkspaceProblem {
-    /// The stable error code, for programs.
-    pub code: Code,
-    /// What failed, and for which object.
-    pub message: String,
-    /// How to correct the problem.
-    pub remediation: String,
-    /// When the problem occurred.
-    pub at: Timestamp,
 }
 
 /// A started workspace, ready for use.
@@ -128,25 +113,6 @@ pub struct StoppedWorkspace {
     pub changed_during_capture: bool,
     /// The results of the hooks that ran.
     pub hook_runs: Vec<HookRun>,
-}
-
-/// The result of a hook.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HookRun {
-    /// The name of the hook.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["beforeStop", "afterStart", "onTimeout"])))]
-    pub hook: String,
-    /// Whether the hook succeeded.
-    pub ok: bool,
-    /// The exit code of the hook; absent if the hook was killed or the code is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
-    /// Whether the hook was killed because it exceeded its time limit.
-    pub timed_out: bool,
-    /// The output of the hook on stdout and stderr: the beginning and the end of it.
-    pub output: String,
 }
 
 // The Worker forwards the answers of the workspaces unchanged. For callers they are `StartedWorkspace`.
@@ -228,18 +194,6 @@ pub struct WorkspacePage {
     /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-}
-
-impl WorkspaceProblem {
-    /// Returns the problem that describes `error`.
-    pub fn from_error(error: &Error, at: Timestamp) -> Self {
-        Self {
-            code: error.code(),
-            message: error.message().to_owned(),
-            remediation: error.remediation().to_owned(),
-            at,
-        }
-    }
 }
 
 impl From<&NamedRecord> for WorkspaceDescription {

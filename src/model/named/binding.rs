@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Address;
-use crate::model::record::PendingTask;
-use crate::model::{Directory, Timestamp};
+use crate::model::{Directory, PendingTask, Timestamp};
 
 /// The binding of a sandbox that belongs to a named workspace. The ledger of the sandbox stores it.
 #[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Address;
-use super::answer::HookRun;
 use super::binding::{WorkspaceBinding, is_zero};
 use super::settings::{Hook, Settings};
 #[cfg(feature = "schema")]
@@ -240,4 +239,23 @@ pub struct KeptSnapshot {
     pub dependents: Vec<SandboxId>,
     /// Whether the snapshot is pinned.
     pub pinned: bool,
+}
+
+/// The result of a hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HookRun {
+    /// The name of the hook.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["beforeStop", "afterStart", "onTimeout"])))]
+    pub hook: String,
+    /// Whether the hook succeeded.
+    pub ok: bool,
+    /// The exit code of the hook; absent if the hook was killed or the code is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Whether the hook was killed because it exceeded its time limit.
+    pub timed_out: bool,
+    /// The output of the hook on stdout and stderr: the beginning and the end of it.
+    pub output: String,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ids::{checked_string, quoted, random_text};
 #[cfg(feature = "schema")]
-use crate::model::schema::needs;
+use crate::model::schema::{needs, string_schemas};
 use crate::model::{Code, Error, Result, SandboxId};
 
 /// The maximum length of a name, in characters.
@@ -24,6 +24,12 @@ checked_string! {
 checked_string! {
     /// The owner of workspaces, in the same form as a workspace name. Different tenants can use the same names.
     Tenant
+}
+
+#[cfg(feature = "schema")]
+string_schemas! {
+    WorkspaceName { "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$" }
+    Tenant { "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$" }
 }
 
 impl WorkspaceName {

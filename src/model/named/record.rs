@@ -3,10 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::WorkspaceProblem;
 use super::messages::LastSnapshot;
 use super::{Address, Settings, State};
-use crate::model::{SandboxId, SnapshotId, Timestamp};
+use crate::model::{Code, Error, SandboxId, SnapshotId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
@@ -147,6 +146,33 @@ pub struct Transition {
     pub at: Timestamp,
     /// The reason, for people.
     pub cause: String,
+}
+
+/// A problem of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceProblem"))]
+pub struct WorkspaceProblem {
+    /// The stable error code, for programs.
+    pub code: Code,
+    /// What failed, and for which object.
+    pub message: String,
+    /// How to correct the problem.
+    pub remediation: String,
+    /// When the problem occurred.
+    pub at: Timestamp,
+}
+
+impl WorkspaceProblem {
+    /// Returns the problem that describes `error`.
+    pub fn from_error(error: &Error, at: Timestamp) -> Self {
+        Self {
+            code: error.code(),
+            message: error.message().to_owned(),
+            remediation: error.remediation().to_owned(),
+            at,
+        }
+    }
 }
 
 impl NamedRecord {

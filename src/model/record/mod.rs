@@ -14,7 +14,7 @@ pub use self::snapshot::{
 };
 use super::named::binding::{Dependencies, WorkspaceBinding};
 use super::policy::{Policy, RetentionCandidate};
-use super::{DerivationKind, SandboxId, SigningKey, SnapshotId, Timestamp};
+use super::{DerivationKind, PendingTask, SandboxId, SigningKey, SnapshotId, Timestamp};
 
 /// The row of the workspace itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,18 +112,6 @@ pub struct ParentLink {
     /// Whether this workspace still needs the snapshot: true until the workspace has a snapshot of its own.
     #[serde(alias = "needed")]
     pub needs_snapshot: bool,
-}
-
-/// A durable task: the alarm runs it when no call is working on the row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PendingTask {
-    /// When the task runs next.
-    #[serde(alias = "due")]
-    pub due_at: Timestamp,
-    /// How often the task has run.
-    #[serde(alias = "tries")]
-    pub attempt: u32,
 }
 
 /// A sandbox that was created from a snapshot of this workspace.

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PendingTask, WorkspaceRecord};
+use super::WorkspaceRecord;
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::policy::RetentionCandidate;
 use crate::model::refs::SizeDrop;
 use crate::model::{
-    BackupHandle, BackupId, BackupOwner, Compression, Directory, Label, SandboxId, SandboxStatus, SnapshotId,
-    SnapshotRef, Timestamp,
+    BackupHandle, BackupId, BackupOwner, Compression, Directory, Label, PendingTask, SandboxId, SandboxStatus,
+    SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.

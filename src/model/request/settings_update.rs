@@ -6,9 +6,11 @@ use serde::Serialize;
 
 use super::fields::Fields;
 use crate::model::named::settings::{DependsOn, Expiry, Hooks, Settings};
+#[cfg(feature = "schema")]
+use crate::model::named::settings::{MAX_VARIABLES, RESERVED_VARIABLES};
 use crate::model::policy::Policy;
 #[cfg(feature = "schema")]
-use crate::model::schema::variables;
+use crate::model::schema::NO_NULL;
 use crate::model::{Directory, Result};
 
 /// The settings of a workspace. Each setting is replaced as a whole; a setting that is absent stays unchanged.
@@ -62,4 +64,13 @@ impl SettingsUpdate {
         let any_dir = Directory::parse("/workspace")?;
         self.clone().apply(Settings::new(any_dir)).check()
     }
+}
+
+/// Requires environment variables that a workspace can have.
+#[cfg(feature = "schema")]
+fn variables(schema: &mut schemars::Schema) {
+    schema.insert("maxProperties".into(), MAX_VARIABLES.into());
+    let names = serde_json::json!({ "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": { "enum": RESERVED_VARIABLES } });
+    schema.insert("propertyNames".into(), names);
+    schema.insert("additionalProperties".into(), serde_json::json!({ "type": "string", "pattern": NO_NULL }));
 }

@@ -20,12 +20,10 @@ use super::planted::{Bug, planted};
 use super::snapshot::select::{Selected, require_ready};
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::named::ContainerMarker;
-use crate::model::record::{
-    Derivation, DerivedState, ParentLink, PendingTask, SnapshotRecord, StoredBackup, WorkspaceRecord,
-};
+use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord, StoredBackup, WorkspaceRecord};
 use crate::model::{
-    Code, DerivationKind, Error, MarkerOutcome, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef,
-    mint_sandbox_id,
+    Code, DerivationKind, Error, MarkerOutcome, PendingTask, RestoreRequest, Result, SandboxId, SnapshotId,
+    WorkspaceRef, mint_sandbox_id,
 };
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, SandboxSession, Sandboxes};
 

@@ -3,9 +3,9 @@
 use std::slice;
 
 use crate::model::answer::Deletion;
-use crate::model::record::{DerivedState, PendingTask, Removal, SnapshotRecord, Stage, StoredBackup};
+use crate::model::record::{DerivedState, Removal, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
-use crate::model::{BackupOwner, Code, Error, Result, SandboxId, Selector, SnapshotId, Status};
+use crate::model::{BackupOwner, Code, Error, PendingTask, Result, SandboxId, Selector, SnapshotId, Status};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;

@@ -5,8 +5,8 @@ use std::slice;
 
 use futures_util::FutureExt;
 
-use crate::model::record::{Derivation, DerivedState, PendingTask, Release, SnapshotState, WorkspaceRecord};
-use crate::model::{Result, SandboxId, SnapshotId, derivation_kind_of};
+use crate::model::record::{Derivation, DerivedState, Release, SnapshotState, WorkspaceRecord};
+use crate::model::{PendingTask, Result, SandboxId, SnapshotId, derivation_kind_of};
 use crate::ports::{Background, Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::in_process::WorkKey;

@@ -12,9 +12,10 @@ use super::stored_backup::BackupHead;
 use crate::model::backup::MAX_TTL_SECONDS;
 use crate::model::exclude::check_patterns;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
-use crate::model::record::{CaptureInProgress, ExpectedMarker, PendingTask, SnapshotRecord, Stage};
+use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage};
 use crate::model::{
-    BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupHandle, BackupOptions, Capture, Directory, Error, PendingTask, Result, SnapshotId, SnapshotRequest,
+    TakenSnapshot,
 };
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;

@@ -17,12 +17,10 @@
 
 use futures_util::FutureExt;
 
-use crate::model::record::{
-    ContainerObservation, Derivation, DerivedState, PendingTask, SnapshotRecord, Stage, Verification,
-};
+use crate::model::record::{ContainerObservation, Derivation, DerivedState, SnapshotRecord, Stage, Verification};
 use crate::model::{
-    BackupHandle, BackupId, BackupObjectKind, BackupOwner, Code, Error, Result, SandboxId, SnapshotId, Status,
-    Timestamp,
+    BackupHandle, BackupId, BackupObjectKind, BackupOwner, Code, Error, PendingTask, Result, SandboxId, SnapshotId,
+    Status, Timestamp,
 };
 use crate::ports::{BackupStore, Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;

@@ -38,8 +38,7 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 
 use crate::model::named::binding::WorkspaceBinding;
-use crate::model::record::PendingTask;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, PendingTask, Result};
 use crate::ports::{Background, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 

@@ -4,8 +4,7 @@
 use super::SandboxCondition;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::StopSandboxRequest;
-use crate::model::record::PendingTask;
-use crate::model::{Result, Timestamp};
+use crate::model::{PendingTask, Result, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::planted::{Bug, planted};

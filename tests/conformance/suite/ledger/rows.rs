@@ -8,12 +8,12 @@ use sandbox_snapshotter::model::named::binding::{Dependencies, WorkspaceBinding}
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
     CaptureInProgress, ContainerObservation, Derivation, DerivedState, ExpectedMarker, IdempotencyRecord, ParentLink,
-    PendingTask, ProtectedSnapshot, Release, Removal, SnapshotRecord, Stage, StoredBackup, UnverifiedContainer,
-    Verification, WorkspaceRecord,
+    ProtectedSnapshot, Release, Removal, SnapshotRecord, Stage, StoredBackup, UnverifiedContainer, Verification,
+    WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
-    BackupHandle, Compression, CompressionFormat, DerivationKind, Directory, Label, Policy, SandboxId, SigningKey,
-    SizeDrop, SnapshotId, Timestamp,
+    BackupHandle, Compression, CompressionFormat, DerivationKind, Directory, Label, PendingTask, Policy, SandboxId,
+    SigningKey, SizeDrop, SnapshotId, Timestamp,
 };
 use serde_json::json;
 
