@@ -3,11 +3,11 @@
 
 use std::fmt::Debug;
 
-use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::client::Options;
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::request::{
-    AddressRequest, ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
     LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest,
     SandboxRequest, SetRetentionRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
@@ -23,7 +23,7 @@ pub fn read(data: &[u8]) {
     let Some((name, rest)) = input::line(data) else { return };
     let (Some(operation), Some(arguments)) = (Operation::by_name(name), input::json(rest)) else { return };
     let decoded = decode(operation, &arguments);
-    match (&decoded, decode_target(operation, &arguments)) {
+    match (&decoded, Request::decode(operation, &arguments)) {
         (Ok(()), Ok(_)) => (),
         (Err(error), Err(target_error)) => {
             assert_eq!(error, &target_error);
@@ -81,7 +81,7 @@ fn decode(operation: Operation, arguments: &Value) -> Result<()> {
         Operation::Sweep => check_round_trip(SweepRequest::decode, arguments),
         Operation::CreateWorkspace => check_round_trip(CreateRequest::decode, arguments),
         Operation::GetOrCreateWorkspace => check_round_trip(GetOrCreateRequest::decode, arguments),
-        Operation::GetWorkspaceByName | Operation::DeleteWorkspace => check_round_trip(by_name, arguments),
+        Operation::GetWorkspaceByName | Operation::DeleteWorkspace => check_round_trip(Address::decode, arguments),
         Operation::ListWorkspaces => check_round_trip(ListWorkspacesRequest::decode, arguments),
         Operation::StartWorkspace => check_round_trip(StartRequest::decode, arguments),
         Operation::StopWorkspace => check_round_trip(|value| Ok(StopRequest::decode(value)?.address), arguments),
@@ -96,8 +96,4 @@ fn decode(operation: Operation, arguments: &Value) -> Result<()> {
         Operation::GrantTools => check_round_trip(GrantRequest::decode, arguments),
         Operation::Health => check_round_trip(HealthRequest::decode, arguments),
     }
-}
-
-fn by_name(value: &Value) -> Result<Address> {
-    Ok(AddressRequest::decode(value)?.address)
 }

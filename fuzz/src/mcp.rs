@@ -2,7 +2,7 @@
 //! line, an empty line, and the body.
 
 use sandbox_snapshotter::api::mcp::{Fault, Headers, JsonRpc, Message, MethodAction, ProtocolVersion, resolve_method};
-use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::model::json;
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn check_message(version: ProtocolVersion, message: &Message) {
             assert!(matches!(operation, Operation::ListTools | Operation::CallTool));
             // A message of a model can't select other workspaces.
             assert_eq!(arguments["workspaces"], toolset["workspaces"]);
-            if let Err(error) = decode_target(operation, &arguments) {
+            if let Err(error) = Request::decode(operation, &arguments) {
                 assert_legible(&error);
             }
         }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::api::tools::call::error_result;
 use sandbox_snapshotter::api::tools::{OperationExecutor, call, definitions, find_tool};
 use sandbox_snapshotter::model::answer::SandboxParent;
@@ -64,7 +64,7 @@ impl Answers {
 
 impl OperationExecutor for Answers {
     async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
-        decode_target(operation, &arguments)?;
+        Request::decode(operation, &arguments)?;
         self.next()
     }
 

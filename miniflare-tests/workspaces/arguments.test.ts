@@ -157,8 +157,8 @@ async function assertRefused(operation: string, options: unknown, code: string) 
 }
 
 test('the table covers every workspace operation of the Worker', async () => {
-  const rust = await readFile(new URL('../../src/api/operations.rs', import.meta.url), 'utf8');
-  const names = [...rust.matchAll(/^ {4}\w+ = "workspaces\/(\w+)";$/gm)].map(([, name]) => name);
+  const rust = await readFile(new URL('../../src/model/operation.rs', import.meta.url), 'utf8');
+  const names = [...rust.matchAll(/^ +\w+ = "workspaces\/(\w+)",/gm)].map(([, name]) => name);
   assert.deepEqual(Object.keys(OPERATIONS).sort(), names.sort());
 });
 

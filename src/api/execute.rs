@@ -11,7 +11,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 
 use super::access_log::{CallLog, correlation_id, log_call};
-use super::operations::{Operation, Target, decode_target, list, sweep, to_json};
+use super::operations::{Operation, Request, Target, run_entrypoint, to_json};
 use super::tools::{self, OperationExecutor};
 use crate::cloudflare::deployment::{Deployment, WorkerPorts, api_token};
 use crate::cloudflare::health::check_configuration;
@@ -76,7 +76,7 @@ async fn execute_operation(
     call_log: &Rc<RefCell<CallLog>>,
 ) -> Result<RawJson> {
     if operation == Operation::Health {
-        decode_target(operation, &call.await?.arguments)?;
+        Request::decode(operation, &call.await?.arguments)?;
         let checks = check_configuration(env);
         return match WorkerPorts::open(env, ctx) {
             Ok(ports) => to_raw_json(&health(&ports, checks).await),
@@ -86,29 +86,30 @@ async fn execute_operation(
     let deployment = Deployment::open(env, ctx.clone())?;
     deployment.ensure_configured(operation.needs_bucket())?;
     let Call { arguments, signal } = call.await?;
-    let target = decode_target(operation, &arguments)?;
+    let request = Request::decode(operation, &arguments)?;
+    let target = request.target();
     call_log.borrow_mut().target = Some(target.clone());
     let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
     abort.check()?;
     let ports = Rc::clone(deployment.ports());
-    if let Target::Tool(request) = &target {
-        call_log.borrow_mut().tool = Some(tools::find_tool(&request.toolset, &request.name)?.0.op());
+    if let Request::CallTool(call) = &request {
+        call_log.borrow_mut().tool = Some(tools::find_tool(&call.toolset, &call.name)?.0.op());
     }
-    if let Some(toolset) = target.toolset() {
+    if let Some(toolset) = request.toolset() {
         deployment.ensure_configured(toolset.needs_bucket())?;
     }
     let api_token = api_token(env)?;
     let (call_log, continues_in_object) = (Rc::clone(call_log), matches!(target, Target::Named(_)));
     let work = async move {
-        match target {
-            Target::Tools(toolset) => to_raw_json(&Tools { tools: tools::definitions(&toolset)? }),
-            Target::Tool(request) => {
-                to_raw_json(&tools::call(&PlatformExecutor { ports, signal, call_log }, &request).await?)
+        match request {
+            Request::ListTools(toolset) => to_raw_json(&Tools { tools: tools::definitions(&toolset)? }),
+            Request::CallTool(call) => {
+                to_raw_json(&tools::call(&PlatformExecutor { ports, signal, call_log }, &call).await?)
             }
-            Target::Grant(request) => {
-                to_raw_json(&tools::grant::issue_token(api_token.as_deref(), &request, WorkerClock.now())?)
+            Request::GrantTools(grant) => {
+                to_raw_json(&tools::grant::issue_token(api_token.as_deref(), &grant, WorkerClock.now())?)
             }
-            target => dispatch(&ports, target, operation, &arguments, &signal).await,
+            request => dispatch(&ports, request, &arguments, &signal).await,
         }
     };
     // When the caller disconnects, the platform ends this event unless work remains in the background. The work stays
@@ -117,20 +118,15 @@ async fn execute_operation(
     outcome.map_err(|error| if continues_in_object && error.code() == Code::Aborted { aborted() } else { error })
 }
 
-/// Runs an operation in the object or the service of its target.
-async fn dispatch(
-    ports: &WorkerPorts,
-    target: Target,
-    operation: Operation,
-    arguments: &Value,
-    signal: &JsValue,
-) -> Result<RawJson> {
-    match target {
-        Target::Sandbox(id) => ports.sandbox_ledgers()?.call(&id, operation.name(), arguments, signal).await,
-        Target::Named(address) => ports.named_workspaces()?.call(&address, operation.name(), arguments, signal).await,
-        Target::Directory(request) => list(ports, &request).await.map(|list| RawJson::from_value(&list)),
-        Target::Bucket(request) => sweep(ports, request).await.map(|counts| RawJson::from_value(&counts)),
-        Target::Tools(_) | Target::Tool(_) | Target::Grant(_) | Target::Deployment(_) => Err(Error::internal()),
+/// Runs an operation in the object of its target. The object gets the arguments as the caller passed them.
+async fn dispatch(ports: &WorkerPorts, request: Request, arguments: &Value, signal: &JsValue) -> Result<RawJson> {
+    let operation = request.operation().name();
+    match request.target() {
+        Target::Sandbox(id) => ports.sandbox_ledgers()?.call(&id, operation, arguments, signal).await,
+        Target::Named(address) => ports.named_workspaces()?.call(&address, operation, arguments, signal).await,
+        Target::Directory(_) | Target::Entrypoint => {
+            run_entrypoint(ports, request).await.map(|answer| RawJson::from_value(&answer))
+        }
     }
 }
 
@@ -147,8 +143,9 @@ struct PlatformExecutor {
 
 impl OperationExecutor for PlatformExecutor {
     async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
-        let target = decode_target(operation, &arguments)?;
-        let outcome = dispatch(&self.ports, target.clone(), operation, &arguments, &self.signal).await;
+        let request = Request::decode(operation, &arguments)?;
+        let target = request.target();
+        let outcome = dispatch(&self.ports, request, &arguments, &self.signal).await;
         let outcome = outcome.and_then(|answer| answer.parse().map_err(|_| Error::internal()));
         let answer = outcome.as_ref().map_or(Value::Null, Clone::clone);
         self.call_log.borrow_mut().tool_calls.push((operation, target, answer));

@@ -11,7 +11,7 @@ use worker::Env;
 
 use super::memory_budget::MemoryBudget;
 use super::objects::{protocol, respond, run_alarm};
-use super::operations::{Operation, Target, decode_target, run_named, to_json};
+use super::operations::{Operation, Request, Target, run_named, to_json};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::WorkerPorts;
 use crate::cloudflare::directory_store::SqlDirectoryStore;
@@ -70,11 +70,12 @@ impl NamedWorkspace {
                 serde_json::from_str(&arguments).map_err(|_| protocol("arguments that are not JSON"))?;
             let address = Address::parse(&address)?;
             let service = inner.service(&address)?;
-            if decode_target(operation, &arguments)? != Target::Named(address) {
+            let request = Request::decode(operation, &arguments)?;
+            if request.target() != Target::Named(address) {
                 return Err(protocol("an operation for another workspace"));
             }
             let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
-            run_named(&service, operation, &arguments, abort).await
+            run_named(&service, request, abort).await
         })
     }
 

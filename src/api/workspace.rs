@@ -11,7 +11,7 @@ use worker::Env;
 
 use super::memory_budget::MemoryBudget;
 use super::objects::{protocol, respond, run_alarm};
-use super::operations::{Operation, Target, decode_target, run_sandbox, to_json};
+use super::operations::{Operation, Request, Target, run_sandbox, to_json};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::WorkerPorts;
 use crate::cloudflare::runtime::cancellation_token;
@@ -68,11 +68,12 @@ impl Workspace {
             let arguments: Value =
                 serde_json::from_str(&arguments).map_err(|_| protocol("arguments that are not JSON"))?;
             let snapshotter = inner.snapshotter(&id)?;
-            if decode_target(operation, &arguments)? != Target::Sandbox(SandboxId::parse(&id)?) {
+            let request = Request::decode(operation, &arguments)?;
+            if request.target() != Target::Sandbox(SandboxId::parse(&id)?) {
                 return Err(protocol("an operation for another sandbox"));
             }
             let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
-            run_sandbox(&snapshotter, operation, &arguments, abort).await
+            run_sandbox(&snapshotter, request, abort).await
         })
     }
 

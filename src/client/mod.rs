@@ -25,33 +25,28 @@
 //! - [`RetryPolicy`]: how the client retries calls
 //! - [`Options`]: the options of the operations
 
-mod checkpoints;
 mod error;
+mod operations;
 mod options;
 mod pages;
 mod retry;
 #[cfg(feature = "service-binding")]
 mod service_binding;
-mod snapshots;
-mod tools;
 mod transport;
-mod workspaces;
 
-pub use checkpoints::Checkpoints;
 pub use error::{Error, ErrorCode, Result};
+pub use operations::{Checkpoints, Tools, Workspaces};
 pub use options::Options;
 pub use retry::RetryPolicy;
 #[cfg(feature = "service-binding")]
 pub use service_binding::ServiceBinding;
-pub use tools::Tools;
 pub use transport::{HttpResponse, Transport, TransportError};
-pub use workspaces::Workspaces;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use self::retry::Repeatability;
 use crate::model::json;
+use crate::model::operation::{Operation, Repeatability};
 
 /// The client of the snapshotter.
 ///
@@ -119,7 +114,12 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    async fn call_typed<Answer: DeserializeOwned>(&self, operation: &str, options: &impl Options) -> Result<Answer> {
+    async fn call_typed<Answer: DeserializeOwned>(
+        &self,
+        operation: Operation,
+        options: &impl Options,
+    ) -> Result<Answer> {
+        let operation = operation.name();
         let answer = self.call(operation, options.to_json()).await?;
         json::from_value(&answer)
             .map_err(|why| Error::foreign_answer(&format!("the answer of {operation} can't be decoded: {why}")))

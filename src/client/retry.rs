@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::error::{Error, ErrorCode};
 use crate::model::Code;
+use crate::model::operation::{Operation, Repeatability};
 
 /// The policy for retries of calls that failed with a transient error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,72 +38,34 @@ impl Default for RetryPolicy {
     }
 }
 
-/// The effect of a second call when the first one took effect and its answer was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Repeatability {
-    /// The second call gets the answer of the first one, because both have the same idempotency key.
-    WithKey,
-    /// The second call changes nothing more.
-    Idempotent,
-    /// The second call does the work again, or does it to another object.
-    NotIdempotent,
-}
-
 impl Repeatability {
     /// Returns the repeatability of an operation with these options. Unknown operations, which a later snapshotter may
     /// have, count as not idempotent.
-    pub fn of(operation: &str, options: &Value) -> Self {
+    pub(super) fn of(operation: &str, options: &Value) -> Self {
         let has = |field| options.get(field).is_some_and(|value| !value.is_null());
-        match operation {
-            "snapshot" | "restore" | "branch" | "workspaces/create" | "workspaces/getOrCreate" | "workspaces/fork" => {
-                Self::WithKey
-            }
-            // All tools except the one that restores a checkpoint.
-            "tools/call" if !is_checkpoint_restore(options) => Self::WithKey,
+        match Operation::by_name(operation) {
+            None => Self::NotIdempotent,
+            Some(Operation::CallTool) if is_checkpoint_restore(options) => Self::NotIdempotent,
             // Between the calls, a label may move to another snapshot. A ref or an id always selects the same snapshot.
-            "label" | "pin" | "unpin" | "delete" if !has("ref") && !has("snapshotId") => Self::NotIdempotent,
+            Some(Operation::Label | Operation::Pin | Operation::Unpin | Operation::Delete)
+                if !has("ref") && !has("snapshotId") =>
+            {
+                Self::NotIdempotent
+            }
             // Each return to a snapshot creates another sandbox.
-            "workspaces/update" if has("currentSnapshotId") => Self::NotIdempotent,
-            "list"
-            | "get"
-            | "manifest"
-            | "verify"
-            | "label"
-            | "pin"
-            | "unpin"
-            | "delete"
-            | "import"
-            | "lineage"
-            | "retention"
-            | "setRetention"
-            | "applyRetention"
-            | "sweep"
-            | "workspaces/getByName"
-            | "workspaces/list"
-            | "workspaces/start"
-            | "workspaces/stop"
-            | "workspaces/update"
-            | "checkpoints/create"
-            | "checkpoints/list"
-            | "checkpoints/diff"
-            | "tools/list"
-            | "tools/grant"
-            | "health" => Self::Idempotent,
-            // `rotateKey`: a second rotation invalidates the refs that are still valid after the first one.
-            // `checkpoints/restore`: a second restore loses the files that were written in between.
-            // `workspaces/delete`: another workspace may have the name by the time of the second deletion.
-            _ => Self::NotIdempotent,
+            Some(Operation::UpdateWorkspace) if has("currentSnapshotId") => Self::NotIdempotent,
+            Some(operation) => operation.repeatability(),
         }
     }
 
     /// Returns whether a second call has no effect beyond the first one.
-    pub fn is_repeatable(self) -> bool {
+    pub(super) fn is_repeatable(self) -> bool {
         self != Self::NotIdempotent
     }
 
     /// Returns whether to retry a call that failed with `error`: a second call must be safe, and must have a chance to
     /// succeed.
-    pub fn allows_retry(self, error: &Error) -> bool {
+    pub(super) fn allows_retry(self, error: &Error) -> bool {
         match error.code() {
             ErrorCode::Known(Code::Aborted) => false,
             ErrorCode::Known(Code::SandboxBusy | Code::SandboxStarting | Code::SnapshotBusy)

@@ -22,6 +22,7 @@ pub mod later_code;
 pub mod lineage;
 pub mod mint;
 pub mod named;
+pub mod operation;
 pub mod policy;
 pub mod record;
 pub mod refs;

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use boon::{Compiler, Draft, Schemas};
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::api::tools::{self, OperationExecutor};
 use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::request::{CallToolRequest, Toolset};
@@ -143,7 +143,7 @@ impl FakeOperations {
 
 impl OperationExecutor for FakeOperations {
     async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
-        decode_target(operation, &arguments)?;
+        Request::decode(operation, &arguments)?;
         let Value::Object(mut given) = arguments else { panic!("{operation:?} is called without arguments") };
         given.retain(|_, value| !value.is_null());
         self.calls.borrow_mut().push((operation.name(), Value::Object(given)));

@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::client::Options;
+use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::request::{
-    AddressRequest, ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+    ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
     LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest,
     SandboxRequest, SetRetentionRequest, StartRequest, SweepRequest, Toolset, UpdateRequest,
@@ -46,7 +47,7 @@ fn every_option_of_every_operation_is_sent() {
             Operation::CreateWorkspace => assert_round_trip(CreateRequest::decode, example),
             Operation::GetOrCreateWorkspace => assert_round_trip(GetOrCreateRequest::decode, example),
             Operation::GetWorkspaceByName | Operation::StopWorkspace | Operation::DeleteWorkspace => {
-                assert_round_trip(|value| AddressRequest::decode(value).map(|request| request.address), example);
+                assert_round_trip(Address::decode, example);
             }
             Operation::ListWorkspaces => assert_round_trip(ListWorkspacesRequest::decode, example),
             Operation::StartWorkspace => assert_round_trip(StartRequest::decode, example),

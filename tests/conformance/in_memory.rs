@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::api::operations::{Operation, run_sandbox};
+use sandbox_snapshotter::api::operations::{Operation, Request, run_sandbox};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, SandboxLedgerClient, Sandboxes};
 use sandbox_snapshotter::service::{CancellationToken, Config};
@@ -82,12 +82,12 @@ impl suite::world::World for InMemory {
         self.world.write_file(id.as_str(), "/workspace/file", "first");
         self.world.advance_clock(MINUTE);
         let snapshotter = self.workers.sandbox(id);
-        let captured = json!({ "sandboxId": id });
-        let taken =
-            run_sandbox(&snapshotter, Operation::Snapshot, &captured, CancellationToken::never()).await.unwrap();
-        run_sandbox(&snapshotter, Operation::Delete, &json!({ "ref": taken }), CancellationToken::never())
-            .await
-            .unwrap();
+        let run = async |operation, options| {
+            let request = Request::decode(operation, &options).unwrap();
+            run_sandbox(&snapshotter, request, CancellationToken::never()).await.unwrap()
+        };
+        let taken = run(Operation::Snapshot, json!({ "sandboxId": id })).await;
+        run(Operation::Delete, json!({ "ref": taken })).await;
         serde_json::from_value(taken["ref"]["snapshotId"].clone()).unwrap()
     }
 }

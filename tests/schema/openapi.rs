@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use boon::{Compiler, Draft, Schemas};
 use sandbox_snapshotter::api::openapi::{document, error_codes};
-use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::model::Code;
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn every_operation_has_an_accepted_example() {
             example_session().into_iter().filter(|example| example.operation == *operation).collect();
         assert!(!examples.is_empty(), "{}", operation.name());
         for example in examples {
-            decode_target(*operation, &example.options).unwrap();
+            Request::decode(*operation, &example.options).unwrap();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::model::request::record_fields;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const REFUSED_OPTIONS: [&str; 1] = ["memory"];
 /// Asserts that the schema and the decoder of an operation both accept or both reject these options.
 #[track_caller]
 fn assert_agree(schemas: &mut Schemas, operation: Operation, options: &Value, expected: bool) {
-    let (by_schema, by_decoder) = (schemas.options(operation, options), decode_target(operation, options));
+    let (by_schema, by_decoder) = (schemas.options(operation, options), Request::decode(operation, options));
     let accepted = (by_schema.is_ok(), by_decoder.is_ok());
     assert_eq!(accepted, (expected, expected), "{} with {options}: {by_schema:?}, {by_decoder:?}", operation.name());
 }
@@ -27,7 +27,7 @@ fn operation_accepts_exactly_the_described_options() {
         let decoded = examples().into_iter().filter(|(of, _)| of == operation).map(|(_, mut options)| {
             // A nested selector, whose fields are not options of the operation.
             options.as_object_mut().unwrap().remove("sourceSnapshot");
-            record_fields(|| _ = decode_target(*operation, &options))
+            record_fields(|| _ = Request::decode(*operation, &options))
         });
         let decoded: BTreeSet<_> = decoded.flatten().filter(|name| !REFUSED_OPTIONS.contains(&name.as_str())).collect();
         assert_eq!(decoded, schemas.names(*operation), "{}", operation.name());

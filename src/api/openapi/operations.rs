@@ -20,8 +20,9 @@ pub fn paths(operations: &[OperationSchema], examples: &[Example], shared: &mut 
 }
 
 fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Responses) -> Value {
-    let OperationSchema { operation, summary, options, answer } = schema;
-    let first = summary.split_once(". ").map_or(*summary, |(first, _)| first);
+    let OperationSchema { operation, options, answer } = schema;
+    let summary = operation.summary();
+    let first = summary.split_once(". ").map_or(summary, |(first, _)| first);
     let success = json!({
         "description": "The operation succeeded.",
         "headers": headers::for_status(200),

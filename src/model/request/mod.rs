@@ -31,7 +31,7 @@ pub use create::{CreateRequest, GetOrCreateRequest, Source};
 pub use fields::record_fields;
 pub use health::HealthRequest;
 pub use import::ImportRequest;
-pub use named::{AddressRequest, ForkRequest, ListWorkspacesRequest, StartRequest, StopRequest, UpdateRequest};
+pub use named::{ForkRequest, ListWorkspacesRequest, StartRequest, StopRequest, UpdateRequest};
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use settings_update::SettingsUpdate;
 pub use snapshot::SnapshotRequest;

@@ -17,20 +17,13 @@ use crate::model::named::{Address, Tenant, WorkspaceName};
 use crate::model::schema::{NO_CONTROL, extends, needs, some_of};
 use crate::model::{Result, SnapshotId, json};
 
-/// The request of an operation that takes only the address of a workspace.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AddressRequest {
-    /// The tenant and the name of the workspace.
-    pub address: Address,
-}
-
-impl AddressRequest {
-    /// Decodes `{name, tenant?}`.
+impl Address {
+    /// Decodes `{name, tenant?}`: the request of an operation that takes only the address of a workspace.
     pub fn decode(value: &Value) -> Result<Self> {
         let mut fields = Fields::of(value)?;
         let address = AddressFields::from_fields(&mut fields)?;
         fields.finish()?;
-        Ok(Self { address: address.check()? })
+        address.check()
     }
 }
 
@@ -72,6 +65,7 @@ impl StartRequest {
 
 /// The request to stop a workspace.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transparent))]
 pub struct StopRequest {
     /// The tenant and the name of the workspace.
     pub address: Address,

@@ -2,11 +2,12 @@
 
 use std::fmt::Debug;
 
-use sandbox_snapshotter::api::operations::{Operation, Target, decode_target};
+use sandbox_snapshotter::api::operations::{Operation, Request, Target};
+use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::named::messages::OnDiverged;
 use sandbox_snapshotter::model::request::{
-    AddressRequest, CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, Source, StartRequest,
-    StopRequest, UpdateRequest,
+    CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, Source, StartRequest, StopRequest,
+    UpdateRequest,
 };
 use sandbox_snapshotter::model::{Code, Error, Result, SnapshotRequest};
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ fn all_requests() -> Vec<(&'static str, Decode, Value)> {
     );
     let start = json!({ "onDiverged": "rescue", "allowEmpty": true, "acceptStale": true, "expect": { "a": "ab" } });
     vec![
-        ("name", |value| debug_text(AddressRequest::decode(value)), named.clone()),
+        ("name", |value| debug_text(Address::decode(value)), named.clone()),
         (
             "create",
             |value| debug_text(CreateRequest::decode(value)),
@@ -178,7 +179,7 @@ fn memory_option_is_unsupported() {
 
 #[test]
 fn request_without_a_tenant_uses_the_default_tenant() {
-    assert_eq!(AddressRequest::decode(&json!({ "name": "work" })).unwrap().address.to_string(), "default/work");
+    assert_eq!(Address::decode(&json!({ "name": "work" })).unwrap().to_string(), "default/work");
     assert_eq!(ListWorkspacesRequest::decode(&json!({})).unwrap().tenant.as_str(), "default");
 }
 
@@ -311,7 +312,9 @@ fn each_operation_on_a_workspace_targets_its_named_object() {
             Operation::UpdateWorkspace => json!({ "name": "work", "persistent": true }),
             _ => json!({ "name": "work" }),
         };
-        let Target::Named(address) = decode_target(*operation, &arguments).unwrap() else { panic!("{operation:?}") };
+        let Target::Named(address) = Request::decode(*operation, &arguments).unwrap().target() else {
+            panic!("{operation:?}")
+        };
         assert_eq!(address.to_string(), "default/work");
     }
 }

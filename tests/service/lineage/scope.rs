@@ -1,6 +1,6 @@
 //! A caller that passes `lineageScope` can use only the lineage of that sandbox.
 
-use sandbox_snapshotter::api::operations::{Operation, decode_target};
+use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::model::{Code, SnapshotRef};
 use serde_json::{Value, json};
 
@@ -63,8 +63,9 @@ fn scoped_args(operation: Operation, snapshot: &SnapshotRef, scope: &str) -> Val
 /// Returns the operations that accept a lineage scope.
 fn scoped_operations() -> impl Iterator<Item = Operation> {
     let (_, snapshot) = Fixture::with_snapshot();
-    let accepts_scope =
-        move |operation: &Operation| decode_target(*operation, &scoped_args(*operation, &snapshot, "agent-42")).is_ok();
+    let accepts_scope = move |operation: &Operation| {
+        Request::decode(*operation, &scoped_args(*operation, &snapshot, "agent-42")).is_ok()
+    };
     Operation::ALL.iter().copied().filter(accepts_scope)
 }
 
@@ -80,9 +81,9 @@ fn with_snapshot_and_checkpoint() -> (Fixture, SnapshotRef) {
 fn every_operation_enforces_lineage_scope_or_refuses_the_argument() {
     for operation in Operation::ALL.iter().copied() {
         let (fixture, snapshot) = with_snapshot_and_checkpoint();
-        decode_target(operation, &arguments(operation, &snapshot)).unwrap();
+        Request::decode(operation, &arguments(operation, &snapshot)).unwrap();
         let foreign = scoped_args(operation, &snapshot, "agent-7");
-        match decode_target(operation, &foreign) {
+        match Request::decode(operation, &foreign) {
             Err(refused) => {
                 assert_eq!(refused.code(), Code::InvalidArgument, "{operation:?}");
                 assert!(refused.message().contains("lineageScope"), "{operation:?}: {refused}");

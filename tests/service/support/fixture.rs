@@ -4,7 +4,9 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{Operation, Target, decode_target, list, run_named, run_sandbox, sweep};
+use sandbox_snapshotter::api::operations::{
+    Operation, Request, Target, check_deployment, run_entrypoint, run_named, run_sandbox,
+};
 use sandbox_snapshotter::model::{
     BackupOwner, Code, Directory, Error, RestoreRequest, Result, SandboxId, SigningKey, SnapshotId, SnapshotRef,
     SnapshotRequest, TakenSnapshot, WorkspaceRef,
@@ -140,27 +142,28 @@ impl Fixture {
         arguments: &Value,
         abort: CancellationToken,
     ) -> PendingOperation<Result<Value>> {
-        let (workers, arguments) = (Rc::clone(&self.workers), arguments.clone());
-        let target = decode_target(operation, &arguments);
+        let workers = Rc::clone(&self.workers);
+        let request = Request::decode(operation, arguments);
         if operation.name().starts_with("workspaces/") {
             return PendingOperation::start_with_background(&self.world, async move {
                 // The entrypoint checks these bindings first, too.
                 workers.entrypoint().backups()?;
                 workers.entrypoint().sandboxes()?;
-                match target? {
-                    Target::Named(address) => run_named(&workers.named(&address), operation, &arguments, abort).await,
-                    Target::Directory(request) => list(&workers.entrypoint(), &request).await,
-                    target => panic!("{target:?}"),
+                let request = request?;
+                match request.target() {
+                    Target::Named(address) => run_named(&workers.named(&address), request, abort).await,
+                    _ => run_entrypoint(&workers.entrypoint(), request).await,
                 }
             });
         }
         let in_background = operation.name().starts_with("checkpoints/");
         let work = async move {
-            match target {
-                Ok(Target::Bucket(request)) => sweep(&workers.entrypoint(), request).await,
-                Ok(Target::Sandbox(id)) => run_sandbox(&workers.sandbox(&id), operation, &arguments, abort).await,
-                // The service checks the deployment before the arguments.
-                _ => run_sandbox(&workers.sandbox(&sandbox("agent-42")), operation, &arguments, abort).await,
+            // The entrypoint checks the deployment before the arguments.
+            check_deployment(&workers.sandbox(&sandbox("agent-42")), operation)?;
+            let request = request?;
+            match request.target() {
+                Target::Sandbox(id) => run_sandbox(&workers.sandbox(&id), request, abort).await,
+                _ => run_entrypoint(&workers.entrypoint(), request).await,
             }
         };
         if in_background {

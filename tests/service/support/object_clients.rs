@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use sandbox_snapshotter::api::operations::{Operation, run_named, run_sandbox};
+use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sandbox};
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
 use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
 use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
@@ -154,7 +154,8 @@ impl NamedWorkspaceClient for ObjectPorts {
     async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {
         let (address, arguments) = (request.address.to_string(), request.to_arguments().unwrap());
         let other = self.named_service(&request.address);
-        let create = run_named(&other, Operation::CreateWorkspace, &arguments, CancellationToken::never());
+        let create =
+            run_named(&other, Request::decode(Operation::CreateWorkspace, &arguments)?, CancellationToken::never());
         self.call_object(Method::CreateWorkspace, &address, create.boxed_local()).await
     }
 }
@@ -188,7 +189,7 @@ impl ObjectPorts {
             .call_object(
                 method,
                 id.as_str(),
-                run_sandbox(&other, operation, arguments, CancellationToken::never()).boxed_local(),
+                run_sandbox(&other, Request::decode(operation, arguments)?, CancellationToken::never()).boxed_local(),
             )
             .await?;
         Ok(serde_json::from_value(answer).unwrap())

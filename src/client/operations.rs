@@ -1,0 +1,112 @@
+//! The methods of the client: one for each operation, and a stream for each list.
+
+use futures_util::Stream;
+
+use super::pages::stream_items;
+use super::{Client, Result, Transport};
+use crate::model::checkpoint::{Checkpoint, CheckpointCursor};
+use crate::model::named::answer::WorkspaceEntry;
+use crate::model::named::{Address, WorkspaceName};
+use crate::model::operation::{Operation, operations, types};
+use crate::model::request::{
+    HealthRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, SnapshotCursor,
+};
+
+/// The operations on named workspaces, whose files persist across sandboxes.
+#[derive(Debug)]
+pub struct Workspaces<'a, T>(pub(super) &'a Client<T>);
+
+/// The operations on checkpoints: named states inside a sandbox that are cheap and local, and disappear with the
+/// container.
+#[derive(Debug)]
+pub struct Checkpoints<'a, T>(pub(super) &'a Client<T>);
+
+/// The operations on tools for language models.
+#[derive(Debug)]
+pub struct Tools<'a, T>(pub(super) &'a Client<T>);
+
+/// Declares the methods of all operations.
+macro_rules! methods {
+    ($($client:ty {$(
+        $(#[doc = $summary:literal])+
+        $name:ident = $text:literal, $(fn $method:ident)? ($Request:ident) -> $Answer:ident,
+            in $target:ident $(($id:expr))?, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
+    )+})+) => {$(
+        impl<T: Transport> $client {
+            $(method! { [$($summary)+] $name $($method)? ($Request) -> $Answer })+
+        }
+    )+};
+}
+
+/// Declares the method of one operation, if the table names it.
+macro_rules! method {
+    ([$($summary:literal)+] $name:ident $method:ident ($Request:ident) -> $Answer:ident) => {
+        $(#[doc = $summary])+
+        pub async fn $method(&self, request: &types::$Request) -> Result<types::$Answer> {
+            self.client().call_typed(Operation::$name, request).await
+        }
+    };
+    ([$($summary:literal)+] $name:ident ($Request:ident) -> $Answer:ident) => {};
+}
+
+operations!(methods);
+
+impl<T: Transport> Client<T> {
+    /// Returns a stream of the snapshots of a sandbox, newest first. It reads pages of `limit` on demand.
+    pub fn snapshots(&self, request: ListRequest) -> impl Stream<Item = Result<types::Summary>> {
+        stream_items(request.cursor.clone(), async move |cursor| {
+            let types::Page { snapshots, cursor } = self.list(&ListRequest { cursor, ..request.clone() }).await?;
+            Ok((snapshots, cursor.as_deref().map(SnapshotCursor::parse).transpose()?))
+        })
+    }
+
+    /// Checks the configuration of the deployment, and whether the bucket and the list of workspaces respond.
+    pub async fn health(&self) -> Result<types::Health> {
+        self.call_typed(Operation::Health, &HealthRequest::default()).await
+    }
+
+    const fn client(&self) -> &Self {
+        self
+    }
+}
+
+impl<T: Transport> Workspaces<'_, T> {
+    /// Takes a snapshot if the workspace is persistent, and destroys the sandbox.
+    pub async fn stop(&self, address: &Address) -> Result<types::StoppedWorkspace> {
+        self.0.call_typed(Operation::StopWorkspace, address).await
+    }
+
+    /// Returns a stream of a tenant's workspaces, sorted by name. It reads pages of `limit` on demand.
+    pub fn all(&self, request: ListWorkspacesRequest) -> impl Stream<Item = Result<WorkspaceEntry>> {
+        stream_items(request.cursor.clone(), async move |cursor| {
+            let request = ListWorkspacesRequest { cursor, ..request.clone() };
+            let types::WorkspacePage { workspaces, cursor } = self.list(&request).await?;
+            Ok((workspaces, cursor.as_deref().map(WorkspaceName::parse).transpose()?))
+        })
+    }
+
+    const fn client(&self) -> &Client<T> {
+        self.0
+    }
+}
+
+impl<T: Transport> Checkpoints<'_, T> {
+    /// Returns a stream of the checkpoints in a running sandbox, newest first. It reads pages of `limit` on demand.
+    pub fn all(&self, request: ListCheckpointsRequest) -> impl Stream<Item = Result<Checkpoint>> {
+        stream_items(request.cursor.clone(), async move |cursor| {
+            let request = ListCheckpointsRequest { cursor, ..request.clone() };
+            let types::Checkpoints { checkpoints, cursor } = self.list(&request).await?;
+            Ok((checkpoints, cursor.as_deref().map(CheckpointCursor::parse).transpose()?))
+        })
+    }
+
+    const fn client(&self) -> &Client<T> {
+        self.0
+    }
+}
+
+impl<T: Transport> Tools<'_, T> {
+    const fn client(&self) -> &Client<T> {
+        self.0
+    }
+}

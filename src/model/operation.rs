@@ -1,0 +1,298 @@
+//! The operations of the service: one table, from which the entrypoints, the schemas and the Rust client follow.
+
+use serde_json::Value;
+
+use super::Result;
+use super::SandboxId;
+use super::named::{Address, Tenant};
+use super::request::{CallToolRequest, GrantRequest, Toolset};
+
+/// The types of the requests and of the answers.
+pub mod types {
+    pub use crate::model::answer::{
+        Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
+    };
+    pub use crate::model::checkpoint::{CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint};
+    pub use crate::model::health::Health;
+    pub use crate::model::named::Address;
+    pub use crate::model::named::answer::{
+        DeletedWorkspace, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
+    };
+    pub use crate::model::request::{
+        ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
+        DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest,
+        LabelRequest, LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest,
+        RestoreCheckpointRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest,
+        StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
+    };
+    pub use crate::model::tool::{ToolGrant, ToolResult, Tools};
+    pub use crate::model::{TakenSnapshot, WorkspaceRef};
+
+    /// The answer of `workspaces/fork`.
+    pub type ForkedWorkspaces = crate::model::named::answer::ForkedWorkspaces<StartedWorkspace>;
+}
+
+/// Passes the table of the operations to the macro `$callback`.
+///
+/// The operations are grouped by the type of the Rust client that has their methods. The columns are: the summary for
+/// callers; the name; the method of the Rust client, unless it is written by hand; the request and the answer, from
+/// [`types`]; the object that runs the operation, and its id in the request; and two properties,
+/// [`Operation::needs_bucket`] and [`Operation::repeatability`].
+macro_rules! operations {
+    ($callback:ident) => {
+        $callback! {
+            Client<T> {
+                /// Captures a directory of a running sandbox.
+                Snapshot = "snapshot", fn snapshot(SnapshotRequest) -> TakenSnapshot,
+                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: WithKey;
+                /// Creates a sandbox, `<origin>-restored-<id>`, with the files of a snapshot.
+                Restore = "restore", fn restore(RestoreRequest) -> WorkspaceRef,
+                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: WithKey;
+                /// Creates a sandbox, `<origin>-branch-<id>`, with the files of a snapshot, to continue from them
+                /// independently.
+                Branch = "branch", fn branch(RestoreRequest) -> WorkspaceRef,
+                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: WithKey;
+                /// Lists the snapshots of a sandbox, newest first.
+                List = "list", fn list(ListRequest) -> Page,
+                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                /// Returns one snapshot, in the form that `list` returns.
+                Get = "get", fn get(Selection) -> Summary,
+                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Returns all details of one snapshot.
+                Manifest = "manifest", fn manifest(Selection) -> Manifest,
+                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Checks in R2 whether a snapshot can be restored. Does not start a container.
+                Verify = "verify", fn verify(Selection) -> Verification,
+                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Changes the label of a snapshot.
+                Label = "label", fn label(LabelRequest) -> Summary,
+                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Pins a snapshot, so that the retention policy never removes it.
+                Pin = "pin", fn pin(Selection) -> Summary,
+                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Unpins a snapshot, so that the retention policy applies to it again.
+                Unpin = "unpin", fn unpin(Selection) -> Summary,
+                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Deletes a snapshot. A snapshot that is pinned or has dependents is deleted only with `force: true`.
+                Delete = "delete", fn delete(DeleteRequest) -> Deletion,
+                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Imports a backup that the SDK created directly, as a snapshot.
+                Import = "import", fn import(ImportRequest) -> TakenSnapshot,
+                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                /// Returns the tree of sandboxes and snapshots that a sandbox belongs to.
+                Lineage = "lineage", fn lineage(LineageRequest) -> Tree,
+                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                /// Returns the retention policy of a sandbox, and its current effect on each snapshot.
+                Retention = "retention", fn retention(SandboxRequest) -> Retention,
+                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                /// Sets the retention policy of a sandbox, and applies it at once.
+                SetRetention = "setRetention", fn set_retention(SetRetentionRequest) -> Retention,
+                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                /// Removes the snapshots that the retention policy no longer keeps.
+                ApplyRetention = "applyRetention", fn apply_retention(ApplyRetentionRequest) -> Retention,
+                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                // A second rotation invalidates the refs that are still valid after the first one.
+                /// Creates a new key that signs the refs of a sandbox. Refs that the previous key signed stay valid.
+                RotateKey = "rotateKey", fn rotate_key(SandboxRequest) -> KeyRotation,
+                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: NotIdempotent;
+                /// Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists.
+                Sweep = "sweep", fn sweep(SweepRequest) -> Sweep,
+                    in Entrypoint, needs_bucket: true, repeat: Idempotent;
+            }
+            Workspaces<'_, T> {
+                /// Creates a workspace. Fails with `NAME_TAKEN` if the name is in use.
+                CreateWorkspace = "workspaces/create", fn create(CreateRequest) -> StartedWorkspace,
+                    in Named(|it| &it.address), needs_bucket: true, repeat: WithKey;
+                /// Starts a workspace, or creates it if it does not exist. If it exists, only its fingerprint is
+                /// changed.
+                GetOrCreateWorkspace = "workspaces/getOrCreate",
+                    fn get_or_create(GetOrCreateRequest) -> StartedWorkspace,
+                    in Named(|it| &it.create.address), needs_bucket: true, repeat: WithKey;
+                /// Returns the description of a workspace. Does not start it.
+                GetWorkspaceByName = "workspaces/getByName", fn get_by_name(Address) -> WorkspaceDescription,
+                    in Named(|it| it), needs_bucket: true, repeat: Idempotent;
+                /// Lists the workspaces of a tenant, sorted by name. The list may not contain the latest changes yet.
+                ListWorkspaces = "workspaces/list", fn list(ListWorkspacesRequest) -> WorkspacePage,
+                    in Directory(|it| &it.tenant), needs_bucket: true, repeat: Idempotent;
+                /// Starts a workspace: a sandbox runs with the workspace's files in place.
+                StartWorkspace = "workspaces/start", fn start(StartRequest) -> StartedWorkspace,
+                    in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                /// Takes a snapshot if the workspace is persistent, and destroys the sandbox.
+                StopWorkspace = "workspaces/stop", (StopRequest) -> StoppedWorkspace,
+                    in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                /// Creates workspaces from the present files of this workspace, all from one snapshot.
+                ForkWorkspace = "workspaces/fork", fn fork(ForkRequest) -> ForkedWorkspaces,
+                    in Named(|it| &it.address), needs_bucket: true, repeat: WithKey;
+                /// Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox.
+                UpdateWorkspace = "workspaces/update", fn update(UpdateRequest) -> WorkspaceDescription,
+                    in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                // Another workspace may have the name by the time of the second deletion.
+                /// Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have
+                /// dependents are kept.
+                DeleteWorkspace = "workspaces/delete", fn delete(Address) -> DeletedWorkspace,
+                    in Named(|it| it), needs_bucket: true, repeat: NotIdempotent;
+            }
+            Checkpoints<'_, T> {
+                /// Records the files of a running sandbox as a checkpoint in the sandbox.
+                CreateCheckpoint = "checkpoints/create", fn create(CreateCheckpointRequest) -> CreatedCheckpoint,
+                    in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
+                /// Lists the checkpoints in a running sandbox, newest first.
+                ListCheckpoints = "checkpoints/list", fn list(ListCheckpointsRequest) -> Checkpoints,
+                    in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
+                // A second restore loses the files that were written in between.
+                /// Restores the files of a running sandbox to a checkpoint.
+                RestoreCheckpoint = "checkpoints/restore", fn restore(RestoreCheckpointRequest) -> RestoredCheckpoint,
+                    in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: NotIdempotent;
+                /// Compares the files of a running sandbox with a checkpoint.
+                DiffCheckpoint = "checkpoints/diff", fn diff(DiffCheckpointRequest) -> CheckpointDiff,
+                    in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
+            }
+            Tools<'_, T> {
+                /// Returns the definitions of tools for a language model.
+                ListTools = "tools/list", fn list(Toolset) -> Tools,
+                    in Entrypoint, needs_bucket: false, repeat: Idempotent;
+                /// Calls a tool with the arguments that a language model passed.
+                CallTool = "tools/call", fn call(CallToolRequest) -> ToolResult,
+                    in Entrypoint, needs_bucket: false, repeat: WithKey;
+                /// Creates a token for `/mcp` that permits some tools and nothing else.
+                GrantTools = "tools/grant", fn grant(GrantRequest) -> ToolGrant,
+                    in Entrypoint, needs_bucket: false, repeat: Idempotent;
+            }
+            Client<T> {
+                /// Checks the configuration of the deployment, and whether the bucket and the list of workspaces
+                /// respond.
+                Health = "health", (HealthRequest) -> Health,
+                    in Entrypoint, needs_bucket: false, repeat: Idempotent;
+            }
+        }
+    };
+}
+#[cfg(feature = "client")]
+pub(crate) use operations;
+
+/// Declares [`Operation`] and [`Request`].
+macro_rules! declare {
+    ($($client:ty {$(
+        $(#[doc = $summary:literal])+
+        $name:ident = $text:literal, $(fn $method:ident)? ($Request:ident) -> $Answer:ident,
+            in $target:ident $(($id:expr))?, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
+    )+})+) => {
+        /// An operation of the service.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Operation { $($($(#[doc = $summary])+ $name,)+)+ }
+
+        impl Operation {
+            /// All operations.
+            pub const ALL: &'static [Self] = &[$($(Self::$name,)+)+];
+
+            /// Returns the name of the route under `/v1`. The name of the RPC method is the same, with dots for
+            /// slashes.
+            pub const fn name(self) -> &'static str {
+                match self { $($(Self::$name => $text,)+)+ }
+            }
+
+            /// Returns the summary for callers, in sentences.
+            pub fn summary(self) -> &'static str {
+                match self { $($(Self::$name => concat!($($summary),+).trim_start(),)+)+ }
+            }
+
+            /// Returns whether the operation always needs the bucket. For the operations on tools, the toolset decides.
+            pub const fn needs_bucket(self) -> bool {
+                match self { $($(Self::$name => $needs_bucket,)+)+ }
+            }
+
+            /// Returns the effect of a second call, with most options. A client checks the exceptions.
+            pub const fn repeatability(self) -> Repeatability {
+                match self { $($(Self::$name => Repeatability::$repeat,)+)+ }
+            }
+
+            /// Returns the schemas of the request and of the answer.
+            #[cfg(feature = "schema")]
+            pub(crate) fn schemas(
+                self,
+                requests: &mut schemars::SchemaGenerator,
+                answers: &mut schemars::SchemaGenerator,
+            ) -> (schemars::Schema, schemars::Schema) {
+                match self {$($(
+                    Self::$name => {
+                        (requests.subschema_for::<types::$Request>(), answers.subschema_for::<types::$Answer>())
+                    }
+                )+)+}
+            }
+        }
+
+        /// The request of an operation, with valid options.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Request { $($($(#[doc = $summary])+ $name(types::$Request),)+)+ }
+
+        impl Request {
+            /// Decodes the options of an operation.
+            ///
+            /// # Errors
+            /// The errors of the options, which are all validated.
+            pub fn decode(operation: Operation, options: &Value) -> Result<Self> {
+                match operation { $($(Operation::$name => types::$Request::decode(options).map(Self::$name),)+)+ }
+            }
+
+            /// Returns the operation.
+            pub const fn operation(&self) -> Operation {
+                match self { $($(Self::$name(_) => Operation::$name,)+)+ }
+            }
+
+            /// Returns the object that runs the operation.
+            #[allow(unused_variables)] // The entrypoint has no id.
+            pub fn target(&self) -> Target {
+                match self { $($(Self::$name(request) => Target::$target $((id_of(request, $id)))?,)+)+ }
+            }
+        }
+    };
+}
+operations!(declare);
+
+/// Returns the id in a request.
+fn id_of<R, Id: Clone>(request: &R, id: impl FnOnce(&R) -> &Id) -> Id {
+    id(request).clone()
+}
+
+/// The effect of a second call when the first one took effect and its answer was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeatability {
+    /// The second call gets the answer of the first one, because both have the same idempotency key.
+    WithKey,
+    /// The second call changes nothing more.
+    Idempotent,
+    /// The second call does the work again, or does it to another object.
+    NotIdempotent,
+}
+
+/// The object that runs an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The Workspace object of a sandbox: of the one to capture, or of the one that the snapshot was taken of.
+    Sandbox(SandboxId),
+    /// The object of a named workspace.
+    Named(Address),
+    /// The Directory of a tenant.
+    Directory(Tenant),
+    /// The entrypoint itself.
+    Entrypoint,
+}
+
+impl Operation {
+    /// Returns the operation with the name `name`.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|operation| operation.name() == name)
+    }
+}
+
+impl Request {
+    /// Returns the toolset of the request, if it has one.
+    pub const fn toolset(&self) -> Option<&Toolset> {
+        match self {
+            Self::ListTools(toolset)
+            | Self::CallTool(CallToolRequest { toolset, .. })
+            | Self::GrantTools(GrantRequest { toolset, .. }) => Some(toolset),
+            _ => None,
+        }
+    }
+}
