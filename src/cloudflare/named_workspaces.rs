@@ -109,7 +109,7 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
     }
 
     async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {
-        let arguments = request.to_arguments().map_err(protocol)?;
+        let arguments = json::to_value(request).map_err(protocol)?;
         self.call(&request.address, "workspaces/create", &arguments, &JsValue::UNDEFINED)
             .await?
             .parse()

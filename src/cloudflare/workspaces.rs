@@ -336,10 +336,7 @@ impl SandboxLedgerClient for WorkspaceObjects {
     }
 
     async fn take_snapshot(&self, request: &SnapshotRequest) -> Result<TakenSnapshot> {
-        let mut arguments = json::to_value(request).map_err(protocol)?;
-        if let (Value::Object(arguments), Some(key)) = (&mut arguments, &request.idempotency_key) {
-            arguments.insert("idempotencyKey".into(), key.as_str().into());
-        }
+        let arguments = json::to_value(request).map_err(protocol)?;
         self.call_typed(&request.sandbox_id, "snapshot", &arguments).await
     }
 

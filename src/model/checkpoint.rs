@@ -5,7 +5,7 @@
 use std::fmt;
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::ids::{checked_string, quoted};
 use super::{Code, Error, Result, Timestamp};
@@ -147,6 +147,12 @@ impl CheckpointCursor {
             Error::new(Code::InvalidArgument, message, "Start again without a cursor.")
         };
         read().ok_or_else(invalid)
+    }
+}
+
+impl Serialize for CheckpointCursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

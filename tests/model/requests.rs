@@ -207,6 +207,19 @@ fn invalid_sandbox_id_directory_and_label_have_their_own_codes() {
     }
 }
 
+/// An idempotency key is stored with the hash of this JSON, so a later release must write the same.
+#[test]
+fn json_for_the_comparison_of_idempotent_calls_is_stable() {
+    let request = SnapshotRequest::decode(&json!({
+        "sandboxId": "agent-42", "wake": true, "idempotencyKey": "k", "lineageScope": "agent-7",
+    }));
+    let expected = json!({
+        "sandboxId": "agent-42", "dir": null, "label": null, "replace": false, "expirationSeconds": null, "excludes": [],
+        "gitignore": null, "compression": null, "wake": true, "adopt": false, "fresh": false,
+    });
+    assert_eq!(json!(request.unwrap().without_caller()), expected);
+}
+
 proptest! {
     #![proptest_config(cases(500))]
 

@@ -149,7 +149,7 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
     };
     let request = UpdateRequest {
         current_snapshot_id,
-        start: StartSettings { accept_stale: command.accept_stale, ..StartSettings::default() },
+        accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, settings_update(&command.settings)?)
     };
     context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?)

@@ -1,61 +1,46 @@
 //! The requests of operations on the checkpoints in a sandbox.
 
-use serde_json::Value;
-
-use super::fields::Fields;
-use super::invalid;
+use super::declare::request;
 use super::workspace::LineageScope;
+use super::{check_page, check_range};
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription, CheckpointName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
 use crate::model::{Directory, Result, SandboxId};
 
-/// The location of checkpoints: a sandbox and a directory in it.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "CheckpointsOptions", rename_all = "camelCase"),
-    schemars(transform = extends("LineageScope"))
-)]
-pub struct CheckpointLocation {
-    /// The id of the sandbox.
-    pub sandbox_id: SandboxId,
-    /// The directory; the deployment's default directory if absent.
-    pub dir: Option<Directory>,
-    /// The lineage that the caller works in.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub lineage_scope: LineageScope,
-}
-
-impl CheckpointLocation {
-    /// Decodes `{sandboxId, dir?, lineageScope?, allowCrossLineage?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let location = LocationFields::from_fields(&mut fields)?;
-        fields.finish()?;
-        location.check()
+request! {
+    /// The location of checkpoints: a sandbox and a directory in it.
+    #[cfg_attr(feature = "schema", schemars(rename = "CheckpointsOptions", transform = extends("LineageScope")))]
+    pub struct CheckpointLocation {
+        /// The id of the sandbox.
+        pub sandbox_id: SandboxId,
+        /// The directory; the deployment's default directory if absent.
+        pub dir: Option<Directory>,
+        /// The lineage that the caller works in.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub lineage_scope: LineageScope,
     }
 }
 
-/// The request for a page of the checkpoints in a sandbox.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "ListCheckpointsOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&[]), transform = extends("CheckpointsOptions"))
-)]
-pub struct ListCheckpointsRequest {
-    /// The sandbox and the directory.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub location: CheckpointLocation,
-    /// The cursor of the previous page; the page begins with the newest checkpoint if absent.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub cursor: Option<CheckpointCursor>,
-    /// The maximum number of checkpoints on the page. A page with more than 1 MiB of checkpoints ends earlier.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
-    pub limit: u32,
+request! {
+    /// The request for a page of the checkpoints in a sandbox.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "ListCheckpointsOptions", transform = needs(&[]), transform = extends("CheckpointsOptions"))
+    )]
+    pub struct ListCheckpointsRequest {
+        /// The sandbox and the directory.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub location: CheckpointLocation,
+        /// The cursor of the previous page; the page begins with the newest checkpoint if absent.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        pub cursor: Option<CheckpointCursor>,
+        /// The maximum number of checkpoints on the page. A page with more than 1 MiB of checkpoints ends earlier.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
+        pub limit: u32 = |limit| check_page(limit, Self::DEFAULT_LIMIT, Self::MAX_LIMIT),
+    }
 }
 
 impl ListCheckpointsRequest {
@@ -68,101 +53,60 @@ impl ListCheckpointsRequest {
     pub const fn of(location: CheckpointLocation) -> Self {
         Self { location, cursor: None, limit: Self::DEFAULT_LIMIT }
     }
+}
 
-    /// Decodes `{sandboxId, cursor?, limit?, dir?, lineageScope?, allowCrossLineage?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let location = LocationFields::from_fields(&mut fields)?;
-        let (cursor, limit) = (fields.string("cursor")?, fields.number("limit")?.unwrap_or(Self::DEFAULT_LIMIT.into()));
-        fields.finish()?;
-        let location = location.check()?;
-        let cursor = cursor.as_deref().map(CheckpointCursor::parse).transpose()?;
-        let allowed = u32::try_from(limit).ok().filter(|limit| (1..=Self::MAX_LIMIT).contains(limit));
-        let limit = allowed.ok_or_else(|| {
-            let remediation = format!("Pass 1 to {}, and continue with the cursor of the answer.", Self::MAX_LIMIT);
-            invalid(&format!("`limit` must be 1–{}, got {limit}", Self::MAX_LIMIT), &remediation)
-        })?;
-        Ok(Self { location, cursor, limit })
+request! {
+    /// The request to create a checkpoint.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "CreateCheckpointOptions", transform = extends("CheckpointsOptions"))
+    )]
+    pub struct CreateCheckpointRequest {
+        /// The sandbox and the directory.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub location: CheckpointLocation,
+        /// The name of the checkpoint.
+        pub name: CheckpointName,
+        /// A description of the checkpoint; `snapshot: <name>` if absent.
+        pub description: Option<CheckpointDescription>,
     }
 }
 
-/// The request to create a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "CreateCheckpointOptions", rename_all = "camelCase"),
-    schemars(transform = extends("CheckpointsOptions"))
-)]
-pub struct CreateCheckpointRequest {
-    /// The sandbox and the directory.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub location: CheckpointLocation,
-    /// The name of the checkpoint.
-    pub name: CheckpointName,
-    /// A description of the checkpoint; `snapshot: <name>` if absent.
-    pub description: Option<CheckpointDescription>,
-}
-
-impl CreateCheckpointRequest {
-    /// Decodes `{sandboxId, name, description?, dir?, lineageScope?, allowCrossLineage?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let location = LocationFields::from_fields(&mut fields)?;
-        let (name, description) = (fields.string("name")?, fields.string("description")?);
-        fields.finish()?;
-        let location = location.check()?;
-        let name = CheckpointName::parse(&name.unwrap_or_default())?;
-        let description = description.filter(|text| !text.is_empty());
-        let description = description.as_deref().map(CheckpointDescription::parse).transpose()?;
-        Ok(Self { location, name, description })
+request! {
+    /// The request to restore a checkpoint.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "RestoreCheckpointOptions", transform = extends("CheckpointsOptions"))
+    )]
+    pub struct RestoreCheckpointRequest {
+        /// The sandbox and the directory.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub location: CheckpointLocation,
+        /// The name of the checkpoint.
+        pub name: CheckpointName,
     }
 }
 
-/// The request to restore a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "RestoreCheckpointOptions", rename_all = "camelCase"),
-    schemars(transform = extends("CheckpointsOptions"))
-)]
-pub struct RestoreCheckpointRequest {
-    /// The sandbox and the directory.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub location: CheckpointLocation,
-    /// The name of the checkpoint.
-    pub name: CheckpointName,
-}
-
-impl RestoreCheckpointRequest {
-    /// Decodes `{sandboxId, name, dir?, lineageScope?, allowCrossLineage?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let location = LocationFields::from_fields(&mut fields)?;
-        let name = fields.string("name")?;
-        fields.finish()?;
-        Ok(Self { location: location.check()?, name: CheckpointName::parse(&name.unwrap_or_default())? })
+request! {
+    /// The request to compare the files of a sandbox with a checkpoint.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "DiffCheckpointOptions", transform = needs(&["name"])),
+        schemars(transform = extends("CheckpointsOptions"))
+    )]
+    pub struct DiffCheckpointRequest {
+        /// The sandbox and the directory.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub location: CheckpointLocation,
+        /// The name of the checkpoint.
+        pub name: CheckpointName,
+        /// The maximum length of the diff, in bytes.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_BYTES), extend("default" = Self::DEFAULT_BYTES)))]
+        pub max_bytes: u32 = Self::check_bytes,
     }
-}
-
-/// The request to compare the files of a sandbox with a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "DiffCheckpointOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["name"]), transform = extends("CheckpointsOptions"))
-)]
-pub struct DiffCheckpointRequest {
-    /// The sandbox and the directory.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub location: CheckpointLocation,
-    /// The name of the checkpoint.
-    pub name: CheckpointName,
-    /// The maximum length of the diff, in bytes.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_BYTES), extend("default" = Self::DEFAULT_BYTES)))]
-    pub max_bytes: u32,
 }
 
 impl DiffCheckpointRequest {
@@ -171,46 +115,8 @@ impl DiffCheckpointRequest {
     /// The largest `max_bytes`.
     pub const MAX_BYTES: u32 = 4 * 1024 * 1024;
 
-    /// Decodes `{sandboxId, name, maxBytes?, dir?, lineageScope?, allowCrossLineage?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let location = LocationFields::from_fields(&mut fields)?;
-        let (name, max_bytes) =
-            (fields.string("name")?, fields.number("maxBytes")?.unwrap_or(Self::DEFAULT_BYTES.into()));
-        fields.finish()?;
-        let (location, name) = (location.check()?, CheckpointName::parse(&name.unwrap_or_default())?);
-        let allowed = u32::try_from(max_bytes).ok().filter(|bytes| (1..=Self::MAX_BYTES).contains(bytes));
-        let max_bytes = allowed.ok_or_else(|| {
-            let most = Self::MAX_BYTES;
-            invalid(&format!("`maxBytes` must be 1–{most}, got {max_bytes}"), &format!("Pass 1 to {most}."))
-        })?;
-        Ok(Self { location, name, max_bytes })
-    }
-}
-
-/// The fields of a [`CheckpointLocation`] as the caller passed them: their types are verified, their content is not.
-struct LocationFields {
-    sandbox_id: String,
-    dir: Option<String>,
-    lineage_scope: Option<String>,
-    allow_cross_lineage: bool,
-}
-
-impl LocationFields {
-    fn from_fields(fields: &mut Fields) -> Result<Self> {
-        Ok(Self {
-            sandbox_id: fields.required("sandboxId")?,
-            dir: fields.string("dir")?,
-            lineage_scope: fields.string("lineageScope")?,
-            allow_cross_lineage: fields.flag("allowCrossLineage")?,
-        })
-    }
-
-    fn check(self) -> Result<CheckpointLocation> {
-        Ok(CheckpointLocation {
-            sandbox_id: SandboxId::parse(&self.sandbox_id)?,
-            dir: self.dir.as_deref().map(Directory::parse).transpose()?,
-            lineage_scope: LineageScope::parse(self.lineage_scope.as_deref(), self.allow_cross_lineage)?,
-        })
+    fn check_bytes(bytes: Option<u64>) -> Result<u32> {
+        let bytes = bytes.unwrap_or(Self::DEFAULT_BYTES.into());
+        check_range("maxBytes", bytes, 1..=Self::MAX_BYTES, |most| format!("Pass 1 to {most}."))
     }
 }

@@ -12,6 +12,7 @@
 
 mod checkpoint;
 mod create;
+mod declare;
 mod fields;
 mod health;
 mod import;
@@ -41,6 +42,9 @@ pub use workspace::{
     SnapshotCursor, SweepRequest,
 };
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use fields::Fields;
 
 use super::policy::MAX_EXPIRATION;
@@ -68,7 +72,7 @@ fn refuse_memory(fields: &mut Fields) -> Result<()> {
     Ok(())
 }
 
-fn idempotency_key(key: Option<String>) -> Result<Option<String>> {
+fn check_key(key: Option<String>) -> Result<Option<String>> {
     if let Some(key) = &key
         && (key.is_empty() || key.chars().count() > MAX_KEY_CHARS || key.chars().any(char::is_control))
     {
@@ -97,10 +101,29 @@ fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
     Ok(seconds)
 }
 
-/// Parses the requested label. `replace` takes the label from another snapshot, and requires a label.
-fn parse_label(label: Option<&str>, replace: bool) -> Result<Option<Label>> {
-    if replace && label.is_none() {
+/// Verifies that a request takes a label from another snapshot only if it has a label.
+fn check_replace(replace: Option<bool>, label: Option<&Label>) -> Result<bool> {
+    if replace == Some(true) && label.is_none() {
         return Err(invalid("`replace` requires a `label`", "Pass the label to take from the other snapshot."));
     }
-    label.map(Label::parse).transpose()
+    Ok(replace.unwrap_or(false))
+}
+
+/// Verifies that a number is within a range.
+fn check_range<T: TryFrom<u64> + PartialOrd + Display>(
+    name: &str,
+    number: u64,
+    range: RangeInclusive<T>,
+    remediation: impl FnOnce(&T) -> String,
+) -> Result<T> {
+    let (least, most) = (range.start(), range.end());
+    let allowed = T::try_from(number).ok().filter(|number| range.contains(number));
+    allowed.ok_or_else(|| invalid(&format!("`{name}` must be {least}–{most}, got {number}"), &remediation(most)))
+}
+
+/// Verifies the number of items on a page.
+fn check_page(limit: Option<u64>, default: u32, most: u32) -> Result<u32> {
+    check_range("limit", limit.unwrap_or(default.into()), 1..=most, |most| {
+        format!("Pass 1 to {most}, and continue with the cursor of the answer.")
+    })
 }

@@ -5,9 +5,10 @@ use serde_json::Value;
 
 #[cfg(feature = "schema")]
 use super::MAX_KEY_CHARS;
+use super::declare::{Content, Field, request};
 use super::fields::Fields;
 use super::workspace::LineageScope;
-use super::{idempotency_key, invalid};
+use super::{check_key, invalid};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
 use crate::model::{Label, Result, SandboxId, SnapshotId, SnapshotRef};
@@ -51,22 +52,51 @@ impl Selector {
     }
 }
 
-/// The selection of a snapshot, with the lineage scope of the caller.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(transform = needs(&[]), transform = extends("LineageScope"), transform = exclusive)
-)]
-pub struct Selection {
-    /// The selector of the snapshot.
-    #[serde(flatten)]
-    pub selector: Selector,
-    /// The lineage that the caller works in.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub lineage_scope: LineageScope,
+impl Field for Selector {
+    /// The ref, and the ids and the label as text.
+    type Raw = (Option<Value>, Option<String>, Option<String>, Option<String>);
+
+    fn take(fields: &mut Fields, _: &str) -> Result<Self::Raw> {
+        Ok((fields.value("ref"), fields.string("sandboxId")?, fields.string("snapshotId")?, fields.string("label")?))
+    }
+}
+
+impl Content for Selector {
+    fn check((r#ref, sandbox_id, snapshot_id, label): Self::Raw) -> Result<Self> {
+        let sandbox_id = sandbox_id.as_deref().map(SandboxId::parse);
+        Ok(match (r#ref, sandbox_id, snapshot_id, label) {
+            (Some(r#ref), None, None, None) => Self::Ref { r#ref: SnapshotRef::decode(&r#ref)? },
+            (None, Some(sandbox_id), Some(id), None) => {
+                Self::Id { sandbox_id: sandbox_id?, snapshot_id: SnapshotId::parse(&id)? }
+            }
+            (None, Some(sandbox_id), None, Some(label)) => {
+                Self::Label { sandbox_id: sandbox_id?, label: Label::parse(&label)? }
+            }
+            _ => {
+                return Err(invalid(
+                    "The arguments must select exactly one snapshot",
+                    "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`.",
+                ));
+            }
+        })
+    }
+}
+
+request! {
+    /// The selection of a snapshot, with the lineage scope of the caller.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(transform = needs(&[]), transform = extends("LineageScope"), transform = exclusive)
+    )]
+    pub struct Selection {
+        /// The selector of the snapshot.
+        #[serde(flatten)]
+        pub selector: Selector,
+        /// The lineage that the caller works in.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub lineage_scope: LineageScope,
+    }
 }
 
 impl Selection {
@@ -84,86 +114,21 @@ impl Selection {
     pub const fn by_label(sandbox_id: SandboxId, label: Label) -> Self {
         Self { selector: Selector::Label { sandbox_id, label }, lineage_scope: LineageScope::UNRESTRICTED }
     }
-
-    /// Decodes `{ref}`, `{sandboxId, snapshotId}` or `{sandboxId, label}`, each with `lineageScope?` and
-    /// `allowCrossLineage?`.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for the types and the combination of the fields, then the errors of the ids and of
-    /// [`SnapshotRef::decode`].
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let selection = SelectionFields::from_fields(&mut fields)?;
-        fields.finish()?;
-        selection.check()
-    }
 }
 
-/// The fields of a [`Selection`] as the caller passed them: their types are verified, their content is not.
-struct SelectionFields {
-    r#ref: Option<Value>,
-    sandbox_id: Option<String>,
-    snapshot_id: Option<String>,
-    label: Option<String>,
-    lineage_scope: Option<String>,
-    allow_cross_lineage: bool,
-}
-
-impl SelectionFields {
-    fn from_fields(fields: &mut Fields) -> Result<Self> {
-        Ok(Self {
-            r#ref: fields.value("ref"),
-            sandbox_id: fields.string("sandboxId")?,
-            snapshot_id: fields.string("snapshotId")?,
-            label: fields.string("label")?,
-            lineage_scope: fields.string("lineageScope")?,
-            allow_cross_lineage: fields.flag("allowCrossLineage")?,
-        })
+request! {
+    /// The request to restore a snapshot or to branch from it.
+    #[cfg_attr(feature = "schema", schemars(rename = "RestoreOptions", transform = extends("Selection")))]
+    pub struct RestoreRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// An idempotency key: a repeated call with the same key gets the same answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
+        pub idempotency_key: Option<String> = check_key,
     }
-
-    fn check(self) -> Result<Selection> {
-        let sandbox_id = self.sandbox_id.as_deref().map(SandboxId::parse);
-        let selector = match (self.r#ref, sandbox_id, self.snapshot_id, self.label) {
-            (Some(r#ref), None, None, None) => Selector::Ref { r#ref: SnapshotRef::decode(&r#ref)? },
-            (None, Some(sandbox_id), Some(id), None) => {
-                Selector::Id { sandbox_id: sandbox_id?, snapshot_id: SnapshotId::parse(&id)? }
-            }
-            (None, Some(sandbox_id), None, Some(label)) => {
-                Selector::Label { sandbox_id: sandbox_id?, label: Label::parse(&label)? }
-            }
-            _ => {
-                return Err(invalid(
-                    "The arguments must select exactly one snapshot",
-                    "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`.",
-                ));
-            }
-        };
-        let lineage_scope = LineageScope::parse(self.lineage_scope.as_deref(), self.allow_cross_lineage)?;
-        Ok(Selection { selector, lineage_scope })
-    }
-}
-
-/// The request to restore a snapshot or to branch from it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "RestoreOptions"),
-    schemars(transform = extends("Selection"))
-)]
-pub struct RestoreRequest {
-    /// The selection of the snapshot.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub selection: Selection,
-    /// An idempotency key: a repeated call with the same key gets the same answer.
-    #[serde(skip)]
-    #[cfg_attr(
-        feature = "schema",
-        schemars(!skip, length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL))
-    )]
-    pub idempotency_key: Option<String>,
 }
 
 impl RestoreRequest {
@@ -171,67 +136,38 @@ impl RestoreRequest {
     pub const fn of(r#ref: SnapshotRef) -> Self {
         Self { selection: Selection::of(r#ref), idempotency_key: None }
     }
+}
 
-    /// Decodes a [`Selection`] with `idempotencyKey?`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let (selection, key) = (SelectionFields::from_fields(&mut fields)?, fields.string("idempotencyKey")?);
-        fields.finish()?;
-        Ok(Self { selection: selection.check()?, idempotency_key: idempotency_key(key)? })
+request! {
+    /// The request to delete a snapshot.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "DeleteOptions", transform = needs(&[]), transform = extends("Selection"))
+    )]
+    pub struct DeleteRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// Whether to delete the snapshot although it is pinned or has dependents.
+        pub force: bool,
     }
 }
 
-/// The request to delete a snapshot.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "DeleteOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&[]), transform = extends("Selection"))
-)]
-pub struct DeleteRequest {
-    /// The selection of the snapshot.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub selection: Selection,
-    /// Whether to delete the snapshot although it is pinned or has dependents.
-    pub force: bool,
-}
-
-impl DeleteRequest {
-    /// Decodes a [`Selection`] with `force?`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let (selection, force) = (SelectionFields::from_fields(&mut fields)?, fields.flag("force")?);
-        fields.finish()?;
-        Ok(Self { selection: selection.check()?, force })
-    }
-}
-
-/// The request to change the label of a snapshot.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "LabelOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["newLabel"]), transform = extends("Selection"))
-)]
-pub struct LabelRequest {
-    /// The selection of the snapshot.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub selection: Selection,
-    /// The new label of the snapshot.
-    pub new_label: Label,
-    /// Whether to take the label from another snapshot that has it.
-    pub replace: bool,
-}
-
-impl LabelRequest {
-    /// Decodes a [`Selection`] with `newLabel` and `replace?`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let selection = SelectionFields::from_fields(&mut fields)?;
-        let (new_label, replace) = (fields.required("newLabel")?, fields.flag("replace")?);
-        fields.finish()?;
-        Ok(Self { selection: selection.check()?, new_label: Label::parse(&new_label)?, replace })
+request! {
+    /// The request to change the label of a snapshot.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "LabelOptions", transform = needs(&["newLabel"]), transform = extends("Selection"))
+    )]
+    pub struct LabelRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// The new label of the snapshot.
+        pub new_label: Label,
+        /// Whether to take the label from another snapshot that has it.
+        pub replace: bool,
     }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use super::fields::Fields;
+use super::declare::request;
 use crate::model::named::settings::{DependsOn, Expiry, Hooks, Settings};
 #[cfg(feature = "schema")]
 use crate::model::named::settings::{MAX_VARIABLES, RESERVED_VARIABLES};
@@ -13,39 +11,30 @@ use crate::model::policy::Policy;
 use crate::model::schema::NO_NULL;
 use crate::model::{Directory, Result};
 
-/// The settings of a workspace. Each setting is replaced as a whole; a setting that is absent stays unchanged.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceSettings"))]
-pub struct SettingsUpdate {
-    /// Whether a stop takes a snapshot; true if it was never set.
-    pub persistent: Option<bool>,
-    /// The retention policy of the workspace's snapshots.
-    pub retention: Option<Policy>,
-    /// The commands that run in the sandbox when the workspace starts and stops.
-    pub hooks: Option<Hooks>,
-    /// The time limits after which the workspace stops automatically.
-    pub expiry: Option<Expiry>,
-    /// What the workspace's snapshots depend on.
-    pub depends_on: Option<DependsOn>,
-    /// The environment variables of the sandbox, which every start sets again. They may be secrets; no answer contains
-    /// their values.
-    #[cfg_attr(feature = "schema", schemars(transform = variables))]
-    pub env: Option<BTreeMap<String, String>>,
+request! {
+    /// The settings of a workspace. Each setting is replaced as a whole; a setting that is absent stays unchanged.
+    #[derive(Default)]
+    #[cfg_attr(feature = "schema", schemars(rename = "WorkspaceSettings"))]
+    pub struct SettingsUpdate {
+        /// Whether a stop takes a snapshot; true if it was never set.
+        pub persistent: Option<bool>,
+        /// The retention policy of the workspace's snapshots.
+        pub retention: Option<Policy>,
+        /// The commands that run in the sandbox when the workspace starts and stops.
+        pub hooks: Option<Hooks>,
+        /// The time limits after which the workspace stops automatically.
+        pub expiry: Option<Expiry>,
+        /// What the workspace's snapshots depend on.
+        pub depends_on: Option<DependsOn>,
+        /// The environment variables of the sandbox, which every start sets again. They may be secrets; no answer
+        /// contains their values.
+        #[cfg_attr(feature = "schema", schemars(transform = variables))]
+        pub env: Option<BTreeMap<String, String>>,
+    }
+    rule Self::check_settings;
 }
 
 impl SettingsUpdate {
-    pub(super) fn from_fields(fields: &mut Fields) -> Result<Self> {
-        Ok(Self {
-            persistent: fields.optional_flag("persistent")?,
-            retention: fields.object("retention")?,
-            hooks: fields.object("hooks")?,
-            expiry: fields.object("expiry")?,
-            depends_on: fields.object("dependsOn")?,
-            env: fields.map("env")?,
-        })
-    }
-
     /// Returns `settings` with these changes.
     #[must_use]
     pub fn apply(self, settings: Settings) -> Settings {
@@ -60,7 +49,7 @@ impl SettingsUpdate {
         }
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check_settings(&self) -> Result<()> {
         let any_dir = Directory::parse("/workspace")?;
         self.clone().apply(Settings::new(any_dir)).check()
     }

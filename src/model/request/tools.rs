@@ -7,13 +7,14 @@ use serde_json::{Map, Value};
 
 #[cfg(feature = "schema")]
 use super::MAX_KEY_CHARS;
+use super::declare::{Content, Field, decode, request};
 use super::fields::Fields;
-use super::{idempotency_key, invalid};
+use super::{check_key, check_range, invalid};
 use crate::model::ids::quoted;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, nullable};
-use crate::model::{Code, Directory, Error, Result, SandboxId, WorkspaceRef};
+use crate::model::{Directory, Error, Result, SandboxId, WorkspaceRef};
 
 /// The maximum length of a tool name that models accept.
 const MAX_TOOL_NAME: usize = 64;
@@ -128,28 +129,8 @@ pub enum ToolTarget {
 impl Toolset {
     /// Decodes `{workspaces: [{name, snapshot?, checkpoint?, sandboxId? | workspace?, dir?, tenant?,
     /// allowCrossLineage?}], style?, readOnly?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let toolset = Self::from_fields(&mut fields)?;
-        fields.finish()?;
-        Ok(toolset)
-    }
-
-    fn from_fields(fields: &mut Fields) -> Result<Self> {
-        let mut given = Map::new();
-        for field in ["workspaces", "style", "readOnly"] {
-            if let Some(value) = fields.value(field) {
-                given.insert(field.to_owned(), value);
-            }
-        }
-        let toolset: Self = crate::model::json::from_value(&Value::Object(given)).map_err(|why| {
-            invalid(
-                &format!("The tools cannot be read: {why}"),
-                "Pass `workspaces`, a list of {name, snapshot: true}, with a `sandboxId` for each one that is not a named workspace.",
-            )
-        })?;
-        toolset.check()?;
-        Ok(toolset)
+    pub fn decode(options: &Value) -> Result<Self> {
+        decode(options)
     }
 
     /// Returns whether the set has tools that need the R2 bucket.
@@ -185,6 +166,33 @@ impl Toolset {
             }
         }
         Ok(())
+    }
+}
+
+impl Field for Toolset {
+    type Raw = Self;
+
+    fn take(fields: &mut Fields, _: &str) -> Result<Self> {
+        let mut given = Map::new();
+        for field in ["workspaces", "style", "readOnly"] {
+            if let Some(value) = fields.value(field) {
+                given.insert(field.to_owned(), value);
+            }
+        }
+        let toolset: Self = crate::model::json::from_value(&Value::Object(given)).map_err(|why| {
+            invalid(
+                &format!("The tools cannot be read: {why}"),
+                "Pass `workspaces`, a list of {name, snapshot: true}, with a `sandboxId` for each one that is not a named workspace.",
+            )
+        })?;
+        toolset.check()?;
+        Ok(toolset)
+    }
+}
+
+impl Content for Toolset {
+    fn check(raw: Self) -> Result<Self> {
+        Ok(raw)
     }
 }
 
@@ -241,56 +249,43 @@ impl ToolWorkspace {
     }
 }
 
-/// The request to call a tool.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "CallToolOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["name"]), transform = extends("Toolset"))
-)]
-pub struct CallToolRequest {
-    /// The set of tools.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub toolset: Toolset,
-    /// The name of the tool.
-    pub name: String,
-    /// The arguments from the model, unchanged.
-    #[cfg_attr(feature = "schema", schemars(with = "Value"))]
-    pub arguments: Value,
-    /// An idempotency key: a repeated call with the same key returns the same snapshot or the same new workspace.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
-    pub idempotency_key: Option<String>,
-}
-
-impl CallToolRequest {
-    /// Decodes a [`Toolset`] with `name`, `arguments?` and `idempotencyKey?`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let toolset = Toolset::from_fields(&mut fields)?;
-        let (name, arguments) = (fields.required("name")?, fields.value("arguments"));
-        let key = fields.string("idempotencyKey")?;
-        fields.finish()?;
-        let arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
-        Ok(Self { toolset, name, arguments, idempotency_key: idempotency_key(key)? })
+request! {
+    /// The request to call a tool.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "CallToolOptions", transform = needs(&["name"]), transform = extends("Toolset"))
+    )]
+    pub struct CallToolRequest {
+        /// The set of tools.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub toolset: Toolset,
+        /// The name of the tool.
+        pub name: String,
+        /// The arguments from the model, unchanged.
+        #[cfg_attr(feature = "schema", schemars(with = "Value"))]
+        pub arguments: Value = |arguments| Ok(arguments.unwrap_or_else(|| Value::Object(Map::new()))),
+        /// An idempotency key: a repeated call with the same key returns the same snapshot or the same new workspace.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
+        pub idempotency_key: Option<String> = check_key,
     }
 }
 
-/// The request to create a token that permits the use of some tools over MCP.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "GrantToolsOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&[]), transform = extends("Toolset"))
-)]
-pub struct GrantRequest {
-    /// The tools that the token permits.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub toolset: Toolset,
-    /// The lifetime of the token, in seconds.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_EXPIRATION), extend("default" = Self::DEFAULT_EXPIRATION)))]
-    pub expiration_seconds: u64,
+request! {
+    /// The request to create a token that permits the use of some tools over MCP.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "GrantToolsOptions", transform = needs(&[]), transform = extends("Toolset"))
+    )]
+    pub struct GrantRequest {
+        /// The tools that the token permits.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub toolset: Toolset,
+        /// The lifetime of the token, in seconds.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_EXPIRATION), extend("default" = Self::DEFAULT_EXPIRATION)))]
+        pub expiration_seconds: u64 = Self::check_expiration,
+    }
 }
 
 impl GrantRequest {
@@ -299,20 +294,9 @@ impl GrantRequest {
     /// The maximum lifetime, in seconds: 30 days.
     pub const MAX_EXPIRATION: u64 = 30 * 24 * 3600;
 
-    /// Decodes a [`Toolset`] with `expirationSeconds?`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let toolset = Toolset::from_fields(&mut fields)?;
-        let expiration_seconds = fields.number("expirationSeconds")?.unwrap_or(Self::DEFAULT_EXPIRATION);
-        fields.finish()?;
-        if !(1..=Self::MAX_EXPIRATION).contains(&expiration_seconds) {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                format!("`expirationSeconds` must be 1–{}, got {expiration_seconds}", Self::MAX_EXPIRATION),
-                format!("Pass 1 to {} seconds.", Self::MAX_EXPIRATION),
-            ));
-        }
-        Ok(Self { toolset, expiration_seconds })
+    fn check_expiration(seconds: Option<u64>) -> Result<u64> {
+        let seconds = seconds.unwrap_or(Self::DEFAULT_EXPIRATION);
+        check_range("expirationSeconds", seconds, 1..=Self::MAX_EXPIRATION, |most| format!("Pass 1 to {most} seconds."))
     }
 }
 

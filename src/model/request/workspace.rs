@@ -3,11 +3,11 @@
 use std::fmt;
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Serialize, Serializer};
 
+use super::declare::{Content, Field, request};
 use super::fields::Fields;
-use super::invalid;
+use super::{check_page, check_range, invalid};
 use crate::model::policy::{MAX_EXPIRATION, Policy};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
@@ -33,25 +33,36 @@ impl LineageScope {
     pub const FORMER_NAMES: [(&str, &str); 2] =
         [("lineageScope", "session"), ("allowCrossLineage", "allowCrossSession")];
 
-    pub(super) fn parse(sandbox_id: Option<&str>, allow_cross_lineage: bool) -> Result<Self> {
-        Ok(Self { sandbox_id: sandbox_id.map(SandboxId::parse).transpose()?, allow_cross_lineage })
+    pub(super) fn is_unrestricted(&self) -> bool {
+        *self == Self::UNRESTRICTED
     }
 }
 
-/// The request of an operation that takes only a sandbox.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "SandboxOptions", rename_all = "camelCase"),
-    schemars(transform = extends("LineageScope"))
-)]
-pub struct SandboxRequest {
-    /// The id of the sandbox.
-    pub sandbox_id: SandboxId,
-    /// The lineage that the caller works in.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub lineage_scope: LineageScope,
+impl Field for LineageScope {
+    type Raw = (Option<String>, bool);
+
+    fn take(fields: &mut Fields, _: &str) -> Result<Self::Raw> {
+        Ok((fields.string("lineageScope")?, fields.flag("allowCrossLineage")?))
+    }
+}
+
+impl Content for LineageScope {
+    fn check((sandbox_id, allow_cross_lineage): Self::Raw) -> Result<Self> {
+        Ok(Self { sandbox_id: sandbox_id.as_deref().map(SandboxId::parse).transpose()?, allow_cross_lineage })
+    }
+}
+
+request! {
+    /// The request of an operation that takes only a sandbox.
+    #[cfg_attr(feature = "schema", schemars(rename = "SandboxOptions", transform = extends("LineageScope")))]
+    pub struct SandboxRequest {
+        /// The id of the sandbox.
+        pub sandbox_id: SandboxId,
+        /// The lineage that the caller works in.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub lineage_scope: LineageScope,
+    }
 }
 
 impl SandboxRequest {
@@ -59,38 +70,26 @@ impl SandboxRequest {
     pub const fn of(sandbox_id: SandboxId) -> Self {
         Self { sandbox_id, lineage_scope: LineageScope::UNRESTRICTED }
     }
-
-    /// Decodes `{sandboxId, lineageScope?, allowCrossLineage?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let sandbox_id = fields.required("sandboxId")?;
-        let (lineage_scope, allow) = (fields.string("lineageScope")?, fields.flag("allowCrossLineage")?);
-        fields.finish()?;
-        Ok(Self {
-            sandbox_id: SandboxId::parse(&sandbox_id)?,
-            lineage_scope: LineageScope::parse(lineage_scope.as_deref(), allow)?,
-        })
-    }
 }
 
-/// The request for the lineage tree that a sandbox belongs to.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "LineageOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
-)]
-pub struct LineageRequest {
-    /// The id of the sandbox.
-    pub sandbox_id: SandboxId,
-    /// Whether to query each sandbox's status; otherwise the answer does not say which sandboxes are running. The query
-    /// starts the Durable Object of every sandbox in the tree, but no container.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
-    pub check: bool,
-    /// The lineage that the caller works in.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub lineage_scope: LineageScope,
+request! {
+    /// The request for the lineage tree that a sandbox belongs to.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "LineageOptions", transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
+    )]
+    pub struct LineageRequest {
+        /// The lineage that the caller works in.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub lineage_scope: LineageScope,
+        /// The id of the sandbox.
+        pub sandbox_id: SandboxId,
+        /// Whether to query each sandbox's status; otherwise the answer does not say which sandboxes are running. The
+        /// query starts the Durable Object of every sandbox in the tree, but no container.
+        #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
+        pub check: bool,
+    }
 }
 
 impl LineageRequest {
@@ -98,45 +97,35 @@ impl LineageRequest {
     pub const fn of(sandbox_id: SandboxId) -> Self {
         Self { sandbox_id, check: false, lineage_scope: LineageScope::UNRESTRICTED }
     }
-
-    /// Decodes `{sandboxId, check?, lineageScope?, allowCrossLineage?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let (sandbox_id, check) = (fields.required("sandboxId")?, fields.flag("check")?);
-        let (lineage_scope, allow) = (fields.string("lineageScope")?, fields.flag("allowCrossLineage")?);
-        fields.finish()?;
-        let lineage_scope = LineageScope::parse(lineage_scope.as_deref(), allow)?;
-        Ok(Self { sandbox_id: SandboxId::parse(&sandbox_id)?, check, lineage_scope })
-    }
 }
 
-/// The request for a page of a workspace's snapshots, newest first.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "ListOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
-)]
-pub struct ListRequest {
-    /// The sandbox that the snapshots were taken of.
-    pub sandbox_id: SandboxId,
-    /// The cursor of the previous page; the page begins with the newest snapshot if absent.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub cursor: Option<SnapshotCursor>,
-    /// The maximum number of snapshots on the page.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
-    pub limit: u32,
-    /// The prefix that the labels of the snapshots must have.
-    #[cfg_attr(feature = "schema", schemars(length(max = Label::MAX)))]
-    pub label_prefix: Option<String>,
-    /// Whether to check in R2 which snapshots can be restored now; otherwise the answer contains the results of the
-    /// last check.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
-    pub check: bool,
-    /// The lineage that the caller works in.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub lineage_scope: LineageScope,
+request! {
+    /// The request for a page of a workspace's snapshots, newest first.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "ListOptions", transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
+    )]
+    pub struct ListRequest {
+        /// The sandbox that the snapshots were taken of.
+        pub sandbox_id: SandboxId,
+        /// The cursor of the previous page; the page begins with the newest snapshot if absent.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        pub cursor: Option<SnapshotCursor>,
+        /// The lineage that the caller works in.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub lineage_scope: LineageScope,
+        /// The maximum number of snapshots on the page.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
+        pub limit: u32 = |limit| check_page(limit, Self::DEFAULT_LIMIT, Self::MAX_LIMIT),
+        /// The prefix that the labels of the snapshots must have.
+        #[cfg_attr(feature = "schema", schemars(length(max = Label::MAX)))]
+        pub label_prefix: Option<String> = check_label_prefix,
+        /// Whether to check in R2 which snapshots can be restored now; otherwise the answer contains the results of the
+        /// last check.
+        #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
+        pub check: bool = |check| Ok(check.unwrap_or(true)),
+    }
 }
 
 impl ListRequest {
@@ -150,36 +139,14 @@ impl ListRequest {
         let (cursor, label_prefix, lineage_scope) = (None, None, LineageScope::UNRESTRICTED);
         Self { sandbox_id, cursor, limit: Self::DEFAULT_LIMIT, label_prefix, check: true, lineage_scope }
     }
+}
 
-    /// Decodes `{sandboxId, cursor?, limit?, labelPrefix?, check?, lineageScope?, allowCrossLineage?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let sandbox_id = fields.required("sandboxId")?;
-        let (cursor, label_prefix) = (fields.string("cursor")?, fields.string("labelPrefix")?);
-        let limit = fields.number("limit")?.unwrap_or(Self::DEFAULT_LIMIT.into());
-        let check = fields.optional_flag("check")?.unwrap_or(true);
-        let (lineage_scope, allow) = (fields.string("lineageScope")?, fields.flag("allowCrossLineage")?);
-        fields.finish()?;
-        let request = Self {
-            sandbox_id: SandboxId::parse(&sandbox_id)?,
-            cursor: cursor.as_deref().map(SnapshotCursor::parse).transpose()?,
-            limit: limit.try_into().unwrap_or(u32::MAX),
-            label_prefix: label_prefix.filter(|prefix| !prefix.is_empty()),
-            check,
-            lineage_scope: LineageScope::parse(lineage_scope.as_deref(), allow)?,
-        };
-        if !(1..=Self::MAX_LIMIT).contains(&request.limit) {
-            return Err(invalid(
-                &format!("`limit` must be 1–{}, got {limit}", Self::MAX_LIMIT),
-                &format!("Pass 1 to {}, and continue with the cursor of the answer.", Self::MAX_LIMIT),
-            ));
-        }
-        if request.label_prefix.as_ref().is_some_and(|prefix| prefix.chars().count() > Label::MAX) {
-            let message = format!("`labelPrefix` is longer than {} characters", Label::MAX);
-            return Err(invalid(&message, "Pass the beginning of a label."));
-        }
-        Ok(request)
+fn check_label_prefix(prefix: Option<String>) -> Result<Option<String>> {
+    if prefix.as_ref().is_some_and(|prefix| prefix.chars().count() > Label::MAX) {
+        let message = format!("`labelPrefix` is longer than {} characters", Label::MAX);
+        return Err(invalid(&message, "Pass the beginning of a label."));
     }
+    Ok(prefix.filter(|prefix| !prefix.is_empty()))
 }
 
 /// A position in a list of snapshots, newest first: after the snapshot with this time and id.
@@ -214,77 +181,57 @@ impl fmt::Display for SnapshotCursor {
     }
 }
 
-/// The request to set the retention policy of a workspace.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "SetRetentionOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["sandboxId", "policy"]))
-)]
-pub struct SetRetentionRequest {
-    /// The id of the sandbox.
-    pub sandbox_id: SandboxId,
-    /// The policy, which replaces the present one.
-    pub policy: Policy,
-    /// Whether only to report what the policy would remove.
-    pub dry_run: bool,
-}
-
-impl SetRetentionRequest {
-    /// Decodes `{sandboxId, policy, dryRun?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let sandbox_id = fields.required("sandboxId")?;
-        let (policy, dry_run) = (fields.object::<Policy>("policy")?, fields.flag("dryRun")?);
-        fields.finish()?;
-        let sandbox_id = SandboxId::parse(&sandbox_id)?;
-        let policy =
-            policy.ok_or_else(|| invalid("`policy` is missing", "Pass the whole policy; {} is the default policy."))?;
-        policy.check()?;
-        Ok(Self { sandbox_id, policy, dry_run })
+impl Serialize for SnapshotCursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
-/// The request to apply the retention policy of a workspace.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "ApplyRetentionOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&["sandboxId"]))
-)]
-pub struct ApplyRetentionRequest {
-    /// The id of the sandbox.
-    pub sandbox_id: SandboxId,
-    /// Whether only to report what would be removed.
-    pub dry_run: bool,
-}
-
-impl ApplyRetentionRequest {
-    /// Decodes `{sandboxId, dryRun?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let (sandbox_id, dry_run) = (fields.required("sandboxId")?, fields.flag("dryRun")?);
-        fields.finish()?;
-        Ok(Self { sandbox_id: SandboxId::parse(&sandbox_id)?, dry_run })
+request! {
+    /// The request to set the retention policy of a workspace.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "SetRetentionOptions", transform = needs(&["sandboxId", "policy"]))
+    )]
+    pub struct SetRetentionRequest {
+        /// The id of the sandbox.
+        pub sandbox_id: SandboxId,
+        /// The policy, which replaces the present one.
+        pub policy: Policy = check_policy,
+        /// Whether only to report what the policy would remove.
+        pub dry_run: bool,
     }
 }
 
-/// The request to sweep the bucket: to delete backups that no snapshot owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "SweepOptions", rename_all = "camelCase"),
-    schemars(transform = needs(&[]))
-)]
-pub struct SweepRequest {
-    /// Whether only to count the backups.
-    pub dry_run: bool,
-    /// The minimum age of a backup that the sweep deletes, in seconds.
-    #[cfg_attr(feature = "schema", schemars(range(max = Self::MAX_GRACE_SECONDS), extend("default" = Self::DEFAULT_GRACE_SECONDS)))]
-    pub grace_seconds: u64,
+fn check_policy(policy: Option<Policy>) -> Result<Policy> {
+    let policy =
+        policy.ok_or_else(|| invalid("`policy` is missing", "Pass the whole policy; {} is the default policy."))?;
+    policy.check()?;
+    Ok(policy)
+}
+
+request! {
+    /// The request to apply the retention policy of a workspace.
+    #[cfg_attr(feature = "schema", schemars(rename = "ApplyRetentionOptions", transform = needs(&["sandboxId"])))]
+    pub struct ApplyRetentionRequest {
+        /// The id of the sandbox.
+        pub sandbox_id: SandboxId,
+        /// Whether only to report what would be removed.
+        pub dry_run: bool,
+    }
+}
+
+request! {
+    /// The request to sweep the bucket: to delete backups that no snapshot owns.
+    #[derive(Copy, Eq)]
+    #[cfg_attr(feature = "schema", schemars(rename = "SweepOptions", transform = needs(&[])))]
+    pub struct SweepRequest {
+        /// Whether only to count the backups.
+        pub dry_run: bool,
+        /// The minimum age of a backup that the sweep deletes, in seconds.
+        #[cfg_attr(feature = "schema", schemars(range(max = Self::MAX_GRACE_SECONDS), extend("default" = Self::DEFAULT_GRACE_SECONDS)))]
+        pub grace_seconds: u64 = Self::check_grace,
+    }
 }
 
 impl Default for SweepRequest {
@@ -299,18 +246,12 @@ impl SweepRequest {
     /// The maximum grace period, in seconds: the maximum expiration.
     pub const MAX_GRACE_SECONDS: u64 = MAX_EXPIRATION;
 
-    /// Decodes `{dryRun?, graceSeconds?}`.
-    pub fn decode(value: &Value) -> Result<Self> {
-        let mut fields = Fields::of(value)?;
-        let (dry_run, grace_seconds) = (fields.flag("dryRun")?, fields.number("graceSeconds")?);
-        fields.finish()?;
-        let grace_seconds = grace_seconds.unwrap_or(Self::DEFAULT_GRACE_SECONDS);
-        if grace_seconds > Self::MAX_GRACE_SECONDS {
-            return Err(invalid(
-                &format!("`graceSeconds` must be 0–{}, got {grace_seconds}", Self::MAX_GRACE_SECONDS),
-                &format!("Pass at most {} seconds.", Self::MAX_GRACE_SECONDS),
-            ));
-        }
-        Ok(Self { dry_run, grace_seconds })
+    fn check_grace(seconds: Option<u64>) -> Result<u64> {
+        check_range(
+            "graceSeconds",
+            seconds.unwrap_or(Self::DEFAULT_GRACE_SECONDS),
+            0..=Self::MAX_GRACE_SECONDS,
+            |most| format!("Pass at most {most} seconds."),
+        )
     }
 }

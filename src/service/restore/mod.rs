@@ -60,7 +60,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 this.restore_snapshot(&request, kind, &token).await
             };
             let key = request.idempotency_key.as_deref();
-            this.run_once(key, kind.as_str(), &request, &token, restore).await
+            this.run_once(key, kind.as_str(), &request.selection, &token, restore).await
         };
         abort.run_until_cancelled(work, self.ports.background()).await
     }

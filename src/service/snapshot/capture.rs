@@ -35,9 +35,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if request.lineage_scope.sandbox_id.is_some() {
             self.check_lineage_scope(&request.lineage_scope).await?;
         }
-        let key = request.idempotency_key.clone();
         let work = self.share_capture(request.clone(), abort.clone());
-        self.run_once(key.as_deref(), "snapshot", &request, &abort, work).await
+        let key = request.idempotency_key.as_deref();
+        self.run_once(key, "snapshot", &request.without_caller(), &abort, work).await
     }
 
     /// Takes a snapshot. On an error, rolls the capture back. Sets `id` to the id of its row as soon as there is one.

@@ -13,7 +13,7 @@ use crate::model::named::messages::{LastSnapshot, StartSettings};
 use crate::model::named::record::{KeyedCall, SnapshotKey, Task, Transition};
 use crate::model::named::{Address, NamedRecord, Settings, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, Source, StartRequest};
-use crate::model::{Code, Directory, Error, Result, SandboxId, Selection};
+use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, json};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 use crate::service::calls::idempotency::conflict;
@@ -243,6 +243,6 @@ impl<P: Ports> NamedWorkspace<P> {
 
 fn creation(request: &CreateRequest) -> Result<Option<KeyedCall>> {
     let Some(key) = request.idempotency_key.clone() else { return Ok(None) };
-    let arguments = request.to_arguments().map_err(|_| Error::internal())?.to_string();
+    let arguments = json::to_string(request).map_err(|_| Error::internal())?;
     Ok(Some(KeyedCall { key, payload_hash: Base64UrlUnpadded::encode_string(&Sha256::digest(arguments)) }))
 }

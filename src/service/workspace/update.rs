@@ -5,7 +5,7 @@
 
 use super::NamedWorkspace;
 use crate::model::named::answer::WorkspaceDescription;
-use crate::model::named::messages::{Condition, EnsureRunningRequest};
+use crate::model::named::messages::{Condition, EnsureRunningRequest, StartSettings};
 use crate::model::named::record::{SnapshotKey, Task};
 use crate::model::named::{NamedRecord, Settings, State};
 use crate::model::request::UpdateRequest;
@@ -39,7 +39,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let start_request = EnsureRunningRequest {
             address: (*self.address).clone(),
             settings: changed.clone(),
-            start: request.start.clone(),
+            start: StartSettings { accept_stale: request.accept_stale, ..StartSettings::default() },
             version: record.version,
         };
         let start_request = Some(start_request).filter(|_| is_running);

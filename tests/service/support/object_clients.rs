@@ -152,7 +152,7 @@ impl NamedWorkspaceClient for ObjectPorts {
     }
 
     async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {
-        let (address, arguments) = (request.address.to_string(), request.to_arguments().unwrap());
+        let (address, arguments) = (request.address.to_string(), json!(request));
         let other = self.named_service(&request.address);
         let create =
             run_named(&other, Request::decode(Operation::CreateWorkspace, &arguments)?, CancellationToken::never());

@@ -351,11 +351,11 @@ pub async fn update(world: Rc<World>) {
     let is_change = current_snapshot_id.is_none() || world.rng.one_in(4);
     let changes = if is_change { pick_changes(&world) } else { SettingsUpdate::default() };
     world.trace(&format_args!("updates {address}: {current_snapshot_id:?}"));
-    let start = StartSettings { accept_stale: world.rng.one_in(2), ..StartSettings::default() };
+    let accept_stale = world.rng.one_in(2);
     if current_snapshot_id.is_some() {
         world.count("rollbacks requested");
     }
-    let request = UpdateRequest { address: address.clone(), settings: changes, current_snapshot_id, start };
+    let request = UpdateRequest { address: address.clone(), settings: changes, current_snapshot_id, accept_stale };
     let outcome =
         world.call_named(&address, |named: NamedService| async move { named.update(request, abort).await }).await;
     match outcome {
