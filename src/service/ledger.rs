@@ -1,9 +1,10 @@
-//! The row of the sandbox itself in its ledger, and its alarm.
+//! The row of the sandbox itself in its ledger, its snapshots, and its alarm.
 
 use super::CloudflareSandboxSnapshotter;
 use super::planted::{Bug, planted};
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::record::{ParentLink, SnapshotRecord, WorkspaceRecord};
+use crate::model::request::SnapshotCursor;
 use crate::model::{Policy, Result, SandboxId, SigningKey, Timestamp, root_of};
 use crate::ports::{Entropy, Ledger, Ports};
 
@@ -104,4 +105,27 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         ledger.put_workspace(&workspace)?;
         Ok(true)
     }
+
+    /// Returns the newest snapshot that matches. Reads the ledger in pages of `page_rows`.
+    pub(super) fn newest_where(
+        &self,
+        page_rows: u32,
+        matches: impl Fn(&SnapshotRecord) -> bool,
+    ) -> Result<Option<SnapshotRecord>> {
+        let mut cursor = None;
+        loop {
+            let page = self.ledger()?.snapshot_page(cursor.as_ref(), None, page_rows)?;
+            let is_last = page.len() < page_rows as usize;
+            cursor = page.last().map(cursor_of);
+            let found = page.into_iter().find(&matches);
+            if found.is_some() || is_last {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+/// Returns the cursor after which the next page begins.
+pub(super) fn cursor_of(last: &SnapshotRecord) -> SnapshotCursor {
+    SnapshotCursor { created_at: last.created_at(), snapshot_id: last.snapshot_id.clone() }
 }

@@ -1,4 +1,4 @@
-//! The service over in-memory ports: the same order of files as `src/service`.
+//! The service over in-memory ports: the same folders as in `src/service`, and tests of several areas beside them.
 // Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 

@@ -147,7 +147,7 @@ pub fn record(effects: SideEffects) {
 }
 
 /// Records the number of attempts so far.
-pub(in crate::service) fn record_attempts(attempts: u32) {
+pub(super) fn record_attempts(attempts: u32) {
     record(SideEffects { attempts, ..SideEffects::default() });
 }
 

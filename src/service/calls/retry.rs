@@ -8,7 +8,7 @@ use crate::ports::{Clock, Entropy, Ports};
 use crate::service::CancellationToken;
 
 /// How many attempts are made before the error is returned.
-pub(in crate::service) const MAX_ATTEMPTS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
 /// The shortest delay before the second attempt, in milliseconds; it doubles with each further attempt.
 const BASE_DELAY_MILLIS: u64 = 200;

@@ -26,7 +26,7 @@ pub(in crate::service) const MAX_AGE_MEASUREMENTS: u32 = 3;
 pub(in crate::service) const AGE_RESOLUTION_MILLIS: i64 = 10;
 
 /// The age of a container, compared to a point in time.
-pub(in crate::service) enum Age {
+pub(super) enum Age {
     /// The container was started before; with the result of the probe.
     Older(Probe),
     /// The container was started after.
@@ -62,7 +62,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// As [`running_status`](Self::running_status), with the time at which the Worker read it.
-    pub(in crate::service) async fn observe_running(&self) -> Result<ContainerObservation> {
+    pub(super) async fn observe_running(&self) -> Result<ContainerObservation> {
         let since = self.now();
         Ok(ContainerObservation::new(self.running_status().await?, since))
     }
@@ -125,7 +125,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Starts the sandbox if it is not running, and accepts its container as it is. Returns the observation, and the
     /// marker that the container carries.
-    pub(in crate::service) async fn cold_start(
+    pub(super) async fn cold_start(
         &self,
         dir: &Directory,
         abort: &CancellationToken,
@@ -175,7 +175,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Leaves the note of a replacement in the container, unless the container was started before `since`.
-    pub(in crate::service) async fn flag_if_replaced(&self, dir: &Directory, since: Timestamp) -> Result<()> {
+    pub(super) async fn flag_if_replaced(&self, dir: &Directory, since: Timestamp) -> Result<()> {
         if self.sandbox_status().await?.status == Status::Down {
             return Ok(());
         }
@@ -191,7 +191,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Compares the age of the container with a point in time. If no container runs, the probe starts one; the SDK
     /// interrupts the call that does so, so the probe is repeated here, where `since` is still known. The first probe
     /// uses `session`, if there is one; later probes do not, so a broken session does not fail them.
-    pub(in crate::service) async fn compare_age(
+    pub(super) async fn compare_age(
         &self,
         mut session: Option<&SandboxSessionOf<'_, P>>,
         dir: &Directory,

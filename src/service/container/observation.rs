@@ -161,7 +161,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns the error for a container that does not carry the marker.
-    pub(in crate::service) fn marker_missing(&self) -> Error {
+    fn marker_missing(&self) -> Error {
         self.replaced("is not the one that was captured or restored")
     }
 

@@ -62,7 +62,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the time before which a container must have started to be accepted; `None` when the container is not
     /// unverified.
-    pub(in crate::service) fn unverified_since(&self) -> Result<Option<Timestamp>> {
+    pub(super) fn unverified_since(&self) -> Result<Option<Timestamp>> {
         let unfinished = self.ledger()?.unfinished_snapshots()?;
         let from_captures = unfinished.iter().filter_map(|snapshot| match &snapshot.stage {
             Stage::Creating(progress) if progress.verification == Verification::DueUnverified => {
@@ -102,7 +102,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Accepts the container that runs now, whatever its age. Only a container that starts later is unverified, and
     /// captures in progress no longer leave this one unverified.
-    pub(in crate::service) fn trust_from_now(&self) -> Result<Timestamp> {
+    pub(super) fn trust_from_now(&self) -> Result<Timestamp> {
         let ledger = self.ledger()?;
         for mut capture in ledger.unfinished_snapshots()? {
             if let Stage::Creating(progress) = &mut capture.stage

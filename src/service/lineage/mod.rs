@@ -2,7 +2,7 @@
 //!
 //! - [`scope`]: which lineage a caller may use
 
-pub(super) mod scope;
+mod scope;
 
 use futures_util::future::{join, join_all};
 

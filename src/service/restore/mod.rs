@@ -8,7 +8,7 @@
 //! - [`rollback`]: removes what a failed operation left
 
 pub(super) mod arrival;
-pub(super) mod rollback;
+mod rollback;
 
 use futures_util::future::join;
 
@@ -66,7 +66,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Creates a sandbox from a snapshot, and retries transient failures. On an error, no sandbox remains.
-    pub(super) async fn restore_snapshot(
+    async fn restore_snapshot(
         &self,
         request: &RestoreRequest,
         kind: DerivationKind,

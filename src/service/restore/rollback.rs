@@ -49,7 +49,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Destroys the minted sandbox of a failed operation. Returns the error with a note that it was destroyed, or that
     /// it may still be running.
-    pub(in crate::service) async fn destroy_minted(&self, id: &SandboxId, error: Error) -> Error {
+    pub(super) async fn destroy_minted(&self, id: &SandboxId, error: Error) -> Error {
         match self.destroy(id).await {
             Ok(()) => error.with_note(&format!("The new sandbox {:?} was destroyed.", id.as_str())),
             Err(rollback_error) => error.with_note(&format!(

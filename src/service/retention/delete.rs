@@ -110,7 +110,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Marks a snapshot as being deleted in the ledger. From then on it can't be restored, and its objects will be
     /// deleted.
-    pub(in crate::service) fn begin_deletion(&self, mut snapshot: SnapshotRecord, reason: &str) -> Result<()> {
+    pub(super) fn begin_deletion(&self, mut snapshot: SnapshotRecord, reason: &str) -> Result<()> {
         let Stage::Ready { stored } = snapshot.stage else { return Ok(()) };
         let at = self.now();
         let task = PendingTask { due_at: at.plus_millis(RETRY_MILLIS), attempt: 0 };

@@ -8,12 +8,13 @@
 //! - [`sweep`]: deletes backups in the bucket that no ledger owns
 
 pub(super) mod delete;
-pub(super) mod references;
+mod references;
 pub(super) mod sweep;
 
 use futures_util::{StreamExt, stream};
 
 use super::CloudflareSandboxSnapshotter;
+use super::ledger::cursor_of;
 use super::planted::{Bug, planted};
 use crate::model::answer::Retention;
 use crate::model::named::messages::KeptSnapshot;
@@ -127,15 +128,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns every ready snapshot, the newest first.
-    pub(super) fn ready_snapshots(&self) -> Result<Vec<SnapshotRecord>> {
+    fn ready_snapshots(&self) -> Result<Vec<SnapshotRecord>> {
         let mut all = Vec::new();
         let mut cursor: Option<SnapshotCursor> = None;
         loop {
             let page = self.ledger()?.snapshot_page(cursor.as_ref(), None, PAGE_ROWS)?;
             let is_last = page.len() < PAGE_ROWS as usize;
-            cursor = page
-                .last()
-                .map(|row| SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
+            cursor = page.last().map(cursor_of);
             all.extend(page.into_iter().filter(|row| row.state() == SnapshotState::Ready));
             if is_last {
                 return Ok(all);
@@ -145,7 +144,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Begins the deletion of all ready snapshots that have no dependents and are not pinned. Returns their ids, and
     /// the snapshots that remain.
-    pub(in crate::service) fn delete_unreferenced(&self) -> Result<(Vec<SnapshotId>, Vec<KeptSnapshot>)> {
+    pub(super) fn delete_unreferenced(&self) -> Result<(Vec<SnapshotId>, Vec<KeptSnapshot>)> {
         let (mut deleted, mut kept) = (Vec::new(), Vec::new());
         for snapshot in self.ready_snapshots()? {
             let snapshot_id = snapshot.snapshot_id.clone();
@@ -165,22 +164,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok((deleted, kept))
     }
 
+    /// Returns the newest snapshot that the policy counts as restorable.
     fn newest_restorable_candidate(&self) -> Result<Option<SnapshotRecord>> {
         const SEARCH_ROWS: u32 = 10;
-        let now = self.now();
-        let workspace = self.workspace()?;
-        let mut cursor: Option<SnapshotCursor> = None;
-        loop {
-            let page = self.ledger()?.snapshot_page(cursor.as_ref(), None, SEARCH_ROWS)?;
-            let is_last = page.len() < SEARCH_ROWS as usize;
-            cursor = page
-                .last()
-                .map(|row| SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
-            let restorable = page.into_iter().find(|row| workspace.candidate(row, Vec::new(), now).restorable);
-            if restorable.is_some() || is_last {
-                return Ok(restorable);
-            }
-        }
+        let (now, workspace) = (self.now(), self.workspace()?);
+        self.newest_where(SEARCH_ROWS, |row| workspace.candidate(row, Vec::new(), now).restorable)
     }
 
     fn decide_retention(&self, policy: &Policy, snapshots: &[SnapshotRecord]) -> Result<Vec<Decision>> {

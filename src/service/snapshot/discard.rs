@@ -8,7 +8,7 @@ use crate::service::CloudflareSandboxSnapshotter;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Marks a capture as discarded, so that recovery after a crash deletes its backup. Its label is free from now on.
-    pub(in crate::service) fn mark_discarded(&self, id: &SnapshotId) -> Result<()> {
+    pub(super) fn mark_discarded(&self, id: &SnapshotId) -> Result<()> {
         let ledger = self.ledger()?;
         let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };

@@ -29,7 +29,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ///
     /// # Errors
     /// [`Code::LabelTaken`] if another snapshot has the label and `replace` is false.
-    pub(in crate::service) fn choose_label(
+    pub(super) fn choose_label(
         &self,
         requested: Option<&Label>,
         replace: bool,
@@ -49,7 +49,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Gives a label to a snapshot, and stores the snapshot. If another snapshot has the label, that one gets a label
     /// made from its time.
-    pub(in crate::service) fn assign_label(&self, snapshot: &mut SnapshotRecord, label: Label) -> Result<()> {
+    pub(super) fn assign_label(&self, snapshot: &mut SnapshotRecord, label: Label) -> Result<()> {
         let ledger = self.ledger()?;
         if let Some(mut other) = ledger.snapshot_by_label(&label)?
             && other.snapshot_id != snapshot.snapshot_id

@@ -6,10 +6,11 @@ use super::select::Selected;
 use super::stored_backup::is_definite;
 use crate::model::answer::{Page, Restorability, Restorable, Summary};
 use crate::model::record::{SnapshotRecord, Stage, WorkspaceRecord};
-use crate::model::request::{ListRequest, SnapshotCursor};
+use crate::model::request::ListRequest;
 use crate::model::{Result, SandboxId, Selection, SnapshotId, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::ledger::cursor_of;
 
 /// The number of snapshots that are checked in R2 concurrently: a Worker has six connections.
 const CONCURRENCY: usize = 3;
@@ -26,9 +27,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let has_more = rows.len() > limit;
         rows.truncate(limit);
         let last = rows.last().filter(|_| has_more);
-        let cursor = last.map(|row| {
-            SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() }.to_string()
-        });
+        let cursor = last.map(|row| cursor_of(row).to_string());
         let ids: Vec<SnapshotId> = rows.iter().map(|row| row.snapshot_id.clone()).collect();
         let mut dependents = self.dependents_of(&ids)?;
         let summaries = rows.into_iter().map(|row| {
@@ -79,11 +78,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns the summary of a snapshot from the ledger alone.
-    pub(in crate::service) fn summary(
-        &self,
-        workspace: &WorkspaceRecord,
-        snapshot: &SnapshotRecord,
-    ) -> Result<Summary> {
+    pub(super) fn summary(&self, workspace: &WorkspaceRecord, snapshot: &SnapshotRecord) -> Result<Summary> {
         Ok(self.build_summary(workspace, snapshot, self.dependents(&snapshot.snapshot_id)?))
     }
 

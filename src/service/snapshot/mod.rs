@@ -15,17 +15,17 @@
 //! - [`stored_backup`]: the objects of a backup in R2
 
 mod backup;
-pub(super) mod capture;
+mod capture;
 pub(super) mod coalesce;
 mod discard;
 mod exclude;
-pub(super) mod import;
-pub(super) mod keys;
-pub(super) mod label;
-pub(super) mod list;
+mod import;
+mod keys;
+mod label;
+mod list;
 pub(super) mod manifest;
-pub(super) mod pin;
+mod pin;
 pub(super) mod select;
 pub(super) mod stored_backup;
-pub(super) mod suspect;
+mod suspect;
 pub(crate) mod verify;

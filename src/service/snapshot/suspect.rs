@@ -18,7 +18,7 @@ const SEARCH_ROWS: u32 = 5;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Compares a snapshot that is about to be ready with its predecessor, and protects that one when the snapshot is
     /// suspect.
-    pub(in crate::service) fn compare_with_predecessor(
+    pub(super) fn compare_with_predecessor(
         &self,
         workspace: &mut WorkspaceRecord,
         snapshot: &mut SnapshotRecord,

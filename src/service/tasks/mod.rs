@@ -3,5 +3,5 @@
 //! - [`recover`]: completes or rolls back interrupted work
 //! - [`alarm`]: runs what is due, and sets the next alarm
 
-pub(super) mod alarm;
-pub(super) mod recover;
+mod alarm;
+mod recover;

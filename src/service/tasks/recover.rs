@@ -74,7 +74,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Reconciles every pending task that is due at `by`; all of them without a time.
-    pub(in crate::service) async fn reconcile_tasks(&self, by: Option<Timestamp>) -> Result<()> {
+    pub(super) async fn reconcile_tasks(&self, by: Option<Timestamp>) -> Result<()> {
         let is_due = |task: PendingTask| by.is_none_or(|by| task.due_at <= by);
         let ledger = self.ledger()?;
         let mut outcome = Ok(());

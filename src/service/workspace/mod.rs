@@ -23,7 +23,7 @@ pub mod directory;
 mod fork;
 mod provision;
 mod relocate;
-pub(super) mod sandbox;
+mod sandbox;
 mod start;
 mod stop;
 mod tasks;

@@ -171,7 +171,7 @@ fn ensure_running_request(record: &NamedRecord, start: &StartSettings) -> Ensure
 }
 
 /// Returns the response to a start.
-pub(super) fn started(record: &NamedRecord, ensured: EnsuredRunning) -> StartedWorkspace {
+pub(in crate::service) fn started(record: &NamedRecord, ensured: EnsuredRunning) -> StartedWorkspace {
     let root_id = record.root_id.clone().unwrap_or_else(|| root_of(&record.sandbox_id));
     StartedWorkspace {
         description: WorkspaceDescription::from(record),
@@ -193,7 +193,7 @@ impl StartedWorkspace {
 
 impl EnsuredRunning {
     /// Returns the outcome for a sandbox that runs already, with its files in place.
-    pub(super) fn already_running() -> Self {
+    fn already_running() -> Self {
         Self {
             how: StartOutcome::Running,
             snapshot_id: None,

@@ -15,7 +15,7 @@ pub(super) const RETRY_DELAY_MILLIS: i64 = 60_000;
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Returns the current time.
-    pub(super) fn now(&self) -> Timestamp {
+    pub(in crate::service) fn now(&self) -> Timestamp {
         self.ports.clock().now()
     }
 
@@ -48,7 +48,7 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Converts an error to the problem that the record contains.
-    pub(super) fn problem(&self, error: &Error) -> WorkspaceProblem {
+    pub(in crate::service) fn problem(&self, error: &Error) -> WorkspaceProblem {
         WorkspaceProblem::from_error(error, self.now())
     }
 
@@ -60,7 +60,7 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Sets the alarm to the next due time.
-    pub(super) fn schedule_alarm(&self, record: &NamedRecord) -> Result<()> {
+    pub(in crate::service) fn schedule_alarm(&self, record: &NamedRecord) -> Result<()> {
         let store = self.ports.workspace_store()?;
         store.set_alarm(next_alarm(record, store.alarm()?, self.now()))
     }
@@ -83,7 +83,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Recovers a record that an interrupted operation left in a transitional state. The caller has the operation lock,
     /// so no other operation runs. The interrupted operation is not complete, and the caller can repeat it; a task ends
     /// the sandbox that it may have started.
-    pub(super) fn recover(&self) -> Result<()> {
+    pub(in crate::service) fn recover(&self) -> Result<()> {
         let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(()) };
         let state = match record.state {
             State::Provisioning => State::Failed,

@@ -10,7 +10,7 @@ use crate::service::planted::{Bug, planted};
 
 /// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::service) enum SandboxCondition {
+pub(super) enum SandboxCondition {
     /// The sandbox has no running container.
     Ended,
     /// The container runs with the workspace's files in place, and carries this marker.
@@ -42,7 +42,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the condition of the sandbox. Reads the status first, which starts nothing, and probes the container
     /// only if it runs.
-    pub(in crate::service) async fn probe_condition(&self) -> Result<SandboxCondition> {
+    pub(super) async fn probe_condition(&self) -> Result<SandboxCondition> {
         let failed = |failure| from_sandbox(failure, &self.id, During::Probe);
         let binding = self.binding()?;
         self.retry(async || {

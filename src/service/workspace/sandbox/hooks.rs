@@ -18,7 +18,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// [`Code::HookFailed`], with the output, if the hook failed and its `onFailure` is not `warn`;
     /// [`Code::OperationInterrupted`] if another container runs.
-    pub(super) async fn run_hook(
+    pub(in crate::service) async fn run_hook(
         &self,
         marker: &ContainerMarker,
         dir: &Directory,

@@ -17,20 +17,20 @@
 //! carries a [`ContainerMarker`](crate::model::named::ContainerMarker), and every later step runs only in the container
 //! with that marker.
 
-pub(in crate::service) mod capture;
+mod capture;
 mod condition;
-pub(in crate::service) mod decommission;
-pub(in crate::service) mod ensure_running;
+mod decommission;
+mod ensure_running;
 mod hooks;
 mod marker;
-pub(in crate::service) mod reconcile;
-pub(in crate::service) mod reserve;
-pub(in crate::service) mod source;
+mod reconcile;
+mod reserve;
+mod source;
 mod stale;
-pub(in crate::service) mod stop_sandbox;
+mod stop_sandbox;
 mod unresponsive;
 
-pub(in crate::service) use self::condition::SandboxCondition;
+use self::condition::SandboxCondition;
 
 use std::panic::AssertUnwindSafe;
 
@@ -74,7 +74,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Schedules a reconciliation of the sandbox, in case the current operation does not finish.
-    pub(in crate::service) fn schedule_reconcile(&self) -> Result<()> {
+    fn schedule_reconcile(&self) -> Result<()> {
         let due_at = self.now().plus_millis(RECONCILE_DELAY_MILLIS);
         self.update_binding(|binding| binding.restore_task = Some(PendingTask { due_at, attempt: 0 }))?;
         self.schedule_alarm(due_at)
@@ -113,7 +113,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that no later version of the workspace's record started or ended the sandbox. Otherwise the caller of
     /// this version has ended, and would not handle the result.
-    pub(in crate::service) fn ensure_not_superseded(&self, version: u64) -> Result<()> {
+    fn ensure_not_superseded(&self, version: u64) -> Result<()> {
         let latest = self.binding()?.version;
         // Earlier releases send no version.
         if version == 0 {

@@ -4,7 +4,6 @@ use crate::model::named::Tenant;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::named::messages::LastSnapshot;
 use crate::model::record::{SnapshotRecord, SnapshotState, Stage, StoredBackup};
-use crate::model::request::SnapshotCursor;
 use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ledger, Ports, RestoreSource, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -15,7 +14,7 @@ use crate::service::snapshot::select::require_ready;
 const PAGE_SIZE: u32 = 20;
 
 /// What a sandbox starts from.
-pub(in crate::service) enum StartSource {
+pub(super) enum StartSource {
     /// A snapshot.
     Snapshot {
         /// The id of the snapshot.
@@ -45,11 +44,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// [`Code::NothingRestorable`] if the workspace has lost its files and no snapshot is left, unless `allow_empty`;
     /// those of [`inspect_backup`](Self::inspect_backup).
-    pub(in crate::service) async fn find_start_source(
-        &self,
-        dir: &Directory,
-        allow_empty: bool,
-    ) -> Result<StartSource> {
+    pub(super) async fn find_start_source(&self, dir: &Directory, allow_empty: bool) -> Result<StartSource> {
         let workspace = self.workspace()?;
         if let Some(snapshot) = self.newest_restorable(dir)? {
             let stored = require_ready(&snapshot)?.clone();
@@ -145,7 +140,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Records a use of the snapshot: its time until expiration begins again.
-    pub(in crate::service) fn mark_used(&self, id: &SnapshotId) -> Result<()> {
+    pub(super) fn mark_used(&self, id: &SnapshotId) -> Result<()> {
         if let Some(mut snapshot) = self.ledger()?.snapshot(id)?
             && snapshot.state() == SnapshotState::Ready
         {
@@ -158,23 +153,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the newest snapshot of this workspace from which a sandbox with its files in `dir` can start.
     pub(in crate::service) fn newest_restorable(&self, dir: &Directory) -> Result<Option<SnapshotRecord>> {
-        let mut cursor: Option<SnapshotCursor> = None;
-        loop {
-            let page = self.ledger()?.snapshot_page(cursor.as_ref(), None, PAGE_SIZE)?;
-            let is_last = page.len() < PAGE_SIZE as usize;
-            cursor = page
-                .last()
-                .map(|row| SnapshotCursor { created_at: row.created_at(), snapshot_id: row.snapshot_id.clone() });
-            let restorable = page.into_iter().find(|row| {
-                let is_eligible = row.is_whole(dir) || (row.foreign && planted(Bug::StartedFromRescue));
-                let is_skipped =
-                    planted(Bug::DamagedSnapshotSkipped) && row.stored().is_some_and(|stored| stored.damage.is_some());
-                matches!(row.stage, Stage::Ready { .. }) && is_eligible && !is_skipped
-            });
-            if restorable.is_some() || is_last {
-                return Ok(restorable);
-            }
-        }
+        self.newest_where(PAGE_SIZE, |row| {
+            let is_eligible = row.is_whole(dir) || (row.foreign && planted(Bug::StartedFromRescue));
+            let is_skipped =
+                planted(Bug::DamagedSnapshotSkipped) && row.stored().is_some_and(|stored| stored.damage.is_some());
+            matches!(row.stage, Stage::Ready { .. }) && is_eligible && !is_skipped
+        })
     }
 
     fn nothing_restorable(&self, cause: Option<&Error>) -> Error {

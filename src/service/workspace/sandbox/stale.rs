@@ -12,7 +12,7 @@ use crate::model::{Code, Directory, Error, Result, SnapshotId};
 /// # Errors
 /// [`Code::SnapshotStale`] if there is a difference on which the settings require a failure, unless the caller accepts
 /// it.
-pub(super) fn check(
+pub(in crate::service) fn check(
     snapshot_id: &SnapshotId,
     then: &Dependencies,
     now: &Dependencies,
