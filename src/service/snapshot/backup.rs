@@ -80,7 +80,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Code::BackupNotFound => Error::new(
                 Code::BackupIncomplete,
                 format!(
-                    "The sandbox {:?} reported that it stored the backup {}, but the bucket that is bound to self \
+                    "The sandbox {:?} reported that it stored the backup {}, but the bucket that is bound to this \
                      Worker does not contain it.",
                     mark.origin_id.as_str(),
                     backup.id(),

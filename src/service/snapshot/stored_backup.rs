@@ -58,7 +58,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 return Err(Error::new(
                     Code::BackupNotFound,
                     format!("The backup {id} is not in the bucket that is bound to this Worker."),
-                    "Bind self Worker to the same bucket as the sandbox's Worker. If the backup was deleted, use \
+                    "Bind this Worker to the same bucket as the sandbox's Worker. If the backup was deleted, use \
                      another snapshot.",
                 ));
             }
