@@ -23,8 +23,9 @@ const LEFT_BEHIND = {
   misunderstood: 'protocol error',
 };
 
-/** Where former names have to stay: they are read from storage, messages and tokens of earlier releases. */
+/** Where former names have to stay: in formats of earlier releases, and in the list of the names that changed. */
 const FORMATS = [
+  'CHANGELOG.md',
   'src/cloudflare/ledger/schema.rs',
   'src/cloudflare/scripts/mod.rs',
   'src/model/later_code.rs',
