@@ -43,9 +43,10 @@ pub fn docs() -> Vec<Page> {
     paths.into_iter().map(page).collect()
 }
 
-/// Every page of the documentation, with both README files.
+/// Every page of the documentation, with those outside of `docs/`.
 pub fn pages() -> Vec<Page> {
-    [page("README.md"), page("client/README.md")].into_iter().chain(docs()).collect()
+    let others = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "client/README.md"];
+    others.into_iter().map(page).chain(docs()).collect()
 }
 
 impl Page {
