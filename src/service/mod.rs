@@ -12,10 +12,10 @@
 //!
 //! Each sandbox has a Workspace object, which runs the operations on it and has its ledger:
 //!
-//! - `ledger`: the row of the sandbox itself in its ledger, and its alarm
+//! - `ledger`: what the operations store in its ledger together: the row of the sandbox itself, snapshots, the alarm
 //! - `in_process`: the work in progress in this object
 //!
-//! Each named workspace has an object of its own. For the whole bucket: [`sweep`]. For the deployment: [`health`].
+//! Each named workspace has an object of its own. For the whole bucket: [`sweep`]. For the deployment: [`health()`].
 //! `planted` contains the bugs that the simulation must find; they are not in the product.
 
 pub mod calls;
