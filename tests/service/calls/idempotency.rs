@@ -70,7 +70,7 @@ fn key_of_a_release_with_other_option_names_gets_its_answer() {
     let first = fixture.run(operation, &arguments).unwrap();
     let ledger = fixture.ledger("agent-42");
     let record = ledger.idempotency_record("k").unwrap().unwrap();
-    let mut request = serde_json::to_value(RestoreRequest::decode(&arguments).unwrap()).unwrap();
+    let mut request = serde_json::to_value(RestoreRequest::decode(&arguments).unwrap().selection).unwrap();
     for (name, former) in [("lineageScope", "session"), ("allowCrossLineage", "allowCrossSession")] {
         request[former] = request.as_object_mut().unwrap().remove(name).unwrap();
     }
