@@ -10,10 +10,10 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::future::LocalBoxFuture;
 
-use crate::random::SeededRng;
+use crate::memory::SeededRng;
 
 /// 2026-11-20T05:00:00Z, the time at which every schedule begins.
-const START_MILLIS: i64 = 1_795_150_800_000;
+pub const START_MILLIS: i64 = 1_795_150_800_000;
 
 /// The tasks of one object in memory, which end together. Group 0 is the world itself, which never ends.
 pub type Group = u32;

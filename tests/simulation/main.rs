@@ -11,14 +11,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod callers;
-#[path = "../support/directory_store.rs"]
-mod directory_store;
 mod executor;
 mod history;
-#[path = "../support/ledger.rs"]
-mod ledger_store;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, unused_imports)] // The service tests use all of it.
+mod memory;
 mod planted;
-mod random;
+mod profile;
 mod rules;
 mod schedule;
 mod world;

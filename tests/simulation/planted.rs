@@ -9,8 +9,9 @@ use sandbox_snapshotter::service::planted::{Bug, plant};
 #[cfg(feature = "planted")]
 const fn max_schedules(bug: Bug) -> u64 {
     match bug {
-        // The same call must arrive twice, and the sandbox must be decommissioned between the two.
-        Bug::ReservedAfterDecommission => 100_000,
+        // The same call must arrive twice, and the sandbox must be decommissioned between the two; or the container must
+        // end between the probe and the marker of an adoption.
+        Bug::ReservedAfterDecommission | Bug::AdoptedWithoutProbe => 100_000,
         _ => 20_000,
     }
 }

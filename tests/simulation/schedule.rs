@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use sandbox_snapshotter::model::SandboxId;
 use sandbox_snapshotter::model::request::SweepRequest;
+use sandbox_snapshotter::model::{BackupOptions, SandboxId};
 use sandbox_snapshotter::service::sweep;
 
 use crate::callers;
 use crate::rules::{final_state, final_workspaces};
-use crate::world::{GroundTruth, MAX_LATE_MILLIS, SimulatedPorts, World};
+use crate::world::{Capture, ContainerNotes, DIR, Files, MAX_LATE_MILLIS, Simulation, World};
 
 const HOUR: i64 = 3600 * 1000;
 
@@ -33,7 +33,7 @@ pub struct Outcome {
 
 /// Runs the schedule of a seed, and prints its events if `traced`.
 pub fn run(seed: u64, traced: bool) -> Outcome {
-    let world = World::new(seed, (callers::ACTION_COUNT, callers::WORKSPACE_ACTION_COUNT), traced);
+    let world = Simulation::new_world(seed, (callers::ACTION_COUNT, callers::WORKSPACE_ACTION_COUNT), traced);
     world.trace(&format_args!("{:?}", world.profile));
     create_sandboxes(&world);
     let callers = (0..world.profile.caller_count).map(|_| callers::run_caller(Rc::clone(&world)).boxed_local());
@@ -56,16 +56,24 @@ fn create_sandboxes(world: &Rc<World>) {
     world.run_for(HOUR);
     let roots = world.history.borrow().roots.clone();
     for id in roots {
-        let truth = GroundTruth {
+        let capture = Capture {
             sandbox: id.clone(),
-            files: [(9, 9)].into(),
+            files: Files::from([(format!("{DIR}/9"), "9".to_owned())]),
             started_at: world.now(),
-            is_untouched: false,
             marker: None,
+            notes: ContainerNotes { is_used: true, ..ContainerNotes::default() },
             captured_at: world.now(),
         };
-        let name = world.rng.pick(&[None, Some("mine"), Some("snapshotter/1 mine")]).unwrap();
-        let handle = world.store_backup(truth, name, "/workspace", 3 * 86_400);
+        let options = BackupOptions {
+            dir: world.config.default_dir.clone(),
+            name: world.rng.pick(&["", "mine", "snapshotter/1 mine"]).unwrap().to_owned(),
+            ttl: 3 * 86_400,
+            gitignore: None,
+            excludes: Vec::new(),
+            compression: None,
+            local_bucket: world.config.local_bucket,
+        };
+        let handle = world.store_backup(capture, &options);
         world.history.borrow_mut().app_backups.push((id, handle));
     }
 }
@@ -119,7 +127,7 @@ fn quiesce(world: &Rc<World>) {
 
 async fn sweep_all(world: Rc<World>) {
     let request = SweepRequest { dry_run: false, grace_seconds: SweepRequest::DEFAULT_GRACE_SECONDS };
-    if let Err(error) = sweep(&SimulatedPorts::new(&world, None, None, 0), request).await {
+    if let Err(error) = sweep(&world.entrypoint(), request).await {
         world.report_violation("rule 4, a sweep succeeds without faults", &format_args!("{error}"));
     }
 }

@@ -1,6 +1,6 @@
 //! An in-memory `Ledger`.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -11,6 +11,28 @@ use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{Code, Error, Label, Result, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
+use super::alarm::Alarm;
+
+/// A change of a row.
+pub enum RowChange<'a> {
+    /// The row of the workspace was stored; with its former content.
+    Workspace(Option<&'a WorkspaceRecord>, &'a WorkspaceRecord),
+    /// A snapshot was stored; with its former content.
+    Snapshot(Option<&'a SnapshotRecord>, &'a SnapshotRecord),
+    /// A snapshot was refused, because another one has its label.
+    LabelTaken(&'a SnapshotRecord),
+    /// A snapshot was deleted.
+    SnapshotDeleted(&'a SnapshotRecord),
+    /// A derived sandbox was stored; with its former content.
+    Derivation(Option<&'a Derivation>, &'a Derivation),
+    /// A derived sandbox was deleted.
+    DerivationDeleted(&'a Derivation),
+    /// The alarm was set to another time.
+    Alarm(Timestamp),
+}
+
+type Observer = Box<dyn Fn(&RowChange<'_>)>;
+
 /// A [`Ledger`] in memory, without persistence. It passes the same conformance suite as the SQL implementation.
 #[derive(Default)]
 pub struct MemoryLedger {
@@ -19,10 +41,37 @@ pub struct MemoryLedger {
     derivations: RefCell<BTreeMap<SandboxId, Derivation>>,
     idempotency_records: RefCell<BTreeMap<String, IdempotencyRecord>>,
     releases: RefCell<BTreeMap<SnapshotId, Release>>,
-    alarm: Cell<Option<Timestamp>>,
+    /// The alarm of the object.
+    pub alarm: Alarm,
+    observer: OnceCell<Observer>,
 }
 
 impl MemoryLedger {
+    /// Calls `observer` after every change of a row.
+    pub fn observe(&self, observer: impl Fn(&RowChange<'_>) + 'static) {
+        self.observer.set(Box::new(observer)).ok().expect("a ledger has one observer");
+    }
+
+    /// Returns every snapshot that is not deleted, the newest first.
+    pub fn live_snapshots(&self) -> Vec<SnapshotRecord> {
+        self.snapshot_page(None, None, u32::MAX).unwrap()
+    }
+
+    /// Drops all rows.
+    pub fn clear(&self) {
+        self.workspace.take();
+        self.snapshots.take();
+        self.derivations.take();
+        self.idempotency_records.take();
+        self.releases.take();
+    }
+
+    fn report(&self, change: &RowChange<'_>) {
+        if let Some(observer) = self.observer.get() {
+            observer(change);
+        }
+    }
+
     /// Returns the matching snapshots, in the order of their ids.
     fn filter_snapshots(&self, matches: impl Fn(&SnapshotRecord) -> bool) -> Vec<SnapshotRecord> {
         self.snapshots.borrow().values().filter(|snapshot| matches(snapshot)).cloned().collect()
@@ -35,7 +84,8 @@ impl Ledger for MemoryLedger {
     }
 
     fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
-        self.workspace.replace(Some(workspace.clone()));
+        let before = self.workspace.replace(Some(workspace.clone()));
+        self.report(&RowChange::Workspace(before.as_ref(), workspace));
         Ok(())
     }
 
@@ -54,15 +104,22 @@ impl Ledger for MemoryLedger {
         if has_label(snapshot, &snapshot.label)
             && snapshots.values().filter(is_other).any(|other| has_label(other, &snapshot.label))
         {
+            drop(snapshots);
+            self.report(&RowChange::LabelTaken(snapshot));
             let message = format!("Two snapshots have the label {:?}.", snapshot.label.as_str());
             return Err(Error::new(Code::LedgerUnavailable, message, "Check that the label is free first."));
         }
-        snapshots.insert(snapshot.snapshot_id.clone(), snapshot.clone());
+        let before = snapshots.insert(snapshot.snapshot_id.clone(), snapshot.clone());
+        drop(snapshots);
+        self.report(&RowChange::Snapshot(before.as_ref(), snapshot));
         Ok(())
     }
 
     fn delete_snapshot(&self, id: &SnapshotId) -> Result<()> {
-        self.snapshots.borrow_mut().remove(id);
+        let deleted = self.snapshots.borrow_mut().remove(id);
+        if let Some(snapshot) = deleted {
+            self.report(&RowChange::SnapshotDeleted(&snapshot));
+        }
         Ok(())
     }
 
@@ -125,12 +182,16 @@ impl Ledger for MemoryLedger {
     }
 
     fn put_derived_sandbox(&self, derivation: &Derivation) -> Result<()> {
-        self.derivations.borrow_mut().insert(derivation.sandbox_id.clone(), derivation.clone());
+        let before = self.derivations.borrow_mut().insert(derivation.sandbox_id.clone(), derivation.clone());
+        self.report(&RowChange::Derivation(before.as_ref(), derivation));
         Ok(())
     }
 
     fn delete_derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<()> {
-        self.derivations.borrow_mut().remove(sandbox_id);
+        let deleted = self.derivations.borrow_mut().remove(sandbox_id);
+        if let Some(derivation) = deleted {
+            self.report(&RowChange::DerivationDeleted(&derivation));
+        }
         Ok(())
     }
 
@@ -174,11 +235,15 @@ impl Ledger for MemoryLedger {
     }
 
     fn alarm(&self) -> Result<Option<Timestamp>> {
-        Ok(self.alarm.get())
+        Ok(self.alarm.stored())
     }
 
     fn set_alarm(&self, at: Option<Timestamp>) -> Result<()> {
-        self.alarm.set(at);
+        if self.alarm.set(at)
+            && let Some(at) = at
+        {
+            self.report(&RowChange::Alarm(at));
+        }
         Ok(())
     }
 }

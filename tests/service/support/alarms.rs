@@ -27,14 +27,14 @@ enum Alarm {
 impl Fixture {
     /// Returns the time of the alarm of a sandbox's workspace.
     pub fn alarm_at(&self, id: &str) -> Option<Timestamp> {
-        self.ledger(id).alarm().unwrap()
+        self.ledger(id).alarm.due()
     }
 
     /// Advances the clock to the alarm of a sandbox's workspace, which must be set, and fires it.
     pub fn fire_alarm(&self, id: &str) -> Result<()> {
         let due = self.alarm_at(id).expect("an alarm is set");
-        self.world.advance_clock(due.millis_since(self.world.current_time()).max(0));
-        self.ledger(id).set_alarm(None).unwrap();
+        self.world.advance_clock_to(due);
+        self.ledger(id).alarm.fire();
         let snapshotter = self.snapshotter(id);
         let outcome =
             PendingOperation::start_with_clock(&self.world, async move { snapshotter.alarm().await }).answer();
@@ -45,10 +45,9 @@ impl Fixture {
     /// Advances the clock to the alarm of a named workspace, which must be set, and fires it.
     pub fn fire_workspace_alarm(&self, address: &Address) -> Result<()> {
         let store = self.world.workspace_store(address);
-        let due = store.alarm().unwrap().expect("an alarm is set");
-        self.world.advance_clock(due.millis_since(self.world.current_time()).max(0));
-        store.set_alarm(None).unwrap();
-        let named = self.workers.named(address);
+        self.world.advance_clock_to(store.alarm.due().expect("an alarm is set"));
+        store.alarm.fire();
+        let named = self.world.named_workspace(address);
         PendingOperation::start_with_background(&self.world, async move { named.alarm().await }).answer()
     }
 
@@ -59,7 +58,7 @@ impl Fixture {
             match self.next_alarm() {
                 Some((at, Alarm::Sandbox(id))) if at <= end => drop(self.fire_alarm(&id)),
                 Some((at, Alarm::Workspace(address))) if at <= end => drop(self.fire_workspace_alarm(&address)),
-                _ => return self.world.advance_clock(end.millis_since(self.world.current_time()).max(0)),
+                _ => return self.world.advance_clock_to(end),
             }
         }
         panic!("more than {MAX_ALARMS} alarms fired");
@@ -69,9 +68,8 @@ impl Fixture {
         let sandboxes = self.world.sandbox_ids().into_iter();
         let sandboxes = sandboxes.filter_map(|id| Some((self.alarm_at(&id)?, Alarm::Sandbox(id))));
         let addresses = self.world.workspace_addresses().into_iter();
-        let addresses = addresses.filter_map(|address| {
-            Some((self.world.workspace_store(&address).alarm().unwrap()?, Alarm::Workspace(address)))
-        });
+        let addresses = addresses
+            .filter_map(|address| Some((self.world.workspace_store(&address).alarm.due()?, Alarm::Workspace(address))));
         sandboxes.chain(addresses).min()
     }
 

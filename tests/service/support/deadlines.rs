@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use sandbox_snapshotter::model::Timestamp;
+
 use super::World;
 
 /// The wakers of the futures that wait for a deadline, by deadline and order of creation.
@@ -29,17 +31,16 @@ impl World {
     /// Advances the clock to the next deadline that a future waits for. Returns whether there is one.
     pub fn advance_to_deadline(&self) -> bool {
         let next = self.deadlines.waiting.borrow().keys().next().map(|(at, _)| *at);
-        let millis = next.map(|at| at - self.now_millis());
-        if let Some(millis) = millis {
-            self.advance_clock(millis.max(0));
+        if let Some(at) = next {
+            self.advance_clock_to(Timestamp::from_millis(at));
         }
-        millis.is_some()
+        next.is_some()
     }
 
     pub(super) fn deadline_after(&self, millis: i64) -> Deadline<'_> {
         let number = self.deadlines.last_number.get() + 1;
         self.deadlines.last_number.set(number);
-        Deadline { world: self, key: (self.now_millis() + millis, number) }
+        Deadline { world: self, key: (self.current_time().as_millis() + millis, number) }
     }
 }
 
@@ -53,7 +54,7 @@ impl Future for Deadline<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.key.0 <= self.world.now_millis() {
+        if self.key.0 <= self.world.current_time().as_millis() {
             return Poll::Ready(());
         }
         self.world.deadlines.waiting.borrow_mut().insert(self.key, context.waker().clone());

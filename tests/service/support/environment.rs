@@ -1,16 +1,14 @@
 //! Changes of sandboxes that applications and the platform make, without the snapshotter.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::{BackupHandle, BackupOptions, Directory, SandboxId, Status};
-use serde_json::{Value, json};
+use sandbox_snapshotter::model::{BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Status};
+use serde_json::Value;
 
-use super::World;
-use super::bucket::Backup;
-use super::commands::{CommandResult, HookCall};
-use super::containers::{Container, Files, Sandbox, is_under};
+use super::memory::{Backup, Container, Files, HookCall};
+use super::planned::Planned;
+use super::{World, sandbox};
 
 /// The default time to live of a backup of the SDK, in seconds: 3 days.
 const SDK_TTL: u64 = 3 * 24 * 3600;
@@ -19,33 +17,34 @@ const SDK_TTL: u64 = 3 * 24 * 3600;
 impl World {
     /// Writes a file as an application does. Starts a container if there is none.
     pub fn write_file(&self, id: &str, path: &str, content: &str) {
-        self.with_container(id, |container| container.write_files(Files::from([(path.into(), content.into())])));
+        self.with_container(&sandbox(id), |container, _| {
+            container.write_files(Files::from([(path.into(), content.into())]));
+        });
     }
 
     /// Removes a file as an application does.
     pub fn remove_file(&self, id: &str, path: &str) {
-        self.with_container(id, |container| container.retain_files(|present| present != path));
+        self.with_container(&sandbox(id), |container, _| container.retain_files(|present| present != path));
     }
 
     /// Creates a symbolic link as an application does.
     pub fn create_symlink(&self, id: &str, path: &str) {
-        self.with_container(id, |container| _ = container.symlinks.insert(path.into()));
+        self.with_container(&sandbox(id), |container, _| _ = container.symlinks.insert(path.into()));
     }
 
     /// Makes git ignore a path and everything below it, relative to the captured directory.
     pub fn git_ignore(&self, id: &str, path: &str) {
-        self.with_container(id, |container| container.ignored.push(path.into()));
+        self.with_container(&sandbox(id), |container, _| container.ignored.push(path.into()));
     }
 
     /// Removes all files of the container. The container keeps running.
     pub fn remove_all_files(&self, id: &str) {
-        self.with_container(id, |container| container.retain_files(|_| false));
+        self.with_container(&sandbox(id), |container, _| container.retain_files(|_| false));
     }
 
     /// Ends the container. The sandbox object records it.
     pub fn end_container(&self, id: &str) {
-        let now = self.now_millis();
-        self.with_sandbox(id, |sandbox| {
+        self.with_sandbox(&sandbox(id), |sandbox, now| {
             sandbox.container = None;
             sandbox.set_status(Status::Down, now);
         });
@@ -53,26 +52,24 @@ impl World {
 
     /// Ends the container. The sandbox object does not record it.
     pub fn end_container_unnoticed(&self, id: &str) {
-        self.with_sandbox(id, |sandbox| sandbox.container = None);
+        self.with_sandbox(&sandbox(id), |sandbox, _| sandbox.container = None);
     }
 
     /// Replaces the container with a new one, which has only the files of the image.
     pub fn replace_container(&self, id: &str) {
         self.end_container(id);
-        self.with_container(id, |_| ());
+        self.with_container(&sandbox(id), |_, _| ());
     }
 
     /// Starts the container, which does not answer yet.
     pub fn set_starting(&self, id: &str) {
-        self.with_container(id, |_| ());
-        let now = self.now_millis();
-        self.with_sandbox(id, |sandbox| sandbox.set_status(Status::Starting, now));
+        self.with_container(&sandbox(id), |_, _| ());
+        self.with_sandbox(&sandbox(id), |sandbox, now| sandbox.set_status(Status::Starting, now));
     }
 
     /// Sets the status of the container to healthy.
     pub fn set_healthy(&self, id: &str) {
-        let now = self.now_millis();
-        self.with_sandbox(id, |sandbox| sandbox.set_status(Status::Healthy, now));
+        self.with_sandbox(&sandbox(id), |sandbox, now| sandbox.set_status(Status::Healthy, now));
     }
 
     /// Reconnects the sandbox to the same container. Only the time of the status change differs.
@@ -82,22 +79,26 @@ impl World {
 
     /// Returns the files in the container; `None` without a container.
     pub fn files(&self, id: &str) -> Option<Files> {
-        self.with_sandbox(id, |sandbox| sandbox.container.as_ref().map(|container| container.files.clone()))
+        self.container_files(&sandbox(id))
     }
 
     /// Returns whether the container has the note that it replaced another one.
     pub fn has_replaced_note(&self, id: &str) -> bool {
-        self.with_sandbox(id, |sandbox| sandbox.container.as_ref().is_some_and(|container| container.is_replacement))
+        self.with_sandbox(&sandbox(id), |sandbox, _| {
+            sandbox.container.as_ref().is_some_and(|container| container.is_replacement)
+        })
     }
 
     /// Returns the container marker.
     pub fn marker_on(&self, id: &str) -> Option<ContainerMarker> {
-        self.with_sandbox(id, |sandbox| sandbox.container.as_ref().and_then(|container| container.marker.clone()))
+        self.with_sandbox(&sandbox(id), |sandbox, _| {
+            sandbox.container.as_ref().and_then(|container| container.marker.clone())
+        })
     }
 
     /// Removes the container marker.
     pub fn remove_marker(&self, id: &str) {
-        self.with_sandbox(id, |sandbox| {
+        self.with_sandbox(&sandbox(id), |sandbox, _| {
             if let Some(container) = &mut sandbox.container {
                 container.marker = None;
             }
@@ -107,7 +108,7 @@ impl World {
     /// Applies the `nth` marker update late: the container gets the new marker if it carries the expected one.
     pub fn apply_marker_late(&self, id: &str, nth: usize) {
         let (from, to) = self.marker_calls.borrow()[nth - 1].clone();
-        self.with_sandbox(id, |sandbox| {
+        self.with_sandbox(&sandbox(id), |sandbox, _| {
             let container = sandbox.container.as_mut().unwrap();
             if container.marker == from {
                 container.marker = Some(to);
@@ -118,17 +119,17 @@ impl World {
     /// Returns the idle timeout of the container, in seconds: `Some(None)` is unlimited, and `None` was never set.
     #[allow(clippy::option_option)] // Unlimited and never set are different.
     pub fn sleeps_after(&self, id: &str) -> Option<Option<u64>> {
-        self.with_sandbox(id, |sandbox| sandbox.sleeps_after)
+        self.with_sandbox(&sandbox(id), |sandbox, _| sandbox.sleeps_after)
     }
 
     /// Returns the environment variables of the sandbox.
     pub fn env_of(&self, id: &str) -> BTreeMap<String, String> {
-        self.with_sandbox(id, |sandbox| sandbox.env.clone())
+        self.with_sandbox(&sandbox(id), |sandbox, _| sandbox.env.clone())
     }
 
     /// Restarts the Durable Object, as a deployment does. It loses its environment variables.
     pub fn clear_env(&self, id: &str) {
-        self.with_sandbox(id, |sandbox| sandbox.env.clear());
+        self.with_sandbox(&sandbox(id), |sandbox, _| sandbox.env.clear());
     }
 
     /// Sets the image version of new containers.
@@ -141,11 +142,6 @@ impl World {
         self.image.borrow_mut().files.insert(path.into(), content.into());
     }
 
-    /// Plans the effect of a command that a hook runs. Other commands succeed, except `exit <code>`.
-    pub fn plan_command(&self, command: &str, effect: impl Fn(&World, &HookCall) -> CommandResult + 'static) {
-        self.commands.borrow_mut().insert(command.into(), Rc::new(effect));
-    }
-
     /// Returns all hook runs, in order.
     pub fn hook_calls(&self) -> Vec<HookCall> {
         self.hook_calls.borrow().clone()
@@ -153,13 +149,13 @@ impl World {
 
     /// Returns the name that a sandbox was given.
     pub fn assigned_name(&self, id: &str) -> Option<String> {
-        self.with_sandbox(id, |sandbox| sandbox.name.clone())
+        self.with_sandbox(&sandbox(id), |sandbox, _| sandbox.name.clone())
     }
 
     /// Returns the ids of the sandboxes that have a container.
     pub fn running_sandboxes(&self) -> BTreeSet<String> {
         let sandboxes = self.sandboxes.borrow();
-        sandboxes.iter().filter(|(_, sandbox)| sandbox.container.is_some()).map(|(id, _)| id.clone()).collect()
+        sandboxes.iter().filter(|(_, sandbox)| sandbox.container.is_some()).map(|(id, _)| id.to_string()).collect()
     }
 
     /// Returns the options of all `createBackup` calls, in order.
@@ -174,6 +170,7 @@ impl World {
 
     /// Adds fields to the handles that `createBackup` returns from now on.
     pub fn extend_handles(&self, fields: Value) {
+        let Value::Object(fields) = fields else { panic!("the fields are an object") };
         *self.handle_fields.borrow_mut() = fields;
     }
 
@@ -189,47 +186,54 @@ impl World {
             compression: None,
             local_bucket: false,
         };
-        self.store_backup(id, &options)
-    }
-
-    pub(super) fn store_backup(&self, id: &str, options: &BackupOptions) -> BackupHandle {
-        self.backup_requests.borrow_mut().push(options.clone());
-        let now = self.now_millis();
-        let files = self.with_container(id, |container| {
-            let captured = container.files.iter().filter(|(path, _)| is_under(path, options.dir.as_str()));
-            captured.map(|(path, content)| (path.clone(), content.clone())).collect()
-        });
-        let backup = Backup::new(files, options, self.backup_requests.borrow().len(), now);
-        let mut handle = json!({ "id": backup.id(), "dir": options.dir });
-        if options.local_bucket {
-            handle["localBucket"] = json!(true);
-        }
-        if let Value::Object(fields) = self.handle_fields.borrow().clone() {
-            handle.as_object_mut().unwrap().extend(fields);
-        }
-        self.bucket.borrow_mut().insert(backup.id().to_string(), backup);
-        serde_json::from_value(handle).unwrap()
-    }
-
-    pub(super) fn with_sandbox<T>(&self, id: &str, act: impl FnOnce(&mut Sandbox) -> T) -> T {
-        act(self.sandboxes.borrow_mut().entry(id.into()).or_default())
+        let capture = self.capture(&sandbox(id), &options);
+        self.store_backup(capture, &options)
     }
 
     /// Starts a process that uses the directory below the restored files.
     pub fn run_process_below(&self, id: &str, process: &str) {
-        self.with_container(id, |container| container.process_below = Some(process.to_owned()));
+        self.with_container(&sandbox(id), |container, _| container.process_below = Some(process.to_owned()));
     }
 
-    /// Sets the name of a sandbox, if it has none.
-    pub(super) fn assign_name(&self, id: &SandboxId) {
-        self.with_sandbox(id.as_str(), |sandbox| {
-            sandbox.name.get_or_insert_with(|| id.to_string());
-        });
+    /// Returns the number of checkpoints in a container; 0 without a container.
+    pub fn checkpoint_count(&self, id: &str) -> usize {
+        let count = |container: &Container<Planned>| container.checkpoint_count();
+        self.with_sandbox(&sandbox(id), |sandbox, _| sandbox.container.as_ref().map_or(0, count))
     }
 
-    /// As [`with_sandbox`](Self::with_sandbox), on the container. Starts a container if there is none.
-    pub(super) fn with_container<T>(&self, id: &str, act: impl FnOnce(&mut Container) -> T) -> T {
-        let (now, image) = (self.now_millis(), self.image.borrow());
-        self.with_sandbox(id, |sandbox| act(sandbox.start(now, &image)))
+    /// Returns the ids of all backups that have an object.
+    pub fn backup_ids(&self) -> Vec<String> {
+        self.bucket.borrow().keys().map(BackupId::to_string).collect()
+    }
+
+    /// Returns the metadata of a backup, which must exist.
+    pub fn metadata_of(&self, id: &str) -> BackupMetadata {
+        self.bucket.borrow()[&BackupId::parse(id).unwrap()].metadata.clone().unwrap()
+    }
+
+    /// Returns the name of a backup, if it has one.
+    pub fn name_of(&self, id: &str) -> Option<String> {
+        let bucket = self.bucket.borrow();
+        bucket[&BackupId::parse(id).unwrap()].metadata.as_ref().and_then(|metadata| metadata.name.clone())
+    }
+
+    /// Changes every backup.
+    pub fn edit_backups(&self, change: impl Fn(&mut Backup<Planned>)) {
+        self.bucket.borrow_mut().values_mut().for_each(change);
+    }
+
+    /// Changes the archive of every backup.
+    pub fn edit_archives(&self, change: impl Fn(&mut Vec<u8>)) {
+        self.edit_backups(|backup| change(backup.archive.as_mut().unwrap()));
+    }
+
+    /// Changes the metadata of every backup.
+    pub fn edit_metadata(&self, change: impl Fn(&mut BackupMetadata)) {
+        self.edit_backups(|backup| change(backup.metadata.as_mut().unwrap()));
+    }
+
+    /// Deletes every backup.
+    pub fn clear_bucket(&self) {
+        self.bucket.borrow_mut().clear();
     }
 }

@@ -9,67 +9,7 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use sandbox_snapshotter::model::Failure;
 
-use super::World;
-
-/// A method of the ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    Status,
-    SetName,
-    Configure,
-    Probe,
-    MakeDirectory,
-    AddReplacedNote,
-    RemoveReplacedNote,
-    CreateBackup,
-    RestoreBackup,
-    Destroy,
-    SetIdleTimeout,
-    SetEnv,
-    UpdateMarker,
-    BeginRestore,
-    CompleteRestore,
-    ListDirectory,
-    HashFiles,
-    WatchChanges,
-    IgnoredPaths,
-    ChangedSinceWatch,
-    RunHook,
-    RunCheckpoint,
-    GetMetadata,
-    HeadArchive,
-    ReadArchivePrefix,
-    List,
-    Delete,
-    Claim,
-    Release,
-    RootId,
-    Describe,
-    Sweep,
-    GetForRestore,
-    FindSnapshot,
-    NewestSnapshot,
-    TakeSnapshot,
-    SetPolicy,
-    Reserve,
-    CheckCondition,
-    AskChangedSinceWatch,
-    EnsureRunning,
-    StopSandbox,
-    Decommission,
-    UpdateDirectory,
-    ListWorkspaces,
-    ForkSource,
-    CreateWorkspace,
-    Sleep,
-}
-
-impl Method {
-    /// Returns whether the method calls a sandbox. Only these calls have a timeout.
-    pub const fn is_sandbox_call(self) -> bool {
-        (self as u8) <= (Self::RunCheckpoint as u8)
-    }
-}
+use super::{Method, World};
 
 /// The phase of a call in which a fault occurs: before its effect, or after its effect and before its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,17 +148,7 @@ impl World {
 
     /// Makes a port call: records it, executes the planned faults around its effect, and advances the clock by 1 ms
     /// before and after.
-    pub async fn call<T>(
-        &self,
-        method: Method,
-        target: &str,
-        effect: impl FnOnce() -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.call_async(method, target, async { effect() }).await
-    }
-
-    /// As [`call`](Self::call), for an asynchronous effect.
-    pub async fn call_async<T>(
+    pub(super) async fn call<T>(
         &self,
         method: Method,
         target: &str,

@@ -15,7 +15,8 @@ use sandbox_snapshotter::ports::{Ledger, Ports};
 use sandbox_snapshotter::service::{CancellationToken, Config};
 use serde_json::{Value, json};
 
-use super::objects::LiveObjects;
+use super::memory::ObjectPorts;
+use super::planned::Planned;
 use super::{MemoryLedger, PendingOperation, SandboxService, World};
 
 /// The file of the default sandbox.
@@ -24,7 +25,13 @@ pub const FILE: &str = "/workspace/notes.txt";
 /// A world and its running snapshotters.
 pub struct Fixture {
     pub world: Rc<World>,
-    pub(super) workers: Rc<LiveObjects>,
+}
+
+impl Drop for Fixture {
+    /// Drops the objects, whose ports refer to the world.
+    fn drop(&mut self) {
+        self.world.objects.take();
+    }
 }
 
 impl Fixture {
@@ -35,9 +42,8 @@ impl Fixture {
 
     /// Creates an empty world with a value of `local_bucket`.
     pub fn with_local_bucket(local_bucket: bool) -> Self {
-        let world = Rc::new(World::default());
         let config = Config { default_dir: Directory::parse("/workspace").unwrap(), local_bucket };
-        Self { workers: LiveObjects::new(Rc::clone(&world), config), world }
+        Self { world: World::new(Planned::default(), config) }
     }
 
     /// Creates the sandbox `agent-42`, which has been running for 1 minute and has a file.
@@ -64,7 +70,7 @@ impl Fixture {
 
     /// Returns the snapshotter of a sandbox.
     pub fn snapshotter(&self, id: &str) -> SandboxService {
-        self.workers.sandbox(&sandbox(id))
+        self.world.snapshotter(&sandbox(id))
     }
 
     /// Returns the ledger of a sandbox's workspace.
@@ -74,8 +80,7 @@ impl Fixture {
 
     /// Crashes the Worker. The world keeps its state.
     pub fn crash_worker(&self) {
-        self.workers.clear();
-        self.world.drop_background();
+        self.world.crash();
     }
 
     /// Takes a snapshot of `agent-42`.
@@ -90,7 +95,7 @@ impl Fixture {
 
     /// Takes a snapshot, and returns it with the details of its capture.
     pub fn capture(&self, request: SnapshotRequest) -> Result<TakenSnapshot> {
-        let snapshotter = self.workers.sandbox(&request.sandbox_id);
+        let snapshotter = self.world.snapshotter(&request.sandbox_id);
         block_on(snapshotter.snapshot(request, CancellationToken::never()))
     }
 
@@ -109,20 +114,20 @@ impl Fixture {
 
     /// Restores a snapshot.
     pub fn restore(&self, snapshot: &SnapshotRef) -> Result<WorkspaceRef> {
-        let snapshotter = self.workers.sandbox(snapshot.origin_id());
+        let snapshotter = self.world.snapshotter(snapshot.origin_id());
         block_on(snapshotter.restore(RestoreRequest::of(snapshot.clone()), CancellationToken::never()))
     }
 
     /// Branches from a snapshot.
     pub fn branch(&self, snapshot: &SnapshotRef) -> Result<WorkspaceRef> {
-        let snapshotter = self.workers.sandbox(snapshot.origin_id());
+        let snapshotter = self.world.snapshotter(snapshot.origin_id());
         block_on(snapshotter.branch(RestoreRequest::of(snapshot.clone()), CancellationToken::never()))
     }
 
     /// Returns the ports of the entrypoint.
     #[allow(dead_code)] // Some suites do not use it.
-    pub fn entrypoint(&self) -> impl Ports {
-        self.workers.entrypoint()
+    pub fn entrypoint(&self) -> ObjectPorts<Planned> {
+        self.world.entrypoint()
     }
 
     /// Runs an operation with JSON arguments in the workspace of its target, and returns the JSON answer.
@@ -142,28 +147,28 @@ impl Fixture {
         arguments: &Value,
         abort: CancellationToken,
     ) -> PendingOperation<Result<Value>> {
-        let workers = Rc::clone(&self.workers);
+        let world = Rc::clone(&self.world);
         let request = Request::decode(operation, arguments);
         if operation.name().starts_with("workspaces/") {
             return PendingOperation::start_with_background(&self.world, async move {
                 // The entrypoint checks these bindings first, too.
-                workers.entrypoint().backups()?;
-                workers.entrypoint().sandboxes()?;
+                world.entrypoint().backups()?;
+                world.entrypoint().sandboxes()?;
                 let request = request?;
                 match request.target() {
-                    Target::Named(address) => run_named(&workers.named(&address), request, abort).await,
-                    _ => run_entrypoint(&workers.entrypoint(), request).await,
+                    Target::Named(address) => run_named(&world.named_workspace(&address), request, abort).await,
+                    _ => run_entrypoint(&world.entrypoint(), request).await,
                 }
             });
         }
         let in_background = operation.name().starts_with("checkpoints/");
         let work = async move {
             // The entrypoint checks the deployment before the arguments.
-            check_deployment(&workers.sandbox(&sandbox("agent-42")), operation)?;
+            check_deployment(&world.snapshotter(&sandbox("agent-42")), operation)?;
             let request = request?;
             match request.target() {
-                Target::Sandbox(id) => run_sandbox(&workers.sandbox(&id), request, abort).await,
-                _ => run_entrypoint(&workers.entrypoint(), request).await,
+                Target::Sandbox(id) => run_sandbox(&world.snapshotter(&id), request, abort).await,
+                _ => run_entrypoint(&world.entrypoint(), request).await,
             }
         };
         if in_background {

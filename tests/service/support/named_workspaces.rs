@@ -9,7 +9,8 @@ use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::ports::{Ledger, WorkspaceStore};
 use serde_json::{Value, json};
 
-use super::objects::NamedService;
+use super::memory::NamedService;
+use super::planned::Planned;
 use super::{FILE, Fixture, HOUR, MINUTE, MemoryWorkspaceStore, Method, PendingOperation};
 
 /// The name of the default workspace.
@@ -140,8 +141,8 @@ impl Fixture {
     }
 
     /// Returns the object of a workspace.
-    pub fn named_workspace(&self, name: &str) -> NamedService {
-        self.workers.named(&address(name))
+    pub fn named_workspace(&self, name: &str) -> NamedService<Planned> {
+        self.world.named_workspace(&address(name))
     }
 
     /// Returns the store of a workspace.

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::snapshots::pick_sandbox;
-use crate::world::{SERVICE_COUNT, World};
+use crate::memory::Service;
+use crate::world::World;
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -41,7 +42,7 @@ pub async fn wait_long(world: Rc<World>) {
 pub async fn fail_service(world: Rc<World>) {
     if world.profile.failure_rate > 0 {
         let millis = world.rng.pick(&[1000, 10_000, 3 * MINUTE, 2 * HOUR]).unwrap();
-        world.take_down_service(world.rng.below(SERVICE_COUNT), millis);
+        world.take_down_service(world.rng.below(Service::COUNT), millis);
     }
 }
 

@@ -17,7 +17,7 @@ use sandbox_snapshotter::service::sweep as sweep_bucket;
 use super::snapshots::{pick_label, pick_lineage_scope, pick_sandbox, pick_selector, pick_snapshot};
 use crate::history::KnownSnapshot;
 use crate::rules::answers;
-use crate::world::{AnswerLost, SandboxService, SimulatedPorts, World};
+use crate::world::{AnswerLost, SandboxService, World};
 
 /// Picks a snapshot, and a selection that selects it.
 fn pick_selection(world: &World) -> Option<(KnownSnapshot, Selection)> {
@@ -210,7 +210,7 @@ pub async fn sweep(world: Rc<World>) {
     let request = SweepRequest { dry_run: world.rng.one_in(4), grace_seconds };
     world.trace(&format_args!("sweeps backups older than {grace_seconds} s"));
     world.count("sweeps");
-    if let Err(error) = sweep_bucket(&SimulatedPorts::new(&world, None, None, 0), request).await {
+    if let Err(error) = sweep_bucket(&world.entrypoint(), request).await {
         answers::check_failure(&world, "a sweep", &error);
     }
 }

@@ -15,7 +15,7 @@ use sandbox_snapshotter::model::request::{
     UpdateRequest,
 };
 use sandbox_snapshotter::model::{Code, Error, Result, SandboxId};
-use sandbox_snapshotter::ports::{Ledger, NamedWorkspaceClient, Ports};
+use sandbox_snapshotter::ports::{Ledger, NamedWorkspaceClient};
 use sandbox_snapshotter::service::CancellationToken;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ use super::management::pick_policy;
 use super::snapshots::{pick_cancellation, pick_snapshot};
 use crate::history::{KeyedWorkspaceCall, WorkspaceCall};
 use crate::rules::{answers, named_workspaces};
-use crate::world::{AnswerLost, NamedService, SimulatedPorts, World};
+use crate::world::{AnswerLost, NamedService, World};
 
 const LONG_NAME: &str = "a.workspace_whose-name-is-as-long-as-any-name-of-a-workspace-is";
 
@@ -312,7 +312,7 @@ pub async fn write_in_workspace(world: Rc<World>) {
     for _ in 0..=world.rng.below(3) {
         let file = u8::try_from(world.rng.below(4)).unwrap();
         if world.rng.one_in(5) {
-            world.access(&id, None);
+            world.access(&id, |_, _| ());
         } else {
             world.write_file(&id, file);
         }
@@ -393,8 +393,7 @@ pub async fn describe(world: Rc<World>) {
     let address = pick_address(&world);
     if world.rng.one_in(2) {
         let request = ListWorkspacesRequest { tenant: address.tenant, cursor: None, limit: 2, prefix: None };
-        let ports = SimulatedPorts::new(&world, None, None, 0);
-        let listed = ports.named_workspaces().unwrap().list_workspaces(&request).await;
+        let listed = world.entrypoint().list_workspaces(&request).await;
         if let Ok(page) = listed {
             assert!(page["workspaces"].as_array().is_some_and(|page| page.len() <= 2), "a page respects its limit");
         }

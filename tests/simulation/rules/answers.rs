@@ -133,7 +133,7 @@ pub fn check_files(world: &Rc<World>, origin: &SandboxId, id: &SandboxId) {
     let Some(row) = ledger.derived_sandbox(id).unwrap() else { return };
     let Some(snapshot) = ledger.snapshot(&row.snapshot_id).unwrap() else { return };
     let Some(stored) = snapshot.stored() else { return };
-    let has_ended = world.with_sandbox(id, |sandbox, _| sandbox.ended_count > 0);
+    let has_ended = world.with_sandbox(id, |sandbox, _| sandbox.notes.ended_count > 0);
     let files = world.ground_truths.borrow()[stored.backup.id()].files.clone();
     if !has_ended && world.files(id) != Some(files) {
         world.report_violation(

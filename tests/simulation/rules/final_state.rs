@@ -10,6 +10,7 @@ use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::CancellationToken;
 
 use super::{answers, is_restorable, retention};
+use crate::memory::Backup;
 use crate::world::{SandboxService, World};
 
 /// The time for which a snapshot may outlive its expiration, in milliseconds.
@@ -131,7 +132,7 @@ pub fn check_bucket(world: &Rc<World>) {
     }
     let history = world.history.borrow();
     for (_, handle) in &history.app_backups {
-        let is_complete = world.bucket.borrow().get(handle.id()).is_some_and(crate::world::Backup::is_complete);
+        let is_complete = world.bucket.borrow().get(handle.id()).is_some_and(Backup::is_complete);
         if !is_complete && !history.damaged_backups.contains(handle.id()) {
             world.report_violation(
                 "rule 9, a backup without an owner is not deleted",

@@ -12,7 +12,7 @@ use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::CancellationToken;
 
 use super::{has_dependents, lifecycle, named_workspaces};
-use crate::world::{AnswerLost, Container, NamedService, World};
+use crate::world::{AnswerLost, Container, DIR, NamedService, World};
 
 /// Checks the named workspaces and their sandboxes.
 pub fn check_final_workspaces(world: &Rc<World>) {
@@ -56,16 +56,15 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
     let has_service_container = world.with_sandbox(id, |sandbox, _| {
         // The files of another image cannot be distinguished from written files.
         let has_other_image_files = |container: &Container| {
-            let image = Some(format!("image {}", container.image));
-            !container.files.is_empty() && binding.image != image
+            !container.files_in(DIR).is_empty() && binding.image.as_ref() != Some(&container.image)
         };
         sandbox.container.as_ref().is_some_and(|container| {
             // A container that a start was about to adopt keeps running if the start fails. So does one whose files were written
             // before its marker arrived late.
-            let is_late = container.write_times.values().any(|at| *at < container.marker_set_at);
-            let has_work = sandbox.adopted.contains(&container.started_at) || is_late;
+            let is_late = container.notes.write_times.values().any(|at| *at < container.notes.marker_set_at);
+            let has_work = sandbox.notes.adopted.contains(&container.started_at) || is_late;
             let is_marked = container.marker.is_some() && !has_work;
-            is_marked || (container.is_untouched && !has_other_image_files(container))
+            is_marked || (!container.notes.is_used && !has_other_image_files(container))
         })
     });
     let is_cold_started = world.history.borrow().cold_started.contains(id);

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::record::{SnapshotRecord, SnapshotState, Workspac
 use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
-use crate::world::{Container, Files, IMAGE_FILE, OwnContainer, SourceSnapshot, World};
+use crate::world::{Container, DIR, Files, IMAGE_FILE, OwnContainer, SourceSnapshot, World};
 
 /// The time for which a request permits an effect, in milliseconds.
 const REQUEST_VALID_MILLIS: i64 = 3600 * 1000;
@@ -30,9 +30,9 @@ pub fn check_named_record(world: &Rc<World>, before: Option<&NamedRecord>, after
     let is_new = before.is_none_or(|before| before.state != after.state || before.sandbox_id != after.sandbox_id);
     let was_ready = world.with_sandbox(&after.sandbox_id, |sandbox, _| {
         if let Some(container) = sandbox.container.as_mut().filter(|_| after.state == State::Active) {
-            container.is_handed_out |= matches!(container.marker, Some(ContainerMarker::Ready(_)));
+            container.notes.is_handed_out |= matches!(container.marker, Some(ContainerMarker::Ready(_)));
         }
-        sandbox.was_ready
+        sandbox.notes.was_ready
     });
     if after.state == State::Active && is_new && !was_ready {
         world.report_violation(
@@ -64,9 +64,9 @@ pub fn update_source_snapshots(world: &Rc<World>, id: &SandboxId) {
     let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
     let source = binding.filter(|binding| binding.restore_task.is_some()).map(|_| expected_source(world, id));
     world.with_sandbox(id, |sandbox, now| match source {
-        None => sandbox.source_snapshots.clear(),
-        Some(source) if sandbox.source_snapshots.last().is_some_and(|(_, last)| *last == source) => {}
-        Some(source) => sandbox.source_snapshots.push((now, source)),
+        None => sandbox.notes.source_snapshots.clear(),
+        Some(source) if sandbox.notes.source_snapshots.last().is_some_and(|(_, last)| *last == source) => {}
+        Some(source) => sandbox.notes.source_snapshots.push((now, source)),
     });
 }
 
@@ -129,12 +129,11 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
         ContainerMarker::Ready(_) => {
             let baseline = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding?.baseline);
             let is_empty = world.with_sandbox(id, |sandbox, _| {
-                sandbox.was_ready = true;
+                sandbox.notes.was_ready = true;
                 let container = sandbox.container.as_mut().unwrap();
-                container.is_untouched = false;
+                container.notes.is_used = true;
                 // Another image may contain other files, which cannot be distinguished from written files.
-                let listing = (!container.files.is_empty()).then(|| format!("{:?}", container.files));
-                matches!(container.marker, Some(ContainerMarker::Adopted(_))) && listing == baseline
+                matches!(container.marker, Some(ContainerMarker::Adopted(_))) && container.content_hash(DIR) == baseline
             });
             if is_empty {
                 world.report_violation("rule 11, an adopted container holds written files", &format_args!("{id}"));
@@ -142,7 +141,7 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
         }
         ContainerMarker::Adopted(_) => world.with_sandbox(id, |sandbox, _| {
             let started_at = sandbox.container.as_ref().unwrap().started_at;
-            sandbox.adopted.insert(started_at);
+            sandbox.notes.adopted.insert(started_at);
         }),
     }
 }
@@ -155,7 +154,7 @@ pub fn check_arrival(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
     let files = world.ground_truths.borrow()[backup].files.clone();
     let has_arrived = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref().unwrap();
-        sandbox.own_container =
+        sandbox.notes.own_container =
             Some(OwnContainer { started_at: container.started_at, since: Timestamp::from_millis(0) });
         files.iter().all(|(file, content)| container.files.get(file) == Some(content))
     });
@@ -171,24 +170,24 @@ fn check_restored_files(world: &Rc<World>, id: &SandboxId) {
     let removed = evicted_sources(world, id);
     let allow_empty = world.history.borrow().file_requests.get(id).is_some_and(|requests| requests.allow_empty);
     let problem = world.with_sandbox(id, |sandbox, _| {
-        let may_be_empty = allow_empty || (!sandbox.was_handed_out && parent.is_none());
-        let until = sandbox.source_snapshots.iter().skip(1).map(|(at, _)| *at).chain([i64::MAX]);
-        let valid = sandbox.source_snapshots.iter().zip(until).filter(|(_, until)| *until >= since);
+        let may_be_empty = allow_empty || (!sandbox.notes.was_handed_out && parent.is_none());
+        let until = sandbox.notes.source_snapshots.iter().skip(1).map(|(at, _)| *at).chain([i64::MAX]);
+        let valid = sandbox.notes.source_snapshots.iter().zip(until).filter(|(_, until)| *until >= since);
         let sources: Vec<SourceSnapshot> = valid.map(|((_, source), _)| source.clone()).collect();
         let container = sandbox.container.as_mut().unwrap();
         let unwritten = container.restored_files();
-        let base: Files =
-            container.files.iter().filter(|(file, _)| **file == IMAGE_FILE).map(|(k, v)| (*k, *v)).collect();
+        let mut base = container.files_in(DIR);
+        base.retain(|file, _| file == IMAGE_FILE);
         let is_of = |source: &&SourceSnapshot| match source {
             Some((_, files)) => {
-                let is_unwritten = |file: &u8| !container.write_times.contains_key(file);
+                let is_unwritten = |file: &String| !container.notes.write_times.contains_key(file);
                 files.iter().filter(|(file, _)| is_unwritten(file)).eq(unwritten.iter())
             }
             None => may_be_empty && unwritten == base,
         };
-        container.restored_from = sources.iter().filter(is_of).cloned().collect();
+        container.notes.restored_from = sources.iter().filter(is_of).cloned().collect();
         let is_removed = || removed.iter().flatten().any(|source| is_of(&&Some(source.clone())));
-        let is_right = !container.restored_from.is_empty() || is_removed();
+        let is_right = !container.notes.restored_from.is_empty() || is_removed();
         (!is_right).then(|| format!("{id} has {:?}, not the files of one of {sources:?}", container.files))
     });
     if let Some(problem) = problem {
@@ -200,7 +199,7 @@ fn check_restored_files(world: &Rc<World>, id: &SandboxId) {
 /// files that were written later may be lost.
 pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, requested_at: i64) {
     if !world.has_binding(id) {
-        if world.with_sandbox(id, |sandbox, _| sandbox.is_in_use) {
+        if world.with_sandbox(id, |sandbox, _| sandbox.notes.is_in_use) {
             world.report_violation("rule 2, no restore overwrites files", &format_args!("{backup} into {id}"));
         }
         return;
@@ -214,7 +213,7 @@ pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, reque
                 Some(format!("{backup} into {id}, which is {marker}"))
             }
             Some(ContainerMarker::Adopted(_)) | None => {
-                let overwritten = container.write_times.iter().find(|(_, at)| **at < since);
+                let overwritten = container.notes.write_times.iter().find(|(_, at)| **at < since);
                 overwritten.map(|(file, _)| format!("{backup} into {id}, where {file} was written"))
             }
         }
@@ -222,17 +221,24 @@ pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, reque
     if let Some(problem) = problem {
         world.report_violation("rule 2, no restore overwrites files", &format_args!("{problem}"));
     }
+    // The mount hides the files.
+    check_no_file_lost(world, id, requested_at);
 }
 
 /// Checks that the service may end a sandbox, which it requested at `requested_at`. Written files may only be lost if a caller
 /// requested that.
 pub fn check_end(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     if !world.has_binding(id) {
-        if world.with_sandbox(id, |sandbox, _| sandbox.is_in_use) {
+        if world.with_sandbox(id, |sandbox, _| sandbox.notes.is_in_use) {
             world.report_violation("rule 2, a sandbox in use is not destroyed", &format_args!("{id}"));
         }
         return;
     }
+    check_no_file_lost(world, id, requested_at);
+}
+
+/// Checks that the files of a container are saved, before an effect that was requested at `requested_at` removes them.
+fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     let ledger = world.ledger(id);
     if ledger.workspace().unwrap().is_some_and(|workspace| workspace.decommissioned_at.is_some()) {
         return;
@@ -245,7 +251,7 @@ pub fn check_end(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     let since = world.busy_since(id);
     let deleted: BTreeSet<SnapshotId> = world.history.borrow().delete_requests.keys().cloned().collect();
     let removed = world.history.borrow().evicted.union(&deleted).cloned().collect::<BTreeSet<_>>();
-    let is_saved = |file: u8, content: u64, is_own_container: bool| {
+    let is_saved = |file: &str, content: &str, is_own_container: bool| {
         // Files of a snapshot that a caller deleted are not lost. Neither are files of a rescue snapshot that the policy removed.
         let gone = if is_own_container { &deleted } else { &removed };
         let rows_gone = gone.iter().filter_map(|id| ledger.snapshot(id).unwrap());
@@ -256,7 +262,7 @@ pub fn check_end(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
                 && snapshot_exists
                 && row.stored().is_some_and(|stored| {
                     let truths = world.ground_truths.borrow();
-                    truths[stored.backup.id()].files.get(&file) == Some(&content)
+                    truths[stored.backup.id()].files.get(file).is_some_and(|saved| saved == content)
                 })
         })
     };
@@ -271,17 +277,17 @@ pub fn check_end(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
         let is_unfinished =
             matches!(container.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
         let is_at_risk = |at: i64| {
-            (at >= since && !container.is_handed_out)
+            (at >= since && !container.notes.is_handed_out)
                 || at >= requested_at
-                || (is_unfinished && at >= container.marker_call_at)
+                || (is_unfinished && at >= container.notes.marker_call_at)
         };
-        let captures = container.captured_at.iter().filter(|at| **at >= since).count();
+        let captures = container.notes.captured_at.iter().filter(|at| **at >= since).count();
         let is_excused =
             |at: i64| captures >= MAX_CAPTURES || is_at_risk(at) || (is_own_container && at >= container.watched_at);
-        let lost = container
-            .write_times
-            .iter()
-            .find(|(file, at)| !is_excused(**at) && !is_saved(**file, container.files[*file], is_own_container));
+        let lost =
+            container.notes.write_times.iter().find(|(file, at)| {
+                !is_excused(**at) && !is_saved(file, &container.files[file.as_str()], is_own_container)
+            });
         lost.map(|(file, at)| format!("{file} in {id}, {} ms ago, {}", world.now() - at, describe_container(container)))
     });
     if let Some(lost) = lost {

@@ -18,11 +18,14 @@ pub mod retention;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::record::{Derivation, DerivedState, Removal, SnapshotRecord, Stage, StoredBackup};
+use sandbox_snapshotter::model::record::{
+    Derivation, DerivedState, Removal, SnapshotRecord, SnapshotState, Stage, StoredBackup,
+};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
-use crate::world::{CheckedLedger, OwnContainer, World};
+use crate::memory::{Backup, MemoryLedger};
+use crate::world::{OwnContainer, Simulation, World};
 
 /// The resolution of the measured age of a container, in milliseconds.
 const AGE_RESOLUTION_MILLIS: i64 = 10;
@@ -33,7 +36,7 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
     match (before.map(|before| &before.stage), &after.stage) {
         (Some(Stage::Creating(making)), Stage::Ready { stored }) => {
             world.count("snapshots");
-            if world.ledger(id).crashed_at() > after.began_at.as_millis() {
+            if world.crashed_at.borrow().get(id).is_some_and(|at| *at > after.began_at.as_millis()) {
                 world.count("snapshots completed after a crash");
             }
             let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
@@ -83,7 +86,7 @@ pub fn check_derivation_row(world: &Rc<World>, before: Option<&Derivation>, afte
         }
         (Some(DerivedState::Pending(_)), DerivedState::Ready { .. }) => {
             world.count("sandboxes made");
-            world.with_sandbox(id, |sandbox, _| sandbox.is_in_use = true);
+            world.with_sandbox(id, |sandbox, _| sandbox.notes.is_in_use = true);
         }
         (Some(DerivedState::Ready { .. }), DerivedState::Pending(_) | DerivedState::Ending(_)) => {
             world.report_violation("rule 3, a returned sandbox has a ready row", &format_args!("{id} is rolled back"));
@@ -93,6 +96,59 @@ pub fn check_derivation_row(world: &Rc<World>, before: Option<&Derivation>, afte
         }
         (Some(DerivedState::Pending(_)), DerivedState::Ending(_)) => world.count("sandboxes rolled back"),
         _ => {}
+    }
+}
+
+/// Checks the deletion of a snapshot's row.
+pub fn check_deleted_snapshot_row(world: &World, row: &SnapshotRecord) {
+    let name = &row.snapshot_id;
+    match row.stage {
+        Stage::Ready { .. } => {
+            world.report_violation("rule 1, a snapshot is listed", &format_args!("the row of {name} was deleted"));
+        }
+        Stage::Creating(_) => {
+            world.count("captures rolled back");
+            if !world.backup_ids_of(name).is_empty() {
+                let what = format_args!("the row of {name} was deleted first");
+                world.report_violation("rule 4, every backup in R2 has a row", &what);
+            }
+        }
+        Stage::Deleting { .. } | Stage::Deleted { .. } => {}
+    }
+}
+
+/// Checks the deletion of the row of a sandbox that was made from a snapshot.
+pub fn check_deleted_derivation_row(world: &World, row: &Derivation) {
+    let id = &row.sandbox_id;
+    match row.state {
+        DerivedState::Ready { .. } => {
+            let what = format_args!("the row of {id} was deleted");
+            world.report_violation("rule 3, a returned sandbox has a ready row", &what);
+        }
+        DerivedState::Ending(_) if world.files(id).is_some() => {
+            world.report_violation("rule 4, only returned sandboxes run", &format_args!("{id}"));
+        }
+        DerivedState::Pending(_) | DerivedState::Ending(_) => {}
+    }
+}
+
+/// Checks the deletion of a backup: it must have an owner, which no longer lists it.
+pub fn check_deleted_backup(world: &World, backup: &Backup<Simulation>) {
+    if backup.metadata.is_none() {
+        return;
+    }
+    let id = backup.id();
+    let Some(owner) = backup.owner() else {
+        return world
+            .report_violation("rule 9, a backup without an owner is not deleted", &format_args!("{id} was deleted"));
+    };
+    let ledger = world.ledgers.borrow().get(&owner.origin_id).cloned();
+    let row = ledger.and_then(|ledger| ledger.snapshot(&owner.snapshot_id).unwrap());
+    if row.is_some_and(|row| {
+        row.state() == SnapshotState::Ready && row.stored().is_some_and(|stored| stored.backup.id() == id)
+    }) {
+        let what = format_args!("the backup of {} was deleted", owner.snapshot_id);
+        world.report_violation("rule 1, a snapshot can be restored", &what);
     }
 }
 
@@ -111,7 +167,7 @@ fn check_capture(world: &Rc<World>, id: &SandboxId, since: Timestamp, row: &Snap
     let is_restoring = matches!(truth.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
     let is_ready = matches!(truth.marker, Some(ContainerMarker::Ready(_)));
     // A container that cold-started, and that a start adopted since.
-    let is_adopted = || world.with_sandbox(id, |sandbox, _| sandbox.adopted.contains(&truth.started_at));
+    let is_adopted = || world.with_sandbox(id, |sandbox, _| sandbox.notes.adopted.contains(&truth.started_at));
     if is_restoring || (world.has_binding(id) && !row.foreign && !is_ready && !is_adopted()) {
         world.report_violation(
             "rule 10, only the workspace's own files are captured",
@@ -127,7 +183,7 @@ fn check_capture(world: &Rc<World>, id: &SandboxId, since: Timestamp, row: &Snap
         let about = format_args!("{name} of {id}, of a container that was started {late} ms after the observation");
         world.report_violation("rule 5, a replaced container is not captured", &about);
     }
-    if truth.is_untouched && !row.foreign && !world.history.borrow().cold_started.contains(id) {
+    if !truth.notes.is_used && !row.foreign && !world.history.borrow().cold_started.contains(id) {
         world.report_violation("rule 5, no unused container is captured", &format_args!("{name} of {id}"));
     }
 }
@@ -141,9 +197,9 @@ fn check_continuity(world: &Rc<World>, id: &SandboxId, adopts: bool, row: &Snaps
     let started_at = world.ground_truths.borrow()[stored.backup.id()].started_at;
     let own = world.with_sandbox(id, |sandbox, _| {
         // A capture that began earlier may end later.
-        let own = sandbox.own_container.filter(|own| own.since <= row.began_at);
-        if (!row.rescue || adopts) && own == sandbox.own_container {
-            sandbox.own_container = Some(OwnContainer { started_at, since: row.began_at });
+        let own = sandbox.notes.own_container.filter(|own| own.since <= row.began_at);
+        if (!row.rescue || adopts) && own == sandbox.notes.own_container {
+            sandbox.notes.own_container = Some(OwnContainer { started_at, since: row.began_at });
         }
         own
     });
@@ -200,7 +256,7 @@ fn check_removal(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord, remova
 
 /// Returns whether a sandbox that was created from a snapshot has no own snapshot yet. The sandbox was returned to a
 /// caller, or its answer may have been lost.
-pub fn has_dependents(world: &World, ledger: &CheckedLedger, id: &SnapshotId) -> bool {
+pub fn has_dependents(world: &World, ledger: &MemoryLedger, id: &SnapshotId) -> bool {
     let history = world.history.borrow();
     let is_decommissioned = |sandbox: &SandboxId| {
         let ledger = world.ledgers.borrow().get(sandbox).cloned();

@@ -10,7 +10,7 @@ use sandbox_snapshotter::ports::Ledger;
 use serde::{Deserialize, Serialize};
 
 use super::lifecycle;
-use crate::world::{Files, SourceSnapshot, World};
+use crate::world::{DIR, Files, SourceSnapshot, World};
 
 /// The time for which an answer is certainly stored for its idempotency key, in milliseconds.
 const KEY_RETENTION_MILLIS: i64 = 40 * 3600 * 1000;
@@ -35,7 +35,7 @@ pub fn current_content(world: &Rc<World>, address: &Address) -> Option<Workspace
     world.with_sandbox(&id.clone(), |sandbox, at| {
         let container = sandbox.container.as_ref()?;
         let is_ready = matches!(container.marker, Some(ContainerMarker::Ready(_)));
-        is_ready.then(|| WorkspaceContent { id, number: container.number, at, files: container.files.clone() })
+        is_ready.then(|| WorkspaceContent { id, number: container.number, at, files: container.files_in(DIR) })
     })
 }
 
@@ -82,7 +82,7 @@ pub fn check_started(world: &Rc<World>, address: &Address, requested_at: i64, st
     if sandbox_id != id || row.is_some_and(|row| row.root_id != *root_id) {
         world.report_violation("rule 8, a sandbox has the root of its lineage", &format_args!("{id} of {root_id}"));
     }
-    world.with_sandbox(id, |sandbox, _| sandbox.was_handed_out = true);
+    world.with_sandbox(id, |sandbox, _| sandbox.notes.was_handed_out = true);
     let other = {
         let mut history = world.history.borrow_mut();
         history.returned_sandboxes.insert(id.clone(), root_id.clone());
@@ -110,12 +110,12 @@ fn check_start_answer(world: &Rc<World>, address: &Address, requested_at: i64, s
         if container.started_at < requested_at && started.how == StartOutcome::Running && !is_ready {
             return Some(format!("{id} is {:?}", container.marker));
         }
-        let sources = &container.restored_from;
+        let sources = &container.notes.restored_from;
         if sources.is_empty() || !is_latest || !is_ready {
             return None;
         }
-        let is_same = |file: &u8, one: &Files, other: &Files| {
-            container.write_times.contains_key(file) || one.get(file) == other.get(file)
+        let is_same = |file: &String, one: &Files, other: &Files| {
+            container.notes.write_times.contains_key(file) || one.get(file) == other.get(file)
         };
         let is_right = |from: &SourceSnapshot| match (&started.how, from) {
             // A capture that was in progress when the start began may have become the newest snapshot. Its files must be the

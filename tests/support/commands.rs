@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::World;
 
 /// The planned effects of commands, by command text.
-pub type Commands = BTreeMap<String, Rc<dyn Fn(&World, &HookCall) -> CommandResult>>;
+pub(super) type Commands<S> = BTreeMap<String, Rc<dyn Fn(&World<S>, &HookCall) -> CommandResult>>;
 
 /// A hook that was run.
 #[derive(Clone, Debug, PartialEq, Eq)]

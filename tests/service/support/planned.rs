@@ -1,49 +1,40 @@
-//! The world outside the service: its state, its clock and its call log.
+//! The scheduler of the service tests: calls take effect immediately, unless the fault plan of the test changes that.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
-use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use sandbox_snapshotter::model::checkpoint_call::CheckpointRefusal;
-use sandbox_snapshotter::model::named::{Address, ContainerMarker, Tenant};
-use sandbox_snapshotter::model::{BackupOptions, Code, Error, Result, SandboxId, Timestamp};
-use sandbox_snapshotter::ports::{Background, Clock, Entropy};
+use sandbox_snapshotter::model::named::{Address, ContainerMarker};
+use sandbox_snapshotter::model::{BackupId, BackupOptions, Code, Error, Failure, Result, SandboxId, Timestamp};
 use serde_json::Value;
 
-use super::bucket::Backup;
-use super::commands::{Commands, HookCall};
-use super::containers::{Image, Sandbox};
 use super::deadlines::Deadlines;
 use super::faults::FaultPlan;
-use super::{MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Method, PendingOperation};
+use super::memory::{Event, Group, HookCall, Image, ObjectKey, ObjectService, Sandbox, Scheduler, SeededRng, Work};
+use super::{Method, PendingOperation, World, backup_id};
 
 /// 2026-11-20T05:00:00Z
 const START_MILLIS: i64 = 1_795_150_800_000;
 
-/// The world in memory. Calls take effect immediately, unless the fault plan changes that.
-pub struct World {
+/// The duration of a restore, in milliseconds, from the start of the container.
+const RESTORE_MILLIS: i64 = 2000;
+
+/// What a test plans, and what it observes. The clock advances only with calls and by hand. Containers end only by hand.
+pub struct Planned {
     pub(super) faults: FaultPlan,
-    pub(super) sandboxes: RefCell<BTreeMap<String, Sandbox>>,
-    pub(super) bucket: RefCell<BTreeMap<String, Backup>>,
+    pub(super) deadlines: Deadlines,
+    pub(super) image: RefCell<Image>,
     pub(super) backup_requests: RefCell<Vec<BackupOptions>>,
     pub(super) restore_requests: RefCell<Vec<Value>>,
-    pub(super) handle_fields: RefCell<Value>,
-    pub(super) image: RefCell<Image>,
-    pub(super) commands: RefCell<Commands>,
     pub(super) hook_calls: RefCell<Vec<HookCall>>,
     pub(super) marker_calls: RefCell<Vec<(Option<ContainerMarker>, ContainerMarker)>>,
-    pub(super) checkpoint_refusal: RefCell<Option<CheckpointRefusal>>,
-    pub(super) list_page_size: Cell<usize>,
-    ledgers: RefCell<BTreeMap<SandboxId, Rc<MemoryLedger>>>,
-    workspace_stores: RefCell<BTreeMap<Address, Rc<MemoryWorkspaceStore>>>,
-    directories: RefCell<BTreeMap<Tenant, Rc<MemoryDirectoryStore>>>,
+    list_page_size: Cell<usize>,
     calls: RefCell<Vec<(Method, String)>>,
     now: Cell<i64>,
-    pub(super) deadlines: Deadlines,
     sleeps: RefCell<Vec<u64>>,
-    seed: Cell<u64>,
+    rng: SeededRng,
     queued_random: RefCell<VecDeque<Option<[u8; 32]>>>,
     queued_background: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
     running_background: RefCell<Vec<PendingOperation<()>>>,
@@ -51,29 +42,22 @@ pub struct World {
     missing_ports: RefCell<Vec<Code>>,
 }
 
-impl Default for World {
+impl Default for Planned {
     fn default() -> Self {
+        let image = Image { version: "0.12.10 0123456789abcdef".into(), files: [].into() };
         Self {
             faults: FaultPlan::default(),
-            sandboxes: RefCell::default(),
-            bucket: RefCell::default(),
+            deadlines: Deadlines::default(),
+            image: RefCell::new(image),
             backup_requests: RefCell::default(),
             restore_requests: RefCell::default(),
-            handle_fields: RefCell::default(),
-            image: RefCell::default(),
-            commands: RefCell::default(),
             hook_calls: RefCell::default(),
             marker_calls: RefCell::default(),
-            checkpoint_refusal: RefCell::default(),
             list_page_size: Cell::new(1000),
-            ledgers: RefCell::default(),
-            workspace_stores: RefCell::default(),
-            directories: RefCell::default(),
             calls: RefCell::default(),
             now: Cell::new(START_MILLIS),
-            deadlines: Deadlines::default(),
             sleeps: RefCell::default(),
-            seed: Cell::new(1),
+            rng: SeededRng::new(1),
             queued_random: RefCell::default(),
             queued_background: RefCell::default(),
             running_background: RefCell::default(),
@@ -83,29 +67,98 @@ impl Default for World {
     }
 }
 
+impl Scheduler for Planned {
+    type SandboxNotes = ();
+    type ContainerNotes = ();
+
+    fn now(&self) -> i64 {
+        self.now.get()
+    }
+
+    async fn sleep(world: &World, millis: i64) {
+        world.sleeps.borrow_mut().push(millis.unsigned_abs());
+        world.advance_clock(millis);
+        // A clock never fails, so planned failures are ignored.
+        world.call(Method::Sleep, "", async { Ok(()) }).await.ok();
+    }
+
+    async fn deadline(world: &World, millis: i64) {
+        world.deadline_after(millis).await;
+    }
+
+    fn spawn(&self, _: Group, work: LocalBoxFuture<'static, ()>) {
+        self.queued_background.borrow_mut().push(work);
+    }
+
+    async fn call<T: 'static, F: Future<Output = Result<T, Failure>> + 'static>(
+        world: &Rc<World>,
+        method: Method,
+        target: &str,
+        effect: impl FnOnce(Rc<World>) -> F + 'static,
+    ) -> Result<T, Failure> {
+        let own = Rc::clone(world);
+        world.call(method, target, async move { effect(own).await }.boxed_local()).await
+    }
+
+    async fn send<T: 'static, F: Future<Output = Result<T>> + 'static>(
+        world: &Rc<World>,
+        method: Method,
+        key: &ObjectKey,
+        act: impl Fn(ObjectService<Self>) -> F + Clone + 'static,
+    ) -> Result<Result<T>, Failure> {
+        let (_, object) = world.object(key);
+        world.call(method, &key.to_string(), async move { Ok(act(object).await) }.boxed_local()).await
+    }
+
+    async fn work(world: &Rc<World>, work: Work<'_>) -> Result<(), Failure> {
+        match work {
+            Work::Unpack => world.advance_clock(RESTORE_MILLIS),
+            Work::Hook(millis) => world.advance_clock(millis),
+            Work::Start(_) | Work::Command | Work::Archive | Work::Download => {}
+        }
+        Ok(())
+    }
+
+    fn random_bytes(&self) -> Result<[u8; 32]> {
+        if let Some(planned) = self.queued_random.borrow_mut().pop_front() {
+            return planned.ok_or_else(|| Error::new(Code::Internal, "No randomness.", "Report it."));
+        }
+        Ok(self.rng.bytes())
+    }
+
+    fn backup_id(&self, number: usize) -> BackupId {
+        BackupId::parse(&backup_id(number)).unwrap()
+    }
+
+    fn list_page_size(&self) -> usize {
+        self.list_page_size.get()
+    }
+
+    fn image(&self, _: &Sandbox<Self>) -> Image {
+        self.image.borrow().clone()
+    }
+
+    fn is_missing(&self, port: Code) -> bool {
+        self.missing_ports.borrow().contains(&port)
+    }
+
+    fn observe(world: &Rc<World>, event: Event<'_, Self>) {
+        match event {
+            Event::MarkerRequested(from, to) => world.marker_calls.borrow_mut().push((from.cloned(), to.clone())),
+            Event::Capture(_, options) => world.backup_requests.borrow_mut().push(options.clone()),
+            Event::RestoreRequested(handle) => {
+                world.restore_requests.borrow_mut().push(serde_json::to_value(handle).unwrap());
+            }
+            Event::Hook(call) => world.hook_calls.borrow_mut().push(call.clone()),
+            _ => {}
+        }
+    }
+}
+
 impl World {
     /// Makes ports unavailable. Each port is given by its error code.
     pub fn remove_ports(&self, ports: &[Code]) {
         ports.clone_into(&mut self.missing_ports.borrow_mut());
-    }
-
-    pub(super) fn missing_ports(&self) -> Vec<Code> {
-        self.missing_ports.borrow().clone()
-    }
-
-    /// Returns the ledger of a sandbox's workspace, which survives Worker crashes.
-    pub(super) fn ledger(&self, id: &SandboxId) -> Rc<MemoryLedger> {
-        Rc::clone(self.ledgers.borrow_mut().entry(id.clone()).or_default())
-    }
-
-    /// Returns the store of a named workspace, which survives Worker crashes.
-    pub(super) fn workspace_store(&self, address: &Address) -> Rc<MemoryWorkspaceStore> {
-        Rc::clone(self.workspace_stores.borrow_mut().entry(address.clone()).or_default())
-    }
-
-    /// Returns the Directory store of a tenant, which survives Worker crashes.
-    pub(super) fn directory(&self, tenant: &Tenant) -> Rc<MemoryDirectoryStore> {
-        Rc::clone(self.directories.borrow_mut().entry(tenant.clone()).or_default())
     }
 
     /// Returns the addresses of the named workspaces that have a store.
@@ -118,15 +171,20 @@ impl World {
         self.ledgers.borrow().keys().map(SandboxId::to_string).collect()
     }
 
-    /// Returns the current time.
-    pub fn current_time(&self) -> Timestamp {
-        Timestamp::from_millis(self.now.get())
+    /// Sets the number of objects on each page of a listing.
+    pub fn set_list_page_size(&self, count: usize) {
+        self.list_page_size.set(count);
     }
 
     /// Advances the clock, and wakes expired deadlines.
     pub fn advance_clock(&self, millis: i64) {
         self.now.set(self.now.get() + millis);
         self.deadlines.wake_expired(self.now.get());
+    }
+
+    /// Advances the clock to a time, if it is not past.
+    pub fn advance_clock_to(&self, at: Timestamp) {
+        self.advance_clock(at.millis_since(self.current_time()).max(0));
     }
 
     /// Queues the next random bytes; `None` makes the platform fail to provide them.
@@ -200,8 +258,9 @@ impl World {
         );
     }
 
-    /// Drops the background work.
-    pub fn drop_background(&self) {
+    /// Drops the objects in memory and their background work, as a Worker crash does.
+    pub fn crash(&self) {
+        self.objects.take();
         drop((self.queued_background.take(), self.running_background.take()));
     }
 
@@ -210,52 +269,5 @@ impl World {
         self.calls.borrow_mut().push((method, target.to_owned()));
         let all = self.calls.borrow().len();
         (self.call_count(method).try_into().unwrap(), all.try_into().unwrap())
-    }
-}
-
-impl Clock for World {
-    fn now(&self) -> Timestamp {
-        self.current_time()
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        let millis = u64::try_from(duration.as_millis()).unwrap();
-        self.sleeps.borrow_mut().push(millis);
-        self.advance_clock(i64::try_from(millis).unwrap());
-        // A clock never fails, so planned failures are ignored.
-        self.call(Method::Sleep, "", || Ok(())).await.ok();
-    }
-
-    async fn deadline(&self, limit: Duration) {
-        self.deadline_after(i64::try_from(limit.as_millis()).unwrap()).await;
-    }
-}
-
-impl Entropy for World {
-    fn random_bytes(&self) -> Result<[u8; 32]> {
-        if let Some(planned) = self.queued_random.borrow_mut().pop_front() {
-            return planned.ok_or_else(|| Error::new(Code::Internal, "No randomness.", "Report it."));
-        }
-        let mut bytes = [0; 32];
-        for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&self.next_random().to_le_bytes());
-        }
-        Ok(bytes)
-    }
-}
-
-impl World {
-    /// Returns the next number of the generator splitmix64.
-    fn next_random(&self) -> u64 {
-        self.seed.set(self.seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
-        let mixed = (self.seed.get() ^ (self.seed.get() >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
-
-impl Background for World {
-    fn run(&self, work: LocalBoxFuture<'static, ()>) {
-        self.queued_background.borrow_mut().push(work);
     }
 }

@@ -10,11 +10,10 @@ use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::{CheckpointName, DirectoryContent, Timestamp};
+use sandbox_snapshotter::model::{CheckpointName, DirectoryContent, SandboxId, Timestamp};
 
-use super::World;
-use super::containers::{Container, Files, is_under};
-use super::sandboxes::sha256;
+use super::containers::{Container, Files, is_under, sha256};
+use super::{Scheduler, World};
 
 /// A checkpoint with its files.
 pub(super) struct StoredCheckpoint {
@@ -23,26 +22,21 @@ pub(super) struct StoredCheckpoint {
     files: Files,
 }
 
-impl World {
+impl<S: Scheduler> World<S> {
     /// Makes every checkpoint call fail with `refusal`, after the check of the container.
     pub fn refuse_checkpoints(&self, refusal: CheckpointRefusal) {
         *self.checkpoint_refusal.borrow_mut() = Some(refusal);
     }
 
-    /// Returns the number of checkpoints in a container; 0 without a container.
-    pub fn checkpoint_count(&self, id: &str) -> usize {
-        self.with_sandbox(id, |sandbox| sandbox.container.as_ref().map_or(0, |container| container.checkpoints.len()))
-    }
-
     pub(super) fn run_checkpoint_call(
         &self,
-        id: &str,
+        id: &SandboxId,
         dir: &str,
         required: RequiredContainer,
         call: &CheckpointCall,
     ) -> Result<CheckpointOutcome, CheckpointRefusal> {
-        let (now, refusal) = (self.now_millis(), self.checkpoint_refusal.borrow().clone());
-        self.with_container(id, |container| {
+        let refusal = self.checkpoint_refusal.borrow().clone();
+        self.with_container(id, |container, now| {
             container.verify_container(required, now)?;
             refusal.map_or(Ok(()), Err)?;
             let content = container.directory_content(dir);
@@ -54,9 +48,14 @@ impl World {
     }
 }
 
-impl Container {
+impl<S: Scheduler> Container<S> {
+    /// Returns the number of checkpoints.
+    pub fn checkpoint_count(&self) -> usize {
+        self.checkpoints.len()
+    }
+
     fn verify_container(&self, required: RequiredContainer, now: i64) -> Result<(), CheckpointRefusal> {
-        let age_millis = now - self.started_at;
+        let age_millis = self.age_millis(now);
         match required {
             RequiredContainer::Ready if self.marker.as_ref().is_some_and(ContainerMarker::is_ready) => Ok(()),
             RequiredContainer::Ready => Err(CheckpointRefusal::NotReady),
@@ -79,8 +78,7 @@ impl Container {
         call: &CheckpointCall,
         now: Timestamp,
     ) -> Result<CheckpointOutcome, CheckpointRefusal> {
-        let present: Files =
-            self.files.iter().filter(|(path, _)| is_under(path, dir)).map(|(p, c)| (p.clone(), c.clone())).collect();
+        let present = self.files_in(dir);
         Ok(match call {
             CheckpointCall::Create { name, description } => {
                 let replaced = self.find_checkpoint(dir, name).ok().map(|(commit, _)| commit);

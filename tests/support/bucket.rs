@@ -1,0 +1,215 @@
+//! The R2 bucket of the backups.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::{
+    ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupObject, BackupObjectKind, BackupObjectPage,
+    BackupOptions, BackupOwner, Failure, SandboxId, Timestamp,
+};
+use sandbox_snapshotter::ports::BackupStore;
+use serde_json::json;
+
+use super::containers::Files;
+use super::{Event, Method, Scheduler, World};
+
+/// The size of the archive of an empty directory, in bytes.
+const EMPTY_ARCHIVE_SIZE: usize = 4096;
+
+/// The captured state of a container.
+#[derive(Clone)]
+pub struct Capture<N> {
+    /// The sandbox.
+    pub sandbox: SandboxId,
+    /// The captured files.
+    pub files: Files,
+    /// The time at which the container was started, in milliseconds since 1970.
+    pub started_at: i64,
+    /// The marker of the container.
+    pub marker: Option<ContainerMarker>,
+    /// What the test noted about the container.
+    pub notes: N,
+    /// The time of the capture, in milliseconds since 1970.
+    pub captured_at: i64,
+}
+
+/// The two objects of a backup.
+pub struct Backup<S: Scheduler> {
+    /// `meta.json`
+    pub metadata: Option<BackupMetadata>,
+    /// `data.sqsh`
+    pub archive: Option<Vec<u8>>,
+    /// Whether R2 has a checksum of the archive.
+    pub has_checksum: bool,
+    pub uploaded_at: Timestamp,
+    /// What it was made from.
+    pub capture: Capture<S::ContainerNotes>,
+    id: BackupId,
+}
+
+impl<S: Scheduler> Backup<S> {
+    pub fn id(&self) -> &BackupId {
+        &self.id
+    }
+
+    /// Returns the owner that its name states.
+    pub fn owner(&self) -> Option<BackupOwner> {
+        BackupOwner::parse(self.metadata.as_ref()?.name.as_deref()?)
+    }
+
+    /// Returns whether both objects exist.
+    pub fn is_complete(&self) -> bool {
+        self.metadata.is_some() && self.archive.is_some()
+    }
+
+    /// Resizes the archive to `size` bytes, and updates the metadata.
+    pub fn resize(&mut self, size: usize) {
+        self.archive.as_mut().unwrap().resize(size, 0);
+        self.metadata.as_mut().unwrap().size_bytes = size as u64;
+    }
+
+    /// Returns the existing objects, in the order of their keys.
+    fn list_objects(&self) -> Vec<BackupObject> {
+        let object =
+            |kind, size_bytes| BackupObject { id: self.id.clone(), kind, size_bytes, uploaded_at: self.uploaded_at };
+        let archive = self.archive.as_ref().map(|archive| object(BackupObjectKind::Archive, archive.len() as u64));
+        archive.into_iter().chain(self.metadata.as_ref().map(|_| object(BackupObjectKind::Metadata, 200))).collect()
+    }
+
+    fn archive_info(&self) -> Option<ArchiveInfo> {
+        let archive = self.archive.as_ref()?;
+        let checksum = || {
+            let mut hasher = DefaultHasher::new();
+            archive.hash(&mut hasher);
+            format!("md5:{:032x}", hasher.finish())
+        };
+        Some(ArchiveInfo { size_bytes: archive.len() as u64, checksum: self.has_checksum.then(checksum) })
+    }
+}
+
+/// Builds the archive of `files`: a squashfs header with the number of files and directories at byte 4 and the length
+/// of the archive at byte 40, then the contents.
+pub fn build_archive(files: &Files) -> Vec<u8> {
+    let content: String = files.iter().map(|(path, content)| path.clone() + content).collect();
+    let length = EMPTY_ARCHIVE_SIZE + content.len();
+    let mut archive = b"hsqs".to_vec();
+    archive.extend((1 + u32::try_from(files.len()).unwrap()).to_le_bytes());
+    archive.resize(40, 0);
+    archive.extend((length as u64).to_le_bytes());
+    archive.extend(content.bytes());
+    archive.resize(length, 0);
+    archive
+}
+
+impl<S: Scheduler> World<S> {
+    /// Captures the files of the container in the directory of a backup.
+    pub fn capture(&self, id: &SandboxId, options: &BackupOptions) -> Capture<S::ContainerNotes> {
+        S::observe(&self.this(), Event::Capture(id, options));
+        self.with_container(id, |container, captured_at| Capture {
+            sandbox: id.clone(),
+            files: container.files_in(options.dir.as_str()),
+            started_at: container.started_at,
+            marker: container.marker.clone(),
+            notes: container.notes.clone(),
+            captured_at,
+        })
+    }
+
+    /// Stores a backup, and returns its handle.
+    #[allow(clippy::cast_precision_loss)] // The SDK stores the time to live as a JavaScript number.
+    pub fn store_backup(&self, capture: Capture<S::ContainerNotes>, options: &BackupOptions) -> BackupHandle {
+        self.backup_count.set(self.backup_count.get() + 1);
+        let (id, now) = (self.backup_id(self.backup_count.get()), self.current_time());
+        let archive = build_archive(&capture.files);
+        let metadata = BackupMetadata {
+            id: id.clone(),
+            dir: options.dir.to_string(),
+            name: Some(options.name.clone()).filter(|name| !name.is_empty()),
+            size_bytes: archive.len() as u64,
+            ttl: options.ttl as f64,
+            created_at: now,
+        };
+        let mut handle = json!({ "id": id, "dir": options.dir });
+        if options.local_bucket {
+            handle["localBucket"] = json!(true);
+        }
+        handle.as_object_mut().unwrap().extend(self.handle_fields.borrow().clone());
+        let (metadata, archive) = (Some(metadata), Some(archive));
+        let mut backup = Backup { metadata, archive, has_checksum: true, uploaded_at: now, capture, id };
+        S::observe(&self.this(), Event::Stored(&mut backup));
+        self.bucket.borrow_mut().insert(backup.id.clone(), backup);
+        serde_json::from_value(handle).unwrap()
+    }
+
+    /// Returns the files that the SDK restores from a backup, or the error that it returns.
+    pub(super) fn read_backup(&self, id: &BackupId) -> Result<Files, Failure> {
+        let missing = || Failure::new("BackupNotFoundError", "Backup not found").with_code("BACKUP_NOT_FOUND");
+        let bucket = self.bucket.borrow();
+        let backup = bucket.get(id).ok_or_else(missing)?;
+        if backup.metadata.as_ref().ok_or_else(missing)?.is_expired(self.current_time()) {
+            return Err(Failure::new("BackupExpiredError", "Backup has expired").with_code("BACKUP_EXPIRED"));
+        }
+        backup.archive.as_ref().ok_or_else(missing)?;
+        Ok(backup.capture.files.clone())
+    }
+
+    /// Calls the bucket about a backup, and reads one of its objects.
+    async fn read_object<T: 'static>(
+        &self,
+        method: Method,
+        id: &BackupId,
+        read: impl FnOnce(&Backup<S>) -> Option<T> + 'static,
+    ) -> Result<Option<T>, Failure> {
+        let id = id.clone();
+        let target = id.to_string();
+        let read = move |world: Rc<Self>| async move { Ok(world.bucket.borrow().get(&id).and_then(read)) };
+        S::call(&self.this(), method, &target, read).await
+    }
+}
+
+impl<S: Scheduler> BackupStore for World<S> {
+    async fn get_metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
+        self.read_object(Method::GetMetadata, id, |backup| backup.metadata.clone()).await
+    }
+
+    async fn head_archive(&self, id: &BackupId) -> Result<Option<ArchiveInfo>, Failure> {
+        self.read_object(Method::HeadArchive, id, Backup::archive_info).await
+    }
+
+    async fn read_archive_prefix(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
+        let prefix = move |archive: &Vec<u8>| archive.iter().take(length as usize).copied().collect();
+        self.read_object(Method::ReadArchivePrefix, id, move |backup| backup.archive.as_ref().map(prefix)).await
+    }
+
+    fn object_keys(&self, id: &BackupId) -> Vec<String> {
+        vec![format!("backups/{id}/data.sqsh"), format!("backups/{id}/meta.json")]
+    }
+
+    async fn list(&self, cursor: Option<&str>) -> Result<BackupObjectPage, Failure> {
+        let cursor = cursor.map(str::to_owned);
+        let list = |world: Rc<Self>| async move {
+            let bucket = world.bucket.borrow();
+            let key = |object: &BackupObject| format!("{} {:?}", object.id, object.kind);
+            let objects = bucket.values().flat_map(Backup::list_objects);
+            let mut remaining = objects.filter(|object| cursor.as_ref().is_none_or(|cursor| key(object) > *cursor));
+            let objects: Vec<BackupObject> = remaining.by_ref().take(world.list_page_size()).collect();
+            let cursor = objects.last().map(key).filter(|_| remaining.next().is_some());
+            Ok(BackupObjectPage { objects, cursor })
+        };
+        S::call(&self.this(), Method::List, "", list).await
+    }
+
+    async fn delete(&self, id: &BackupId) -> Result<(), Failure> {
+        let id = id.clone();
+        let target = id.to_string();
+        let delete = |world: Rc<Self>| async move {
+            let deleted = world.bucket.borrow_mut().remove(&id);
+            if let Some(backup) = deleted {
+                S::observe(&world, Event::Deleted(&backup));
+            }
+            Ok(())
+        };
+        S::call(&self.this(), Method::Delete, &target, delete).await
+    }
+}

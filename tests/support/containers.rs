@@ -1,0 +1,293 @@
+//! The sandboxes and the contents of their containers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_channel::oneshot;
+use sandbox_snapshotter::model::directory::ALLOWED_ROOTS;
+use sandbox_snapshotter::model::exclude::MAX_QUOTED;
+use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::named::binding::DirectoryListing;
+use sandbox_snapshotter::model::{BackupHandle, BackupId, Directory, DirectoryContent, Probe, SandboxId, Status};
+use sha2::{Digest, Sha256};
+
+use super::Scheduler;
+use super::checkpoints::StoredCheckpoint;
+
+/// The resolution of the clock in a container, in milliseconds.
+const TICK_MILLIS: i64 = 10;
+
+/// The files of a container: path → content.
+pub type Files = BTreeMap<String, String>;
+
+/// The image of new containers.
+#[derive(Clone)]
+pub struct Image {
+    /// Its version.
+    pub version: String,
+    /// Its files.
+    pub files: Files,
+}
+
+impl Default for Image {
+    fn default() -> Self {
+        Self { version: "0.12.10 0123456789abcdef".into(), files: Files::new() }
+    }
+}
+
+/// The Durable Object of a sandbox.
+pub struct Sandbox<S: Scheduler> {
+    /// Its name; the first one stays.
+    pub name: Option<String>,
+    /// The idle timeout of the container, in seconds: `Some(None)` is unlimited, and `None` was never set.
+    #[allow(clippy::option_option)] // Unlimited and never set are different.
+    pub sleeps_after: Option<Option<u64>>,
+    /// The environment variables.
+    pub env: BTreeMap<String, String>,
+    /// Its container.
+    pub container: Option<Container<S>>,
+    /// The status that the object has recorded for its container. It can be outdated.
+    pub status: Option<Status>,
+    /// The time of the last status change, in milliseconds of the sandbox. Each change has a different time.
+    pub last_change: i64,
+    /// What the test notes about it.
+    pub notes: S::SandboxNotes,
+    /// The backup or restore that the next one waits for.
+    queue_tail: Option<oneshot::Receiver<()>>,
+}
+
+/// A container. The root directories of backups exist from its start.
+pub struct Container<S: Scheduler> {
+    /// A number that no other container has.
+    pub number: u64,
+    /// The time of its start, in milliseconds since 1970.
+    pub started_at: i64,
+    /// The time of its last use, in milliseconds since 1970.
+    pub used_at: i64,
+    /// Its files.
+    pub files: Files,
+    /// Its symbolic links.
+    pub symlinks: BTreeSet<String>,
+    /// The paths that git ignores, relative to the captured directory.
+    pub ignored: Vec<String>,
+    /// The directories that were created.
+    pub directories: BTreeSet<String>,
+    /// Whether it carries the note that it replaced another container.
+    pub is_replacement: bool,
+    /// Its marker.
+    pub marker: Option<ContainerMarker>,
+    /// The version of its image.
+    pub image: String,
+    /// The backup that is mounted, in production mode.
+    pub mounted: Option<BackupId>,
+    /// A process that uses the directory below the restored files.
+    pub process_below: Option<String>,
+    /// The paths that changed since the last watch; `None` before the first watch.
+    pub changed_since_watch: Option<BTreeSet<String>>,
+    /// The time of the last watch, in milliseconds since 1970.
+    pub watched_at: i64,
+    /// Its checkpoints.
+    pub(super) checkpoints: Vec<StoredCheckpoint>,
+    /// What the test notes about it.
+    pub notes: S::ContainerNotes,
+}
+
+impl<S: Scheduler> Container<S> {
+    fn new(number: u64, image: Image, now: i64) -> Self {
+        Self {
+            number,
+            started_at: now,
+            used_at: now,
+            files: image.files,
+            symlinks: BTreeSet::new(),
+            ignored: Vec::new(),
+            directories: BTreeSet::new(),
+            is_replacement: false,
+            marker: None,
+            image: image.version,
+            mounted: None,
+            process_below: None,
+            changed_since_watch: None,
+            watched_at: 0,
+            checkpoints: Vec::new(),
+            notes: S::ContainerNotes::default(),
+        }
+    }
+
+    /// Returns its age in milliseconds, as a script in it measures the age.
+    pub(super) fn age_millis(&self, now: i64) -> i64 {
+        (now - self.started_at) / TICK_MILLIS * TICK_MILLIS
+    }
+
+    /// Returns what a probe finds.
+    pub(super) fn probe(&self, dir: &Directory, now: i64) -> Probe {
+        Probe {
+            age_millis: self.age_millis(now),
+            elapsed_millis: 0,
+            directory_content: self.directory_content(dir.as_str()),
+            is_replacement: self.is_replacement,
+            marker: self.marker.clone(),
+        }
+    }
+
+    /// Writes files, and replaces existing ones.
+    pub fn write_files(&mut self, files: Files) {
+        if let Some(changed) = &mut self.changed_since_watch {
+            changed.extend(files.keys().cloned());
+        }
+        self.files.extend(files);
+    }
+
+    /// Removes the files for which `keep` returns false.
+    pub fn retain_files(&mut self, keep: impl Fn(&str) -> bool) {
+        let removed: Vec<String> = self.files.keys().filter(|path| !keep(path)).cloned().collect();
+        self.files.retain(|path, _| keep(path));
+        if let Some(changed) = &mut self.changed_since_watch {
+            changed.extend(removed);
+        }
+    }
+
+    /// Unpacks a backup. In local mode, the files that exist stay; in production mode, the mount hides them.
+    pub(super) fn unpack(&mut self, backup: &BackupHandle, files: Files) {
+        if !backup.is_local() {
+            self.retain_files(|path| !is_under(path, backup.dir().as_str()));
+            self.mounted = Some(backup.id().clone());
+        }
+        self.write_files(files);
+    }
+
+    /// Sets the container marker.
+    pub(super) fn set_marker(&mut self, to: &ContainerMarker, now: i64) {
+        self.marker = Some(to.clone());
+        self.watch(now);
+    }
+
+    /// Starts to watch for changes. Returns the paths that changed since the last watch.
+    pub(super) fn watch(&mut self, now: i64) -> Option<BTreeSet<String>> {
+        self.watched_at = now;
+        self.changed_since_watch.replace(BTreeSet::new())
+    }
+
+    /// Returns the files in `dir`.
+    pub fn files_in(&self, dir: &str) -> Files {
+        self.files
+            .iter()
+            .filter(|(path, _)| is_under(path, dir))
+            .map(|(path, file)| (path.clone(), file.clone()))
+            .collect()
+    }
+
+    /// Returns the hash of the contents of `dir`; `None` if it is empty.
+    pub fn content_hash(&self, dir: &str) -> Option<String> {
+        let lines: Vec<_> = self.files_in(dir).iter().map(|(path, content)| format!("{path:?} {content:?}")).collect();
+        (!lines.is_empty()).then(|| sha256(&lines.join("\n")))
+    }
+
+    /// Returns the image and the hash of the contents of `dir`. Creates `dir` if it is missing.
+    pub(super) fn list_directory(&mut self, dir: &Directory) -> DirectoryListing {
+        self.directories.insert(dir.to_string());
+        DirectoryListing { image: self.image.clone(), content_hash: self.content_hash(dir.as_str()) }
+    }
+
+    /// Returns paths in `dir` that git ignores and that contain a slash.
+    pub(super) fn ignored_paths(&self, dir: &Directory) -> Vec<String> {
+        let in_dir = |path: &String| path.strip_prefix(&format!("{dir}/")).map(str::to_owned);
+        let is_ignored = |path: &String| self.ignored.iter().any(|own| path == own || is_under(path, own));
+        let paths = self.files.keys().filter_map(in_dir);
+        paths.filter(|path| path.contains('/') && is_ignored(path)).take(MAX_QUOTED + 1).collect()
+    }
+
+    /// Returns the SHA-256 of each file; empty for a missing file.
+    pub(super) fn hashes(&self, dir: &Directory, files: &[String]) -> BTreeMap<String, String> {
+        let path = |file: &String| if file.starts_with('/') { file.clone() } else { format!("{dir}/{file}") };
+        let hash = |file| self.files.get(&path(file)).map(|content| sha256(content)).unwrap_or_default();
+        files.iter().map(|file| (file.clone(), hash(file))).collect()
+    }
+
+    pub(super) fn directory_content(&self, dir: &str) -> DirectoryContent {
+        if self.symlinks.iter().any(|link| dir == link || is_under(dir, link)) {
+            DirectoryContent::Symlink
+        } else if self.files.contains_key(dir) {
+            DirectoryContent::NotDirectory
+        } else if self.files.keys().any(|path| is_under(path, dir)) {
+            DirectoryContent::NonEmpty
+        } else if ALLOWED_ROOTS.contains(&dir) || self.directories.contains(dir) {
+            DirectoryContent::Empty
+        } else {
+            DirectoryContent::Missing
+        }
+    }
+}
+
+impl<S: Scheduler> Default for Sandbox<S> {
+    fn default() -> Self {
+        Self {
+            name: None,
+            sleeps_after: None,
+            env: BTreeMap::new(),
+            container: None,
+            status: None,
+            last_change: 0,
+            notes: S::SandboxNotes::default(),
+            queue_tail: None,
+        }
+    }
+}
+
+impl<S: Scheduler> Sandbox<S> {
+    /// Sets the status that it reports.
+    pub fn set_status(&mut self, status: Status, now: i64) {
+        self.status = Some(status);
+        self.last_change = now.max(self.last_change + 1);
+    }
+
+    /// Uses the container. Starts one from `image`, with a new `number`, if none runs.
+    pub(super) fn use_container(&mut self, number: u64, image: Image, now: i64) -> &mut Container<S> {
+        if self.container.is_none() {
+            self.set_status(Status::Healthy, now);
+        }
+        let container = self.container.get_or_insert_with(|| Container::new(number, image, now));
+        container.used_at = now;
+        container
+    }
+
+    /// Sets the name, if it has none.
+    pub(super) fn assign_name(&mut self, id: &SandboxId) {
+        self.name.get_or_insert_with(|| id.to_string());
+    }
+
+    /// Enters the queue of backups and restores, which run one after the other.
+    pub(super) fn enqueue(&mut self) -> Turn {
+        let (done, is_done) = oneshot::channel();
+        Turn { before: self.queue_tail.replace(is_done), _done: done }
+    }
+}
+
+/// A place in the queue of a sandbox. It ends when it is dropped.
+pub struct Turn {
+    before: Option<oneshot::Receiver<()>>,
+    _done: oneshot::Sender<()>,
+}
+
+impl Turn {
+    /// Waits for the operation before.
+    pub(super) async fn wait(&mut self) {
+        if let Some(before) = self.before.take() {
+            before.await.ok();
+        }
+    }
+}
+
+/// Returns whether a path is below `dir`.
+pub fn is_under(path: &str, dir: &str) -> bool {
+    path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Returns the SHA-256 of a text, in hexadecimal.
+pub(super) fn sha256(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    digest
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|nibble| char::from_digit(nibble.into(), 16))
+        .collect()
+}

@@ -1,0 +1,42 @@
+//! All ports in memory. The service tests and the simulation use them, each with its own [`Scheduler`].
+//!
+//! - `world`: everything outside of the service: its state, its clock and its randomness
+//! - `scheduler`: what a test decides: when calls take effect, which of them fail, and the time
+//! - `methods`: the methods of the ports
+//! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10
+//! - `containers`: the sandboxes and the contents of their containers
+//! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
+//! - `bucket`: the backups in R2
+//! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
+//! - `objects`: the Durable Objects that run the service, and their ports
+//! - `object_clients`: calls between these objects
+//! - `random`: pseudorandom numbers
+
+mod alarm;
+mod bucket;
+mod checkpoints;
+mod commands;
+mod containers;
+mod directory_store;
+mod ledger;
+mod methods;
+mod object_clients;
+mod objects;
+mod random;
+mod sandboxes;
+mod scheduler;
+mod workspace_store;
+mod world;
+
+pub use alarm::Alarm;
+pub use bucket::{Backup, Capture, build_archive};
+pub use commands::{CommandResult, HookCall};
+pub use containers::{Container, Files, Image, Sandbox, is_under};
+pub use directory_store::MemoryDirectoryStore;
+pub use ledger::{MemoryLedger, RowChange};
+pub use methods::{Method, Service};
+pub use objects::{Group, NamedService, Object, ObjectKey, ObjectPorts, ObjectService, SandboxService};
+pub use random::SeededRng;
+pub use scheduler::{Event, Scheduler, Work};
+pub use workspace_store::{MemoryWorkspaceStore, StoreChange};
+pub use world::World;

@@ -1,0 +1,255 @@
+//! Calls between the objects of the Worker, with JSON messages as in production.
+
+use std::future::Future;
+
+use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sandbox};
+use sandbox_snapshotter::model::answer::WorkspaceLineage;
+use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
+use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
+use sandbox_snapshotter::model::named::messages::{
+    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, LastSnapshot, ReserveRequest, SandboxStopped,
+    StopSandboxRequest,
+};
+use sandbox_snapshotter::model::named::record::SnapshotKey;
+use sandbox_snapshotter::model::named::{Address, Tenant};
+use sandbox_snapshotter::model::record::ParentLink;
+use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
+use sandbox_snapshotter::model::{
+    BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+};
+use sandbox_snapshotter::ports::{NamedWorkspaceClient, RestoreSource, SandboxLedgerClient};
+use sandbox_snapshotter::service::CancellationToken;
+use sandbox_snapshotter::service::workspace::directory;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Event, Method, NamedService, ObjectKey, ObjectPorts, ObjectService, SandboxService, Scheduler};
+
+impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
+    async fn claim(
+        &self,
+        id: &SandboxId,
+        root_id: &SandboxId,
+        parent: Option<&ParentLink>,
+        binding: Option<&WorkspaceBinding>,
+        marker: Option<&str>,
+    ) -> Result<bool, Failure> {
+        S::observe(&self.world, Event::Claim(id));
+        let arguments = (root_id.clone(), parent.cloned(), binding.cloned(), marker.map(str::to_owned));
+        self.try_ask(Method::Claim, id, arguments, |own, (root_id, parent, binding, marker)| async move {
+            own.claim(&root_id, parent.as_ref(), binding.as_ref(), marker.as_deref())
+        })
+        .await
+    }
+
+    async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<(), Failure> {
+        let arguments = (snapshot_id.clone(), dependent.clone());
+        self.try_ask(Method::Release, id, arguments, |own, (snapshot_id, dependent)| async move {
+            own.release(&snapshot_id, &dependent)
+        })
+        .await
+    }
+
+    async fn root_id(&self, id: &SandboxId) -> Result<SandboxId, Failure> {
+        self.try_ask(Method::RootId, id, (), |own, ()| async move { own.root() }).await
+    }
+
+    async fn describe(&self, id: &SandboxId) -> Result<WorkspaceLineage, Failure> {
+        self.try_ask(Method::Describe, id, (), |own, ()| async move { own.describe() }).await
+    }
+
+    async fn sweep(&self, id: &SandboxId, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize, Failure> {
+        let arguments = (backups.to_vec(), dry_run);
+        self.try_ask(Method::Sweep, id, arguments, |own, (backups, dry_run)| async move {
+            own.sweep(&backups, dry_run).await
+        })
+        .await
+    }
+
+    async fn get_for_restore(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        dependent: &SandboxId,
+    ) -> Result<RestoreSource> {
+        let arguments = (snapshot_id.clone(), dependent.clone());
+        self.ask(Method::GetForRestore, id, arguments, |own, (snapshot_id, dependent)| async move {
+            own.get_for_restore(&snapshot_id, &dependent).await
+        })
+        .await
+    }
+
+    async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+        let id = selection.selector.origin_id();
+        let arguments = (Selection::decode(&serde_json::to_value(selection).unwrap())?, tenant.clone());
+        self.ask(Method::FindSnapshot, id, arguments, |own, (selection, tenant)| async move {
+            own.find_snapshot(selection, &tenant).await
+        })
+        .await
+    }
+
+    async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<LastSnapshot>> {
+        self.ask(Method::NewestSnapshot, id, (), |own, ()| async move { own.newest_snapshot().await }).await
+    }
+
+    async fn take_snapshot(&self, request: &SnapshotRequest) -> Result<TakenSnapshot> {
+        let mut arguments = serde_json::to_value(request).unwrap();
+        arguments["idempotencyKey"] = json!(request.idempotency_key);
+        self.run_operation(Method::TakeSnapshot, &request.sandbox_id, Operation::Snapshot, arguments).await
+    }
+
+    async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {
+        let arguments = json!({ "sandboxId": id, "policy": policy });
+        self.run_operation(Method::SetPolicy, id, Operation::SetRetention, arguments).await.map(|_: Value| ())
+    }
+
+    async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {
+        let request = through_json(request);
+        self.ask(Method::Reserve, id, request, |own, request| async move { own.reserve(&request).await }).await
+    }
+
+    async fn probe_condition(&self, id: &SandboxId) -> Result<Condition> {
+        self.ask(Method::CheckCondition, id, (), |own, ()| async move { own.condition().await }).await
+    }
+
+    async fn changed_since_watch(&self, id: &SandboxId) -> Result<bool> {
+        self.ask(Method::AskChangedSinceWatch, id, (), |own, ()| async move { own.changed_since_watch().await }).await
+    }
+
+    async fn ensure_running(&self, id: &SandboxId, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
+        S::observe(&self.world, Event::EnsureRunning(id, request));
+        let request = through_json(request);
+        self.ask(Method::EnsureRunning, id, request, |own, request| async move { own.ensure_running(request).await })
+            .await
+    }
+
+    async fn stop_sandbox(&self, id: &SandboxId, request: &StopSandboxRequest) -> Result<SandboxStopped> {
+        S::observe(&self.world, Event::StopSandbox(id, request));
+        let request = through_json(request);
+        self.ask(Method::StopSandbox, id, request, |own, request| async move { own.stop_sandbox(request).await }).await
+    }
+
+    async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {
+        let address = address.clone();
+        self.ask(Method::Decommission, id, address, |own, address| async move { own.decommission(address).await }).await
+    }
+}
+
+impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
+    async fn update_directory(&self, tenant: &Tenant, entry: &WorkspaceEntry) -> Result<(), Failure> {
+        let (store, entry) = (self.world.directory(tenant), through_json(entry));
+        let update = |_| async move { to_failure(directory::record_entry(&*store, &entry)) };
+        S::call(&self.world, Method::UpdateDirectory, tenant.as_str(), update).await
+    }
+
+    async fn list_workspaces(&self, request: &ListWorkspacesRequest) -> Result<Value> {
+        let (store, request) = (self.world.directory(&request.tenant), through_json(request));
+        let tenant = request.tenant.clone();
+        let list = |_| async move { Ok(directory::list(&*store, &request)) };
+        let listed = S::call(&self.world, Method::ListWorkspaces, tenant.as_str(), list).await;
+        let unavailable = |failure: Failure| Error::new(Code::DirectoryUnavailable, failure.message, "Try again.");
+        listed.map_err(unavailable)?.map(|entries| serde_json::to_value(entries).unwrap())
+    }
+
+    async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<SnapshotKey> {
+        let key = key.map(str::to_owned);
+        self.ask_named(Method::ForkSource, address, key, |own, key| async move { own.source(key).await }).await
+    }
+
+    async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {
+        let arguments = json!(request);
+        self.ask_named(Method::CreateWorkspace, &request.address, arguments, |own, arguments| async move {
+            let request = Request::decode(Operation::CreateWorkspace, &arguments)?;
+            run_named(&own, request, CancellationToken::never()).await
+        })
+        .await
+    }
+}
+
+impl<S: Scheduler> ObjectPorts<S> {
+    /// Calls the object of a sandbox, and returns its errors to the caller.
+    async fn ask<A, T, F>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        arguments: A,
+        act: impl Fn(SandboxService<S>, A) -> F + Copy + 'static,
+    ) -> Result<T>
+    where
+        A: Clone + 'static,
+        T: Serialize + DeserializeOwned + 'static,
+        F: Future<Output = Result<T>> + 'static,
+    {
+        let act = move |object: ObjectService<S>| act(object.into_sandbox(), arguments.clone());
+        answer_of(S::send(&self.world, method, &ObjectKey::Sandbox(id.clone()), act).await)
+    }
+
+    /// As [`ask`](Self::ask), for the object of a named workspace.
+    async fn ask_named<A, T, F>(
+        &self,
+        method: Method,
+        address: &Address,
+        arguments: A,
+        act: impl Fn(NamedService<S>, A) -> F + Copy + 'static,
+    ) -> Result<T>
+    where
+        A: Clone + 'static,
+        T: Serialize + DeserializeOwned + 'static,
+        F: Future<Output = Result<T>> + 'static,
+    {
+        let act = move |object: ObjectService<S>| act(object.into_workspace(), arguments.clone());
+        answer_of(S::send(&self.world, method, &ObjectKey::Workspace(address.clone()), act).await)
+    }
+
+    /// As [`ask`](Self::ask), but returns the errors of the object as failures of the call.
+    async fn try_ask<A, T, F>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        arguments: A,
+        act: impl Fn(SandboxService<S>, A) -> F + Copy + 'static,
+    ) -> Result<T, Failure>
+    where
+        A: Clone + 'static,
+        T: 'static,
+        F: Future<Output = Result<T>> + 'static,
+    {
+        let act = move |object: ObjectService<S>| act(object.into_sandbox(), arguments.clone());
+        to_failure(S::send(&self.world, method, &ObjectKey::Sandbox(id.clone()), act).await?)
+    }
+
+    /// Runs an operation in the object of a sandbox.
+    async fn run_operation<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        operation: Operation,
+        arguments: Value,
+    ) -> Result<T> {
+        let run = |own, (operation, arguments)| async move {
+            run_sandbox(&own, Request::decode(operation, &arguments)?, CancellationToken::never()).await
+        };
+        let answer: Value = self.ask(method, id, (operation, arguments), run).await?;
+        Ok(serde_json::from_value(answer).unwrap())
+    }
+}
+
+/// Returns the answer of an object to its caller.
+fn answer_of<T: Serialize + DeserializeOwned>(outcome: Result<Result<T>, Failure>) -> Result<T> {
+    let unreachable = |failure: Failure| {
+        Error::new(Code::WorkspaceUnavailable, failure.message.clone(), "Check the state before you try again.")
+            .caused_by(failure)
+    };
+    outcome.map_err(unreachable)?.map(|answer| through_json(&answer))
+}
+
+/// Converts an error of another object to the failure that its caller gets.
+fn to_failure<T>(outcome: Result<T>) -> Result<T, Failure> {
+    outcome.map_err(|error| Failure::new(error.code().as_str(), error.message()))
+}
+
+/// Serializes a value to JSON and back, as a call between objects does.
+fn through_json<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+}

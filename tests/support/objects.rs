@@ -1,0 +1,190 @@
+//! The Durable Objects that run the service: one per sandbox and one per named workspace. A call creates its object; a
+//! crash removes it.
+
+use std::fmt;
+use std::rc::Rc;
+
+use futures_util::future::LocalBoxFuture;
+use sandbox_snapshotter::model::named::Address;
+use sandbox_snapshotter::model::{Code, Error, Result, SandboxId};
+use sandbox_snapshotter::ports::{Background, Ports};
+use sandbox_snapshotter::service::CloudflareSandboxSnapshotter;
+use sandbox_snapshotter::service::calls::limits::TimeLimited;
+use sandbox_snapshotter::service::workspace::NamedWorkspace;
+
+use super::{MemoryLedger, MemoryWorkspaceStore, Scheduler, World};
+
+/// The service of one sandbox.
+pub type SandboxService<S> = CloudflareSandboxSnapshotter<ObjectPorts<S>>;
+
+/// The service of one named workspace.
+pub type NamedService<S> = NamedWorkspace<ObjectPorts<S>>;
+
+/// The number of an object in memory, which no other object has. Group 0 is the world itself.
+pub type Group = u32;
+
+/// Identifies an object.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObjectKey {
+    /// The object of a sandbox.
+    Sandbox(SandboxId),
+    /// The object of a named workspace.
+    Workspace(Address),
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sandbox(id) => write!(f, "{id}"),
+            Self::Workspace(address) => write!(f, "{address}"),
+        }
+    }
+}
+
+/// An object in memory.
+pub struct Object<S: Scheduler> {
+    /// Its number.
+    pub group: Group,
+    service: ObjectService<S>,
+}
+
+/// The service that an object runs.
+pub enum ObjectService<S: Scheduler> {
+    Sandbox(SandboxService<S>),
+    Workspace(NamedService<S>),
+}
+
+impl<S: Scheduler> Clone for ObjectService<S> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Sandbox(service) => Self::Sandbox(service.clone()),
+            Self::Workspace(service) => Self::Workspace(service.clone()),
+        }
+    }
+}
+
+impl<S: Scheduler> ObjectService<S> {
+    /// Returns the service of a sandbox.
+    pub fn into_sandbox(self) -> SandboxService<S> {
+        let Self::Sandbox(service) = self else { panic!("it is the object of a named workspace") };
+        service
+    }
+
+    /// Returns the service of a named workspace.
+    pub fn into_workspace(self) -> NamedService<S> {
+        let Self::Workspace(service) = self else { panic!("it is the object of a sandbox") };
+        service
+    }
+}
+
+impl<S: Scheduler> World<S> {
+    /// Returns an object, which is created if it does not exist.
+    pub fn object(&self, key: &ObjectKey) -> (Group, ObjectService<S>) {
+        if let Some(object) = self.objects.borrow().get(key) {
+            return (object.group, object.service.clone());
+        }
+        let group = self.last_group.get() + 1;
+        self.last_group.set(group);
+        let (entrypoint, config) = (ObjectPorts { group, ..self.entrypoint() }, Rc::clone(&self.config));
+        let service = match key {
+            ObjectKey::Sandbox(id) => {
+                let ports = Rc::new(ObjectPorts { ledger: Some(self.ledger(id)), ..entrypoint });
+                ObjectService::Sandbox(SandboxService::new(id.clone(), ports, config))
+            }
+            ObjectKey::Workspace(address) => {
+                let ports = Rc::new(ObjectPorts { workspace_store: Some(self.workspace_store(address)), ..entrypoint });
+                ObjectService::Workspace(NamedService::new(address.clone(), ports, config))
+            }
+        };
+        self.objects.borrow_mut().insert(key.clone(), Object { group, service: service.clone() });
+        (group, service)
+    }
+
+    /// Returns the service of a sandbox.
+    pub fn snapshotter(&self, id: &SandboxId) -> SandboxService<S> {
+        self.object(&ObjectKey::Sandbox(id.clone())).1.into_sandbox()
+    }
+
+    /// Returns the service of a named workspace.
+    pub fn named_workspace(&self, address: &Address) -> NamedService<S> {
+        self.object(&ObjectKey::Workspace(address.clone())).1.into_workspace()
+    }
+
+    /// Returns the ports of the entrypoint: all except a ledger and a workspace store.
+    pub fn entrypoint(&self) -> ObjectPorts<S> {
+        let world = self.this();
+        let sandboxes = TimeLimited::new(Rc::clone(&world), Rc::clone(&world));
+        ObjectPorts { world, sandboxes, ledger: None, workspace_store: None, group: 0 }
+    }
+}
+
+/// The ports of one object of the Worker.
+pub struct ObjectPorts<S: Scheduler> {
+    pub(super) world: Rc<World<S>>,
+    sandboxes: TimeLimited<World<S>, World<S>>,
+    ledger: Option<Rc<MemoryLedger>>,
+    workspace_store: Option<Rc<MemoryWorkspaceStore>>,
+    group: Group,
+}
+
+impl<S: Scheduler> ObjectPorts<S> {
+    fn unless_missing<T>(&self, code: Code, port: T) -> Result<T> {
+        if self.world.is_missing(code) { Err(Error::new(code, "It is not there.", "Bind it.")) } else { Ok(port) }
+    }
+}
+
+impl<S: Scheduler> Ports for ObjectPorts<S> {
+    type Sandboxes = TimeLimited<World<S>, World<S>>;
+    type Backups = World<S>;
+    type Ledger = MemoryLedger;
+    type SandboxLedgerClient = Self;
+    type WorkspaceStore = MemoryWorkspaceStore;
+    type NamedWorkspaceClient = Self;
+    type Clock = World<S>;
+    type Entropy = World<S>;
+    type Background = Self;
+
+    fn sandboxes(&self) -> Result<&Self::Sandboxes> {
+        self.unless_missing(Code::SandboxBindingMissing, &self.sandboxes)
+    }
+
+    fn backups(&self) -> Result<&World<S>> {
+        self.unless_missing(Code::R2BindingMissing, &*self.world)
+    }
+
+    fn ledger(&self) -> Result<&MemoryLedger> {
+        let ledger = self.ledger.as_deref().ok_or_else(Error::internal)?;
+        self.unless_missing(Code::LedgerTooNew, ledger)
+    }
+
+    fn sandbox_ledgers(&self) -> Result<&Self> {
+        self.unless_missing(Code::WorkspaceBindingMissing, self)
+    }
+
+    fn workspace_store(&self) -> Result<&MemoryWorkspaceStore> {
+        let store = self.workspace_store.as_deref().ok_or_else(Error::internal)?;
+        self.unless_missing(Code::LedgerTooNew, store)
+    }
+
+    fn named_workspaces(&self) -> Result<&Self> {
+        self.unless_missing(Code::WorkspaceBindingMissing, self)
+    }
+
+    fn clock(&self) -> &World<S> {
+        &self.world
+    }
+
+    fn entropy(&self) -> &World<S> {
+        &self.world
+    }
+
+    fn background(&self) -> &Self {
+        self
+    }
+}
+
+impl<S: Scheduler> Background for ObjectPorts<S> {
+    fn run(&self, work: LocalBoxFuture<'static, ()>) {
+        self.world.spawn(self.group, work);
+    }
+}

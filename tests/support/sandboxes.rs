@@ -1,0 +1,390 @@
+//! The sandboxes port, with the behavior of the SDK 0.12.10.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::checkpoint_call::{
+    CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
+};
+use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
+use sandbox_snapshotter::model::named::messages::HookRun;
+use sandbox_snapshotter::model::named::settings::Hook;
+use sandbox_snapshotter::model::{
+    Arrival, BackupHandle, BackupOptions, Directory, DirectoryContent, Failure, MarkerOutcome, MarkerUpdate, Probe,
+    SandboxId, SandboxStatus, Status,
+};
+use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
+
+use super::commands::{HookCall, run_default};
+use super::containers::is_under;
+use super::{Container, Event, Method, Sandbox, Scheduler, Work, World};
+
+impl<S: Scheduler> World<S> {
+    /// Calls the Durable Object of a sandbox.
+    async fn call_sandbox_object<T: 'static>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        act: impl FnOnce(&mut Sandbox<S>, i64) -> T + 'static,
+    ) -> Result<T, Failure> {
+        let own = id.clone();
+        let call = |world: Rc<Self>| async move { Ok(world.with_sandbox(&own, act)) };
+        S::call(&self.this(), method, id.as_str(), call).await
+    }
+
+    /// Runs a command in the container, which is started if none runs.
+    async fn run_command<T: 'static>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        act: impl FnOnce(&Rc<Self>, &SandboxId) -> T + 'static,
+    ) -> Result<T, Failure> {
+        let own = id.clone();
+        let run = |world: Rc<Self>| async move {
+            world.enter_container(&own).await?;
+            Ok(act(&world, &own))
+        };
+        S::call(&self.this(), method, id.as_str(), run).await
+    }
+
+    /// As [`run_command`](Self::run_command), for a command that needs only the container.
+    async fn in_container<T: 'static>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        act: impl FnOnce(&mut Container<S>, i64) -> T + 'static,
+    ) -> Result<T, Failure> {
+        self.run_command(method, id, |world, id| world.with_container(id, act)).await
+    }
+
+    /// Sets the marker of the container.
+    fn set_marker(self: &Rc<Self>, id: &SandboxId, to: &ContainerMarker) {
+        if self.marker_of(id).as_ref() != Some(to) {
+            S::observe(self, Event::MarkerSet(id, to));
+        }
+        self.with_container(id, |container, now| container.set_marker(to, now));
+    }
+
+    fn marker_of(&self, id: &SandboxId) -> Option<ContainerMarker> {
+        self.with_container(id, |container, _| container.marker.clone())
+    }
+}
+
+/// A session of a sandbox.
+pub struct MemorySession<'a, S: Scheduler> {
+    world: &'a World<S>,
+    id: &'a SandboxId,
+}
+
+impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
+    async fn set_name(&self) -> Result<(), Failure> {
+        let id = self.id.clone();
+        self.world.call_sandbox_object(Method::SetName, self.id, move |sandbox, _| sandbox.assign_name(&id)).await
+    }
+
+    async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
+        self.world.probe(self.id, dir).await
+    }
+
+    async fn update_marker(
+        &self,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+    ) -> Result<MarkerUpdate, Failure> {
+        Sandboxes::update_marker(self.world, self.id, from, to, None).await
+    }
+
+    async fn complete_restore(
+        &self,
+        backup: &BackupHandle,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        self.world.complete_restore(self.id, backup, from, to, may_be_empty).await
+    }
+
+    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
+        let dir = dir.to_string();
+        let make = |container: &mut Container<S>, _| _ = container.directories.insert(dir);
+        self.world.in_container(Method::MakeDirectory, self.id, make).await
+    }
+
+    async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
+        let (id, options) = (self.id.clone(), options.clone());
+        let create = |world: Rc<World<S>>| {
+            let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
+            async move {
+                turn.wait().await;
+                world.enter_container(&id).await?;
+                let capture = world.capture(&id, &options);
+                S::work(&world, Work::Archive).await?;
+                Ok(world.store_backup(capture, &options))
+            }
+        };
+        S::call(&self.world.this(), Method::CreateBackup, self.id.as_str(), create).await
+    }
+
+    async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
+        let (id, backup, requested_at) = (self.id.clone(), backup.clone(), self.world.current_time().as_millis());
+        let restore = move |world: Rc<World<S>>| {
+            let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
+            async move {
+                turn.wait().await;
+                S::observe(&world, Event::RestoreRequested(&backup));
+                let files = world.read_backup(backup.id())?;
+                S::work(&world, Work::Download).await?;
+                world.enter_container(&id).await?;
+                let is_missing = |parent: Directory| {
+                    let content =
+                        world.with_container(&id, |container, _| container.directory_content(parent.as_str()));
+                    content == DirectoryContent::Missing
+                };
+                if backup.required_parent().is_some_and(is_missing) {
+                    return Err(Failure::new("BackupRestoreError", "unsquashfs").with_code("BACKUP_RESTORE_FAILED"));
+                }
+                S::observe(&world, Event::Unpacked(&id, backup.id(), requested_at));
+                world.with_container(&id, |container, _| container.unpack(&backup, files));
+                S::work(&world, Work::Unpack).await
+            }
+        };
+        S::call(&self.world.this(), Method::RestoreBackup, self.id.as_str(), restore).await
+    }
+}
+
+impl<S: Scheduler> Sandboxes for World<S> {
+    type SandboxSession<'a> = MemorySession<'a, S>;
+
+    fn open_session<'a>(&'a self, id: &'a SandboxId) -> MemorySession<'a, S> {
+        MemorySession { world: self, id }
+    }
+
+    async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
+        #[allow(clippy::cast_precision_loss)] // Current timestamps in milliseconds are exact as `f64`.
+        let read = |sandbox: &mut Sandbox<S>, _| SandboxStatus {
+            status: sandbox.status.unwrap_or(Status::Down),
+            last_change: sandbox.last_change as f64,
+        };
+        self.call_sandbox_object(Method::Status, id, read).await
+    }
+
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
+        let own = id.clone();
+        let configure = move |sandbox: &mut Sandbox<S>, _| {
+            sandbox.assign_name(&own);
+            sandbox.sleeps_after = Some(idle_seconds);
+        };
+        self.call_sandbox_object(Method::Configure, id, configure).await
+    }
+
+    async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
+        let dir = dir.clone();
+        self.in_container(Method::Probe, id, move |container, now| container.probe(&dir, now)).await
+    }
+
+    async fn set_replaced_note(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
+        let method = if note { Method::AddReplacedNote } else { Method::RemoveReplacedNote };
+        self.in_container(method, id, move |container, _| container.is_replacement = note).await
+    }
+
+    async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
+        let (own, requested_at) = (id.clone(), self.current_time().as_millis());
+        let destroy = move |world: Rc<Self>| async move {
+            S::observe(&world, Event::Destroyed(&own, requested_at));
+            world.with_sandbox(&own, |sandbox, now| {
+                sandbox.container = None;
+                sandbox.set_status(Status::Down, now);
+            });
+            Ok(())
+        };
+        S::call(&self.this(), Method::Destroy, id.as_str(), destroy).await
+    }
+
+    async fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
+        let set = move |sandbox: &mut Sandbox<S>, _| sandbox.sleeps_after = Some(seconds);
+        self.call_sandbox_object(Method::SetIdleTimeout, id, set).await
+    }
+
+    async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
+        let env = env.clone();
+        let set = |sandbox: &mut Sandbox<S>, _| {
+            for (name, value) in env {
+                match value {
+                    Some(value) => sandbox.env.insert(name, value),
+                    None => sandbox.env.remove(&name),
+                };
+            }
+        };
+        self.call_sandbox_object(Method::SetEnv, id, set).await
+    }
+
+    async fn update_marker(
+        &self,
+        id: &SandboxId,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+        older_than_millis: Option<i64>,
+    ) -> Result<MarkerUpdate, Failure> {
+        S::observe(&self.this(), Event::MarkerRequested(from, to));
+        let (from, to) = (from.cloned(), to.clone());
+        let update = move |world: &Rc<Self>, id: &SandboxId| {
+            let (marker, is_replacement, age_millis) = world.with_container(id, |container, now| {
+                (container.marker.clone(), container.is_replacement, container.age_millis(now))
+            });
+            let outcome = if older_than_millis.is_some() && is_replacement {
+                MarkerOutcome::TooYoung
+            } else if marker != from {
+                MarkerOutcome::OtherMarker(marker)
+            } else if older_than_millis.is_some_and(|millis| age_millis < millis) {
+                MarkerOutcome::TooYoung
+            } else {
+                world.set_marker(id, &to);
+                MarkerOutcome::Updated
+            };
+            MarkerUpdate { age_millis, elapsed_millis: 0, outcome }
+        };
+        self.run_command(Method::UpdateMarker, id, update).await
+    }
+
+    async fn begin_restore(
+        &self,
+        id: &SandboxId,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<Option<RestoreBegun>, Failure> {
+        S::observe(&self.this(), Event::MarkerRequested(from, to));
+        let (from, to, dir, files) = (from.cloned(), to.clone(), dir.clone(), files.to_vec());
+        let begin = move |world: &Rc<Self>, id: &SandboxId| {
+            if world.marker_of(id) != from {
+                return None;
+            }
+            world.set_marker(id, &to);
+            Some(world.with_container(id, |container, _| RestoreBegun {
+                listing: container.list_directory(&dir),
+                hashes: container.hashes(&dir, &files),
+            }))
+        };
+        self.run_command(Method::BeginRestore, id, begin).await
+    }
+
+    async fn complete_restore(
+        &self,
+        id: &SandboxId,
+        backup: &BackupHandle,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        S::observe(&self.this(), Event::MarkerRequested(Some(from), to));
+        let (from, to, backup) = (from.clone(), to.clone(), backup.clone());
+        let complete = move |world: &Rc<Self>, id: &SandboxId| {
+            S::observe(world, Event::ArrivalRequested(id));
+            let refusal = world.with_container(id, |container, _| {
+                if container.marker.as_ref().is_none_or(|marker| *marker != from && *marker != to) {
+                    return Some(Arrival::OtherContainer);
+                }
+                let content = container.directory_content(backup.dir().as_str());
+                let has_arrived = match content {
+                    _ if !backup.is_local() => container.mounted.as_ref() == Some(backup.id()),
+                    DirectoryContent::NonEmpty => true,
+                    DirectoryContent::Empty => may_be_empty,
+                    _ => false,
+                };
+                let process = container.process_below.clone().map(Arrival::ProcessBelowMount);
+                if has_arrived { process } else { Some(Arrival::FilesMissing(content)) }
+            });
+            if let Some(refusal) = refusal {
+                return refusal;
+            }
+            if world.marker_of(id).as_ref() != Some(&to) {
+                S::observe(world, Event::Arrived(id, backup.id()));
+            }
+            world.set_marker(id, &to);
+            Arrival::Complete
+        };
+        self.run_command(Method::CompleteRestore, id, complete).await
+    }
+
+    async fn list_directory(&self, id: &SandboxId, dir: &Directory) -> Result<DirectoryListing, Failure> {
+        let dir = dir.clone();
+        self.in_container(Method::ListDirectory, id, move |container, _| container.list_directory(&dir)).await
+    }
+
+    async fn hash_files(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        if files.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (dir, files) = (dir.clone(), files.to_vec());
+        self.in_container(Method::HashFiles, id, move |container, _| container.hashes(&dir, &files)).await
+    }
+
+    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
+        self.in_container(Method::WatchChanges, id, |container, now| drop(container.watch(now))).await
+    }
+
+    async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+        let dir = dir.clone();
+        self.in_container(Method::IgnoredPaths, id, move |container, _| container.ignored_paths(&dir)).await
+    }
+
+    async fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
+        let dir = dir.clone();
+        let check = move |container: &mut Container<S>, now| {
+            let changed = container.watch(now);
+            changed.is_none_or(|changed| changed.iter().any(|path| is_under(path, dir.as_str())))
+        };
+        self.in_container(Method::ChangedSinceWatch, id, check).await
+    }
+
+    async fn run_hook(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        dir: &Directory,
+        name: &str,
+        hook: &Hook,
+        env: &BTreeMap<String, String>,
+    ) -> Result<Option<HookRun>, Failure> {
+        let (own, marker, hook) = (id.clone(), marker.clone(), hook.clone());
+        let (sandbox, name, dir, env) = (id.to_string(), name.to_owned(), dir.to_string(), env.clone());
+        let run = move |world: Rc<Self>| async move {
+            let number = world.enter_container(&own).await?;
+            if world.marker_of(&own).as_ref() != Some(&marker) {
+                return Ok(None);
+            }
+            let env = world.with_sandbox(&own, |sandbox, _| sandbox.env.clone()).into_iter().chain(env).collect();
+            let call = HookCall { sandbox, name: name.clone(), dir, env };
+            S::observe(&world, Event::Hook(&call));
+            let planned = world.commands.borrow().get(&hook.command).cloned();
+            let result = planned.map_or_else(|| run_default(&hook.command), |effect| effect(&world, &call));
+            let timed_out = result.exit_code.is_none();
+            if timed_out {
+                S::work(&world, Work::Hook(i64::from(hook.timeout_seconds) * 1000)).await?;
+            }
+            world.check_same_container(&own, number)?;
+            let (ok, exit_code) = (result.exit_code == Some(0), result.exit_code);
+            Ok(Some(HookRun { hook: name, ok, exit_code, timed_out, output: result.output }))
+        };
+        S::call(&self.this(), Method::RunHook, id.as_str(), run).await
+    }
+
+    async fn run_checkpoint(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        required: RequiredContainer,
+        call: &CheckpointCall,
+    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+        let (dir, call) = (dir.clone(), call.clone());
+        let run = move |world: &Rc<Self>, id: &SandboxId| world.run_checkpoint_call(id, dir.as_str(), required, &call);
+        self.run_command(Method::RunCheckpoint, id, run).await
+    }
+}

@@ -1,0 +1,127 @@
+//! What a test decides about the world.
+
+use std::future::Future;
+use std::rc::Rc;
+
+use futures_util::future::LocalBoxFuture;
+use sandbox_snapshotter::model::named::messages::{EnsureRunningRequest, StopSandboxRequest};
+use sandbox_snapshotter::model::named::{Address, ContainerMarker};
+use sandbox_snapshotter::model::{BackupHandle, BackupId, BackupOptions, Code, Failure, Result, SandboxId};
+
+use super::{Backup, Group, HookCall, Image, Method, ObjectKey, ObjectService, RowChange, Sandbox, StoreChange, World};
+
+/// Decides when calls take effect, which of them fail, and what the time is.
+#[allow(async_fn_in_trait)] // The futures do not need to be `Send`.
+pub trait Scheduler: Sized + 'static {
+    /// What the test notes about a sandbox.
+    type SandboxNotes: Default;
+    /// What the test notes about a container.
+    type ContainerNotes: Clone + Default;
+
+    /// Returns the current time, in milliseconds since 1970.
+    fn now(&self) -> i64;
+
+    /// Waits for a time.
+    async fn sleep(world: &World<Self>, millis: i64);
+
+    /// Waits until a time limit has passed.
+    async fn deadline(world: &World<Self>, millis: i64);
+
+    /// Runs work in the background of an object.
+    fn spawn(&self, group: Group, work: LocalBoxFuture<'static, ()>);
+
+    /// Makes a call about a sandbox, a backup or a tenant. `effect` is what the call does when it arrives.
+    async fn call<T: 'static, F: Future<Output = Result<T, Failure>> + 'static>(
+        world: &Rc<World<Self>>,
+        method: Method,
+        target: &str,
+        effect: impl FnOnce(Rc<World<Self>>) -> F + 'static,
+    ) -> Result<T, Failure>;
+
+    /// Sends a message to an object. `act` is what the object does when the message arrives, which can be twice.
+    async fn send<T: 'static, F: Future<Output = Result<T>> + 'static>(
+        world: &Rc<World<Self>>,
+        method: Method,
+        key: &ObjectKey,
+        act: impl Fn(ObjectService<Self>) -> F + Clone + 'static,
+    ) -> Result<Result<T>, Failure>;
+
+    /// Does a part of a call that takes time and can fail.
+    async fn work(world: &Rc<World<Self>>, work: Work<'_>) -> Result<(), Failure>;
+
+    /// Returns random bytes, or the failure of the platform.
+    fn random_bytes(&self) -> Result<[u8; 32]>;
+
+    /// Returns the id of the `number`th backup.
+    fn backup_id(&self, number: usize) -> BackupId;
+
+    /// Returns the number of objects on each page of a listing of the bucket.
+    fn list_page_size(&self) -> usize;
+
+    /// Returns the image of a new container.
+    fn image(&self, sandbox: &Sandbox<Self>) -> Image;
+
+    /// Returns whether a port is unavailable, given by its error code.
+    fn is_missing(&self, _port: Code) -> bool {
+        false
+    }
+
+    /// Called before every access to a sandbox. May end its container.
+    fn before_access(&self, _id: &SandboxId, _sandbox: &mut Sandbox<Self>) {}
+
+    /// Observes an event.
+    fn observe(world: &Rc<World<Self>>, event: Event<'_, Self>);
+}
+
+/// A part of a call that takes time.
+#[derive(Clone, Copy)]
+pub enum Work<'a> {
+    /// A container is started for the service, unless one runs.
+    Start(&'a SandboxId),
+    /// A command begins in the container.
+    Command,
+    /// The archive of a backup is created.
+    Archive,
+    /// The archive of a backup is downloaded.
+    Download,
+    /// The archive of a backup is unpacked.
+    Unpack,
+    /// A hook runs for a number of milliseconds.
+    Hook(i64),
+}
+
+/// Something that happens in the world.
+pub enum Event<'a, S: Scheduler> {
+    /// A call about the marker of a container begins: from one marker to another one.
+    MarkerRequested(Option<&'a ContainerMarker>, &'a ContainerMarker),
+    /// The marker of a container is about to change.
+    MarkerSet(&'a SandboxId, &'a ContainerMarker),
+    /// Files are about to be captured.
+    Capture(&'a SandboxId, &'a BackupOptions),
+    /// A backup is about to be stored.
+    Stored(&'a mut Backup<S>),
+    /// A backup was deleted.
+    Deleted(&'a Backup<S>),
+    /// A restore begins.
+    RestoreRequested(&'a BackupHandle),
+    /// A backup is about to be unpacked in a container. The restore was requested at the given time, in milliseconds.
+    Unpacked(&'a SandboxId, &'a BackupId, i64),
+    /// The arrival of a backup is about to be verified.
+    ArrivalRequested(&'a SandboxId),
+    /// A backup has arrived in a container.
+    Arrived(&'a SandboxId, &'a BackupId),
+    /// A container is about to be destroyed. That was requested at the given time, in milliseconds.
+    Destroyed(&'a SandboxId, i64),
+    /// A hook runs.
+    Hook(&'a HookCall),
+    /// A new sandbox is about to be claimed.
+    Claim(&'a SandboxId),
+    /// A sandbox is requested to run.
+    EnsureRunning(&'a SandboxId, &'a EnsureRunningRequest),
+    /// A sandbox is requested to stop.
+    StopSandbox(&'a SandboxId, &'a StopSandboxRequest),
+    /// A row of a ledger changed.
+    Row(&'a SandboxId, &'a RowChange<'a>),
+    /// The store of a named workspace changed.
+    Store(&'a Address, &'a StoreChange<'a>),
+}
