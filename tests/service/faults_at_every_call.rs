@@ -1,29 +1,14 @@
 //! Fault injection at every port call of every operation, before and after its effect: the Worker dies, the caller
 //! aborts, or the call fails. Afterwards no task is pending, and every listed snapshot can be restored.
 
-use std::rc::Rc;
-
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Failure};
+use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
-use super::support::{CallPhase, CancellationSource, Fixture, Gate, HOUR, Scenario, for_every_call};
-
-/// Blocks the scenario at its port call.
-fn block_call(scenario: &Scenario) -> Rc<Gate> {
-    scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).block()
-}
-
-/// Crashes the Worker at the port call of the scenario. Returns whether the scenario reached that call.
-fn crash_at_call(scenario: &Scenario) -> bool {
-    let gate = block_call(scenario);
-    let work = scenario.start();
-    if gate.is_reached() {
-        scenario.fixture.crash_during(work);
-    }
-    scenario.fixture.world.clear_faults();
-    gate.is_reached()
-}
+use super::support::{
+    Fixture, HOUR, SCENARIOS, Scenario, crash_at_every_call, fail_every_call_permanently, fail_every_call_transiently,
+    for_every_call,
+};
 
 /// Asserts that after 3 hours of alarms no task is pending and all snapshots can be restored.
 fn assert_recovered(scenario: &Scenario) {
@@ -54,32 +39,22 @@ fn labels(scenario: &Scenario) -> Vec<Value> {
 
 #[test]
 fn alarms_recover_after_worker_dies_at_any_call() {
-    for_every_call(|scenario| {
-        let crashed = crash_at_call(scenario);
-        if crashed {
-            assert_recovered(scenario);
-        }
-        crashed
-    });
+    crash_at_every_call(&SCENARIOS, assert_recovered);
 }
 
 #[test]
 fn repeated_call_is_answered_once_after_worker_dies_at_any_call() {
-    for_every_call(|scenario| {
-        let crashed = crash_at_call(scenario);
-        if crashed {
-            let mut retried = scenario.fixture.run(scenario.operation, &scenario.arguments);
-            if retried.as_ref().is_err_and(|error| error.code() == Code::SandboxReplaced) {
-                // The container was replaced meanwhile, as the error says.
-                let mut with_wake = scenario.arguments.clone();
-                with_wake["wake"] = json!(true);
-                retried = scenario.fixture.run(scenario.operation, &with_wake);
-            }
-            let answer = retried.unwrap();
-            assert_recovered(scenario);
-            assert_answered_once(scenario, &answer);
+    crash_at_every_call(&SCENARIOS, |scenario| {
+        let mut retried = scenario.fixture.run(scenario.operation, &scenario.arguments);
+        if retried.as_ref().is_err_and(|error| error.code() == Code::SandboxReplaced) {
+            // The container was replaced meanwhile, as the error says.
+            let mut with_wake = scenario.arguments.clone();
+            with_wake["wake"] = json!(true);
+            retried = scenario.fixture.run(scenario.operation, &with_wake);
         }
-        crashed
+        let answer = retried.unwrap();
+        assert_recovered(scenario);
+        assert_answered_once(scenario, &answer);
     });
 }
 
@@ -103,7 +78,7 @@ fn application_data_is_unchanged_after_worker_dies_at_any_call() {
     for_every_call(|scenario| {
         let own = scenario.fixture.world.create_app_backup("agent-7", Some("nightly"));
         let files = scenario.fixture.world.files("agent-7");
-        let crashed = crash_at_call(scenario);
+        let crashed = scenario.crash_at_call();
         scenario.fixture.advance_with_alarms(3 * HOUR);
         assert!(scenario.fixture.world.backup_ids().contains(&own.id().to_string()));
         assert_eq!(scenario.fixture.world.files("agent-7"), files);
@@ -113,20 +88,16 @@ fn application_data_is_unchanged_after_worker_dies_at_any_call() {
 
 #[test]
 fn alarms_recover_after_worker_dies_repeatedly_at_any_call() {
-    for_every_call(|scenario| {
-        let crashed = crash_at_call(scenario);
-        if crashed {
-            for nth in 1..6 {
-                scenario.fixture.world.reset_calls();
-                scenario.fixture.world.at_any_call(scenario.phase).nth(nth).block();
-                let arguments = json!({ "sandboxId": "agent-42", "check": false });
-                let work = scenario.fixture.begin(Operation::List, &arguments);
-                scenario.fixture.crash_during(work);
-                scenario.fixture.world.clear_faults();
-            }
-            assert_recovered(scenario);
+    crash_at_every_call(&SCENARIOS, |scenario| {
+        for nth in 1..6 {
+            scenario.fixture.world.reset_calls();
+            scenario.fixture.world.at_any_call(scenario.phase).nth(nth).block();
+            let arguments = json!({ "sandboxId": "agent-42", "check": false });
+            let work = scenario.fixture.begin(Operation::List, &arguments);
+            scenario.fixture.crash_during(work);
+            scenario.fixture.world.clear_faults();
         }
-        crashed
+        assert_recovered(scenario);
     });
 }
 
@@ -136,50 +107,31 @@ fn abort_at_any_call_leaves_nothing_behind() {
         if !matches!(scenario.operation, Operation::Snapshot | Operation::Restore | Operation::Branch) {
             return scenario.call_number < 3;
         }
-        let gate = block_call(scenario);
-        let before = (labels(scenario).len(), scenario.fixture.world.backup_ids().len());
-        let (signal, abort) = CancellationSource::new();
-        let work = scenario.fixture.begin_cancellable(scenario.operation, &scenario.arguments, abort);
-        if !gate.is_reached() {
-            return false;
-        }
-        signal.cancel();
-        let outcome = work.answer();
+        let stored = || (labels(scenario).len(), scenario.fixture.world.backup_ids().len());
+        let before = stored();
+        let Some(outcome) = scenario.cancel_at_call() else { return false };
         assert_eq!(outcome.expect_err("the caller stopped").code(), Code::Aborted);
-        gate.open();
-        scenario.fixture.world.finish_background();
-        scenario.fixture.world.clear_faults();
         assert_recovered(scenario);
-        assert_eq!((labels(scenario).len(), scenario.fixture.world.backup_ids().len()), before);
+        assert_eq!(stored(), before);
         assert_eq!(minted_running(&scenario.fixture), [""; 0]);
         true
     });
 }
 
-/// Makes the port call of the scenario fail. Returns whether the scenario reached that call.
-fn fail_call(scenario: &Scenario, failure: &Failure) -> bool {
-    scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).fail_with(failure.clone());
-    let outcome = scenario.start().answer();
-    scenario.fixture.world.run_background();
-    let calls = scenario.fixture.world.calls().len();
-    scenario.fixture.world.clear_faults();
+/// Asserts that nothing is left of a call that failed, and that one that succeeded is answered once.
+fn assert_completed(scenario: &Scenario, outcome: &Result<Value>) {
     assert_recovered(scenario);
-    if let Ok(answer) = &outcome {
+    if let Ok(answer) = outcome {
         assert_answered_once(scenario, answer);
     }
-    calls >= scenario.call_number as usize
 }
 
 #[test]
 fn transient_failure_of_any_call_leaves_nothing_behind() {
-    for_every_call(|scenario| fail_call(scenario, &Failure::new("Error", "Network connection lost.")));
+    fail_every_call_transiently(&SCENARIOS, assert_completed);
 }
 
 #[test]
 fn permanent_failure_of_any_call_leaves_nothing_behind() {
-    for_every_call(|scenario| match scenario.phase {
-        CallPhase::Before => fail_call(scenario, &Failure::new("Error", "boom").with_code("UNKNOWN_ERROR")),
-        // A permanent failure never follows a call that had its effect.
-        CallPhase::After => scenario.call_number < 3,
-    });
+    fail_every_call_permanently(&SCENARIOS, assert_completed);
 }

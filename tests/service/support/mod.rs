@@ -36,7 +36,10 @@ pub use memory::{
 };
 pub use named_workspaces::{WORKSPACE, address, no_expiry, workspace_args};
 pub use pending::PendingOperation;
-pub use scenarios::{Scenario, Setup, for_every_call, for_every_call_of};
+pub use scenarios::{
+    SCENARIOS, Scenario, Setup, crash_at_every_call, fail_every_call_permanently, fail_every_call_transiently,
+    for_every_call, for_every_call_of,
+};
 /// The service of one sandbox.
 pub type SandboxService = memory::SandboxService<planned::Planned>;
 

@@ -1,12 +1,13 @@
 //! Scenarios: operations with a prepared fixture, which tests run with a fault at each of their calls.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::Result;
+use sandbox_snapshotter::model::{Failure, Result};
 use serde_json::{Value, json};
 
-use super::{CallPhase, Fixture, MINUTE, Method, PendingOperation, by_ref};
+use super::{CallPhase, CancellationSource, Fixture, Gate, MINUTE, Method, PendingOperation, by_ref};
 
 /// Prepares a fixture, an operation and its arguments.
 pub type Setup = fn() -> (Fixture, Operation, Value);
@@ -87,6 +88,76 @@ impl Scenario {
         self.fixture.world.run_background();
         running
     }
+
+    fn block_call(&self) -> Rc<Gate> {
+        self.fixture.world.at_any_call(self.phase).nth(self.call_number).block()
+    }
+
+    /// Crashes the Worker at the call. Returns whether the operation made that call.
+    pub fn crash_at_call(&self) -> bool {
+        let gate = self.block_call();
+        let work = self.start();
+        if gate.is_reached() {
+            self.fixture.crash_during(work);
+        }
+        self.fixture.world.clear_faults();
+        gate.is_reached()
+    }
+
+    /// Cancels the operation at the call. Returns its outcome, or `None` if it did not make that call.
+    pub fn cancel_at_call(&self) -> Option<Result<Value>> {
+        let gate = self.block_call();
+        let (signal, abort) = CancellationSource::new();
+        let work = self.fixture.begin_cancellable(self.operation, &self.arguments, abort);
+        if !gate.is_reached() {
+            return None;
+        }
+        signal.cancel();
+        let outcome = work.answer();
+        gate.open();
+        self.fixture.world.finish_background();
+        self.fixture.world.clear_faults();
+        Some(outcome)
+    }
+
+    /// Makes the call fail, and verifies the outcome with `check`. Returns whether the operation made that call.
+    fn fail_call(&self, failure: Failure, check: impl Fn(&Self, &Result<Value>)) -> bool {
+        let world = &self.fixture.world;
+        world.at_any_call(self.phase).nth(self.call_number).fail_with(failure);
+        let outcome = self.start().answer();
+        world.run_background();
+        let calls = world.calls().len();
+        world.clear_faults();
+        check(self, &outcome);
+        calls >= self.call_number as usize
+    }
+}
+
+/// Crashes the Worker at every call of every scenario, and verifies the state after it with `check`.
+pub fn crash_at_every_call(scenarios: &[(&'static str, Setup)], check: impl Fn(&Scenario)) {
+    for_every_call_of(scenarios, |scenario| {
+        let crashed = scenario.crash_at_call();
+        if crashed {
+            check(scenario);
+        }
+        crashed
+    });
+}
+
+/// Makes every call of every scenario fail transiently, and verifies the outcome with `check`.
+pub fn fail_every_call_transiently(scenarios: &[(&'static str, Setup)], check: impl Fn(&Scenario, &Result<Value>)) {
+    let failure = || Failure::new("Error", "Network connection lost.");
+    for_every_call_of(scenarios, |scenario| scenario.fail_call(failure(), &check));
+}
+
+/// Makes every call of every scenario fail permanently, and verifies the outcome with `check`.
+pub fn fail_every_call_permanently(scenarios: &[(&'static str, Setup)], check: impl Fn(&Scenario, &Result<Value>)) {
+    let failure = || Failure::new("Error", "boom").with_code("UNKNOWN_ERROR");
+    for_every_call_of(scenarios, |scenario| match scenario.phase {
+        CallPhase::Before => scenario.fail_call(failure(), &check),
+        // A call that took effect never reports a permanent failure.
+        CallPhase::After => scenario.call_number < 3,
+    });
 }
 
 /// Runs `disturb` for every scenario at each of its calls, before and after the effect, until `disturb` returns that

@@ -2,100 +2,70 @@
 //! the caller cancels, or the call fails. Each operation recovers: no transient state remains, no files are lost, and
 //! no resources are left over.
 
-use sandbox_snapshotter::model::{Code, Failure};
+use sandbox_snapshotter::model::{Code, Result};
+use serde_json::Value;
 
-use super::scenarios::{SCENARIOS, assert_recovered, block_call, crash_at_call};
-use crate::support::{CallPhase, CancellationSource, MINUTE, Method, Scenario, for_every_call_of};
+use super::scenarios::{SCENARIOS, assert_recovered};
+use crate::support::{
+    MINUTE, Method, Scenario, crash_at_every_call, fail_every_call_permanently, fail_every_call_transiently,
+    for_every_call_of,
+};
 
 #[test]
 fn alarms_recover_from_worker_crash_at_every_call() {
-    for_every_call_of(&SCENARIOS, |scenario| {
-        let crashed = crash_at_call(scenario);
-        if crashed {
-            assert_recovered(scenario);
-        }
-        crashed
-    });
+    crash_at_every_call(&SCENARIOS, assert_recovered);
 }
 
 #[test]
 fn operation_can_be_repeated_after_worker_crash_at_every_call() {
-    for_every_call_of(&SCENARIOS, |scenario| {
-        let crashed = crash_at_call(scenario);
-        if crashed {
-            scenario.fixture.run(scenario.operation, &scenario.arguments).unwrap_or_else(|error| panic!("{error}"));
-            assert_recovered(scenario);
-        }
-        crashed
+    crash_at_every_call(&SCENARIOS, |scenario| {
+        scenario.fixture.run(scenario.operation, &scenario.arguments).unwrap_or_else(|error| panic!("{error}"));
+        assert_recovered(scenario);
     });
 }
 
 #[test]
 fn alarms_recover_from_repeated_worker_crashes() {
-    for_every_call_of(&SCENARIOS, |scenario| {
-        let crashed = crash_at_call(scenario);
-        if crashed {
-            for nth in [3, 9] {
-                scenario.fixture.world.reset_calls();
-                let gate = scenario.fixture.world.at_any_call(scenario.phase).nth(nth).block();
-                let again = scenario.fixture.begin(scenario.operation, &scenario.arguments);
-                if gate.is_reached() {
-                    scenario.fixture.crash_during(again);
-                }
-                scenario.fixture.world.clear_faults();
+    crash_at_every_call(&SCENARIOS, |scenario| {
+        for nth in [3, 9] {
+            scenario.fixture.world.reset_calls();
+            let gate = scenario.fixture.world.at_any_call(scenario.phase).nth(nth).block();
+            let again = scenario.fixture.begin(scenario.operation, &scenario.arguments);
+            if gate.is_reached() {
+                scenario.fixture.crash_during(again);
             }
-            assert_recovered(scenario);
+            scenario.fixture.world.clear_faults();
         }
-        crashed
+        assert_recovered(scenario);
     });
 }
 
 #[test]
 fn work_finishes_when_caller_cancels_at_every_call() {
     for_every_call_of(&SCENARIOS, |scenario| {
-        let gate = block_call(scenario);
-        let (signal, abort) = CancellationSource::new();
-        let work = scenario.fixture.begin_cancellable(scenario.operation, &scenario.arguments, abort);
-        if !gate.is_reached() {
-            return false;
-        }
-        signal.cancel();
-        let outcome = work.answer();
+        let Some(outcome) = scenario.cancel_at_call() else { return false };
         assert!(outcome.is_ok() || outcome.is_err_and(|error| error.code() == Code::Aborted));
-        gate.open();
-        scenario.fixture.world.finish_background();
-        scenario.fixture.world.clear_faults();
         assert_recovered(scenario);
         true
     });
 }
 
-/// Makes the port call of the scenario fail. Returns whether the operation made that call.
-fn fail_call(scenario: &Scenario, failure: &Failure) -> bool {
-    scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).fail_with(failure.clone());
-    let outcome = scenario.start().answer();
-    scenario.fixture.world.run_background();
-    let calls = scenario.fixture.world.calls().len();
-    scenario.fixture.world.clear_faults();
-    if let Err(error) = &outcome {
+/// Verifies that a call that failed has an actionable code and leaves nothing behind.
+fn assert_legible(scenario: &Scenario, outcome: &Result<Value>) {
+    if let Err(error) = outcome {
         assert!(error.code() != Code::Internal, "{error}");
     }
     assert_recovered(scenario);
-    calls >= scenario.call_number as usize
 }
 
 #[test]
 fn operations_recover_from_transient_failure_at_every_call() {
-    for_every_call_of(&SCENARIOS, |scenario| fail_call(scenario, &Failure::new("Error", "Network connection lost.")));
+    fail_every_call_transiently(&SCENARIOS, assert_legible);
 }
 
 #[test]
 fn operations_recover_from_permanent_failure_at_every_call() {
-    for_every_call_of(&SCENARIOS, |scenario| match scenario.phase {
-        CallPhase::Before => fail_call(scenario, &Failure::new("Error", "boom").with_code("UNKNOWN_ERROR")),
-        // A call that took effect never reports a permanent failure.
-        CallPhase::After => scenario.call_number < 3,
-    });
+    fail_every_call_permanently(&SCENARIOS, assert_legible);
 }
 
 #[test]

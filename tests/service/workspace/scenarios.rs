@@ -1,14 +1,13 @@
 //! Operations on named workspaces, each with a prepared fixture, and the conditions that hold after any fault.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::ports::{Ledger, WorkspaceStore};
 use serde_json::{Value, json};
 
-use crate::support::{FILE, Fixture, Gate, HOUR, MINUTE, Scenario, Setup, WORKSPACE, by_ref, workspace_args};
+use crate::support::{FILE, Fixture, HOUR, MINUTE, Scenario, Setup, WORKSPACE, by_ref, workspace_args};
 
 /// Returns the settings of the workspaces in scenarios.
 fn settings() -> Value {
@@ -134,22 +133,6 @@ pub const SCENARIOS: [(&str, Setup); 20] = [
         (fixture, Operation::DeleteWorkspace, workspace_args(WORKSPACE, &json!({})))
     }),
 ];
-
-/// Plans a gate that blocks the scenario at its call.
-pub fn block_call(scenario: &Scenario) -> Rc<Gate> {
-    scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).block()
-}
-
-/// Crashes the Worker at the call of the scenario. Returns whether the operation made that call.
-pub fn crash_at_call(scenario: &Scenario) -> bool {
-    let gate = block_call(scenario);
-    let work = scenario.start();
-    if gate.is_reached() {
-        scenario.fixture.crash_during(work);
-    }
-    scenario.fixture.world.clear_faults();
-    gate.is_reached()
-}
 
 /// Returns whether a container or a backup contains `content`.
 pub fn is_content_preserved(fixture: &Fixture, content: &str) -> bool {
