@@ -235,48 +235,41 @@ fn adopt_captures_files_only_after_marker_excludes_late_restores() {
     assert!(matches!(captured.as_slice(), [Some(ContainerMarker::Adopted(_))]), "{captured:?}");
 }
 
-#[test]
-fn container_started_by_unanswered_probe_after_stop_is_ended() {
-    let fixture = Fixture::with_workspace();
-    let id = fixture.sandbox_of(WORKSPACE);
-    fixture.world.before(Method::Probe).nth(1).hang();
-    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::SandboxTimeout);
+/// Stops the workspace. Verifies that a container that a late call starts after that is ended.
+#[track_caller]
+fn assert_late_container_ends_after_stop(fixture: &Fixture) {
     fixture.stop_workspace(WORKSPACE).unwrap();
     fixture.advance_with_alarms(20 * MINUTE);
-    fixture.world.replace_container(&id);
+    fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
     fixture.advance_with_alarms(2 * HOUR);
     assert!(fixture.world.running_sandboxes().is_empty());
     fixture.assert_nothing_pending();
 }
 
 #[test]
+fn container_started_by_unanswered_probe_after_stop_is_ended() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.before(Method::Probe).nth(1).hang();
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::SandboxTimeout);
+    assert_late_container_ends_after_stop(&fixture);
+}
+
+#[test]
 fn container_started_by_crashed_start_after_stop_is_ended() {
     let fixture = Fixture::with_stopped_workspace();
-    let id = fixture.sandbox_of(WORKSPACE);
     let gate = fixture.world.after(Method::CompleteRestore).nth(1).block();
     let start = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
     assert!(gate.is_reached());
     fixture.crash_during(start);
     fixture.world.clear_faults();
     assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "running");
-    fixture.stop_workspace(WORKSPACE).unwrap();
-    fixture.advance_with_alarms(20 * MINUTE);
-    fixture.world.replace_container(&id);
-    fixture.advance_with_alarms(2 * HOUR);
-    assert!(fixture.world.running_sandboxes().is_empty());
-    fixture.assert_nothing_pending();
+    assert_late_container_ends_after_stop(&fixture);
 }
 
 #[test]
 fn container_started_by_repeated_marker_update_after_stop_is_ended() {
     let fixture = Fixture::with_diverged_workspace();
-    let id = fixture.sandbox_of(WORKSPACE);
     fixture.world.before(Method::UpdateMarker).nth(1).fail_transiently();
     fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "adopt" })).unwrap();
-    fixture.stop_workspace(WORKSPACE).unwrap();
-    fixture.advance_with_alarms(20 * MINUTE);
-    fixture.world.replace_container(&id);
-    fixture.advance_with_alarms(2 * HOUR);
-    assert!(fixture.world.running_sandboxes().is_empty());
-    fixture.assert_nothing_pending();
+    assert_late_container_ends_after_stop(&fixture);
 }
