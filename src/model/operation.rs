@@ -222,7 +222,8 @@ macro_rules! declare {
         }
 
         /// The request of an operation, with valid options.
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[serde(untagged)]
         pub enum Request { $($($(#[doc = $summary])+ $name(types::$Request),)+)+ }
 
         impl Request {

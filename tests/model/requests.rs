@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
 use sandbox_snapshotter::model::request::LineageScope;
-use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, SnapshotRequest};
+use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, RestoreRequest, SnapshotRequest};
 use serde_json::{Value, json};
 
 use super::support::{cases, expect_error, sandbox};
@@ -218,6 +218,10 @@ fn json_for_the_comparison_of_idempotent_calls_is_stable() {
         "gitignore": null, "compression": null, "wake": true, "adopt": false, "fresh": false,
     });
     assert_eq!(json!(request.unwrap().without_caller()), expected);
+    let selection = json!({ "sandboxId": "agent-42", "label": "before" });
+    let expected =
+        json!({ "sandboxId": "agent-42", "label": "before", "lineageScope": null, "allowCrossLineage": false });
+    assert_eq!(json!(RestoreRequest::decode(&selection).unwrap().selection), expected);
 }
 
 proptest! {

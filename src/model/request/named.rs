@@ -1,6 +1,6 @@
 //! The requests of operations on named workspaces.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 #[cfg(feature = "schema")]
@@ -100,7 +100,8 @@ fn check_fingerprint(fingerprint: Option<String>) -> Result<Option<String>> {
 }
 
 /// The request to stop a workspace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct StopRequest {
     /// The tenant and the name of the workspace.
     pub address: Address,
