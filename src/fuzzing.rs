@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::api::problem;
-use crate::cloudflare::workspaces::RpcEnvelope;
+use crate::cloudflare::objects::RpcEnvelope;
 use crate::cloudflare::{backups, checkpoints, js_error, scripts};
 use crate::model::answer::Check;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};

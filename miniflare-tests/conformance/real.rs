@@ -6,6 +6,7 @@ use sandbox_snapshotter::cloudflare::deployment::WorkerPorts;
 use sandbox_snapshotter::cloudflare::stub;
 use sandbox_snapshotter::cloudflare::value::from_js;
 use sandbox_snapshotter::cloudflare::{Deployment, WorkspaceObjects};
+use sandbox_snapshotter::model::operation::Operation;
 use sandbox_snapshotter::model::{Failure, SandboxId, ShortId, SnapshotId};
 use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, Ports, SandboxLedgerClient, Sandboxes};
 use serde_json::{Value, json};
@@ -41,10 +42,10 @@ impl Real {
         self.bucket.put(key, content.to_vec()).execute().await.unwrap();
     }
 
-    /// Calls an operation of the Workspace object of a sandbox.
-    async fn call_workspace(&self, id: &SandboxId, operation: &str, arguments: &Value) -> Value {
-        let workspaces = WorkspaceObjects::open(&self.env).unwrap();
-        workspaces.call(id, operation, arguments, &JsValue::UNDEFINED).await.unwrap().parse().unwrap()
+    /// Runs an operation in the Workspace object of a sandbox.
+    async fn run(&self, id: &SandboxId, operation: Operation, arguments: &Value) -> Value {
+        let WorkspaceObjects(objects) = WorkspaceObjects::open(&self.env).unwrap();
+        objects.run(id.as_str(), operation, arguments, &JsValue::UNDEFINED).await.unwrap().parse().unwrap()
     }
 
     async fn call(&self, id: &SandboxId, method: &str, arguments: &[Value]) -> Result<Value, Failure> {
@@ -111,8 +112,8 @@ impl World for Real {
 
     async fn mint_snapshot_id(&self, id: &SandboxId) -> SnapshotId {
         self.write_file(id, "/workspace/file", "first").await;
-        let taken = self.call_workspace(id, "snapshot", &json!({ "sandboxId": id })).await;
-        self.call_workspace(id, "delete", &json!({ "ref": taken })).await;
+        let taken = self.run(id, Operation::Snapshot, &json!({ "sandboxId": id })).await;
+        self.run(id, Operation::Delete, &json!({ "ref": taken })).await;
         serde_json::from_value(taken["ref"]["snapshotId"].clone()).unwrap()
     }
 }

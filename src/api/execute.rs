@@ -120,10 +120,12 @@ async fn execute_operation(
 
 /// Runs an operation in the object of its target. The object gets the arguments as the caller passed them.
 async fn dispatch(ports: &WorkerPorts, request: Request, arguments: &Value, signal: &JsValue) -> Result<RawJson> {
-    let operation = request.operation().name();
+    let operation = request.operation();
     match request.target() {
-        Target::Sandbox(id) => ports.sandbox_ledgers()?.call(&id, operation, arguments, signal).await,
-        Target::Named(address) => ports.named_workspaces()?.call(&address, operation, arguments, signal).await,
+        Target::Sandbox(id) => ports.sandbox_ledgers()?.0.run(id.as_str(), operation, arguments, signal).await,
+        Target::Named(address) => {
+            ports.named_workspaces()?.named.run(&address.to_string(), operation, arguments, signal).await
+        }
         Target::Directory(_) | Target::Entrypoint => {
             run_entrypoint(ports, request).await.map(|answer| RawJson::from_value(&answer))
         }

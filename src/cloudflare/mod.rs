@@ -11,6 +11,7 @@
 //!   object; `sql`: the code that they share
 //! - [`runtime`]: clock, randomness, background work, abort signals
 //! - [`stub`]: method calls to a Durable Object
+//! - [`objects`]: calls between this Worker's own objects
 //! - [`named_workspaces`]: the client of the `NamedWorkspace` and Directory objects
 //! - [`workspaces`]: the client of the Workspace objects, for the entrypoint and for other objects
 //! - [`health`]: the health checks of the configuration; [`metrics`]: data points of operations; [`log`]: log lines
@@ -28,6 +29,7 @@ pub mod ledger;
 pub mod log;
 pub mod metrics;
 pub mod named_workspaces;
+pub mod objects;
 mod prelude;
 pub mod runtime;
 mod sandbox_command;
