@@ -3,12 +3,14 @@
 //! - `suite`: the cases that the in-memory ports also run
 //! - `ledger_storage`, `workspace_storage`, `bucket`: cases of SQLite and R2 alone
 //! - `hooks`: cases of processes
+//! - `arguments`: cases of JavaScript values
 //! - `real`: the environment of the cases
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 #[macro_use]
 #[path = "../../tests/conformance/suite/mod.rs"]
 mod suite;
+mod arguments;
 mod bucket;
 mod hooks;
 mod ledger_storage;
@@ -49,6 +51,7 @@ pub fn cases() -> String {
         "backups": names(&backups::cases::<Real>()),
         "sandbox-ledgers": names(&sandbox_ledgers::cases::<Real>()),
         "bucket": names(&bucket::cases()),
+        "arguments": names(&arguments::cases()),
         "runtime": names(&runtime::cases::<Real>()),
     })
     .to_string()
@@ -69,6 +72,7 @@ pub async fn run(subject: String, name: String, ctx: JsValue, env: Env) {
         "backups" => run_case(&backups::cases(), &name, &Real::new(env, ctx)).await,
         "sandbox-ledgers" => run_case(&sandbox_ledgers::cases(), &name, &Real::new(env, ctx)).await,
         "bucket" => run_case(&bucket::cases(), &name, &Real::new(env, ctx)).await,
+        "arguments" => run_case(&arguments::cases(), &name, &()).await,
         "runtime" => run_case(&runtime::cases(), &name, &Real::new(env, ctx)).await,
         _ => panic!("unknown subject {subject}"),
     }

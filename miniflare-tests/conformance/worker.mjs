@@ -4,6 +4,7 @@ import { DurableObject } from 'cloudflare:workers';
 
 import * as rust from '../../build/conformance/index.js';
 import module from '../../build/conformance/index_bg.wasm';
+import './arguments.mjs';
 
 export { ContainerProxy, Sandbox } from '@cloudflare/sandbox';
 

@@ -4,7 +4,7 @@ use std::future::ready;
 use std::panic::AssertUnwindSafe;
 
 use js_sys::futures::future_to_promise;
-use js_sys::{Array, JSON, Object, Promise, Reflect};
+use js_sys::{Array, Object, Promise, Reflect};
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::Env;
@@ -12,7 +12,8 @@ use worker::Env;
 use super::exception::to_exception;
 use super::execute::{Answer, Call, execute};
 use super::operations::{MAX_ARGUMENTS, Operation, cron_operation, too_large};
-use crate::cloudflare::value::raw_json_to_js;
+use crate::cloudflare::value::{from_caller, raw_json_to_js};
+use crate::model::json;
 use crate::model::{Code, Error, Result};
 
 /// Returns the names of the operations. Each is an RPC method.
@@ -81,26 +82,13 @@ fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
 
 /// Converts the options to JSON, so that the same arguments have the same meaning as over HTTP.
 fn read_arguments(options: &JsValue) -> Result<Value> {
-    let invalid = |why: &str| {
+    // Each value is at least one byte of JSON.
+    let arguments = from_caller(options, MAX_ARGUMENTS).map_err(|why| {
         Error::new(
             Code::InvalidArgument,
             format!("The arguments cannot be written as JSON: {why}."),
             "Pass one object with the operation's options.",
         )
-    };
-    let strict =
-        Closure::<dyn FnMut(JsValue, JsValue) -> std::result::Result<JsValue, JsValue>>::new(refuse_lossy_json);
-    let text = JSON::stringify_with_replacer(options, strict.as_ref().unchecked_ref())
-        .map_err(|_| invalid("they contain a value that JSON cannot represent"))?;
-    let text = text.as_string().ok_or_else(|| invalid("they are not an object"))?;
-    if text.len() > MAX_ARGUMENTS {
-        return Err(too_large());
-    }
-    serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))
-}
-
-/// Refuses values that `JSON.stringify` leaves out or turns into `null`.
-fn refuse_lossy_json(_key: JsValue, value: JsValue) -> std::result::Result<JsValue, JsValue> {
-    let is_lossy = value.is_function() || value.is_symbol() || value.as_f64().is_some_and(|number| !number.is_finite());
-    if is_lossy { Err(JsValue::NULL) } else { Ok(value) }
+    })?;
+    if json::value_to_string(&arguments).len() > MAX_ARGUMENTS { Err(too_large()) } else { Ok(arguments) }
 }

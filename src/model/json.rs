@@ -34,6 +34,11 @@ pub fn parse_untrusted(text: &[u8]) -> Result<Value, String> {
     Ok(value)
 }
 
+/// Reads JSON from a caller, from any source. Refuses an object that has a key twice.
+pub fn read_untrusted<'de, D: Deserializer<'de>>(source: D) -> Result<Value, D::Error> {
+    UniqueKeys::deserialize(source).map(|UniqueKeys(value)| value)
+}
+
 /// Writes a type as a value.
 pub fn to_value(value: &impl Serialize) -> Result<Value, String> {
     serde_json::to_value(value).map_err(reason)
