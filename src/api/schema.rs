@@ -52,11 +52,19 @@ impl Schemas {
     }
 }
 
-/// Returns the document with the `options` and the `answer` of every operation, the body of an `error`, and the types
-/// that they refer to. The document is itself a schema of draft 2020-12, with the types in `$defs`.
+/// Returns the document with the `options`, the `answer` and the effect of a second call of every operation, the body of
+/// an `error`, and the types that they refer to. The document is itself a schema of draft 2020-12, with the types in `$defs`.
 pub fn document() -> Value {
     let Schemas { operations, error, types } = Schemas::new();
-    let to_json = |OperationSchema { operation, options, answer }: &OperationSchema| json!({ "name": operation.name(), "description": operation.summary(), "options": options, "answer": answer });
+    let to_json = |OperationSchema { operation, options, answer }: &OperationSchema| {
+        json!({
+            "name": operation.name(),
+            "description": operation.summary(),
+            "repeatability": operation.repeatability(),
+            "options": options,
+            "answer": answer,
+        })
+    };
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The operations of sandbox-snapshotter",

@@ -256,7 +256,8 @@ fn id_of<R, Id: Clone>(request: &R, id: impl FnOnce(&R) -> &Id) -> Id {
 }
 
 /// The effect of a second call when the first one took effect and its answer was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Repeatability {
     /// The second call gets the answer of the first one, because both have the same idempotency key.
     WithKey,
