@@ -3,7 +3,18 @@
 import { rmSync } from 'node:fs';
 
 import { build } from './build.mjs';
-import { at, chromium, output, overlays, packages, run, rust, schemathesis, squashfs } from './setup.mjs';
+import {
+  TEST_FEATURES,
+  at,
+  chromium,
+  output,
+  overlays,
+  packages,
+  run,
+  rust,
+  schemathesis,
+  squashfs,
+} from './setup.mjs';
 import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
@@ -16,7 +27,7 @@ const commands = {
     packages();
     rust();
     run('cargo', ['fmt', '--all', '--check']);
-    clippy('--all-targets', '--features', 'schema,service-binding,fuzzing');
+    clippy('--all-targets', ...TEST_FEATURES);
     clippy('--lib', '--no-default-features', '--features', 'service-binding');
     clippy('--package', 'snapshotter-cli', '--all-targets');
     clippy('--package', 'bindgen');

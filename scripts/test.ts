@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-import { at, environment } from './setup.mjs';
+import { TEST_FEATURES, at, environment } from './setup.mjs';
 import { COLUMNS, productionSuites, runColumn, sum, type Count } from './suites.ts';
 
 /** The number of test files that run at the same time. They mostly wait for Workers. */
@@ -27,7 +27,7 @@ const suites = globSync(
 const counts = [
   await count(
     'cargo',
-    ['test', '--features', 'schema,service-binding,fuzzing', '--locked', '--no-fail-fast'],
+    ['test', ...TEST_FEATURES, '--locked', '--no-fail-fast'],
     /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
   ),
   await count(
@@ -60,6 +60,7 @@ process.exitCode = failed === 0 ? 0 : 1;
  * failure.
  */
 async function count(command: string, args: string[], summary: RegExp): Promise<Count> {
+  const startedAt = performance.now();
   const { status, output } = await run(command, args);
   const total = { passed: 0, failed: 0, skipped: 0 };
   for (const [, passed, failed] of output.matchAll(summary)) {
@@ -67,6 +68,7 @@ async function count(command: string, args: string[], summary: RegExp): Promise<
     total.failed += Number(failed);
   }
   if ((status !== 0 && total.failed === 0) || total.passed === 0) total.failed += 1;
+  console.log(`${command} ran for ${Math.round((performance.now() - startedAt) / 1000)} s.`);
   return total;
 }
 

@@ -8,14 +8,14 @@ import { dirname } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
 import { format, resolveConfig } from 'prettier';
 
-import { at, output } from './setup.mjs';
+import { TEST_FEATURES, at, output } from './setup.mjs';
 
 /**
  * @typedef {import('json-schema-to-typescript').JSONSchema} Schema
  * @typedef {{ name: string, description: string, repeatability: string, options: { $ref: string }, answer: { $ref: string } }} Operation
  */
 
-const text = output('cargo', ['run', '--quiet', '--locked', '--features', 'schema', '--example', 'schema']);
+const text = output('cargo', ['run', '--quiet', '--locked', ...TEST_FEATURES, '--example', 'schema']);
 if (text === undefined)
   fail('Failed to generate the schemas. Run `cargo run --features schema --example schema` for details.');
 
