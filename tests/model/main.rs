@@ -12,6 +12,7 @@ mod former_names;
 mod handles;
 mod health;
 mod ids;
+mod invalid_values;
 mod json;
 mod mint;
 mod named;
