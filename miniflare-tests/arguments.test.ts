@@ -153,6 +153,12 @@ for (const [operation, options] of Object.entries({ ...SNAPSHOT_OPTIONS, ...OTHE
           [altered(({ ref }) => (ref.rootId = 'another')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.backup.id = 'another')), 'REF_MISMATCH'],
           [altered(({ ref }) => (ref.createdAt = '2020-01-01T00:00:00.000Z')), 'REF_MISMATCH'],
+          [altered(({ ref }) => (ref.backup.dir = '/home')), 'REF_MISMATCH'],
+          [altered(({ ref }) => (ref.backup.localBucket = false)), 'REF_MISMATCH'],
+          [altered(({ ref }) => (ref.backup.id = '../../x')), 'INVALID_REF'],
+          [altered(({ ref }) => (ref.note = 'x')), 'INVALID_REF'],
+          [altered(({ ref }) => (ref.snapshotId = ref.snapshotId.slice(0, 9))), 'INVALID_REF'],
+          [altered(({ ref }) => (ref.createdAt = ref.createdAt.replace('Z', '+00:00'))), 'INVALID_REF'],
         ];
         for (const [forged, code] of refs) await assertRefused(operation, { ...options, ref: forged }, code);
         assert.deepEqual(await readState(), initialState);

@@ -100,25 +100,6 @@ describe('keepLast', () => {
     await assertRemaining(refs.slice(1), refs);
     await world.assertRestores(own, 'cat file', 'x\n');
   });
-
-  test('without deleteEvicted keeps evicted snapshots until they expire', async () => {
-    const refs = await takeSnapshots(['one', 'two', 'three']);
-    const keepLast = { count: 1, deleteEvicted: false, expirationSeconds: 0 };
-    const { evicted } = await set({ keepLast, expirationSeconds: HOUR });
-    assert.equal(evicted, 0);
-    await world.advanceClock(origin, HOUR + MINUTE);
-    await assertRemaining(refs.slice(2), refs);
-  });
-
-  test('does not count snapshots that cannot be restored', async () => {
-    const refs = await takeSnapshots(['one', 'two', 'three']);
-    await world.delete(objectsOf(refs[2]!)[0]!);
-    await world.list(origin); // This detects the missing object.
-    await set({ keepLast: { count: 1 } });
-    const labels = await world.labels(origin);
-    assert.ok(labels.includes('two') && !labels.includes('one'), labels.join());
-    await world.assertRestores(refs[1]!, 'cat file', 'x\n');
-  });
 });
 
 describe('an expiration', () => {
@@ -133,42 +114,6 @@ describe('an expiration', () => {
     assert.match(manifest.removal.reason, /3600 seconds have passed since its last use/);
   });
 
-  test('is 30 days by default, and 0 disables it', async () => {
-    const month = await takeSnapshots(['month', 'newest']);
-    const forever = await takeSnapshots(['forever'], { expirationSeconds: 0 });
-    await world.advanceClock(origin, 29 * DAY);
-    assert.deepEqual(await world.labels(origin), ['forever', 'newest', 'month']);
-    await world.advanceClock(origin, 2 * DAY);
-    await assertRemaining(forever, [...month, ...forever]);
-    await world.advanceClock(origin, 3650 * DAY);
-    await assertRemaining(forever, forever);
-    assert.equal((await world.list(origin)).snapshots[0]?.restorable, 'yes', 'the SDK can restore it');
-  });
-
-  test('never deletes the newest restorable snapshot', async () => {
-    const refs = await takeSnapshots(['one', 'two'], { expirationSeconds: MINUTE });
-    await world.advanceClock(origin, HOUR);
-    await assertRemaining(refs.slice(1), refs);
-    const { decisions } = await world.rpc('retention', { sandboxId: origin });
-    assert.match(decisions[0].reasons.join(), /newest snapshot that can be restored/);
-    await world.rpc('resetClock');
-    const [next] = (await takeSnapshots(['three'])) as [SnapshotRef];
-    await world.advanceClock(origin, HOUR);
-    await assertRemaining([next], [...refs, next]);
-  });
-
-  test('is counted from the last use', async () => {
-    const refs = await takeSnapshots(['used', 'unused', 'newest'], { expirationSeconds: HOUR });
-    await world.advanceClock(origin, HOUR / 2);
-    const { sandboxId } = (await world.restore(refs[0]!)).ref;
-    await world.snapshot(sandboxId);
-    await until(async () => (await world.get(refs[0]!)).dependents.length === 0);
-    await world.advanceClock(origin, HOUR / 2 + MINUTE);
-    await assertRemaining([refs[0]!, refs[2]!], refs);
-    await world.advanceClock(origin, HOUR / 2);
-    await assertRemaining([refs[2]!], refs);
-  });
-
   test('does not delete a snapshot that is pinned or has a dependent', async () => {
     const refs = await takeSnapshots(['pinned', 'needed', 'neither', 'newest'], {
       expirationSeconds: MINUTE,
@@ -178,48 +123,6 @@ describe('an expiration', () => {
     await world.advanceClock(origin, DAY);
     await assertRemaining([refs[0]!, refs[1]!, refs[3]!], refs);
   });
-
-  test('of a later policy applies to existing snapshots', async () => {
-    const refs = await takeSnapshots(['one', 'two']);
-    await set({ expirationSeconds: 2 * HOUR });
-    const [newest] = (await world.list(origin)).snapshots;
-    assert.equal(
-      newest?.expiresAt,
-      new Date(Date.parse(newest?.createdAt ?? '') + 2 * HOUR * 1000).toISOString(),
-    );
-    await world.advanceClock(origin, 2 * HOUR + MINUTE);
-    await assertRemaining(refs.slice(1), refs);
-  });
-});
-
-test('keepDaily and keepWeekly keep the newest snapshot of each day and week', async () => {
-  // Only imports can have creation times in the past.
-  const day = (date: string, hour: string) => `${date}T${hour}:00:00.000Z`;
-  const times = {
-    'Monday, early': day('2026-11-02', '01'),
-    'Monday, late': day('2026-11-02', '23'),
-    'Sunday after': day('2026-11-08', '12'),
-    'Monday after, early': day('2026-11-09', '00'),
-    'Monday after, late': day('2026-11-09', '05'),
-  };
-  for (const [label, createdAt] of Object.entries(times)) {
-    const backup = await world.backUp(origin);
-    const key = `backups/${backup.id}/meta.json`;
-    const metadata = { ...JSON.parse((await world.read(key)) ?? ''), createdAt, ttl: 1e9 };
-    await world.write(key, JSON.stringify(metadata));
-    await world.rpc('import', { sandboxId: origin, backup, label });
-  }
-  const keptLabels = async (policy: Policy) =>
-    (await set({ ...policy, keepLast: { count: 1 } }, { dryRun: true })).decisions
-      .filter(({ keep }) => keep)
-      .map(({ label }) => label);
-  assert.deepEqual(await keptLabels({ keepDaily: 1 }), ['Monday after, late']);
-  assert.deepEqual(await keptLabels({ keepDaily: 3 }), [
-    'Monday after, late',
-    'Sunday after',
-    'Monday, late',
-  ]);
-  assert.deepEqual(await keptLabels({ keepWeekly: 2 }), ['Monday after, late', 'Sunday after']);
 });
 
 describe('a dry run', () => {
@@ -247,16 +150,6 @@ describe('a dry run', () => {
       assert.deepEqual(unchanged, { expirationSeconds: 30 * DAY, keepDaily: 0, keepWeekly: 0 });
     });
   }
-
-  test('of applyRetention returns the number of evicted snapshots', async () => {
-    const refs = await takeSnapshots(['one', 'two']);
-    const dry = await world.rpc('applyRetention', { sandboxId: origin, dryRun: true });
-    assert.deepEqual([dry.evicted, dry.dryRun], [0, true]);
-    await set({ keepLast: { count: 1, deleteEvicted: false } });
-    const applied = await world.rpc('applyRetention', { sandboxId: origin });
-    assert.deepEqual([applied.evicted, applied.dryRun], [0, false]);
-    await assertRemaining(refs, refs);
-  });
 });
 
 test('evicted snapshots are deleted after a crash', async () => {
@@ -265,9 +158,4 @@ test('evicted snapshots are deleted after a crash', async () => {
   await world.crash();
   await awaitDeletion(refs.slice(0, 1));
   await assertRemaining(refs.slice(1), refs);
-});
-
-test('the retention of a sandbox that was never captured is the default', async () => {
-  const retention: Retention = await world.rpc('retention', { sandboxId: 'never-seen' });
-  assert.deepEqual([retention.decisions, retention.policy.expirationSeconds], [[], 30 * DAY]);
 });
