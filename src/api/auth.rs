@@ -3,26 +3,18 @@
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::model::{Code, Error, Result};
+use crate::model::{Error, Result};
 
 /// Verifies the `Authorization` header against the configured token, with a comparison in constant time.
 pub(super) fn check_token(configured: Option<&str>, header: Option<&str>) -> Result<()> {
     // A token that the user pipes into `wrangler secret put` may end in a line break.
     let Some(token) = configured.map(str::trim).filter(|token| !token.is_empty()) else {
-        return Err(Error::new(
-            Code::ApiTokenMissing,
-            "The HTTP API is closed, because no API_TOKEN is configured.",
-            "Set one with `wrangler secret put API_TOKEN`. RPC over a service binding needs none.",
-        ));
+        return Err(Error::http_api_closed());
     };
     let Some(given) = bearer_token(header) else {
-        return Err(unauthorized("The request carries no bearer token."));
+        return Err(Error::bearer_token_missing());
     };
-    if Sha256::digest(given).ct_eq(&Sha256::digest(token)).into() {
-        Ok(())
-    } else {
-        Err(unauthorized("The bearer token is wrong."))
-    }
+    if Sha256::digest(given).ct_eq(&Sha256::digest(token)).into() { Ok(()) } else { Err(Error::bearer_token_wrong()) }
 }
 
 /// Returns the bearer token of an `Authorization` header.
@@ -31,13 +23,10 @@ pub(super) fn bearer_token(header: Option<&str>) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn unauthorized(message: &str) -> Error {
-    Error::new(Code::Unauthorized, message, "Send the header `Authorization: Bearer <API_TOKEN>`.")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Code;
 
     fn code(configured: Option<&str>, header: Option<&str>) -> Option<Code> {
         check_token(configured, header).err().map(|error| error.code())

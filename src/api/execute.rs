@@ -22,7 +22,6 @@ use crate::model::tool::Tools;
 use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Clock, Ports};
 use crate::service::calls::call_context::CallContext;
-use crate::service::workspace::aborted;
 use crate::service::{CancellationToken, health};
 
 /// The input of a call.
@@ -115,7 +114,9 @@ async fn execute_operation(
     // When the caller disconnects, the platform ends this event unless work remains in the background. The work stays
     // there until the abort has reached the object.
     let outcome = abort.run_until_cancelled(work, &WaitUntil::of(ctx)).await;
-    outcome.map_err(|error| if continues_in_object && error.code() == Code::Aborted { aborted() } else { error })
+    outcome.map_err(
+        |error| if continues_in_object && error.code() == Code::Aborted { Error::wait_cancelled() } else { error },
+    )
 }
 
 /// Runs an operation in the object of its target. The object gets the arguments as the caller passed them.

@@ -11,10 +11,9 @@ use worker::{Env, Method, Request, Response, ResponseBuilder};
 
 use super::access_log::log_refusal;
 use super::execute::{Answer, Call, execute};
-use super::operations::{MAX_ARGUMENTS, Operation, too_large};
+use super::operations::{MAX_ARGUMENTS, Operation};
 use super::{auth, healthz, mcp, problem};
 use crate::cloudflare::deployment::api_token;
-use crate::model::ids::quoted;
 use crate::model::json::{self, RawJson};
 use crate::model::{Code, Error, Result};
 
@@ -79,17 +78,7 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
 /// [`Code::RouteNotFound`], [`Code::MethodNotAllowed`], and those of [`auth::check_token`].
 fn authorize_route(request: &Request, env: &Env) -> Result<Operation> {
     let path = request.path();
-    let not_found = || {
-        let names: Vec<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
-        Error::new(
-            Code::RouteNotFound,
-            format!("There is no route {}.", quoted(&path)),
-            format!(
-                "Use POST /v1/<operation> with one of {}; POST /mcp; or GET /, /docs, /openapi.json or /healthz.",
-                names.join(", ")
-            ),
-        )
-    };
+    let not_found = || Error::route_not_found(&path);
     let name = path.strip_prefix("/v1/").ok_or_else(not_found)?;
     let authorization = request.headers().get("Authorization").ok().flatten();
     auth::check_token(api_token(env)?.as_deref(), authorization.as_deref())?;
@@ -101,13 +90,7 @@ fn authorize_route(request: &Request, env: &Env) -> Result<Operation> {
 }
 
 fn method_not_allowed(request: &Request, allowed: &str) -> Error {
-    let (path, method) = (request.path(), request.inner().method());
-    let with = if allowed == POST { ", with the options as a JSON body" } else { "" };
-    Error::new(
-        Code::MethodNotAllowed,
-        format!("{path} does not accept {method}."),
-        format!("Use {allowed} {path}{with}."),
-    )
+    Error::method_not_allowed(&request.path(), &request.inner().method(), allowed)
 }
 
 /// Reads the body as JSON.
@@ -119,24 +102,17 @@ async fn read_arguments(request: &mut Request) -> Result<Value> {
     let content_type = request.headers().get("Content-Type").ok().flatten().unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
-        return Err(Error::new(
-            Code::UnsupportedMediaType,
-            format!("The Content-Type of the body must be application/json, got {}.", quoted(media_type)),
-            "Send JSON, with the header `Content-Type: application/json`.",
-        ));
+        return Err(Error::unsupported_media_type(media_type));
     }
-    let unreadable = |why: String| {
-        Error::new(Code::InvalidArgument, format!("The body cannot be read as JSON: {why}."), "Send one JSON object.")
-    };
-    let mut chunks = request.stream().map_err(|error| unreadable(error.to_string()))?;
+    let mut chunks = request.stream().map_err(Error::body_unreadable)?;
     let mut body = Vec::new();
     while let Some(chunk) = chunks.next().await {
-        body.extend(chunk.map_err(|error| unreadable(error.to_string()))?);
+        body.extend(chunk.map_err(Error::body_unreadable)?);
         if body.len() > MAX_ARGUMENTS {
-            return Err(too_large());
+            return Err(Error::arguments_too_large(MAX_ARGUMENTS));
         }
     }
-    json::parse_untrusted(&body).map_err(unreadable)
+    json::parse_untrusted(&body).map_err(Error::body_unreadable)
 }
 
 /// Returns the response of an error. `methods` are the methods of the route, for the header `Allow`.

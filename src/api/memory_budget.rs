@@ -7,8 +7,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::model::Result;
-use crate::service::busy;
+use crate::model::{Error, Result};
 
 /// The budget in bytes: about 900 calls with small arguments, or 110 with the largest.
 const BUDGET_BYTES: usize = 32 * 1024 * 1024;
@@ -40,7 +39,7 @@ impl MemoryBudget {
         let bytes = CALL_BYTES + ARGUMENTS_FACTOR * arguments;
         let reserved = self.reserved.get() + bytes;
         if reserved > BUDGET_BYTES {
-            return Err(busy(&format!("The memory budget of {owner} is exhausted by the calls in progress.")));
+            return Err(Error::busy(&format!("The memory budget of {owner} is exhausted by the calls in progress.")));
         }
         self.reserved.set(reserved);
         Ok(Reservation { budget: Rc::clone(&self.reserved), bytes })

@@ -8,14 +8,14 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
-use super::objects::{Object, ObjectService, object_class, protocol, respond, run_alarm};
+use super::objects::{Object, ObjectService, object_class, respond, run_alarm};
 use super::operations::{Request, Target, run_named, to_json};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::WorkerPorts;
 use crate::cloudflare::directory_store::SqlDirectoryStore;
 use crate::cloudflare::named_workspaces::{DirectoryMessage, NamedMessage};
 use crate::model::named::Address;
-use crate::model::{Result, json};
+use crate::model::{Error, Result, json};
 use crate::ports::{Ports, WorkspaceStore};
 use crate::service::CancellationToken;
 use crate::service::workspace::{NamedWorkspace as Service, directory};
@@ -85,7 +85,8 @@ impl Directory {
     pub fn handle_call(&self, message: String, correlation_id: String) -> Promise {
         let store = Rc::clone(&self.store);
         respond(correlation_id, async move {
-            let message: DirectoryMessage = json::from_str(&message).map_err(|_| protocol("an invalid message"))?;
+            let message: DirectoryMessage =
+                json::from_str(&message).map_err(|_| Error::protocol("an invalid message"))?;
             let store = store.as_ref().as_ref().map_err(Clone::clone)?;
             match message {
                 DirectoryMessage::Note(entry) => to_json(&directory::record_entry(store, &entry)?),

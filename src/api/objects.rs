@@ -19,7 +19,7 @@ use crate::cloudflare::log::LogLine;
 use crate::cloudflare::objects::{Outcome, RpcEnvelope};
 use crate::cloudflare::runtime::{WorkerClock, cancellation_token};
 use crate::model::json::{self, RawJson};
-use crate::model::{Code, Error, Result};
+use crate::model::{Error, Result};
 use crate::ports::Clock;
 use crate::service::CancellationToken;
 use crate::service::calls::call_context::CallContext;
@@ -123,8 +123,9 @@ impl<S: ObjectService> Object<S> {
     /// Runs an operation.
     pub async fn run(&self, id: &str, operation: &str, arguments: &str, signal: &JsValue) -> Result<Value> {
         let _reservation = self.memory_budget.reserve(arguments.len(), &format!("the {} {id:?}", S::KIND))?;
-        let operation = Operation::by_name(operation).ok_or_else(|| protocol("an unknown operation"))?;
-        let arguments: Value = serde_json::from_str(arguments).map_err(|_| protocol("arguments that are not JSON"))?;
+        let operation = Operation::by_name(operation).ok_or_else(|| Error::protocol("an unknown operation"))?;
+        let arguments: Value =
+            serde_json::from_str(arguments).map_err(|_| Error::protocol("arguments that are not JSON"))?;
         let id = S::parse_id(id)?;
         let service = self.service(&id)?;
         let request = Request::decode(operation, &arguments)?;
@@ -137,7 +138,7 @@ impl<S: ObjectService> Object<S> {
 
     /// Handles a message.
     pub async fn handle(&self, id: &str, message: &str) -> Result<Value> {
-        let message = json::from_str(message).map_err(|_| protocol("an invalid message"))?;
+        let message = json::from_str(message).map_err(|_| Error::protocol("an invalid message"))?;
         self.service(&S::parse_id(id)?)?.handle(message).await
     }
 
@@ -234,15 +235,6 @@ pub(super) fn run_alarm(
     }))
 }
 
-/// Returns the error for a call with an invalid operation or message.
-pub(super) fn protocol(what: &str) -> Error {
-    Error::new(
-        Code::Internal,
-        format!("The Durable Object received {what}."),
-        "Call the entrypoint of this Worker, not its Durable Objects.",
-    )
-}
-
 fn other_target<S: ObjectService>() -> Error {
-    protocol(&format!("an operation for another {}", S::KIND))
+    Error::protocol(&format!("an operation for another {}", S::KIND))
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use crate::model::operation::{Operation, Request, Target};
-use crate::model::{Code, Error, Result, json};
+use crate::model::{Error, Result, json};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
@@ -86,18 +86,7 @@ pub(super) fn cron_operation() -> (Operation, Value) {
     (Operation::Sweep, Value::Object(serde_json::Map::new()))
 }
 
-/// Returns the error for arguments larger than [`MAX_ARGUMENTS`].
-pub(super) fn too_large() -> Error {
-    Error::new(
-        Code::PayloadTooLarge,
-        format!("The arguments are larger than {MAX_ARGUMENTS} bytes."),
-        "Send only the operation's options.",
-    )
-}
-
 /// Converts an answer to JSON.
 pub(super) fn to_json(answer: &impl Serialize) -> Result<Value> {
-    json::to_value(answer).map_err(|error| {
-        Error::new(Code::Internal, format!("The answer cannot be written as JSON: {error}."), "Report it.")
-    })
+    json::to_value(answer).map_err(Error::answer_unwritable)
 }

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn problem_has_the_members_of_rfc_9457_and_of_the_error() {
-        let error = Error::new(Code::R2BindingMissing, "No bucket.", "Bind one.");
+        let error = Error::example(Code::R2BindingMissing, "No bucket.", "Bind one.");
         let (status, body) = problem(&error, "c0ffee");
         assert_eq!(status, 500);
         assert_eq!(

@@ -11,10 +11,9 @@ use worker::Env;
 
 use super::exception::to_exception;
 use super::execute::{Answer, Call, execute};
-use super::operations::{MAX_ARGUMENTS, Operation, cron_operation, too_large};
+use super::operations::{MAX_ARGUMENTS, Operation, cron_operation};
 use crate::cloudflare::value::{from_caller, raw_json_to_js};
-use crate::model::json;
-use crate::model::{Code, Error, Result};
+use crate::model::{Error, Result, json};
 
 /// Returns the names of the operations. Each is an RPC method.
 #[wasm_bindgen]
@@ -73,22 +72,15 @@ fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
     if signal.is_instance_of::<web_sys::AbortSignal>() {
         return Ok((rest.into(), signal));
     }
-    Err(Error::new(
-        Code::InvalidArgument,
-        "`signal` must be an AbortSignal.",
-        "Pass an AbortSignal, or omit `signal`. Over RPC, both Workers need the compatibility flag enable_abortsignal_rpc.",
-    ))
+    Err(Error::signal_invalid())
 }
 
 /// Converts the options to JSON, so that the same arguments have the same meaning as over HTTP.
 fn read_arguments(options: &JsValue) -> Result<Value> {
     // Each value is at least one byte of JSON.
-    let arguments = from_caller(options, MAX_ARGUMENTS).map_err(|why| {
-        Error::new(
-            Code::InvalidArgument,
-            format!("The arguments cannot be written as JSON: {why}."),
-            "Pass one object with the operation's options.",
-        )
-    })?;
-    if json::value_to_string(&arguments).len() > MAX_ARGUMENTS { Err(too_large()) } else { Ok(arguments) }
+    let arguments = from_caller(options, MAX_ARGUMENTS).map_err(Error::arguments_not_json)?;
+    if json::value_to_string(&arguments).len() > MAX_ARGUMENTS {
+        return Err(Error::arguments_too_large(MAX_ARGUMENTS));
+    }
+    Ok(arguments)
 }

@@ -15,7 +15,7 @@ use super::workspace_store::SqlWorkspaceStore;
 use super::workspaces::WorkspaceObjects;
 use crate::model::named::Address;
 use crate::model::web_origin::is_web_origin;
-use crate::model::{Code, Directory, Error, Result, SandboxId};
+use crate::model::{Directory, Error, Result, SandboxId};
 use crate::ports::Ports;
 use crate::service::calls::limits::TimeLimited;
 use crate::service::workspace::NamedWorkspace;
@@ -129,12 +129,7 @@ pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
     if origins.all(|origin| origin.is_empty() || origin == "null" || is_web_origin(origin)) {
         return Ok(list);
     }
-    Err(Error::new(
-        Code::ConfigInvalid,
-        "The var ALLOWED_ORIGINS contains a value that is not the origin of a web page.",
-        "List origins without paths or wildcards, separated by commas: \"https://app.example.com, \
-         http://localhost:3000\".",
-    ))
+    Err(Error::allowed_origins_invalid())
 }
 
 /// The ports over the bindings of this Worker.
@@ -169,8 +164,8 @@ impl WorkerPorts {
             sandboxes: env
                 .durable_object(&sandbox_binding)
                 .map(|namespace| TimeLimited::new(Rc::new(SandboxStubs::new(namespace)), Rc::new(WorkerClock)))
-                .map_err(|_| sandbox_binding_missing(&sandbox_binding)),
-            backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| r2_binding_missing(&r2_binding)),
+                .map_err(|_| Error::sandbox_binding_missing(&sandbox_binding)),
+            backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| Error::r2_binding_missing(&r2_binding)),
             ledger: ledger(&ctx),
             sandbox_ledgers: WorkspaceObjects::open(env),
             workspace_store: workspace_store(&ctx),
@@ -237,13 +232,7 @@ pub fn var(env: &Env, name: &str) -> Result<Option<String>> {
     if value.is_undefined() || value.is_null() {
         return Ok(None);
     }
-    let text = value.as_string().ok_or_else(|| {
-        Error::new(
-            Code::ConfigInvalid,
-            format!("The var {name} is not text."),
-            format!("Write its value in quotes: {name} = \"…\"."),
-        )
-    })?;
+    let text = value.as_string().ok_or_else(|| Error::var_not_text(name))?;
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
@@ -251,11 +240,7 @@ pub fn var(env: &Env, name: &str) -> Result<Option<String>> {
 fn sandbox_binding(env: &Env) -> Result<String> {
     let name = var(env, SANDBOX_BINDING)?.unwrap_or_else(|| "Sandbox".into());
     if ["Workspace", "NamedWorkspace", "Directory"].contains(&name.as_str()) {
-        return Err(Error::new(
-            Code::ConfigInvalid,
-            format!("The var SANDBOX_BINDING is {name:?}, the binding of this Worker's own objects, not of sandboxes."),
-            "Set it to the binding of the sandboxes, or remove it if that binding is named Sandbox.",
-        ));
+        return Err(Error::sandbox_binding_reserved(&name));
     }
     Ok(name)
 }
@@ -263,10 +248,7 @@ fn sandbox_binding(env: &Env) -> Result<String> {
 fn default_dir(env: &Env) -> Result<Directory> {
     let dir = var(env, DEFAULT_DIR)?.unwrap_or_else(|| "/workspace".into());
     let dir = Directory::parse(&dir).and_then(|dir| dir.check_restorable().map(|()| dir));
-    dir.map_err(|error| {
-        let message = format!("The var DEFAULT_DIR is invalid. {}", error.message());
-        Error::new(Code::ConfigInvalid, message, error.remediation())
-    })
+    dir.map_err(|error| Error::default_dir_invalid(&error))
 }
 
 /// Returns whether backups pass through the Worker, as in development.
@@ -277,37 +259,6 @@ pub fn is_local_bucket(env: &Env) -> Result<bool> {
     match var(env, LOCAL_BUCKET)?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
-        Some(_) => Err(Error::new(
-            Code::ConfigInvalid,
-            "The var LOCAL_BUCKET must be \"true\" or \"false\".",
-            "Set it to \"true\" in development, and remove it in production.",
-        )),
+        Some(_) => Err(Error::local_bucket_invalid()),
     }
-}
-
-fn r2_binding_missing(binding: &str) -> Error {
-    Error::new(
-        Code::R2BindingMissing,
-        format!(
-            "No R2 bucket is bound to this Worker as {binding:?}, so snapshots can't be stored. Nothing was changed."
-        ),
-        format!(
-            "Add this to wrangler.toml and deploy again:\n\n[[r2_buckets]]\nbinding = \"{binding}\"\nbucket_name = \"<your bucket>\"\n\n\
-             If the bucket is bound under another name, set the var BACKUP_R2_BINDING to that name."
-        ),
-    )
-}
-
-fn sandbox_binding_missing(binding: &str) -> Error {
-    Error::new(
-        Code::SandboxBindingMissing,
-        format!(
-            "No Durable Object namespace of sandboxes is bound to this Worker as {binding:?}. Nothing was changed."
-        ),
-        format!(
-            "Add this to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{binding}\"\nclass_name = \"Sandbox\"\n\
-             script_name = \"<the Worker that exports the class, if it is not this one>\"\n\n\
-             If the namespace is bound under another name, set the var SANDBOX_BINDING to that name."
-        ),
-    )
 }

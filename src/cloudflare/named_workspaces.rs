@@ -9,13 +9,13 @@ use serde_json::Value;
 use wasm_bindgen::JsValue;
 use worker::Env;
 
-use super::objects::{Objects, Outcome, unreadable};
+use super::objects::{Objects, Outcome};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::record::SnapshotKey;
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
-use crate::model::{Code, Error, Failure, Result, json};
+use crate::model::{Error, Failure, Result, json};
 use crate::ports::NamedWorkspaceClient;
 
 /// The `NamedWorkspace` objects and the Directory objects.
@@ -70,16 +70,8 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
     }
 
     async fn list_workspaces(&self, request: &ListWorkspacesRequest) -> Result<Value> {
-        let unavailable = |failure: Failure| {
-            Error::new(
-                Code::DirectoryUnavailable,
-                format!("The list of workspaces could not be read: {}", failure.message),
-                "Try again. Workspaces can still be started and stopped.",
-            )
-            .caused_by(failure)
-        };
         let outcome = self.call_directory(&request.tenant, &DirectoryMessage::List(request.clone())).await;
-        outcome.map_err(unavailable)?.answer()?.parse().map_err(unreadable)
+        outcome.map_err(Error::directory_unavailable)?.answer()?.parse().map_err(Error::message_unreadable)
     }
 
     async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<SnapshotKey> {
@@ -87,9 +79,9 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
     }
 
     async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {
-        let arguments = json::to_value(request).map_err(unreadable)?;
+        let arguments = json::to_value(request).map_err(Error::message_unreadable)?;
         let (name, operation) = (request.address.to_string(), Operation::CreateWorkspace);
         let answer = self.named.run(&name, operation, &arguments, &JsValue::UNDEFINED).await?;
-        answer.parse().map_err(unreadable)
+        answer.parse().map_err(Error::message_unreadable)
     }
 }

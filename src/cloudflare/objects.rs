@@ -14,7 +14,7 @@ use worker::{Env, ObjectNamespace};
 use super::stub;
 use crate::model::json::RawJson;
 use crate::model::operation::Operation;
-use crate::model::{Code, Error, Failure, Result, json};
+use crate::model::{Error, Failure, Result, json};
 use crate::service::calls::call_context::{self, CallContext, SideEffects};
 use crate::service::from_object;
 
@@ -31,16 +31,7 @@ impl Objects {
     /// # Errors
     /// [`Code::WorkspaceBindingMissing`].
     pub(super) fn open(env: &Env, binding: &str, description: &'static str) -> Result<Self> {
-        let namespace = env.durable_object(binding).map_err(|_| {
-            Error::new(
-                Code::WorkspaceBindingMissing,
-                format!("This Worker's own Durable Objects are not bound as {binding:?}. Nothing was changed."),
-                format!(
-                    "Add this to wrangler.toml and deploy again:\n\n[[durable_objects.bindings]]\nname = \"{binding}\"\n\
-                     class_name = \"{binding}\"\n\n[[migrations]]\ntag = \"<a new one>\"\nnew_sqlite_classes = [\"{binding}\"]"
-                ),
-            )
-        })?;
+        let namespace = env.durable_object(binding).map_err(|_| Error::own_binding_missing(binding))?;
         Ok(Self { namespace, description })
     }
 
@@ -55,7 +46,7 @@ impl Objects {
     /// operation.
     pub(super) async fn call<T: DeserializeOwned>(&self, name: &str, message: &impl Serialize) -> Result<T> {
         let outcome = self.send(name, message).await.map_err(|failure| self.unavailable(name, failure))?;
-        outcome.answer()?.parse().map_err(unreadable)
+        outcome.answer()?.parse().map_err(Error::message_unreadable)
     }
 
     /// As [`call`](Self::call), for a caller that handles each failure in the same way.
@@ -154,13 +145,4 @@ impl Outcome {
             Self::Error(error) => Err(error),
         }
     }
-}
-
-#[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
-pub(super) fn unreadable(error: String) -> Error {
-    Error::new(
-        Code::Internal,
-        format!("An object of this Worker can't read a message of another: {error}."),
-        "Report it.",
-    )
 }

@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::log::LogLine;
-use crate::model::{Code, Error, Result, Timestamp};
+use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Clock, Entropy};
 use crate::service::CancellationToken;
 use crate::service::calls::call_context::CallContext;
@@ -38,9 +38,7 @@ pub struct WorkerEntropy;
 impl Entropy for WorkerEntropy {
     fn random_bytes(&self) -> Result<[u8; 32]> {
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| {
-            Error::new(Code::Internal, format!("The platform returned no random bytes: {error}."), "Try again.")
-        })?;
+        getrandom::fill(&mut bytes).map_err(Error::no_random_bytes)?;
         Ok(bytes)
     }
 }

@@ -15,7 +15,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::js_error::to_failure;
-use crate::model::{self, Code, Error, Failure, Result, Timestamp};
+use crate::model::{self, Error, Failure, Result, Timestamp};
 
 /// The latest time that the platform accepts for an alarm, in milliseconds: the end of 2188. An alarm that was meant
 /// for a later time finds no work when it fires, and is set again.
@@ -177,7 +177,7 @@ impl Database {
     fn migrate(&self, version: usize) -> Result<()> {
         let latest = self.migrations.len();
         if version > latest {
-            return Err(too_new(version, latest));
+            return Err(Error::ledger_too_new(version, latest));
         }
         if version < latest {
             self.transaction(|| {
@@ -245,7 +245,7 @@ impl Database {
 /// Returns the stored form of a record: JSON text.
 pub(super) fn json(record: &impl Serialize) -> Result<JsValue> {
     let text = model::json::to_string(record);
-    text.map(JsValue::from).map_err(|error| storage_unavailable(Failure::new("SerializationError", &error)))
+    text.map(JsValue::from).map_err(|error| Error::ledger_unavailable(Failure::new("SerializationError", &error)))
 }
 
 /// Returns the stored form of a time: milliseconds.
@@ -260,33 +260,10 @@ fn number(millis: i64) -> f64 {
 
 /// Decodes the record of a row. The error message leaves the content out, because it may be secret.
 pub(super) fn decode_record<T: DeserializeOwned>(table: &str, key: &str, text: &str) -> Result<T> {
-    model::json::from_str(text).map_err(|_| {
-        Error::new(
-            Code::LedgerCorrupt,
-            format!("The row {key:?} of the table {table} can't be read."),
-            "Deploy the release that wrote it, or a later one. If that does not help, repair the row as \
-             docs/operations.md describes.",
-        )
-    })
-}
-
-fn too_new(version: usize, latest: usize) -> Error {
-    Error::new(
-        Code::LedgerTooNew,
-        format!(
-            "The storage of the workspace has version {version}, and this release of the Worker supports versions up \
-             to {latest}. Nothing was changed."
-        ),
-        "Deploy the release that wrote it, or a later one.",
-    )
+    model::json::from_str(text).map_err(|_| Error::row_unreadable(table, key))
 }
 
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the value.
 fn storage_failed(thrown: JsValue) -> Error {
-    storage_unavailable(to_failure(&thrown))
-}
-
-fn storage_unavailable(cause: Failure) -> Error {
-    let message = format!("The storage of the workspace failed: {}", cause.message);
-    Error::new(Code::LedgerUnavailable, message, "Try again.").caused_by(cause)
+    Error::ledger_unavailable(to_failure(&thrown))
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
 use worker::Env;
 
-use super::objects::{Objects, unreadable};
+use super::objects::Objects;
 use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{
@@ -21,7 +21,7 @@ use crate::model::operation::Operation;
 use crate::model::record::ParentLink;
 use crate::model::request::LineageScope;
 use crate::model::{
-    BackupId, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot, json,
+    BackupId, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot, json,
 };
 use crate::ports::{RestoreSource, SandboxLedgerClient};
 
@@ -176,7 +176,7 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
         let id = selection.selector.origin_id();
-        let selection = json::to_value(selection).map_err(unreadable)?;
+        let selection = json::to_value(selection).map_err(Error::message_unreadable)?;
         self.0.call(id.as_str(), &Message::Find { selection, tenant: tenant.clone() }).await
     }
 
@@ -185,10 +185,10 @@ impl SandboxLedgerClient for WorkspaceObjects {
     }
 
     async fn take_snapshot(&self, request: &SnapshotRequest) -> Result<TakenSnapshot> {
-        let arguments = json::to_value(request).map_err(unreadable)?;
+        let arguments = json::to_value(request).map_err(Error::message_unreadable)?;
         let answer =
             self.0.run(request.sandbox_id.as_str(), Operation::Snapshot, &arguments, &JsValue::UNDEFINED).await?;
-        answer.parse().map_err(unreadable)
+        answer.parse().map_err(Error::message_unreadable)
     }
 
     async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{BackupId, Code, Directory, Error, Result, Timestamp, json};
+use super::{BackupId, Directory, Error, Result, Timestamp, json};
 
 /// The largest handle, in bytes of JSON. The SDK's handles have about 100.
 const MAX_HANDLE_BYTES: usize = 8 * 1024;
@@ -96,25 +96,12 @@ impl TryFrom<Map<String, Value>> for BackupHandle {
 
     fn try_from(fields: Map<String, Value>) -> Result<Self> {
         let text = |field: &str| {
-            fields.get(field).and_then(Value::as_str).ok_or_else(|| {
-                Error::new(
-                    Code::InvalidRef,
-                    format!("The backup handle has no `{field}`."),
-                    "Pass the ref back exactly as snapshot() returned it.",
-                )
-            })
+            fields.get(field).and_then(Value::as_str).ok_or_else(|| Error::backup_handle_field_missing(field))
         };
         // Such a handle would not reach the sandbox unchanged, or could not be read back.
         let is_deep = fields.values().any(|value| depth(value) >= MAX_DEPTH);
         if is_deep || fields.contains_key("__proto__") || json_bytes(&fields) > MAX_HANDLE_BYTES {
-            return Err(Error::new(
-                Code::InvalidRef,
-                format!(
-                    "The backup handle has a field `__proto__`, is larger than {MAX_HANDLE_BYTES} bytes, or is nested deeper \
-                     than {MAX_DEPTH} levels."
-                ),
-                "Pass the ref back exactly as snapshot() returned it.",
-            ));
+            return Err(Error::backup_handle_unsupported(MAX_HANDLE_BYTES, MAX_DEPTH));
         }
         let id = BackupId::parse(text("id")?)?;
         let dir = Directory::parse(text("dir")?)?;

@@ -8,7 +8,7 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::ids::{checked_string, quoted};
-use super::{Code, Error, Result, Timestamp};
+use super::{Error, Result, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
@@ -24,19 +24,9 @@ impl CheckpointName {
 
     /// Parses a name. Fails with [`Code::InvalidCheckpointName`].
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |message: String| {
-            Err(Error::new(
-                Code::InvalidCheckpointName,
-                message,
-                format!(
-                    "Pass a name of at most {} characters that matches ^[A-Za-z0-9_][A-Za-z0-9_.-]*$, does not contain \"..\", \
-                     and does not end in \".\" or \".lock\".",
-                    Self::MAX
-                ),
-            ))
-        };
+        let refuse = |message: &str| Err(Error::invalid_checkpoint_name(message, Self::MAX));
         if text.is_empty() {
-            return refuse("name is required".to_owned());
+            return refuse("name is required");
         }
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
         let is_valid = text.len() <= Self::MAX
@@ -48,7 +38,7 @@ impl CheckpointName {
         if is_valid {
             Ok(Self(text.to_owned()))
         } else {
-            refuse(format!("{} is not a valid checkpoint name", quoted(text)))
+            refuse(&format!("{} is not a valid checkpoint name", quoted(text)))
         }
     }
 }
@@ -65,8 +55,7 @@ impl CheckpointDescription {
     /// Parses a description. Fails with [`Code::InvalidArgument`].
     pub fn parse(text: &str) -> Result<Self> {
         if text.chars().count() > Self::MAX || text.contains('\0') {
-            return Err(Error::new(
-                Code::InvalidArgument,
+            return Err(Error::invalid_argument(
                 format!("`description` is longer than {} characters, or contains a null byte", Self::MAX),
                 "Pass a shorter description without null bytes.",
             ));
@@ -142,11 +131,7 @@ impl CheckpointCursor {
             let (micros, name) = text.split_once(' ')?;
             Some(Self { micros: micros.parse().ok()?, name: CheckpointName::parse(name).ok()? })
         };
-        let invalid = || {
-            let message = "`cursor` is not a cursor that checkpoints/list returned";
-            Error::new(Code::InvalidArgument, message, "Start again without a cursor.")
-        };
-        read().ok_or_else(invalid)
+        read().ok_or_else(|| Error::invalid_cursor("checkpoints/list"))
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{checked_string, quoted};
-use super::{Code, Error, Result};
+use super::ids::checked_string;
+use super::{Error, Result};
 
 /// The roots that the SDK backs up (`BACKUP_ALLOWED_PREFIXES` of 0.12.10).
 pub const ALLOWED_ROOTS: [&str; 5] = ["/workspace", "/home", "/tmp", "/var/tmp", "/app"];
@@ -35,13 +35,7 @@ impl Directory {
 
     /// Parses a path. Fails with [`Code::InvalidDirectory`].
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |why: &str| {
-            Err(Error::new(
-                Code::InvalidDirectory,
-                format!("The directory {} {why}.", quoted(text)),
-                format!("Pass an absolute path at or under one of {}, without \"..\".", ALLOWED_ROOTS.join(", ")),
-            ))
-        };
+        let refuse = |why: &str| Err(Error::invalid_directory(text, why, &ALLOWED_ROOTS));
         if !text.starts_with('/') {
             return refuse("is not an absolute path");
         }
@@ -76,10 +70,6 @@ impl Directory {
             _ => None,
         };
         let Some(why) = in_use.or(used_by_sdk) else { return Ok(()) };
-        Err(Error::new(
-            Code::InvalidDirectory,
-            format!("The directory {} cannot be restored: {why}, and a restore would never finish.", quoted(&self.0)),
-            "Pass a directory of your own, such as /workspace or /tmp/work.",
-        ))
+        Err(Error::directory_in_use(self, why))
     }
 }

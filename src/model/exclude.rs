@@ -4,7 +4,7 @@
 //! depth. Of a pattern with several components, mksquashfs applies only the first one at any depth: `... a/b` drops all
 //! of `a`.
 
-use super::{Code, Error, Result};
+use super::{Error, Result};
 
 /// The maximum number of patterns or paths that a message quotes.
 pub const MAX_QUOTED: usize = 10;
@@ -21,31 +21,13 @@ pub fn check_patterns(patterns: &[String]) -> Result<()> {
     if with_slash.is_empty() {
         return Ok(());
     }
-    Err(Error::new(
-        Code::ExcludeUnsupported,
-        format!(
-            "`excludes` contains patterns with a slash, which SDK 0.12 applies to whole directories: {}",
-            quoted_list(&with_slash)
-        ),
-        "Use patterns without a slash, such as \"node_modules\" or \"*.log\": each excludes everything of that name, at any \
-         depth. A leading \"**/\" and a trailing \"/**\" or \"/\" have no effect and are accepted.",
-    ))
+    Err(Error::excludes_with_slash(&quoted_list(&with_slash)))
 }
 
 /// Returns the error for paths that git ignores below a subdirectory of `dir`; `None` if there are none.
 pub fn ignored_paths_error(dir: &str, paths: &[String]) -> Option<Error> {
     let paths: Vec<&String> = paths.iter().collect();
-    (!paths.is_empty()).then(|| {
-        Error::new(
-            Code::ExcludeUnsupported,
-            format!(
-                "git ignores paths in subdirectories of {dir:?}, for which SDK 0.12 excludes whole directories: {}",
-                quoted_list(&paths)
-            ),
-            "Take the snapshot without `gitignore`. To make it smaller, pass `excludes` with names such as \"node_modules\": \
-             each excludes everything of that name, at any depth.",
-        )
-    })
+    (!paths.is_empty()).then(|| Error::ignored_in_subdirectories(dir, &quoted_list(&paths)))
 }
 
 /// Whether the SDK passes mksquashfs a pattern with several components, or one that mksquashfs refuses.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Code, Error, Result, SigningKey};
+use super::{Error, Result, SigningKey};
 
 /// The characters of the random part of every id that this crate creates.
 pub(crate) const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -63,29 +63,22 @@ impl SandboxId {
 
     /// Parses an id. Fails with [`Code::InvalidSandboxId`].
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |why: String| {
-            Err(Error::new(
-                Code::InvalidSandboxId,
-                format!("The sandbox id {} {why}.", quoted(text)),
-                "Pass the id that the application passes to getSandbox(): 1 to 63 characters, no leading or trailing \"-\", \
-                 no reserved name, no control characters.",
-            ))
-        };
+        let refuse = |why: &str| Err(Error::invalid_sandbox_id(text, why));
         let length = text.encode_utf16().count();
         if length == 0 {
-            return refuse("is empty".into());
+            return refuse("is empty");
         }
         if length > Self::MAX {
-            return refuse(format!("has {length} characters; the maximum is {}", Self::MAX));
+            return refuse(&format!("has {length} characters; the maximum is {}", Self::MAX));
         }
         if text.starts_with('-') || text.ends_with('-') {
-            return refuse("begins or ends with \"-\"".into());
+            return refuse("begins or ends with \"-\"");
         }
         if RESERVED_NAMES.iter().any(|name| text.eq_ignore_ascii_case(name)) {
-            return refuse("is a reserved name".into());
+            return refuse("is a reserved name");
         }
         if text.chars().any(char::is_control) {
-            return refuse("contains a control character".into());
+            return refuse("contains a control character");
         }
         Ok(Self(text.to_owned()))
     }
@@ -104,11 +97,7 @@ impl SnapshotId {
     pub fn parse(text: &str) -> Result<Self> {
         match text.strip_prefix(Self::PREFIX) {
             Some(random) if random.len() == Self::RANDOM_LENGTH && is_in_alphabet(random) => Ok(Self(text.to_owned())),
-            _ => Err(Error::new(
-                Code::InvalidRef,
-                format!("{} is not a snapshot id.", quoted(text)),
-                "Pass the ref back exactly as snapshot() returned it.",
-            )),
+            _ => Err(Error::invalid_id("snapshot", text)),
         }
     }
 
@@ -151,11 +140,7 @@ impl BackupId {
         if is_valid {
             return Ok(Self(text.to_owned()));
         }
-        Err(Error::new(
-            Code::InvalidRef,
-            format!("{} is not a backup id.", quoted(text)),
-            "Pass the ref back exactly as snapshot() returned it.",
-        ))
+        Err(Error::invalid_id("backup", text))
     }
 }
 

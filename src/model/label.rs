@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{checked_string, quoted};
-use super::{Code, Error, Result, Timestamp};
+use super::ids::checked_string;
+use super::{Error, Result, Timestamp};
 
 checked_string! {
     /// A label: 1–128 characters, with no control characters and no whitespace at either end.
@@ -25,16 +25,7 @@ impl Label {
 
     /// Parses a label. Fails with [`Code::InvalidLabel`].
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |why: &str| {
-            Err(Error::new(
-                Code::InvalidLabel,
-                format!("The label {} {why}.", quoted(text)),
-                format!(
-                    "Pass 1 to {} characters without control characters and without whitespace at either end, or omit the label.",
-                    Self::MAX
-                ),
-            ))
-        };
+        let refuse = |why: &str| Err(Error::invalid_label(text, why, Self::MAX));
         if text.is_empty() {
             return refuse("is empty");
         }

@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 use chrono::{DateTime, Datelike, NaiveDate};
 use serde::{Deserialize, Serialize};
 
-use super::{Code, Error, Label, Result, SandboxId, SnapshotId, Timestamp};
+use super::{Error, Label, Result, SandboxId, SnapshotId, Timestamp};
 
 /// The default expiration, in seconds: 30 days.
 pub const DEFAULT_EXPIRATION: u64 = 30 * 24 * 3600;
@@ -128,8 +128,7 @@ impl Policy {
         } else {
             return Ok(());
         };
-        Err(Error::new(
-            Code::InvalidArgument,
+        Err(Error::invalid_argument(
             format!("The retention policy {what} the maximum of {limit}."),
             format!("Pass counts up to {MAX_COUNT}, and seconds up to {MAX_EXPIRATION}; 0 seconds means never."),
         ))

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ids::quoted;
-use super::{BackupHandle, Code, Error, Label, Result, SandboxId, SigningKey, SnapshotId, Timestamp, json};
+use super::{BackupHandle, Error, Label, Result, SandboxId, SigningKey, SnapshotId, Timestamp, json};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
@@ -18,8 +18,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// The maximum size of a ref, in bytes of JSON.
 const MAX_BYTES: usize = 16 * 1024;
-
-const REMEDIATION: &str = "Pass the ref back exactly as snapshot() returned it.";
 
 /// A reference to a snapshot, for applications to store and pass back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -102,17 +100,13 @@ impl SnapshotRef {
     /// [`Code::ForeignRef`] for a ref of another provider, [`Code::UnsupportedRefVersion`] for another schema version,
     /// [`Code::InvalidRef`] for any other deviation.
     pub fn decode(value: &Value) -> Result<Self> {
-        let invalid = |why: &str| Error::new(Code::InvalidRef, format!("The snapshot ref {why}"), REMEDIATION);
+        let invalid = Error::invalid_snapshot_ref;
         let Value::Object(fields) = value else {
             return Err(invalid("is not an object"));
         };
         let provider = fields.get("providerId").and_then(Value::as_str).ok_or_else(|| invalid("has no providerId"))?;
         if provider != PROVIDER_ID {
-            return Err(Error::new(
-                Code::ForeignRef,
-                format!("The snapshot ref belongs to the provider {}, not to {PROVIDER_ID:?}.", quoted(provider)),
-                "Pass this ref to the provider that created it.",
-            ));
+            return Err(Error::foreign_ref("snapshot", provider));
         }
         // A snapshot call returns `capture` beside the ref.
         if let Some(unknown) = fields.keys().find(|key| !["providerId", "ref", "capture"].contains(&key.as_str())) {
@@ -122,18 +116,10 @@ impl SnapshotRef {
         let version =
             payload.get("schemaVersion").and_then(Value::as_u64).ok_or_else(|| invalid("has no schemaVersion"))?;
         if version != u64::from(SCHEMA_VERSION) {
-            return Err(Error::new(
-                Code::UnsupportedRefVersion,
-                format!("The snapshot ref has the schema version {version}; this deployment reads {SCHEMA_VERSION}."),
-                "Deploy the release of sandbox-snapshotter that created the ref, or take a new snapshot.",
-            ));
+            return Err(Error::snapshot_ref_version(version));
         }
         if payload.get("signature").is_none() {
-            return Err(Error::new(
-                Code::InvalidRef,
-                "The snapshot ref has no signature: an earlier version created it, or part of it is missing.",
-                "Pass the ref back exactly as snapshot() returned it. Import a backup of an earlier version with import().",
-            ));
+            return Err(Error::snapshot_ref_unsigned());
         }
         if json::value_to_string(payload).len() > MAX_BYTES {
             return Err(invalid(&format!("is larger than {MAX_BYTES} bytes")));
@@ -303,25 +289,12 @@ impl WorkspaceRef {
     /// [`Code::ForeignRef`] for a ref of another provider, [`Code::UnsupportedRefVersion`] for another schema version,
     /// [`Code::InvalidRef`] for any other deviation.
     pub fn decode(value: &Value) -> Result<Self> {
-        let remediation = "Pass the ref back exactly as restore() or branch() returned it.";
-        let decoded: Self = json::from_value(value).map_err(|why| {
-            Error::new(Code::InvalidRef, format!("The workspace ref cannot be read: {why}"), remediation)
-        })?;
+        let decoded: Self = json::from_value(value).map_err(Error::invalid_workspace_ref)?;
         if decoded.provider_id != PROVIDER_ID {
-            let provider = quoted(&decoded.provider_id);
-            return Err(Error::new(
-                Code::ForeignRef,
-                format!("The workspace ref belongs to the provider {provider}, not to {PROVIDER_ID:?}."),
-                "Pass this ref to the provider that created it.",
-            ));
+            return Err(Error::foreign_ref("workspace", &decoded.provider_id));
         }
         if decoded.schema_version != SCHEMA_VERSION {
-            let version = decoded.schema_version;
-            return Err(Error::new(
-                Code::UnsupportedRefVersion,
-                format!("The workspace ref has the schema version {version}; this deployment reads {SCHEMA_VERSION}."),
-                "Deploy the release of sandbox-snapshotter that created the ref.",
-            ));
+            return Err(Error::workspace_ref_version(decoded.schema_version));
         }
         Ok(decoded)
     }

@@ -37,14 +37,13 @@ use std::rc::Rc;
 
 pub use self::calls::cancellation::CancellationToken;
 pub(crate) use self::calls::failures::from_object;
-pub(crate) use self::calls::queue::busy;
 pub use self::health::health;
 pub use self::retention::sweep::sweep;
 
 use self::calls::failures::{During, from_sandbox};
 use self::calls::retry::retry;
 use self::in_process::InProcessState;
-use crate::model::{Code, Directory, Error, Failure, Result, SandboxId, ShortId, SigningKey, SnapshotId, Timestamp};
+use crate::model::{Directory, Error, Failure, Result, SandboxId, ShortId, SigningKey, SnapshotId, Timestamp};
 use crate::ports::{Clock, Entropy, Ledger, Ports};
 
 /// The configuration of a deployment.
@@ -148,9 +147,5 @@ fn draw_random<P: Ports, T>(ports: &P, from_bytes: impl Fn(&[u8]) -> Option<T>) 
             return Ok(value);
         }
     }
-    Err(Error::new(
-        Code::Internal,
-        "None of 4 random values gave a usable id.",
-        "Try again. If the error persists, report it.",
-    ))
+    Err(Error::no_usable_id())
 }

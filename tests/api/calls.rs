@@ -1,10 +1,11 @@
 //! The operations that each tool calls, and the results of the tools.
 
 use sandbox_snapshotter::api::tools::call::error_result;
+use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::model::tool::ERROR_META;
-use sandbox_snapshotter::model::{Code, Error};
 use serde_json::{Value, json};
 
+use super::any_error::error;
 use super::support::{
     FakeOperations, READ_ONLY_TOOLS, TOOL_NAMES, call, checkpoint, expect_error, extended, sandbox_toolset,
     snapshot_ref, summary, workspace_ref,
@@ -198,7 +199,7 @@ fn read_only_toolset_can_read() {
 
 #[test]
 fn failure_of_the_operation_is_returned_by_the_tool() {
-    let operations = FakeOperations::with_error(Error::new(Code::SnapshotHasDependents, "It is pinned.", "Unpin it."));
+    let operations = FakeOperations::with_error(error(Code::SnapshotHasDependents, "It is pinned.", "Unpin it."));
     let arguments = json!({ "ref": snapshot_ref() });
     let error = expect_error(operations.call(&sandbox_toolset(), "workspace__work__delete", arguments));
     assert_eq!(error.code(), Code::SnapshotHasDependents);
@@ -206,7 +207,7 @@ fn failure_of_the_operation_is_returned_by_the_tool() {
 
 #[test]
 fn error_result_contains_message_and_remediation() {
-    let error = Error::new(Code::GitMissing, "There is no git.", "Install it.");
+    let error = error(Code::GitMissing, "There is no git.", "Install it.");
     assert_eq!(
         serde_json::to_value(error_result(&error, "c0ffee")).unwrap(),
         json!({
@@ -233,7 +234,7 @@ fn error_result_omits_options_that_models_lack() {
         Code::LabelTaken,
         Code::WorkspaceNotFound,
     ] {
-        let result = error_result(&Error::new(code, "It failed.", only_programs), "c0ffee");
+        let result = error_result(&error(code, "It failed.", only_programs), "c0ffee");
         assert!(!result.content[0].text.contains("Pass"), "{}", result.content[0].text);
         assert!(!result.meta.unwrap()[ERROR_META]["remediation"].as_str().unwrap().contains("Pass"), "{code}");
     }
@@ -242,7 +243,7 @@ fn error_result_omits_options_that_models_lack() {
 #[test]
 fn error_result_omits_ids_of_other_sandboxes() {
     for code in [Code::SnapshotHasDependents, Code::CrossLineage] {
-        let result = error_result(&Error::new(code, "It is needed by \"agent-7\".", "Ask \"agent-7\"."), "c0ffee");
+        let result = error_result(&error(code, "It is needed by \"agent-7\".", "Ask \"agent-7\"."), "c0ffee");
         assert!(!serde_json::to_string(&result).unwrap().contains("agent-7"), "{code}");
     }
 }

@@ -2,6 +2,8 @@
 // Helpers are no `#[test]` functions, so clippy's exceptions for tests don't cover them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+#[path = "../support/errors.rs"]
+mod any_error;
 mod arguments;
 mod authorization;
 mod calls;

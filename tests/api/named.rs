@@ -1,8 +1,9 @@
 //! The tools of a named workspace. Each call first reads which sandbox the workspace has.
 
-use sandbox_snapshotter::model::{Code, Error};
+use sandbox_snapshotter::model::Code;
 use serde_json::{Value, json};
 
+use super::any_error::error;
 use super::support::{
     FakeOperations, TOOL_NAMES, checkpoint, expect_error, extended, named_toolset, snapshot_ref, summary, workspace_ref,
 };
@@ -85,7 +86,7 @@ fn snapshots_of_a_stopped_workspace_can_be_used() {
 
 #[test]
 fn missing_workspace_is_not_found() {
-    let operations = FakeOperations::with_error(Error::new(Code::WorkspaceNotFound, "There is none.", "Create it."));
+    let operations = FakeOperations::with_error(error(Code::WorkspaceNotFound, "There is none.", "Create it."));
     let error = expect_error(operations.call(&named_toolset(), "workspace__work__list", json!({})));
     assert_eq!(error.code(), Code::WorkspaceNotFound);
 }

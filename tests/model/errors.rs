@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use sandbox_snapshotter::model::{Code, Error, Failure, Kind};
 use serde_json::json;
 
+use super::any_error::error;
 use super::support::cases;
 
 #[test]
@@ -42,7 +43,7 @@ fn variant_name_matches_its_code() {
 fn only_transient_errors_are_retryable() {
     for code in Code::ALL {
         assert_eq!(code.is_retryable(), code.kind() == Kind::Transient, "{code}");
-        assert_eq!(Error::new(*code, "", "").is_retryable(), code.is_retryable(), "{code}");
+        assert_eq!(error(*code, "", "").is_retryable(), code.is_retryable(), "{code}");
     }
 }
 
@@ -118,7 +119,7 @@ fn kinds_have_their_published_texts() {
 
 #[test]
 fn error_body_has_all_fields() {
-    let error = Error::new(Code::SandboxStarting, "It is starting.", "Wait.");
+    let error = error(Code::SandboxStarting, "It is starting.", "Wait.");
     assert_eq!(
         json!(error.body("c0ffee")),
         json!({
@@ -137,7 +138,7 @@ fn error_body_has_the_cause() {
     let mut cause = Failure::new("BackupCreateError", "no room").with_code("BACKUP_CREATE_FAILED");
     cause.http_status = Some(500);
     cause.retryable = true;
-    let error = Error::new(Code::BackupFailed, "It failed.", "Look.").caused_by(cause);
+    let error = error(Code::BackupFailed, "It failed.", "Look.").caused_by(cause);
     assert_eq!(
         json!(error.body("x"))["cause"],
         json!({ "code": "BACKUP_CREATE_FAILED", "name": "BackupCreateError", "message": "no room" })
@@ -146,7 +147,7 @@ fn error_body_has_the_cause() {
 
 #[test]
 fn error_text_begins_with_the_code() {
-    let error = Error::new(Code::Aborted, "It stopped.", "").with_note("Everything was rolled back.");
+    let error = error(Code::Aborted, "It stopped.", "").with_note("Everything was rolled back.");
     assert_eq!(error.to_string(), "ABORTED: It stopped. Everything was rolled back.");
 }
 
@@ -193,8 +194,8 @@ proptest! {
 fn error_round_trips_between_objects() {
     let cause = Failure::new("BackupCreateError", "no room").with_code("BACKUP_CREATE_FAILED");
     for error in [
-        Error::new(Code::BackupFailed, "It failed.", "Look.").caused_by(cause),
-        Error::new(Code::SandboxBusy, "Later.", "Try again."),
+        error(Code::BackupFailed, "It failed.", "Look.").caused_by(cause),
+        error(Code::SandboxBusy, "Later.", "Try again."),
     ] {
         let text = serde_json::to_string(&error).unwrap();
         assert_eq!(serde_json::from_str::<Error>(&text).unwrap(), error);
@@ -203,11 +204,19 @@ fn error_round_trips_between_objects() {
 
 #[test]
 fn message_ends_with_a_full_stop_after_a_quoted_failure() {
-    let error = Error::new(Code::SandboxFailed, "The sandbox failed: no port", "Look.").with_note("It was destroyed.");
-    assert_eq!(error.message(), "The sandbox failed: no port. It was destroyed.");
+    let error = Error::invalid_argument("It cannot be read: no port", "Look.").with_note("Nothing was changed.");
+    assert_eq!(error.message(), "It cannot be read: no port. Nothing was changed.");
     for whole in ["It failed.", "Did it fail?", "It was cut…"] {
-        assert_eq!(Error::new(Code::SandboxFailed, whole, "Look.").message(), whole);
+        assert_eq!(Error::invalid_argument(whole, "Look.").message(), whole);
     }
+}
+
+#[test]
+fn other_remediation_keeps_code_message_and_cause() {
+    let failed = error(Code::SandboxStarting, "It is starting.", "Wait.").caused_by(Failure::new("Error", "boom"));
+    let expected =
+        error(Code::SandboxStarting, "It is starting.", "Start it.").caused_by(Failure::new("Error", "boom"));
+    assert_eq!(failed.with_remediation("Start it."), expected);
 }
 
 /// A code that a later release may have.
@@ -265,7 +274,7 @@ fn error_round_trips_between_the_previous_and_this_release() {
         cause,
     };
     let cause = || Failure::new("Error", "boom");
-    let plain = Error::new(Code::SandboxBusy, "Later.", "Try again.");
+    let plain = error(Code::SandboxBusy, "Later.", "Try again.");
     for (error, earlier) in [(plain.clone(), earlier(None)), (plain.caused_by(cause()), earlier(Some(cause())))] {
         assert_eq!(serde_json::from_value::<Error>(json!(earlier)).unwrap(), error);
         assert_eq!(serde_json::from_value::<EarlierError>(json!(error)).unwrap(), earlier);

@@ -2,6 +2,8 @@
 // Helpers are not `#[test]` functions, so clippy's exceptions for tests do not apply to them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+#[path = "../support/errors.rs"]
+mod any_error;
 mod backup;
 mod backup_owner;
 mod checkpoint;

@@ -6,11 +6,11 @@ use sandbox_snapshotter::api::tools::definitions;
 use sandbox_snapshotter::api::tools::grant::issue_token;
 use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
 use sandbox_snapshotter::model::tool::Tools;
-use sandbox_snapshotter::model::{Code, Error, Failure, Timestamp};
+use sandbox_snapshotter::model::{Code, Failure, Timestamp};
 use serde_json::{Value, json};
 
 use super::schemas::Schemas;
-use super::support::{FILE, Fixture, MINUTE, WORKSPACE};
+use super::support::{FILE, Fixture, MINUTE, WORKSPACE, error};
 
 /// A fixture that validates each answer against its schema.
 struct SchemaChecker {
@@ -126,7 +126,7 @@ fn answers_about_tools_match_their_schemas() {
     let toolset = Toolset::decode(&json!({ "workspaces": [workspace] })).unwrap();
     let tools = Tools { tools: definitions(&toolset).unwrap() };
     schemas.answer(Operation::ListTools, &json!(tools)).unwrap();
-    let error = Error::new(Code::SnapshotNotFound, "It is gone.", "Take another one.");
+    let error = error(Code::SnapshotNotFound, "It is gone.", "Take another one.");
     schemas.answer(Operation::CallTool, &json!(error_result(&error, "c0ffee"))).unwrap();
     let request = GrantRequest { toolset, expiration_seconds: 60 };
     let granted = issue_token(Some("token"), &request, Timestamp::from_millis(0)).unwrap();
@@ -137,7 +137,7 @@ fn answers_about_tools_match_their_schemas() {
 fn errors_of_every_code_match_their_schema() {
     let mut schemas = Schemas::new();
     for code in Code::ALL {
-        let error = Error::new(*code, "It happened.", "Do something.");
+        let error = error(*code, "It happened.", "Do something.");
         schemas.error(&json!(error.body("c0ffee"))).unwrap();
         let error = error.caused_by(Failure::new("Error", "thrown").with_code("E"));
         schemas.error(&json!(error.body("c0ffee"))).unwrap();

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::record::{
     Derivation, IdempotencyRecord, Release, SnapshotRecord, SnapshotState, Stage, WorkspaceRecord,
 };
 use sandbox_snapshotter::model::request::SnapshotCursor;
-use sandbox_snapshotter::model::{Code, Error, Label, Result, SandboxId, SnapshotId, Timestamp};
+use sandbox_snapshotter::model::{Error, Failure, Label, Result, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
 use super::alarm::Alarm;
@@ -107,7 +107,7 @@ impl Ledger for MemoryLedger {
             drop(snapshots);
             self.report(&RowChange::LabelTaken(snapshot));
             let message = format!("Two snapshots have the label {:?}.", snapshot.label.as_str());
-            return Err(Error::new(Code::LedgerUnavailable, message, "Check that the label is free first."));
+            return Err(Error::ledger_unavailable(Failure::new("Error", &message)));
         }
         let before = snapshots.insert(snapshot.snapshot_id.clone(), snapshot.clone());
         drop(snapshots);

@@ -10,6 +10,7 @@
 //! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
 //! - `objects`: the Durable Objects that run the service, and their ports
 //! - `object_clients`: calls between these objects
+//! - `errors`: errors of any code
 //! - `random`: pseudorandom numbers
 
 mod alarm;
@@ -18,6 +19,7 @@ mod checkpoints;
 mod commands;
 mod containers;
 mod directory_store;
+pub mod errors;
 mod ledger;
 mod methods;
 mod object_clients;

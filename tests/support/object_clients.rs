@@ -148,8 +148,7 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
         let tenant = request.tenant.clone();
         let list = |_| async move { Ok(directory::list(&*store, &request)) };
         let listed = S::call(&self.world, Method::ListWorkspaces, tenant.as_str(), list).await;
-        let unavailable = |failure: Failure| Error::new(Code::DirectoryUnavailable, failure.message, "Try again.");
-        listed.map_err(unavailable)?.map(|entries| serde_json::to_value(entries).unwrap())
+        listed.map_err(Error::directory_unavailable)?.map(|entries| serde_json::to_value(entries).unwrap())
     }
 
     async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<SnapshotKey> {
@@ -237,11 +236,7 @@ impl<S: Scheduler> ObjectPorts<S> {
 
 /// Returns the answer of an object to its caller.
 fn answer_of<T: Serialize + DeserializeOwned>(outcome: Result<Result<T>, Failure>) -> Result<T> {
-    let unreachable = |failure: Failure| {
-        Error::new(Code::WorkspaceUnavailable, failure.message.clone(), "Check the state before you try again.")
-            .caused_by(failure)
-    };
-    outcome.map_err(unreachable)?.map(|answer| through_json(&answer))
+    outcome.map_err(|failure| Error::object_unavailable("The object", failure))?.map(|answer| through_json(&answer))
 }
 
 /// Converts an error of another object to the failure that its caller gets.

@@ -12,6 +12,7 @@ use sandbox_snapshotter::service::CloudflareSandboxSnapshotter;
 use sandbox_snapshotter::service::calls::limits::TimeLimited;
 use sandbox_snapshotter::service::workspace::NamedWorkspace;
 
+use super::errors::error;
 use super::{MemoryLedger, MemoryWorkspaceStore, Scheduler, World};
 
 /// The service of one sandbox.
@@ -129,7 +130,7 @@ pub struct ObjectPorts<S: Scheduler> {
 
 impl<S: Scheduler> ObjectPorts<S> {
     fn unless_missing<T>(&self, code: Code, port: T) -> Result<T> {
-        if self.world.is_missing(code) { Err(Error::new(code, "It is not there.", "Bind it.")) } else { Ok(port) }
+        if self.world.is_missing(code) { Err(error(code, "It is not there.", "Bind it.")) } else { Ok(port) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Code, Error, json as text};
+use crate::model::{Error, json as text};
 
 /// The body is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
@@ -100,13 +100,7 @@ impl Fault {
 
     /// Converts the fault to an error of this Worker.
     pub fn to_error(&self) -> Error {
-        let code = match self.status {
-            403 => Code::Unauthorized,
-            406 | 415 => Code::UnsupportedMediaType,
-            413 => Code::PayloadTooLarge,
-            _ => Code::InvalidArgument,
-        };
-        Error::new(code, self.message.clone(), "Send a message that conforms to the protocol.")
+        Error::mcp_message_refused(self.status, &self.message)
     }
 
     /// Adds the correlation id of the log line.

@@ -173,7 +173,7 @@ fn denied_response(error: &Error, builder: ResponseBuilder) -> worker::Result<Re
 /// Returns the response for a method other than POST. A client of the protocol concludes that the server has no
 /// streams.
 fn method_not_allowed(builder: ResponseBuilder) -> worker::Result<Response> {
-    let error = Error::new(Code::MethodNotAllowed, "/mcp accepts only POST.", "Send messages by POST.");
+    let error = Error::mcp_method_not_allowed();
     let builder = builder.with_header("X-Correlation-Id", &log_refusal("mcp", &error))?;
     Ok(builder.with_status(405).with_header("Allow", "POST")?.empty())
 }

@@ -6,7 +6,7 @@ use crate::api::auth;
 use crate::api::tools::grant::verify_token;
 use crate::model::ids::quoted;
 use crate::model::request::{ToolWorkspace, Toolset};
-use crate::model::{Code, Error, Result, Timestamp, json as text};
+use crate::model::{Error, Result, Timestamp, json as text};
 
 /// Returns the arguments that select the caller's tools, or the error why there are none. A granted token contains its
 /// tools. A caller with the API token may use all tools, and selects them in the URL: `sandbox=<id>` and
@@ -25,11 +25,7 @@ pub fn authorized_toolset(
         if query.is_empty() {
             return Ok(text::to_value(&toolset).map_err(|_| Error::internal()));
         }
-        return Ok(Err(Error::new(
-            Code::InvalidArgument,
-            "Both the URL and the token select the tools",
-            "Remove the query from the URL.",
-        )));
+        return Ok(Err(Error::toolset_selected_twice()));
     }
     auth::check_token(api_token, authorization)?;
     Ok(toolset_of_query(query))
@@ -51,15 +47,18 @@ fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
                 workspaces.push(json!({ "name": tool_name, "snapshot": true, "workspace": value, "tenant": tenant }));
             }
             "style" | "readOnly" | "dir" | "tenant" => (),
-            _ => return Err(refuse(format!("The URL has an unknown parameter {}", quoted(name)))),
+            _ => {
+                return Err(Error::toolset_query_invalid(format!("The URL has an unknown parameter {}", quoted(name))));
+            }
         }
     }
     if workspaces.is_empty() {
-        return Err(refuse("The URL selects no workspace".to_owned()));
+        return Err(Error::toolset_query_invalid("The URL selects no workspace"));
     }
     if let Some(value) = single_parameter(query, "readOnly")? {
-        let read_only: bool =
-            value.parse().map_err(|_| refuse(format!("`readOnly` must be true or false, got {}", quoted(value))))?;
+        let read_only: bool = value.parse().map_err(|_| {
+            Error::toolset_query_invalid(format!("`readOnly` must be true or false, got {}", quoted(value)))
+        })?;
         toolset.insert("readOnly".to_owned(), json!(read_only));
     }
     toolset.insert("style".to_owned(), json!(style));
@@ -74,15 +73,6 @@ fn single_parameter<'a>(query: &'a [(String, String)], wanted: &str) -> Result<O
     let mut values = query.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
         (value, None) => Ok(value),
-        _ => Err(refuse(format!("The URL has the parameter {wanted:?} more than once"))),
+        _ => Err(Error::toolset_query_invalid(format!("The URL has the parameter {wanted:?} more than once"))),
     }
-}
-
-fn refuse(message: String) -> Error {
-    Error::new(
-        Code::InvalidArgument,
-        message,
-        "Select the workspaces in the URL, such as /mcp?sandbox=agent-42 or /mcp?workspace=project, or use a token that \
-         tools.grant() returned.",
-    )
 }

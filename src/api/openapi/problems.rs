@@ -67,7 +67,7 @@ fn response(status: u16, codes: &[Code]) -> Value {
 /// Returns an example of the error body for a code.
 fn example(code: Code) -> Option<Value> {
     let (message, remediation) = example_text(code)?;
-    Some(problem::problem(&Error::new(code, message, remediation), CORRELATION_ID).1)
+    Some(problem::problem(&Error::example(code, message, remediation), CORRELATION_ID).1)
 }
 
 /// Returns the message and the remediation in the example of a code. At least one code of each status has an example.

@@ -10,7 +10,7 @@ use crate::api::operations::Operation;
 use crate::model::ids::quoted;
 use crate::model::request::{CallToolRequest, ToolArguments, ToolTarget, ToolWorkspace};
 use crate::model::tool::{ERROR_META, ToolResult, ToolText};
-use crate::model::{Code, Error, Result, SandboxId};
+use crate::model::{Error, Result, SandboxId};
 
 /// Calls a tool.
 ///
@@ -29,7 +29,7 @@ pub async fn call(operations: &impl OperationExecutor, request: &CallToolRequest
 
 /// Returns the result of a failed tool. Its text contains the message and the remediation for the model.
 pub fn error_result(error: &Error, correlation_id: &str) -> ToolResult {
-    let error = &redact_for_model(error);
+    let error = &error.redact_for_model();
     let text = format!("{}: {} {}", error.code(), error.message(), error.remediation());
     ToolResult {
         content: vec![ToolText::new(&text)],
@@ -37,30 +37,6 @@ pub fn error_result(error: &Error, correlation_id: &str) -> ToolResult {
         is_error: true,
         meta: Some(Map::from_iter([(ERROR_META.to_owned(), json!(error.body(correlation_id)))])),
     }
-}
-
-/// Removes from an error what a model must not or cannot use: options that tools do not have, and the ids of other
-/// sandboxes.
-fn redact_for_model(error: &Error) -> Error {
-    let (message, remediation) = match error.code() {
-        Code::SandboxStarting => (error.message(), "Try again when the workspace is ready."),
-        Code::SandboxNotRunning | Code::SandboxReplaced => (
-            error.message(),
-            "Continue in a workspace that restore or branch creates, or ask the application to start this one again.",
-        ),
-        Code::WorkspaceNotFound => (error.message(), "Ask the application to create it."),
-        Code::CrossLineage => (
-            "The requested snapshot or workspace belongs to another workspace.",
-            "Use a snapshot or workspace of this workspace, or one that was created from it.",
-        ),
-        Code::SnapshotHasDependents => (
-            "The snapshot is pinned, or a workspace still needs it.",
-            "Keep it. A person can unpin it, or force the deletion.",
-        ),
-        Code::LabelTaken => (error.message(), "Use another label, or omit `label`."),
-        _ => return error.clone(),
-    };
-    Error::new(error.code(), message, remediation)
 }
 
 /// The workspace that a tool is called for.
@@ -150,7 +126,7 @@ fn select_workspace<'a>(workspaces: &[&'a ToolWorkspace], name: Option<&str>) ->
         None => missing(WORKSPACE_NAME, &format!("one of {}", names())),
         Some(name) => {
             let message = format!("`{WORKSPACE_NAME}` is {}, which is not a workspace of this tool", quoted(name));
-            invalid(&message, &format!("Pass one of {}.", names()))
+            Error::invalid_argument(message, format!("Pass one of {}.", names()))
         }
     })
 }
@@ -170,11 +146,7 @@ async fn resolve_target(
             let workspace = operations.execute(Operation::GetWorkspaceByName, options).await?;
             let is_active = workspace.get("state") == Some(&json!("active"));
             if !is_active && arguments.workspace.is_none() && needs_running_sandbox(tool) {
-                return Err(Error::new(
-                    Code::SandboxNotRunning,
-                    format!("The workspace {:?} is not started, so its files are not available", declared.name),
-                    "Ask the application to start it.",
-                ));
+                return Err(Error::workspace_not_started(&declared.name));
             }
             let former = workspace.get("formerSandboxIds").and_then(Value::as_array).into_iter().flatten();
             let own = workspace.get("sandboxId").into_iter().chain(former).filter_map(Value::as_str);
@@ -233,7 +205,10 @@ fn check_limit(arguments: &ToolArguments) -> Result<u64> {
     if (1..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
     } else {
-        Err(invalid(&format!("`limit` must be 1–{MAX_LIMIT}, got {limit}"), &format!("Pass 1 to {MAX_LIMIT}.")))
+        Err(Error::invalid_argument(
+            format!("`limit` must be 1–{MAX_LIMIT}, got {limit}"),
+            format!("Pass 1 to {MAX_LIMIT}."),
+        ))
     }
 }
 
@@ -267,11 +242,7 @@ fn strip_capture(mut taken: Value) -> Value {
 }
 
 fn missing(argument: &str, what: &str) -> Error {
-    invalid(&format!("`{argument}` is missing"), &format!("Pass {what}."))
-}
-
-fn invalid(what: &str, remediation: &str) -> Error {
-    Error::new(Code::InvalidArgument, what, remediation)
+    Error::invalid_argument(format!("`{argument}` is missing"), format!("Pass {what}."))
 }
 
 /// Merges two JSON objects.

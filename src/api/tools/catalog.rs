@@ -3,10 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::model::ids::quoted;
 use crate::model::request::{ListRequest, NameStyle, ToolWorkspace, Toolset};
 use crate::model::tool::{ToolAnnotations, ToolDefinition};
-use crate::model::{Code, Error, Result, json as text};
+use crate::model::{Error, Result, json as text};
 
 /// The definitions of the tools, with all descriptions for models.
 const DEFINITIONS: &str = include_str!("definitions.json");
@@ -145,11 +144,7 @@ pub fn find_tool<'a>(toolset: &'a Toolset, name: &str) -> Result<(Tool, Vec<&'a 
             return Ok((*tool, workspaces));
         }
     }
-    Err(Error::new(
-        Code::ToolNotFound,
-        format!("There is no tool {} for these workspaces", quoted(name)),
-        "Use the name of a tool exactly as tools/list returns it.",
-    ))
+    Err(Error::tool_not_found(name))
 }
 
 /// Returns the tools in `definitions.json`, with the shared schemas inserted.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::request::{GrantRequest, Toolset};
 use crate::model::tool::ToolGrant;
-use crate::model::{Code, Error, Result, SigningKey, Timestamp, json};
+use crate::model::{Error, Result, SigningKey, Timestamp, json};
 
 /// The prefix of a token. It distinguishes a token from an API token, wherever it occurs.
 const TOKEN_PREFIX: &str = "snapshotter-tools.";
@@ -42,18 +42,15 @@ pub fn issue_token(api_token: Option<&str>, request: &GrantRequest, now: Timesta
 /// [`Code::Unauthorized`] for a token that was altered, that belongs to another API token, or that has expired.
 pub fn verify_token(api_token: Option<&str>, token: &str, now: Timestamp) -> Result<Option<Toolset>> {
     let Some(signed) = token.strip_prefix(TOKEN_PREFIX) else { return Ok(None) };
-    let refuse = |message: &str| {
-        Error::new(Code::Unauthorized, message, "Ask the application for another token from tools.grant().")
-    };
-    let invalid = || refuse("The token was not granted by this deployment");
-    let (body, signature) = signed.split_once('.').ok_or_else(invalid)?;
+    let (body, signature) = signed.split_once('.').ok_or_else(Error::tool_token_forged)?;
     if !signing_key(api_token)?.verify(body.as_bytes(), signature) {
-        return Err(invalid());
+        return Err(Error::tool_token_forged());
     }
     let text = Base64UrlUnpadded::decode_vec(body).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let claims: Claims = json::from_str(&text.ok_or_else(invalid)?).map_err(|_| invalid())?;
+    let claims: Claims =
+        json::from_str(&text.ok_or_else(Error::tool_token_forged)?).map_err(|_| Error::tool_token_forged())?;
     if claims.expires_at <= now {
-        return Err(refuse("The token has expired"));
+        return Err(Error::tool_token_expired());
     }
     claims.toolset.check()?;
     Ok(Some(claims.toolset))
@@ -62,11 +59,7 @@ pub fn verify_token(api_token: Option<&str>, token: &str, now: Timestamp) -> Res
 /// Returns the key that signs tokens.
 fn signing_key(api_token: Option<&str>) -> Result<SigningKey> {
     let Some(token) = api_token.map(str::trim).filter(|token| !token.is_empty()) else {
-        return Err(Error::new(
-            Code::ApiTokenMissing,
-            "Tokens for tools cannot be granted, because no API_TOKEN is configured",
-            "Set one with `wrangler secret put API_TOKEN`.",
-        ));
+        return Err(Error::grants_closed());
     };
     let secret = Sha256::new().chain_update("sandbox-snapshotter tools 1\0").chain_update(token).finalize();
     Ok(SigningKey::new(1, secret.into()))

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::executor::OperationExecutor;
-use crate::model::{Code, Error, Result, SandboxId, SnapshotRef, WorkspaceRef};
+use crate::model::{Error, Result, SandboxId, SnapshotRef, WorkspaceRef};
 
 /// The maximum number of parents that the Worker follows from a sandbox.
 const MAX_DEPTH: usize = 64;
@@ -33,7 +33,7 @@ impl ToolScope {
         if self.is_unrestricted || self.is_descendant(operations, id).await? {
             Ok(id.clone())
         } else {
-            Err(out_of_scope("workspace"))
+            Err(Error::outside_tool_scope("workspace"))
         }
     }
 
@@ -56,7 +56,7 @@ impl ToolScope {
         {
             return Ok(());
         }
-        Err(out_of_scope("snapshot"))
+        Err(Error::outside_tool_scope("snapshot"))
     }
 
     /// Returns whether a sandbox is one of these, or was made from one of them. A sandbox that belongs to a named
@@ -88,12 +88,4 @@ impl ToolScope {
         }
         Ok(false)
     }
-}
-
-fn out_of_scope(what: &str) -> Error {
-    Error::new(
-        Code::CrossLineage,
-        format!("The {what} does not belong to the workspace of the tool"),
-        "Use a snapshot or workspace of this workspace, or one that was created from it.",
-    )
 }

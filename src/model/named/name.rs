@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::ids::{checked_string, quoted, random_text};
+use crate::model::ids::{checked_string, random_text};
 #[cfg(feature = "schema")]
 use crate::model::schema::{needs, string_schemas};
-use crate::model::{Code, Error, Result, SandboxId};
+use crate::model::{Error, Result, SandboxId};
 
 /// The maximum length of a name, in characters.
 const MAX_LENGTH: usize = 63;
@@ -127,9 +127,5 @@ fn check_name(what: &str, text: &str) -> Result<String> {
     if text.len() <= MAX_LENGTH && text.starts_with(is_first) && text.chars().all(is_inner) {
         return Ok(text.to_owned());
     }
-    Err(Error::new(
-        Code::InvalidWorkspaceName,
-        format!("The {what} {} is not valid for a workspace.", quoted(text)),
-        format!("Pass 1 to {MAX_LENGTH} of the characters A-Z a-z 0-9 _ . - that do not begin with \".\" or \"-\"."),
-    ))
+    Err(Error::invalid_workspace_name(what, text, MAX_LENGTH))
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "schema")]
 use crate::model::schema::{A_COMMAND, PATH};
-use crate::model::{Code, Directory, Error, Policy, Result};
+use crate::model::{Directory, Error, Policy, Result};
 
 /// The maximum number of environment variables, of files that snapshots depend on, and of characters in a command.
 pub(crate) const MAX_VARIABLES: usize = 100;
@@ -210,9 +210,9 @@ impl Settings {
             hook.check(name)?;
         }
         if self.expiry.idle_seconds.max(self.expiry.max_seconds) > MAX_EXPIRY_SECONDS {
-            return Err(invalid(
-                &format!("`expiry.idleSeconds` and `expiry.maxSeconds` must be 0–{MAX_EXPIRY_SECONDS}"),
-                &format!("Pass at most {MAX_EXPIRY_SECONDS} seconds, or 0 for never."),
+            return Err(Error::invalid_argument(
+                format!("`expiry.idleSeconds` and `expiry.maxSeconds` must be 0–{MAX_EXPIRY_SECONDS}"),
+                format!("Pass at most {MAX_EXPIRY_SECONDS} seconds, or 0 for never."),
             ));
         }
         self.depends_on.check()?;
@@ -240,9 +240,9 @@ impl Hook {
         } else {
             return Ok(());
         };
-        Err(invalid(
-            &format!("The hook `{name}` {what}"),
-            &format!("Pass a command of 1–{MAX_COMMAND} characters, and `timeoutSeconds` of 1–{MAX_HOOK_SECONDS}."),
+        Err(Error::invalid_argument(
+            format!("The hook `{name}` {what}"),
+            format!("Pass a command of 1–{MAX_COMMAND} characters, and `timeoutSeconds` of 1–{MAX_HOOK_SECONDS}."),
         ))
     }
 }
@@ -254,17 +254,17 @@ impl DependsOn {
             !path.is_empty() && path.chars().count() <= MAX_PATH && !path.contains(['\0', '\n']) && !has_parent
         };
         if self.files.len() > MAX_FILES || !self.files.iter().all(is_path) {
-            return Err(invalid(
+            return Err(Error::invalid_argument(
                 "`dependsOn.files` has too many paths, or an invalid path",
-                &format!(
+                format!(
                     "Pass up to {MAX_FILES} paths, absolute or relative to the workspace's directory, without \"..\"."
                 ),
             ));
         }
         if self.fingerprint.as_ref().is_some_and(|text| text.is_empty() || text.chars().count() > MAX_FINGERPRINT) {
-            return Err(invalid(
-                &format!("`dependsOn.fingerprint` must have 1–{MAX_FINGERPRINT} characters"),
-                &format!("Pass 1 to {MAX_FINGERPRINT} characters."),
+            return Err(Error::invalid_argument(
+                format!("`dependsOn.fingerprint` must have 1–{MAX_FINGERPRINT} characters"),
+                format!("Pass 1 to {MAX_FINGERPRINT} characters."),
             ));
         }
         Ok(())
@@ -273,8 +273,8 @@ impl DependsOn {
 
 fn check_env(env: &BTreeMap<String, String>) -> Result<()> {
     if let Some(name) = RESERVED_VARIABLES.iter().find(|name| env.contains_key(**name)) {
-        return Err(invalid(
-            &format!("`env` must not set {name}, because the sandbox itself depends on it"),
+        return Err(Error::invalid_argument(
+            format!("`env` must not set {name}, because the sandbox itself depends on it"),
             "Set it in your commands, or in the sandbox's image.",
         ));
     }
@@ -283,16 +283,12 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<()> {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     if env.len() > MAX_VARIABLES || !env.keys().all(is_name) || env.values().any(|value| value.contains('\0')) {
-        return Err(invalid(
+        return Err(Error::invalid_argument(
             "`env` has too many variables, an invalid name, or a value with a null byte",
-            &format!(
+            format!(
                 "Pass up to {MAX_VARIABLES} variables, with names of letters, digits and _ that do not begin with a digit."
             ),
         ));
     }
     Ok(())
-}
-
-fn invalid(what: &str, remediation: &str) -> Error {
-    Error::new(Code::InvalidArgument, what, remediation)
 }

@@ -8,12 +8,12 @@ use super::MAX_KEY_CHARS;
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
 use super::settings_update::SettingsUpdate;
-use super::{check_key, invalid, refuse_memory};
+use super::{check_key, refuse_memory};
 use crate::model::named::messages::StartSettings;
 use crate::model::named::{Address, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, closed, extends, not_both};
-use crate::model::{Directory, Result, Selection};
+use crate::model::{Directory, Error, Result, Selection};
 
 request! {
     /// The request to create a named workspace.
@@ -93,7 +93,7 @@ impl Content for Option<Source> {
                 Some(Source::Snapshot(selection))
             }
             (Some(_), Some(_)) => {
-                return Err(invalid(
+                return Err(Error::invalid_argument(
                     "`sourceWorkspace` and `sourceSnapshot` exclude each other",
                     "Pass only one of them.",
                 ));

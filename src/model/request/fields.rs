@@ -7,9 +7,8 @@ use std::{cell::RefCell, collections::BTreeSet};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::invalid;
 use crate::model::ids::quoted;
-use crate::model::{Result, json};
+use crate::model::{Error, Result, json};
 
 /// The arguments of an operation. Each method removes one field and returns it; [`Fields::finish`] refuses the fields
 /// that remain, because the operation does not take them. A field with the value `null` counts as absent.
@@ -20,7 +19,10 @@ impl Fields {
     pub fn of(value: &Value) -> Result<Self> {
         match value {
             Value::Object(fields) => Ok(Self(fields.clone())),
-            _ => Err(invalid("The arguments must be an object", "Pass one object with the operation's options.")),
+            _ => Err(Error::invalid_argument(
+                "The arguments must be an object",
+                "Pass one object with the operation's options.",
+            )),
         }
     }
 
@@ -42,8 +44,9 @@ impl Fields {
 
     /// Takes a required string.
     pub fn required(&mut self, name: &str) -> Result<String> {
-        self.string(name)?
-            .ok_or_else(|| invalid(&format!("`{name}` is missing"), "Pass one object with the operation's options."))
+        self.string(name)?.ok_or_else(|| {
+            Error::invalid_argument(format!("`{name}` is missing"), "Pass one object with the operation's options.")
+        })
     }
 
     /// Takes a list of strings; an empty list if absent.
@@ -101,14 +104,16 @@ impl Fields {
             return Err(wrong_type(name, "an object"));
         }
         let decoded = json::from_value(&value).map(Some);
-        decoded.map_err(|why| invalid(&format!("`{name}` cannot be read: {why}"), SCHEMA_REMEDIATION))
+        decoded.map_err(|why| Error::invalid_argument(format!("`{name}` cannot be read: {why}"), SCHEMA_REMEDIATION))
     }
 
     /// Verifies that no field remains.
     pub fn finish(self) -> Result<()> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(name) => Err(invalid(&format!("There is no option {}", quoted(name)), SCHEMA_REMEDIATION)),
+            Some(name) => {
+                Err(Error::invalid_argument(format!("There is no option {}", quoted(name)), SCHEMA_REMEDIATION))
+            }
         }
     }
 }
@@ -129,5 +134,5 @@ pub fn record_fields(decode: impl FnOnce()) -> BTreeSet<String> {
 const SCHEMA_REMEDIATION: &str = "Compare the arguments with the documentation or the schema of the operation or tool.";
 
 fn wrong_type(name: &str, what: &str) -> crate::model::Error {
-    invalid(&format!("`{name}` must be {what}"), SCHEMA_REMEDIATION)
+    Error::invalid_argument(format!("`{name}` must be {what}"), SCHEMA_REMEDIATION)
 }

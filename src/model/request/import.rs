@@ -3,12 +3,12 @@
 #[cfg(feature = "schema")]
 use super::MIN_EXPIRATION;
 use super::declare::request;
-use super::{check_expiration, check_replace, invalid};
+use super::{check_expiration, check_replace};
 #[cfg(feature = "schema")]
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{needs, replaces_label, zero_or};
-use crate::model::{BackupHandle, Label, Result, SandboxId};
+use crate::model::{BackupHandle, Error, Label, Result, SandboxId};
 
 request! {
     /// The request to import a backup that the ledger does not list: one that the SDK created directly, or an earlier
@@ -40,7 +40,7 @@ impl ImportRequest {
 }
 
 fn check_backup(backup: Option<BackupHandle>) -> Result<BackupHandle> {
-    let refuse = |what| invalid(what, "Pass the handle that createBackup() returned.");
+    let refuse = |what| Error::invalid_argument(what, "Pass the handle that createBackup() returned.");
     let backup = backup.ok_or_else(|| refuse("`backup` is missing"))?;
     if backup.is_javascript_safe() {
         Ok(backup)

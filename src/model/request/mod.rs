@@ -48,7 +48,7 @@ use std::ops::RangeInclusive;
 use fields::Fields;
 
 use super::policy::MAX_EXPIRATION;
-use super::{Code, Error, Label, Result};
+use super::{Error, Label, Result};
 
 /// The maximum length of an idempotency key, in characters.
 const MAX_KEY_CHARS: usize = 128;
@@ -56,18 +56,10 @@ const MAX_KEY_CHARS: usize = 128;
 /// The minimum expiration of one snapshot, in seconds. 0 is allowed too and means never.
 const MIN_EXPIRATION: u64 = 60;
 
-fn invalid(what: &str, remediation: &str) -> Error {
-    Error::new(Code::InvalidArgument, what, remediation)
-}
-
 /// Refuses the option `memory`: the platform cannot capture the memory of processes.
 fn refuse_memory(fields: &mut Fields) -> Result<()> {
     if fields.flag("memory")? {
-        return Err(Error::new(
-            Code::Unsupported,
-            "Memory cannot be captured: a snapshot contains files, and neither processes nor their memory. Nothing was written.",
-            "Omit `memory`. Let your processes write their state to files, and start them again in an `afterStart` hook.",
-        ));
+        return Err(Error::memory_unsupported());
     }
     Ok(())
 }
@@ -76,8 +68,8 @@ fn check_key(key: Option<String>) -> Result<Option<String>> {
     if let Some(key) = &key
         && (key.is_empty() || key.chars().count() > MAX_KEY_CHARS || key.chars().any(char::is_control))
     {
-        return Err(invalid(
-            &format!(
+        return Err(Error::invalid_argument(
+            format!(
                 "`idempotencyKey` is empty, longer than {MAX_KEY_CHARS} characters, or contains control characters"
             ),
             "Pass a unique key for each intention, such as a UUID, and the same key when you repeat the call.",
@@ -90,9 +82,9 @@ fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
     if let Some(seconds) =
         seconds.filter(|seconds| *seconds != 0 && !(MIN_EXPIRATION..=MAX_EXPIRATION).contains(seconds))
     {
-        return Err(invalid(
-            &format!("`expirationSeconds` must be 0 or {MIN_EXPIRATION}–{MAX_EXPIRATION}, got {seconds}"),
-            &format!(
+        return Err(Error::invalid_argument(
+            format!("`expirationSeconds` must be 0 or {MIN_EXPIRATION}–{MAX_EXPIRATION}, got {seconds}"),
+            format!(
                 "Pass {MIN_EXPIRATION} to {MAX_EXPIRATION} seconds after the last use, or 0 for a snapshot that never expires. Omit \
                  it to apply the workspace's policy."
             ),
@@ -104,7 +96,10 @@ fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
 /// Verifies that a request takes a label from another snapshot only if it has a label.
 fn check_replace(replace: Option<bool>, label: Option<&Label>) -> Result<bool> {
     if replace == Some(true) && label.is_none() {
-        return Err(invalid("`replace` requires a `label`", "Pass the label to take from the other snapshot."));
+        return Err(Error::invalid_argument(
+            "`replace` requires a `label`",
+            "Pass the label to take from the other snapshot.",
+        ));
     }
     Ok(replace.unwrap_or(false))
 }
@@ -118,7 +113,9 @@ fn check_range<T: TryFrom<u64> + PartialOrd + Display>(
 ) -> Result<T> {
     let (least, most) = (range.start(), range.end());
     let allowed = T::try_from(number).ok().filter(|number| range.contains(number));
-    allowed.ok_or_else(|| invalid(&format!("`{name}` must be {least}–{most}, got {number}"), &remediation(most)))
+    allowed.ok_or_else(|| {
+        Error::invalid_argument(format!("`{name}` must be {least}–{most}, got {number}"), remediation(most))
+    })
 }
 
 /// Verifies the number of items on a page.

@@ -8,7 +8,7 @@ use super::MAX_KEY_CHARS;
 use super::declare::{Content, Field, decode, request};
 use super::fields::Fields;
 use super::settings_update::SettingsUpdate;
-use super::{check_key, check_page, check_range, invalid, refuse_memory};
+use super::{check_key, check_page, check_range, refuse_memory};
 use crate::model::named::messages::{OnDiverged, StartSettings};
 use crate::model::named::settings::DependsOn;
 #[cfg(feature = "schema")]
@@ -16,7 +16,7 @@ use crate::model::named::settings::MAX_FINGERPRINT;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, some_of};
-use crate::model::{Result, SnapshotId, json};
+use crate::model::{Error, Result, SnapshotId, json};
 
 impl Address {
     /// Decodes `{name, tenant?}`: the request of an operation that takes only the address of a workspace.
@@ -48,7 +48,7 @@ impl Field for StartSettings {
             on_diverged: on_diverged
                 .map_err(|_| {
                     let choices = "\"fail\", \"adopt\", \"rescue\" or \"discard\"";
-                    invalid(&format!("`onDiverged` must be {choices}"), &format!("Pass {choices}."))
+                    Error::invalid_argument(format!("`onDiverged` must be {choices}"), format!("Pass {choices}."))
                 })?
                 .unwrap_or_default(),
             allow_empty: fields.flag("allowEmpty")?,
@@ -209,7 +209,10 @@ impl UpdateRequest {
 
     fn check_changes(&self) -> Result<()> {
         if self.current_snapshot_id.is_none() && self.settings == SettingsUpdate::default() {
-            return Err(invalid("The arguments contain nothing to change", "Pass a setting or `currentSnapshotId`."));
+            return Err(Error::invalid_argument(
+                "The arguments contain nothing to change",
+                "Pass a setting or `currentSnapshotId`.",
+            ));
         }
         Ok(())
     }
@@ -245,6 +248,5 @@ impl ListWorkspacesRequest {
 }
 
 fn check_cursor(cursor: Option<&str>) -> Result<Option<WorkspaceName>> {
-    let invalid = |_| invalid("`cursor` is not a cursor that list() returned", "Start again without a cursor.");
-    cursor.map(WorkspaceName::parse).transpose().map_err(invalid)
+    cursor.map(WorkspaceName::parse).transpose().map_err(|_| Error::invalid_cursor("list()"))
 }

@@ -5,13 +5,13 @@ use serde_json::Value;
 
 #[cfg(feature = "schema")]
 use super::MAX_KEY_CHARS;
+use super::check_key;
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
 use super::workspace::LineageScope;
-use super::{check_key, invalid};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
-use crate::model::{Label, Result, SandboxId, SnapshotId, SnapshotRef};
+use crate::model::{Error, Label, Result, SandboxId, SnapshotId, SnapshotRef};
 
 /// The ways to select a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,7 +73,7 @@ impl Content for Selector {
                 Self::Label { sandbox_id: sandbox_id?, label: Label::parse(&label)? }
             }
             _ => {
-                return Err(invalid(
+                return Err(Error::invalid_argument(
                     "The arguments must select exactly one snapshot",
                     "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`.",
                 ));

@@ -4,12 +4,12 @@ use super::declare::request;
 use super::workspace::LineageScope;
 #[cfg(feature = "schema")]
 use super::{MAX_KEY_CHARS, MIN_EXPIRATION};
-use super::{check_expiration, check_key, check_range, check_replace, invalid, refuse_memory};
+use super::{check_expiration, check_key, check_range, check_replace, refuse_memory};
 #[cfg(feature = "schema")]
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
-use crate::model::{Compression, Directory, Label, Result, SandboxId};
+use crate::model::{Compression, Directory, Error, Label, Result, SandboxId};
 
 request! {
     /// The request to take a snapshot of a sandbox.
@@ -112,7 +112,7 @@ fn check_compression(compression: Option<Compression>) -> Result<Option<Compress
 
 fn check_excludes(excludes: Vec<String>) -> Result<Vec<String>> {
     if excludes.iter().any(|pattern| pattern.is_empty() || pattern.contains(['\0', '\n'])) {
-        return Err(invalid(
+        return Err(Error::invalid_argument(
             "`excludes` has a pattern that is empty or contains a null byte or a line break",
             "Pass patterns of names, such as \"node_modules\" or \"*.log\".",
         ));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::MAX_KEY_CHARS;
 use super::declare::{Content, Field, decode, request};
 use super::fields::Fields;
-use super::{check_key, check_range, invalid};
+use super::{check_key, check_range};
 use crate::model::ids::quoted;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
@@ -141,13 +141,13 @@ impl Toolset {
     /// Verifies the rules that the types do not enforce.
     pub fn check(&self) -> Result<()> {
         if self.workspaces.is_empty() || self.workspaces.len() > MAX_WORKSPACES {
-            return Err(invalid(
-                &format!("`workspaces` must have 1–{MAX_WORKSPACES} items, got {}", self.workspaces.len()),
-                &format!("Declare 1 to {MAX_WORKSPACES} workspaces."),
+            return Err(Error::invalid_argument(
+                format!("`workspaces` must have 1–{MAX_WORKSPACES} items, got {}", self.workspaces.len()),
+                format!("Declare 1 to {MAX_WORKSPACES} workspaces."),
             ));
         }
         if !self.workspaces.iter().any(|declared| declared.snapshot || declared.has_checkpoints()) {
-            return Err(invalid(
+            return Err(Error::invalid_argument(
                 "None of the `workspaces` has tools",
                 "Declare `snapshot: true` or `checkpoint: true` for at least one of them.",
             ));
@@ -156,8 +156,8 @@ impl Toolset {
             declared.check(index, self.style)?;
             let is_duplicate = self.workspaces.iter().take(index).any(|other| other.name == declared.name);
             if is_duplicate {
-                return Err(invalid(
-                    &format!(
+                return Err(Error::invalid_argument(
+                    format!(
                         "`workspaces[{index}].name` is {}, like the name of another workspace",
                         quoted(&declared.name)
                     ),
@@ -180,8 +180,8 @@ impl Field for Toolset {
             }
         }
         let toolset: Self = crate::model::json::from_value(&Value::Object(given)).map_err(|why| {
-            invalid(
-                &format!("The tools cannot be read: {why}"),
+            Error::invalid_argument(
+                format!("The tools cannot be read: {why}"),
                 "Pass `workspaces`, a list of {name, snapshot: true}, with a `sandboxId` for each one that is not a named workspace.",
             )
         })?;
@@ -230,9 +230,9 @@ impl ToolWorkspace {
         };
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if self.name.is_empty() || self.name.len() > longest || !self.name.bytes().all(is_allowed) {
-            return Err(invalid(
-                &format!("`workspaces[{index}].name` is {}, which cannot be part of a tool name", quoted(&self.name)),
-                &format!(
+            return Err(Error::invalid_argument(
+                format!("`workspaces[{index}].name` is {}, which cannot be part of a tool name", quoted(&self.name)),
+                format!(
                     "Pass 1 to {longest} letters, digits, `_` or `-`, and the actual id or name as `sandboxId` or `workspace`."
                 ),
             ));
@@ -240,8 +240,8 @@ impl ToolWorkspace {
         let has_sandbox_fields = self.dir.is_some();
         let has_named_fields = self.workspace.is_some() || self.tenant.is_some();
         if (self.sandbox_id.is_some() && has_named_fields) || (self.sandbox_id.is_none() && has_sandbox_fields) {
-            return Err(invalid(
-                &format!("`workspaces[{index}]` must be either a sandbox or a named workspace"),
+            return Err(Error::invalid_argument(
+                format!("`workspaces[{index}]` must be either a sandbox or a named workspace"),
                 "Pass `sandboxId` and optionally `dir`, or optionally `workspace` and `tenant`.",
             ));
         }

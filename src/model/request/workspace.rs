@@ -7,11 +7,11 @@ use serde::{Serialize, Serializer};
 
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
-use super::{check_page, check_range, invalid};
+use super::{check_page, check_range};
 use crate::model::policy::{MAX_EXPIRATION, Policy};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
-use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
+use crate::model::{Error, Label, Result, SandboxId, SnapshotId, Timestamp};
 
 /// The lineage that the caller works in. The Worker refuses sandboxes and snapshots of other lineages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -144,7 +144,7 @@ impl ListRequest {
 fn check_label_prefix(prefix: Option<String>) -> Result<Option<String>> {
     if prefix.as_ref().is_some_and(|prefix| prefix.chars().count() > Label::MAX) {
         let message = format!("`labelPrefix` is longer than {} characters", Label::MAX);
-        return Err(invalid(&message, "Pass the beginning of a label."));
+        return Err(Error::invalid_argument(message, "Pass the beginning of a label."));
     }
     Ok(prefix.filter(|prefix| !prefix.is_empty()))
 }
@@ -169,8 +169,7 @@ impl SnapshotCursor {
                 snapshot_id: SnapshotId::parse(id).ok()?,
             })
         };
-        decode()
-            .ok_or_else(|| invalid("`cursor` is not a cursor that list() returned", "Start again without a cursor."))
+        decode().ok_or_else(|| Error::invalid_cursor("list()"))
     }
 }
 
@@ -204,8 +203,9 @@ request! {
 }
 
 fn check_policy(policy: Option<Policy>) -> Result<Policy> {
-    let policy =
-        policy.ok_or_else(|| invalid("`policy` is missing", "Pass the whole policy; {} is the default policy."))?;
+    let policy = policy.ok_or_else(|| {
+        Error::invalid_argument("`policy` is missing", "Pass the whole policy; {} is the default policy.")
+    })?;
     policy.check()?;
     Ok(policy)
 }

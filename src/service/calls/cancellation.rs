@@ -5,7 +5,7 @@ use std::future::{Future, pending};
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 
-use crate::model::{Code, Error, Result};
+use crate::model::{Error, Result};
 use crate::ports::Background;
 
 /// A token that is cancelled at any time, or never.
@@ -29,7 +29,7 @@ impl CancellationToken {
     /// Fails with [`Code::Aborted`] if the token is cancelled.
     pub fn check(&self) -> Result<()> {
         let is_cancelled = self.0.as_ref().is_some_and(|signal| signal.clone().now_or_never().is_some());
-        if is_cancelled { Err(Self::error()) } else { Ok(()) }
+        if is_cancelled { Err(Error::cancelled()) } else { Ok(()) }
     }
 
     /// Waits for `work` until the token is cancelled. `work` then continues in the background to its own next
@@ -43,7 +43,7 @@ impl CancellationToken {
             Either::Left((outcome, _)) => outcome,
             Either::Right(((), work)) => {
                 background.run(work.map(drop).boxed_local());
-                Err(Self::error())
+                Err(Error::cancelled())
             }
         }
     }
@@ -54,14 +54,5 @@ impl CancellationToken {
             Some(signal) => signal.await,
             None => pending().await,
         }
-    }
-
-    /// Returns the error of a caller that cancelled.
-    pub(in crate::service) fn error() -> Error {
-        Error::new(
-            Code::Aborted,
-            "The caller's AbortSignal fired. The operation is rolled back.",
-            "Call again without a signal, or with one that has not fired.",
-        )
     }
 }

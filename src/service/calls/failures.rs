@@ -3,7 +3,6 @@
 //! Between Workers of an older compatibility date an error loses its properties, and its class name moves into its
 //! message. So the SDK's code is read from the property `code`, then from the class name, then from the message.
 
-use super::queue::busy;
 use crate::model::{Code, Error, Failure, SandboxId};
 
 /// The step in which a sandbox failed.
@@ -37,54 +36,24 @@ pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Hook => "running a hook in",
         During::Checkpoint => "running a checkpoint call in",
     };
-    let message = format!("{} while {doing} the sandbox {:?}: {}", describe_code(code), id.as_str(), failure.message);
-    Error::new(code, message, remediation(code)).caused_by(failure)
+    Error::sandbox_failed(code, doing, id, failure)
 }
 
 /// Returns the error for a failure of R2, which is never a definite answer, or for an object in R2 that can't be read.
 pub(crate) fn from_storage(failure: Failure, doing: &str) -> Error {
     if failure.is_protocol() {
-        return Error::new(
-            Code::BackupIncomplete,
-            format!("An object in R2 can't be read while {doing}: {}", failure.message),
-            "Use another snapshot.",
-        )
-        .caused_by(failure);
+        return Error::stored_object_unreadable(doing, failure);
     }
-    Error::new(
-        Code::StorageUnavailable,
-        format!("R2 failed while {doing}: {}", failure.message),
-        "Try again. If the error persists, check the status of R2 and the binding of the bucket.",
-    )
-    .caused_by(failure)
-}
-
-/// Returns the error for a failure of another workspace. The call can be retried safely, unless the storage of that
-/// workspace can't be read.
-pub(in crate::service) fn from_workspace(failure: Failure, id: &SandboxId) -> Error {
-    let permanent = [Code::LedgerCorrupt, Code::LedgerTooNew].into_iter().find(|code| code.as_str() == failure.name);
-    let remediation =
-        if permanent.is_some() { "Deploy the newest release that has run, or a later one." } else { "Try again." };
-    Error::new(
-        permanent.unwrap_or(Code::LedgerUnavailable),
-        format!("The call to the workspace of {:?} failed: {}", id.as_str(), failure.message),
-        remediation,
-    )
-    .caused_by(failure)
+    Error::storage_unavailable(doing, failure)
 }
 
 /// Returns the error for a call to an object of this Worker that did not arrive there, or was cut off. `what` names the
 /// object.
 pub(crate) fn from_object(failure: Failure, what: &str) -> Error {
     if is_undelivered(&failure) {
-        return busy(&format!("{what} has too many pending calls: {}", failure.message)).caused_by(failure);
+        return Error::busy(&format!("{what} has too many pending calls: {}", failure.message)).caused_by(failure);
     }
-    Error::new(
-        Code::WorkspaceUnavailable,
-        format!("{what} did not answer: {}", failure.message),
-        "The outcome of the operation is unknown. Check the state before you try again.",
-    )
-    .caused_by(failure)
+    Error::object_unavailable(what, failure)
 }
 
 /// Returns whether the platform rejected a call before it arrived at its object, because too many calls wait there. The
@@ -191,51 +160,6 @@ fn lacks_method(failure: &Failure) -> bool {
     failure.message.contains("does not implement the method") || failure.message.contains("is not a function")
 }
 
-fn describe_code(code: Code) -> &'static str {
-    match code {
-        Code::BackupConfigInvalid => "The sandbox rejected the backup's options or its own configuration",
-        Code::BackupNotFound => "The sandbox did not find the backup in R2",
-        Code::BackupExpired => "The backup has expired",
-        Code::BackupIncomplete => "The backup in R2 is damaged",
-        Code::StorageUnavailable => "R2 failed",
-        Code::OperationInterrupted => "The sandbox was interrupted",
-        Code::SandboxUnavailable => "The sandbox could not be reached",
-        Code::SandboxTimeout => "The sandbox did not answer in time",
-        Code::SandboxUnsupported => "The class of the sandbox lacks a method",
-        _ => "The sandbox failed",
-    }
-}
-
-fn remediation(code: Code) -> &'static str {
-    match code {
-        Code::BackupConfigInvalid => {
-            "Check the cause. The Worker that exports the sandbox's class needs the R2 binding BACKUP_BUCKET and, in \
-             production, BACKUP_BUCKET_NAME, CLOUDFLARE_R2_ACCOUNT_ID, R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY. In \
-             development, set LOCAL_BUCKET = \"true\" on this Worker."
-        }
-        Code::BackupNotFound => {
-            "Bind the sandbox's Worker to the same bucket as this Worker. If the backup was deleted, use another \
-             snapshot."
-        }
-        Code::SandboxTimeout => {
-            "The outcome is unknown, and the call may still take effect. Try again later. If the error persists, check \
-             the logs of the sandbox's Worker."
-        }
-        Code::BackupExpired | Code::BackupIncomplete => "Use another snapshot.",
-        Code::SandboxUnsupported => {
-            "Bind the sandbox binding to the Sandbox class of @cloudflare/sandbox 0.12.10, or to a class with its \
-             methods configure, getState, getSession, execWithSessionToken, createBackup, restoreBackup, setEnvVars \
-             and destroy."
-        }
-        Code::BackupFailed => {
-            "Check the cause: every file of the directory must be readable, and the disk must have space for the \
-             archive. Then try again."
-        }
-        Code::SandboxFailed | Code::CheckpointFailed => "Check the cause and the logs of the sandbox's Worker.",
-        _ => "Try again.",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,7 +231,7 @@ mod tests {
             ("LEDGER_UNAVAILABLE", Code::LedgerUnavailable, true),
             ("Error", Code::LedgerUnavailable, true),
         ] {
-            let error = from_workspace(Failure::new(name, "boom"), &id);
+            let error = Error::other_workspace_failed(&id, Failure::new(name, "boom"));
             assert_eq!((error.code(), error.is_retryable()), (code, retryable));
         }
     }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::record::IdempotencyRecord;
 use crate::model::request::LineageScope;
-use crate::model::{Code, Error, Result, Timestamp, json};
+use crate::model::{Error, Result, Timestamp, json};
 use crate::ports::{Ledger, Ports};
 use crate::service::planted::{Bug, planted};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
@@ -54,10 +54,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                         && known.payload_hash != former_fingerprint(operation, request)?
                         && !planted(Bug::ArgumentsNotCompared) =>
                 {
-                    return Err(conflict(key));
+                    return Err(Error::idempotency_conflict(key));
                 }
                 Some(IdempotencyRecord { answer: Some(answer), .. }) => {
-                    return json::from_value(&answer).map_err(unreadable);
+                    return json::from_value(&answer).map_err(Error::stored_answer_unreadable);
                 }
                 _ => {}
             }
@@ -94,7 +94,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if planted(Bug::AnswerNotStored) {
             return ledger.delete_idempotency_record(&record.key);
         }
-        let answer = json::to_value(answer).map_err(unreadable)?;
+        let answer = json::to_value(answer).map_err(Error::stored_answer_unreadable)?;
         let at = self.now();
         ledger.put_idempotency_record(&IdempotencyRecord { answer: Some(answer), at, ..record })?;
         self.schedule_alarm(at.plus_millis(ANSWER_RETENTION_MILLIS))
@@ -102,12 +102,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 }
 
 fn fingerprint(operation: &str, request: &impl Serialize) -> Result<String> {
-    json::to_value(request).map(|request| digest(operation, &request)).map_err(unreadable)
+    json::to_value(request).map(|request| digest(operation, &request)).map_err(Error::stored_answer_unreadable)
 }
 
 /// The fingerprint of the releases in which the options of a lineage scope had other names.
 fn former_fingerprint(operation: &str, request: &impl Serialize) -> Result<String> {
-    let mut request = json::to_value(request).map_err(unreadable)?;
+    let mut request = json::to_value(request).map_err(Error::stored_answer_unreadable)?;
     if let Some(options) = request.as_object_mut() {
         for (name, former) in LineageScope::FORMER_NAMES {
             if let Some(value) = options.remove(name) {
@@ -120,18 +120,4 @@ fn former_fingerprint(operation: &str, request: &impl Serialize) -> Result<Strin
 
 fn digest(operation: &str, request: &Value) -> String {
     Base64UrlUnpadded::encode_string(&Sha256::digest(format!("{operation} {request}")))
-}
-
-/// Returns the error of a call whose key was used for another call.
-pub(in crate::service) fn conflict(key: &str) -> Error {
-    Error::new(
-        Code::IdempotencyConflict,
-        format!("The idempotency key {key:?} was used for a different call on this workspace."),
-        "Use a new key for each operation, and repeat a call with the same arguments.",
-    )
-}
-
-#[allow(clippy::needless_pass_by_value)] // The shape of `map_err`.
-fn unreadable(error: String) -> Error {
-    Error::new(Code::Internal, format!("A stored answer can't be written or read: {error}."), "Report it.")
 }

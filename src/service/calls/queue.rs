@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
-use crate::model::{Code, Error, Result};
+use crate::model::{Error, Result};
 
 /// How many calls may be queued for serial work, including the one that runs.
 pub(in crate::service) const MAX_QUEUE_LENGTH: usize = 32;
@@ -46,7 +46,7 @@ impl<T: PartialEq> Queue<T> {
             return Ok(last);
         }
         if permits.len() >= self.capacity {
-            return Err(busy(&format!("{} {what} are already running or queued.", self.capacity)));
+            return Err(Error::busy(&format!("{} {what} are already running or queued.", self.capacity)));
         }
         let permit = Rc::new(key);
         permits.push(Rc::downgrade(&permit));
@@ -54,18 +54,10 @@ impl<T: PartialEq> Queue<T> {
     }
 }
 
-/// Returns the error for a call that is refused because too much work is in progress.
-pub(crate) fn busy(why: &str) -> Error {
-    Error::new(
-        Code::SandboxBusy,
-        format!("{why} Nothing was changed."),
-        "Try again later, with exponential backoff and jitter.",
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Code;
 
     fn acquire(queue: &Queue<u8>, key: Option<u8>) -> Result<Permit<u8>> {
         queue.acquire(key, "calls")

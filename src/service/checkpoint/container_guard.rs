@@ -7,7 +7,7 @@
 
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::record::ContainerObservation;
-use crate::model::{Code, Directory, Result, Timestamp};
+use crate::model::{Code, Directory, Error, Result, Timestamp};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
@@ -63,7 +63,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 required_age = age_millis;
             }
         }
-        Err(self.replaced("may have been replaced"))
+        Err(Error::container_replaced(&self.id, "may have been replaced"))
     }
 
     async fn send_checkpoint_call(

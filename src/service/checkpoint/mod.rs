@@ -114,7 +114,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             };
             let _locks = match select(locks.boxed_local(), abort.cancelled().boxed_local()).await {
                 Either::Left((locks, _)) => locks,
-                Either::Right(((), _)) => return Err(CancellationToken::error()),
+                Either::Right(((), _)) => return Err(Error::cancelled()),
             };
             snapshotter
                 .run_in_container(&dir, &call)

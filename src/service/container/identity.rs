@@ -11,7 +11,7 @@
 
 use crate::model::named::ContainerMarker;
 use crate::model::record::{ContainerObservation, ExpectedMarker};
-use crate::model::{Code, Directory, DirectoryContent, Error, Probe, Result, SandboxStatus, Status, Timestamp};
+use crate::model::{Directory, DirectoryContent, Error, Probe, Result, SandboxStatus, Status, Timestamp};
 use crate::ports::{Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::calls::retry::retry;
@@ -44,20 +44,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let status = self.sandbox_status().await?;
         match status.status {
             Status::Healthy => Ok(status),
-            Status::Starting => Err(Error::new(
-                Code::SandboxStarting,
-                format!("The sandbox {:?} is still starting, and has no files of its own yet.", self.id.as_str()),
-                "Try again when it is running, or pass `wake: true` to capture it as it starts.",
-            )),
-            Status::Down => Err(Error::new(
-                Code::SandboxNotRunning,
-                format!(
-                    "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty.",
-                    self.id.as_str()
-                ),
-                "Take snapshots while the sandbox is running. Restore an earlier snapshot to continue, or pass `wake: \
-                 true` to start the sandbox and capture it as it starts.",
-            )),
+            Status::Starting => Err(Error::container_starting(&self.id)),
+            Status::Down => Err(Error::sandbox_not_running(&self.id)),
         }
     }
 
@@ -87,15 +75,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let probe = match self.compare_age(session, dir, since).await? {
             Age::Older(probe) => probe,
             Age::Younger => return Err(self.flag_replaced().await),
-            Age::Unclear => return Err(self.replaced("may have been replaced")),
+            Age::Unclear => return Err(Error::container_replaced(&self.id, "may have been replaced")),
         };
         let is_ready = || probe.marker.as_ref().is_some_and(ContainerMarker::is_ready);
         match expectation {
             ContainerExpectation::ReadyBefore(_) if !is_ready() => {
-                Err(self.replaced("cold-started without the workspace's files"))
+                Err(Error::container_replaced(&self.id, "cold-started without the workspace's files"))
             }
             ContainerExpectation::StartedBefore(_) if probe.is_replacement && !planted(Bug::ReplacementFlagIgnored) => {
-                Err(self.replaced("was replaced"))
+                Err(Error::container_replaced(&self.id, "was replaced"))
             }
             _ => check_directory(dir, probe.directory_content),
         }
@@ -118,7 +106,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             })
             .await?;
         if !marker.matches(probe.marker.as_ref()) {
-            return Err(self.replaced("is not the one that was captured or restored"));
+            return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
         }
         check_directory(dir, probe.directory_content)
     }
@@ -147,7 +135,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// [`Code::SandboxReplaced`]: the next container has none of the files.
     pub(in crate::service) async fn verify_running(&self) -> Result<()> {
         let is_up = self.sandbox_status().await?.status == Status::Healthy;
-        if is_up { Ok(()) } else { Err(self.replaced("ended during the call")) }
+        if is_up { Ok(()) } else { Err(Error::container_replaced(&self.id, "ended during the call")) }
     }
 
     /// Verifies that the container of `observation` is the one that runs now.
@@ -161,7 +149,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<()> {
         let now = self.sandbox_status().await?;
         if now.status != Status::Healthy {
-            return Err(self.replaced("ended during the call"));
+            return Err(Error::container_replaced(&self.id, "ended during the call"));
         }
         #[allow(clippy::float_cmp)] // The value is only compared for identity, never calculated with.
         if now.last_change == observation.last_change {
@@ -170,7 +158,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match self.compare_age(None, dir, observation.observed_at).await? {
             Age::Older(_) => Ok(()),
             Age::Younger => Err(self.flag_replaced().await),
-            Age::Unclear => Err(self.replaced("may have been replaced")),
+            Age::Unclear => Err(Error::container_replaced(&self.id, "may have been replaced")),
         }
     }
 
@@ -231,21 +219,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(sandboxes) => sandboxes.set_replaced_note(&self.id, true).await.is_ok(),
             Err(_) => false,
         };
-        let error = self.replaced("was replaced");
+        let error = Error::container_replaced(&self.id, "was replaced");
         if noted { error } else { error.with_note("The new container could not be marked as a replacement.") }
-    }
-
-    /// Returns the error about a container that is not the expected one.
-    pub(in crate::service) fn replaced(&self, how: &str) -> Error {
-        Error::new(
-            Code::SandboxReplaced,
-            format!(
-                "The container of the sandbox {:?} {how}. The files of the earlier container are gone.",
-                self.id.as_str()
-            ),
-            "Restore the newest snapshot and continue in the new sandbox, or pass `adopt: true` to continue with the \
-             files of the present container.",
-        )
     }
 }
 
@@ -270,9 +245,5 @@ pub(in crate::service) fn check_directory(dir: &Directory, content: DirectoryCon
         DirectoryContent::Symlink => "is reached through a symbolic link, and a backup would contain only the link",
         DirectoryContent::NotDirectory => "is not a directory",
     };
-    Err(Error::new(
-        Code::InvalidDirectory,
-        format!("In the sandbox, {dir:?} {problem}.", dir = dir.as_str()),
-        "Pass the path of an existing directory, without symbolic links.",
-    ))
+    Err(Error::not_a_directory(dir, problem))
 }

@@ -94,7 +94,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 // An earlier attempt or another deployment wrote it.
                 MarkerOutcome::OtherMarker(Some(ContainerMarker::Ready(nonce))) => nonce,
                 MarkerOutcome::TooYoung => return Err(self.flag_replaced().await),
-                MarkerOutcome::OtherMarker(_) => return Err(self.marker_missing()),
+                MarkerOutcome::OtherMarker(_) => {
+                    return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
+                }
             };
             if progress.verification == Verification::Done
                 || age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS
@@ -106,7 +108,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 return Err(self.flag_replaced().await);
             }
         }
-        Err(self.replaced("may have been replaced"))
+        Err(Error::container_replaced(&self.id, "may have been replaced"))
     }
 
     /// Writes a new marker, with a new nonce for each attempt: a delayed attempt that marks another container leaves a
@@ -151,18 +153,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) fn verify_was_own(&self, expectation: &ContainerExpectation) -> Result<()> {
         let ContainerExpectation::ReadyBefore(since) = expectation else { return Ok(()) };
         match self.workspace()?.binding.and_then(|binding| binding.adopted_at) {
-            Some(adopted_at) if adopted_at >= *since => Err(Error::new(
-                Code::SandboxReplaced,
-                format!("A start adopted the container of the sandbox {:?} after the capture began.", self.id.as_str()),
-                "Take the snapshot again.",
-            )),
+            Some(adopted_at) if adopted_at >= *since => Err(Error::adopted_during_capture(&self.id)),
             _ => Ok(()),
         }
-    }
-
-    /// Returns the error for a container that does not carry the marker.
-    fn marker_missing(&self) -> Error {
-        self.replaced("is not the one that was captured or restored")
     }
 
     /// Returns whether the sandbox was captured or restored before.
@@ -190,14 +183,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: &CancellationToken,
     ) -> Result<ObservedContainer> {
         if request.adopt {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                format!(
-                    "`adopt` is only for sandboxes without a named workspace, and {:?} belongs to one.",
-                    self.id.as_str()
-                ),
-                "Start the workspace with `onDiverged: \"adopt\"` to continue with the present files.",
-            ));
+            return Err(Error::adopt_of_workspace(&self.id));
         }
         let verification = if request.wake { Verification::Done } else { Verification::Due };
         let observed = match self.observe_running().await {
@@ -209,17 +195,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         match observed {
             // Nothing would end a container that is started here.
-            Err(error) if error.code() == Code::SandboxNotRunning => Err(Error::new(
-                error.code(),
-                error.message(),
-                "Start the workspace of the sandbox, then take the snapshot.",
-            )),
+            Err(error) if error.code() == Code::SandboxNotRunning => {
+                Err(error.with_remediation("Start the workspace of the sandbox, then take the snapshot."))
+            }
             Err(error) if request.wake && is_container_error(&error) => {
                 let (observation, marker) = self.cold_start(dir, abort).await?;
                 if marker.is_some_and(|marker| marker.is_restoring()) && !planted(Bug::CapturedDuringRestore) {
                     // The restore of an earlier start may still arrive. A start rules that out before it captures the
                     // files.
-                    return Err(self.sandbox_starting());
+                    return Err(Error::start_unfinished(&self.id));
                 }
                 Ok(ObservedContainer { observation, verification, marker: None, is_same_origin: false, adopts: false })
             }
@@ -249,7 +233,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             None if self.legacy_capture_began_at()?.is_some() => {
                 Ok(ObservedContainer::own(observation, Verification::DueUnverified, None))
             }
-            None => Err(self.marker_missing()),
+            None => Err(Error::container_replaced(&self.id, "is not the one that was captured or restored")),
         }
     }
 
@@ -278,7 +262,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let nonce = self.random_short_id()?.as_str().to_owned();
         let (new_marker, expected_marker) = match (request.adopt, &probe.marker) {
-            (true, _) if probe.directory_content == DirectoryContent::Empty => return Err(self.nothing_to_adopt(dir)),
+            (true, _) if probe.directory_content == DirectoryContent::Empty => {
+                return Err(Error::nothing_to_adopt(&self.id, dir));
+            }
             (true, _) => (ContainerMarker::Ready(nonce.clone()), ExpectedMarker::Own(nonce)),
             (false, Some(present)) => (present.clone(), ExpectedMarker::Foreign(present.to_string())),
             (false, None) => (
@@ -293,7 +279,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 .await
                 .map_err(self.failed(During::Probe))?;
             if update.outcome != MarkerOutcome::Updated {
-                return Err(self.replaced("was replaced during the call"));
+                return Err(Error::container_replaced(&self.id, "was replaced during the call"));
             }
             // Containers without a marker cannot be distinguished: the command may have started another one, and marked
             // that. With `adopt`, the container must have run before this call; with `wake`, this call may have started
@@ -307,7 +293,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Age::Older(second_probe)
                     if second_probe.marker == Some(new_marker)
                         && second_probe.directory_content == probe.directory_content => {}
-                _ => return Err(self.replaced("was replaced during the call")),
+                _ => return Err(Error::container_replaced(&self.id, "was replaced during the call")),
             }
         }
         Ok(ObservedContainer {
@@ -356,18 +342,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(ContainerExpectation::StartedBefore(
             self.unverified_since()?.map_or(observed_at, |since| since.min(observed_at)),
         ))
-    }
-
-    fn nothing_to_adopt(&self, dir: &Directory) -> Error {
-        Error::new(
-            Code::SandboxEmpty,
-            format!(
-                "The directory {:?} of the sandbox {:?} is empty: there is nothing to adopt.",
-                dir.as_str(),
-                self.id.as_str()
-            ),
-            "Restore the newest snapshot, and continue in the new sandbox.",
-        )
     }
 }
 

@@ -2,10 +2,9 @@
 //! workspace.
 
 use crate::model::request::LineageScope;
-use crate::model::{Code, Error, Result, SandboxId, root_of};
+use crate::model::{Error, Result, SandboxId, root_of};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::calls::failures::from_workspace;
 use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -23,22 +22,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let root = if root_by_form == *root_id {
             root_by_form
         } else {
-            self.sandbox_ledgers()?.root_id(id).await.map_err(|failure| from_workspace(failure, id))?
+            self.sandbox_ledgers()?.root_id(id).await.map_err(|failure| Error::other_workspace_failed(id, failure))?
         };
         if root == *root_id {
             return Ok(());
         }
-        Err(Error::new(
-            Code::CrossLineage,
-            format!(
-                "The lineage scope {:?} belongs to the lineage of {:?}; the requested object belongs to the lineage of \
-                 {:?}.",
-                id.as_str(),
-                root.as_str(),
-                root_id.as_str()
-            ),
-            "Use a snapshot of the same lineage, or pass `allowCrossLineage: true` to permit self.",
-        ))
+        Err(Error::other_lineage(id, &root, root_id))
     }
 
     /// Verifies that the lineage scope permits this workspace.

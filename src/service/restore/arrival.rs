@@ -6,7 +6,7 @@
 
 use crate::model::named::ContainerMarker;
 use crate::model::record::StoredBackup;
-use crate::model::{Arrival, Code, DirectoryContent, Error, Result, SandboxId};
+use crate::model::{Arrival, DirectoryContent, Error, Result, SandboxId};
 use crate::ports::{Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox};
@@ -46,34 +46,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         match arrival {
             Arrival::Complete => Ok(()),
-            Arrival::OtherContainer => Err(another_container(id)),
-            Arrival::FilesMissing(_) => Err(Error::new(
-                Code::RestoreFailed,
-                format!(
-                    "The sandbox {:?} reported that the restore succeeded, but the files are missing.",
-                    id.as_str()
-                ),
-                "Try again. If the error persists, check the logs of the sandbox's Worker.",
-            )),
-            Arrival::ProcessBelowMount(process) => Err(Error::new(
-                Code::OperationInterrupted,
-                format!(
-                    "In the sandbox {:?}, the process {process} still works in {:?} below the mounted files: its \
-                     writes would be lost.",
-                    id.as_str(),
-                    stored.backup.dir().as_str()
-                ),
-                "Try again. If the image starts this process, start it in another directory.",
-            )),
+            Arrival::OtherContainer => Err(Error::another_container(id)),
+            Arrival::FilesMissing(_) => Err(Error::restored_files_missing(id)),
+            Arrival::ProcessBelowMount(process) => Err(Error::process_below_mount(id, &process, stored.backup.dir())),
         }
     }
-}
-
-/// Returns the error of a step that found another container than the one that the restore began in.
-pub(in crate::service) fn another_container(id: &SandboxId) -> Error {
-    Error::new(
-        Code::OperationInterrupted,
-        format!("The container of the sandbox {:?} ended, and another container is running.", id.as_str()),
-        "Try again.",
-    )
 }

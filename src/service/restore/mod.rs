@@ -12,8 +12,7 @@ mod rollback;
 
 use futures_util::future::join;
 
-use self::arrival::another_container;
-use super::calls::failures::{During, from_sandbox, from_workspace};
+use super::calls::failures::{During, from_sandbox};
 use super::calls::retry::retry;
 use super::in_process::{WorkKey, WorkLease};
 use super::planted::{Bug, planted};
@@ -22,8 +21,8 @@ use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::named::ContainerMarker;
 use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord, StoredBackup, WorkspaceRecord};
 use crate::model::{
-    Code, DerivationKind, Error, MarkerOutcome, PendingTask, RestoreRequest, Result, SandboxId, SnapshotId,
-    WorkspaceRef, mint_sandbox_id,
+    DerivationKind, Error, MarkerOutcome, PendingTask, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef,
+    mint_sandbox_id,
 };
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, SandboxSession, Sandboxes};
 
@@ -153,27 +152,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let marker = short_id.as_str().to_owned();
             let claimed =
                 self.sandbox_ledgers()?.claim(&minted, &workspace.root_id, Some(&parent), None, Some(&marker)).await;
-            if claimed.map_err(|failure| from_workspace(failure, &minted))? || planted(Bug::ClaimIgnored) {
+            if claimed.map_err(|failure| Error::other_workspace_failed(&minted, failure))? || planted(Bug::ClaimIgnored)
+            {
                 return Ok((self.record_restore(minted, &snapshot.snapshot_id, kind)?, marker, lease));
             }
         }
-        Err(Error::new(
-            Code::Internal,
-            format!("All {DRAWS} random sandbox ids for a restore of {} are already taken.", snapshot.snapshot_id),
-            "Try again. If the error persists, report it.",
-        ))
+        Err(Error::restore_ids_taken(DRAWS, &snapshot.snapshot_id))
     }
 
     /// Records the restore in the ledger, if the snapshot still exists.
     fn record_restore(&self, minted: SandboxId, snapshot_id: &SnapshotId, kind: DerivationKind) -> Result<Derivation> {
         let ledger = self.ledger()?;
-        let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(|| {
-            Error::new(
-                Code::SnapshotNotFound,
-                format!("The snapshot {snapshot_id} was deleted during the call."),
-                "Use another snapshot: list() returns the existing ones.",
-            )
-        })?;
+        let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(|| Error::snapshot_deleted_during_call(snapshot_id))?;
         require_ready(&snapshot)?;
         let began_at = self.now();
         let task = PendingTask { due_at: began_at.plus_millis(RECONCILE_AFTER_MILLIS), attempt: 0 };
@@ -226,7 +216,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (name_set, marker_set) = join(session.set_name(), session.update_marker(None, &restoring)).await;
         name_set.map_err(failed)?;
         if marker_set.map_err(failed)?.outcome != MarkerOutcome::Updated {
-            return Err(another_container(minted));
+            return Err(Error::another_container(minted));
         }
         if let Some(parent) = stored.backup.required_parent() {
             session.make_directory(&parent).await.map_err(failed)?;

@@ -5,7 +5,7 @@ use std::slice;
 use crate::model::answer::Deletion;
 use crate::model::record::{DerivedState, Removal, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
-use crate::model::{BackupOwner, Code, Error, PendingTask, Result, SandboxId, Selector, SnapshotId, Status};
+use crate::model::{BackupOwner, Code, Error, PendingTask, Result, Selector, SnapshotId, Status};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
@@ -43,7 +43,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 self.finish_deletion(&snapshot_id).await?;
                 Ok(Deletion { snapshot_id, removed: false })
             }
-            Stage::Creating(_) => Err(busy(&snapshot, "it is still being created")),
+            Stage::Creating(_) => Err(Error::snapshot_in_use(&snapshot.snapshot_id, "it is still being created")),
             Stage::Ready { .. } => {
                 if is_stopped_workspace {
                     self.check_not_only_copy(&snapshot)?;
@@ -60,25 +60,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let derived = self.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
         let is_being_restored = derived.iter().any(|derivation| matches!(derivation.state, DerivedState::Pending(_)));
         if is_being_restored && !planted(Bug::DeletedDuringRestore) {
-            return Err(busy(snapshot, "a sandbox is being made from it"));
+            return Err(Error::snapshot_in_use(&snapshot.snapshot_id, "a sandbox is being made from it"));
         }
         let dependents = self.dependents(&snapshot.snapshot_id)?;
         if force || (dependents.is_empty() && !snapshot.pinned) {
             return Ok(());
         }
-        let names: Vec<_> =
-            dependents.iter().map(|dependent: &SandboxId| format!("{:?}", dependent.as_str())).collect();
-        let reason = match (snapshot.pinned, names.as_slice()) {
-            (true, []) => "is pinned".to_owned(),
-            (false, names) => format!("is needed by {}", names.join(", ")),
-            (true, names) => format!("is pinned and needed by {}", names.join(", ")),
-        };
-        Err(Error::new(
-            Code::SnapshotHasDependents,
-            format!("The snapshot {} {reason}.", snapshot.snapshot_id),
-            "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
-             delete it anyway.",
-        ))
+        Err(Error::snapshot_has_dependents(&snapshot.snapshot_id, snapshot.pinned, &dependents))
     }
 
     /// Returns whether the sandbox belongs to a named workspace and does not run: then only its newest snapshot has its
@@ -95,17 +83,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if newest.is_none_or(|newest| newest.snapshot_id != snapshot.snapshot_id) {
             return Ok(());
         }
-        let name = binding.address.name;
-        Err(Error::new(
-            Code::SnapshotHasDependents,
-            format!(
-                "Only the snapshot {} has the files of a stopped sandbox of the workspace {:?}.",
-                snapshot.snapshot_id,
-                name.as_str()
-            ),
-            "Start the workspace first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: \
-             the next start then restores an older one, if there is one.",
-        ))
+        Err(Error::snapshot_is_only_copy(&snapshot.snapshot_id, &binding.address.name))
     }
 
     /// Marks a snapshot as being deleted in the ledger. From then on it can't be restored, and its objects will be
@@ -171,12 +149,4 @@ fn already_deleted(request: &DeleteRequest, error: Error) -> Result<Deletion> {
         Selector::Ref { r#ref } => Ok(Deletion { snapshot_id: r#ref.snapshot_id().clone(), removed: false }),
         _ => Err(error),
     }
-}
-
-fn busy(snapshot: &SnapshotRecord, reason: &str) -> Error {
-    Error::new(
-        Code::SnapshotBusy,
-        format!("The snapshot {} can't be deleted now: {reason}.", snapshot.snapshot_id),
-        "Try again when that has finished.",
-    )
 }

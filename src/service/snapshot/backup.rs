@@ -46,16 +46,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 failed(container_error.caused_by(failure))
             }
             _ if !error.is_retryable() => failed(error),
-            _ => failed(
-                Error::new(
-                    Code::BackupInterrupted,
-                    error.message(),
-                    "The outcome is unknown; a backup that was stored is deleted later. Check that the sandbox still \
-                     has its files before you try again. If its container was replaced, the files are gone: restore \
-                     the newest snapshot.",
-                )
-                .caused_by(failure),
-            ),
+            _ => failed(Error::backup_interrupted(&error).caused_by(failure)),
         }
     }
 
@@ -77,29 +68,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let (found, container_check) = join(self.head_backup(backup.id()), container_check).await;
         let found = found.map_err(|error| match error.code() {
-            Code::BackupNotFound => Error::new(
-                Code::BackupIncomplete,
-                format!(
-                    "The sandbox {:?} reported that it stored the backup {}, but the bucket that is bound to this \
-                     Worker does not contain it.",
-                    mark.origin_id.as_str(),
-                    backup.id(),
-                ),
-                "Bind the same bucket to this Worker and to the one that exports the sandbox's class.",
-            ),
+            Code::BackupNotFound => Error::backup_not_stored(backup.id(), &mark.origin_id),
             _ => error,
         })?;
         if found.mark.as_ref() != Some(mark) || found.metadata.dir != dir.as_str() || backup.dir() != dir {
-            return Err(unexpected_backup(backup));
+            return Err(Error::unexpected_backup(backup.id()));
         }
         container_check.map(|()| found)
     }
-}
-
-fn unexpected_backup(backup: &BackupHandle) -> Error {
-    Error::new(
-        Code::BackupIncomplete,
-        format!("The sandbox returned the backup {}, which does not match the request.", backup.id()),
-        "Make sure that the sandbox's class passes its options unchanged to createBackup().",
-    )
 }

@@ -17,7 +17,7 @@ use futures_util::future::{Either, LocalBoxFuture, Shared, WeakShared, select};
 use crate::model::{Capture, Error, Result, SnapshotId, SnapshotRequest, TakenSnapshot, Timestamp};
 use crate::ports::{Background, Ports};
 use crate::service::calls::call_context::{self, CallContext};
-use crate::service::calls::queue::{MAX_QUEUE_LENGTH, busy};
+use crate::service::calls::queue::MAX_QUEUE_LENGTH;
 use crate::service::planted::{Bug, planted};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -108,7 +108,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Either::Right(((), _)) => {
                 drop(waiter);
                 self.on_waiter_cancelled(&in_flight);
-                return Err(CancellationToken::error());
+                return Err(Error::cancelled());
             }
         };
         drop(waiter);
@@ -123,7 +123,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let why = format!(
                 "{MAX_QUEUE_LENGTH} snapshots of the sandbox {id:?} with other options are already running or queued."
             );
-            return Err(busy(&format!("{why} Calls with the same options share one snapshot.")));
+            return Err(Error::busy(&format!("{why} Calls with the same options share one snapshot.")));
         }
         let predecessor_left = last.map(|last| {
             let (sender, receiver) = oneshot::channel();
@@ -167,7 +167,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // Nothing is sent: the receiver resolves when the capture in front leaves the queue.
             let _ = predecessor_left.await;
         }
-        let in_flight = in_flight.upgrade().ok_or_else(CancellationToken::error)?;
+        let in_flight = in_flight.upgrade().ok_or_else(Error::cancelled)?;
         drop(self.in_process.checkpoint_restore_lock.lock().await);
         in_flight.began_at.set(Some(self.now()));
         let token = CancellationToken::from_signal(resolve_on_send(cancelled));

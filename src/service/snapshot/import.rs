@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::record::{SnapshotRecord, SnapshotState, Stage};
 use crate::model::request::ImportRequest;
-use crate::model::{BackupHandle, BackupOwner, Capture, Code, Error, Result, SnapshotId, TakenSnapshot};
+use crate::model::{BackupHandle, BackupOwner, Capture, Error, Result, SnapshotId, TakenSnapshot};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -21,17 +21,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let found = self.head_backup(backup.id()).await?;
         let now = self.now();
         if found.metadata.is_expired(now) {
-            return Err(Error::new(
-                Code::BackupExpired,
-                format!("The backup {} has expired: the SDK no longer restores it.", backup.id()),
-                "Import a backup that has not expired.",
-            ));
+            return Err(Error::import_expired(backup.id()));
         }
         if found.metadata.dir != backup.dir().as_str() {
-            return Err(mismatch(backup, "is of another directory"));
+            return Err(Error::import_mismatch(backup.id(), "is of another directory"));
         }
         let owner = match &found.mark {
-            Some(mark) if mark.origin_id != *self.id => return Err(mismatch(backup, "is of another sandbox")),
+            Some(mark) if mark.origin_id != *self.id => {
+                return Err(Error::import_mismatch(backup.id(), "is of another sandbox"));
+            }
             mark => mark.clone(),
         };
         let (workspace, key) = self.ensure_initialized()?;
@@ -44,13 +42,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let is_same_origin = owner.is_some() && snapshot_id.is_minted_with(&key);
         let snapshot = match ledger.snapshot(&snapshot_id)? {
             Some(known) if known.stored().is_some_and(|stored| stored.backup.id() != backup.id()) => {
-                return Err(mismatch(backup, "is a copy of another backup"));
+                return Err(Error::import_mismatch(backup.id(), "is a copy of another backup"));
             }
             Some(known @ SnapshotRecord { stage: Stage::Ready { .. }, .. }) => known,
             // A backup of this workspace is deleted with its snapshot, even if its objects existed a moment ago.
             Some(other) if other.state() != SnapshotState::Deleted || is_same_origin => {
-                return Err(mismatch(
-                    backup,
+                return Err(Error::import_mismatch(
+                    backup.id(),
                     &format!("belongs to a snapshot in the state {:?}", other.state().as_str()),
                 ));
             }
@@ -103,12 +101,4 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 /// first.
 fn id_from_backup(backup: &BackupHandle) -> Result<SnapshotId> {
     SnapshotId::draw(&Sha256::digest(backup.id().as_str())).ok_or_else(Error::internal)
-}
-
-fn mismatch(backup: &BackupHandle, how: &str) -> Error {
-    Error::new(
-        Code::RefMismatch,
-        format!("The backup {} {how}.", backup.id()),
-        "Pass the handle exactly as createBackup() returned it, and the id of the sandbox that was backed up.",
-    )
 }

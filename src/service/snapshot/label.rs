@@ -4,7 +4,7 @@ use super::select::{Selected, require_ready};
 use crate::model::answer::Summary;
 use crate::model::record::{SnapshotRecord, SnapshotState};
 use crate::model::request::LabelRequest;
-use crate::model::{Code, Error, Label, Result, SandboxId, Timestamp};
+use crate::model::{Error, Label, Result, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::in_process::WorkKey;
@@ -94,17 +94,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let is_abandoned = other.state() == SnapshotState::Creating
             && (other.is_discarded() || !self.in_process.is_leased(&WorkKey::Snapshot(other.snapshot_id.clone())));
         if !is_abandoned {
-            return Err(label_taken(label, &other, &self.id));
+            return Err(Error::label_taken(label, &other.snapshot_id, &self.id));
         }
         other.label = self.label_from_time(other.began_at)?;
         ledger.put_snapshot(&other)
     }
-}
-
-fn label_taken(label: &Label, other: &SnapshotRecord, id: &SandboxId) -> Error {
-    Error::new(
-        Code::LabelTaken,
-        format!("The snapshot {} of {:?} already has the label {:?}.", other.snapshot_id, id.as_str(), label.as_str()),
-        "Use another label, or pass `replace: true` to take the label from that snapshot.",
-    )
 }

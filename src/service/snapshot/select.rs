@@ -1,7 +1,7 @@
 //! Snapshot selection: finds the snapshot that a request names by ref, id or label.
 
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord};
-use crate::model::{Code, Error, Result, Selection, Selector, SnapshotRef};
+use crate::model::{Error, Result, Selection, Selector, SnapshotRef};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::planted::{Bug, planted};
@@ -32,7 +32,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Selector::Id { snapshot_id, .. } => ledger.snapshot(snapshot_id)?,
             Selector::Label { label, .. } => ledger.snapshot_by_label(label)?,
         };
-        let snapshot = found.ok_or_else(|| not_found(&selection.selector))?;
+        let snapshot = found.ok_or_else(|| Error::snapshot_not_found(&selection.selector))?;
         if let Selector::Ref { r#ref } = &selection.selector {
             check_row(r#ref, &snapshot)?;
         }
@@ -47,16 +47,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 pub(in crate::service) fn require_ready(snapshot: &SnapshotRecord) -> Result<&StoredBackup> {
     match &snapshot.stage {
         Stage::Ready { stored } => Ok(stored),
-        Stage::Creating(_) => Err(Error::new(
-            Code::SnapshotBusy,
-            format!("The snapshot {} is still being created.", snapshot.snapshot_id),
-            "Try again when it is ready.",
-        )),
-        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => Err(Error::new(
-            Code::SnapshotNotFound,
-            format!("The snapshot {} was removed at {}: {}.", snapshot.snapshot_id, removal.at, removal.reason),
-            "Use another snapshot: list() returns the existing ones.",
-        )),
+        Stage::Creating(_) => Err(Error::snapshot_being_created(&snapshot.snapshot_id)),
+        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
+            Err(Error::snapshot_removed(&snapshot.snapshot_id, removal))
+        }
     }
 }
 
@@ -65,17 +59,7 @@ fn check_signature(r#ref: &SnapshotRef, workspace: &WorkspaceRecord) -> Result<(
     if r#ref.is_signed_by(&workspace.keys) || planted(Bug::SignatureNotChecked) {
         return Ok(());
     }
-    Err(Error::new(
-        Code::RefMismatch,
-        format!(
-            "The snapshot ref of {} is not signed by the workspace of {:?}: it was forged or altered, or its key was \
-             rotated out.",
-            r#ref.snapshot_id(),
-            r#ref.origin_id().as_str()
-        ),
-        "Pass the ref exactly as snapshot() returned it. After key rotations, get() returns a ref with a new \
-         signature.",
-    ))
+    Err(Error::ref_forged(r#ref))
 }
 
 /// Verifies that the ref agrees with the ledger. A signed ref that does not was signed over an earlier state of the
@@ -85,23 +69,5 @@ fn check_row(r#ref: &SnapshotRef, snapshot: &SnapshotRecord) -> Result<()> {
     if snapshot.stored().is_some_and(agrees) {
         return Ok(());
     }
-    Err(Error::new(
-        Code::RefMismatch,
-        format!("The snapshot ref of {} does not match the ledger.", r#ref.snapshot_id()),
-        "Use the ref that get() returns.",
-    ))
-}
-
-fn not_found(selector: &Selector) -> Error {
-    let origin = selector.origin_id().as_str();
-    let what = match selector {
-        Selector::Ref { r#ref } => format!("snapshot {} of {origin:?}", r#ref.snapshot_id()),
-        Selector::Id { snapshot_id, .. } => format!("snapshot {snapshot_id} of {origin:?}"),
-        Selector::Label { label, .. } => format!("snapshot of {origin:?} with the label {:?}", label.as_str()),
-    };
-    Error::new(
-        Code::SnapshotNotFound,
-        format!("The ledger has no {what}."),
-        "Use another snapshot: list() returns the existing ones.",
-    )
+    Err(Error::ref_outdated(r#ref))
 }

@@ -55,26 +55,21 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (metadata, archive) = match (metadata, archive) {
             (Some(metadata), Some(archive)) => (metadata, archive),
             (None, None) => {
-                return Err(Error::new(
-                    Code::BackupNotFound,
-                    format!("The backup {id} is not in the bucket that is bound to this Worker."),
-                    "Bind this Worker to the same bucket as the sandbox's Worker. If the backup was deleted, use \
-                     another snapshot.",
-                ));
+                return Err(Error::backup_not_found(id));
             }
             (found, _) => {
                 let missing = if found.is_some() { "archive" } else { "metadata" };
-                return Err(incomplete(id, &format!("its {missing} is missing")));
+                return Err(Error::backup_damaged(id, &format!("its {missing} is missing")));
             }
         };
         if metadata.size_bytes != archive.size_bytes {
-            return Err(incomplete(
+            return Err(Error::backup_damaged(
                 id,
                 &format!("its archive has {} bytes instead of {}", archive.size_bytes, metadata.size_bytes),
             ));
         }
         if metadata.id != *id {
-            return Err(incomplete(id, "its metadata belongs to another backup"));
+            return Err(Error::backup_damaged(id, "its metadata belongs to another backup"));
         }
         let mark = metadata.name.as_deref().and_then(BackupOwner::parse);
         Ok(BackupHead { metadata, archive, mark })
@@ -118,17 +113,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             ("checksum", checksums_agree(found.archive.checksum.as_ref(), stored.checksum.as_ref())),
         ];
         if let Some((what, _)) = comparisons.iter().find(|(_, agrees)| !agrees) {
-            return Err(incomplete(id, &format!("its {what} has changed since the snapshot was taken")));
+            return Err(Error::backup_damaged(id, &format!("its {what} has changed since the snapshot was taken")));
         }
         if found.metadata.is_expired(self.now()) {
-            return Err(Error::new(
-                Code::BackupExpired,
-                format!(
-                    "The backup {id} has expired: it was stored at {} with a time to live of {} seconds.",
-                    found.metadata.created_at, found.metadata.ttl
-                ),
-                "Use another snapshot.",
-            ));
+            return Err(Error::backup_expired(id, &found.metadata));
         }
         Ok(found)
     }
@@ -156,13 +144,4 @@ fn checksums_agree(now: Option<&String>, then: Option<&String>) -> bool {
 pub(in crate::service) fn is_definite(error: &Error) -> bool {
     matches!(error.code(), Code::BackupNotFound | Code::BackupIncomplete | Code::BackupExpired)
         || planted(Bug::FailureRecordedAsDamage)
-}
-
-fn incomplete(id: &BackupId, why: &str) -> Error {
-    Error::new(
-        Code::BackupIncomplete,
-        format!("The backup {id} in R2 is damaged: {why}."),
-        "Use another snapshot. If this one was just taken, bind this Worker and the sandbox's Worker to the same \
-         bucket.",
-    )
 }

@@ -13,10 +13,9 @@ use crate::model::named::messages::{LastSnapshot, StartSettings};
 use crate::model::named::record::{KeyedCall, SnapshotKey, Task, Transition};
 use crate::model::named::{Address, NamedRecord, Settings, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, Source, StartRequest};
-use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, json};
+use crate::model::{Directory, Error, Result, SandboxId, Selection, json};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
-use crate::service::calls::idempotency::conflict;
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Creates the workspace, with its first sandbox. Starts it if this call already created it.
@@ -106,17 +105,8 @@ impl<P: Ports> NamedWorkspace<P> {
     fn ensure_same_creation(&self, known: &NamedRecord, creation: Option<&KeyedCall>) -> Result<()> {
         match (creation, &known.creation) {
             (Some(call), Some(known)) if call == known => Ok(()),
-            (Some(call), Some(known)) if call.key == known.key => Err(conflict(&call.key)),
-            _ => Err(Error::new(
-                Code::NameTaken,
-                format!(
-                    "The tenant {:?} already has a workspace {:?}, which is {}.",
-                    self.address.tenant.as_str(),
-                    self.address.name.as_str(),
-                    known.state
-                ),
-                "Use another name, call getOrCreate(), or delete() the existing workspace.",
-            )),
+            (Some(call), Some(known)) if call.key == known.key => Err(Error::idempotency_conflict(&call.key)),
+            _ => Err(Error::name_taken(&self.address, known.state)),
         }
     }
 
@@ -125,11 +115,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let selection = match &request.source {
             None => return Ok(None),
             Some(Source::Workspace(name)) if *name == self.address.name => {
-                return Err(Error::new(
-                    Code::InvalidArgument,
-                    "A workspace can't be created from itself.",
-                    "Pass another workspace as `sourceWorkspace`.",
-                ));
+                return Err(Error::workspace_is_own_source());
             }
             Some(Source::Workspace(name)) => {
                 let address = Address { name: name.clone(), tenant: self.address.tenant.clone() };
@@ -177,11 +163,9 @@ impl<P: Ports> NamedWorkspace<P> {
 
     fn choose_dir(&self, requested: Option<Directory>, origin: Option<&LastSnapshot>) -> Result<Directory> {
         match (requested, origin.map(|origin| &origin.dir)) {
-            (Some(requested), Some(source)) if requested != *source => Err(Error::new(
-                Code::InvalidArgument,
-                format!("`dir` is {:?}, but the directory of the source is {:?}.", requested.as_str(), source.as_str()),
-                "Omit `dir`: a workspace has the same directory as its source.",
-            )),
+            (Some(requested), Some(source)) if requested != *source => {
+                Err(Error::directory_differs_from_source(&requested, source))
+            }
             (Some(dir), _) => Ok(dir),
             (None, Some(dir)) => Ok(dir.clone()),
             (None, None) => Ok(self.config.default_dir.clone()),

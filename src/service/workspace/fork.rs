@@ -9,9 +9,8 @@ use crate::model::named::messages::Condition;
 use crate::model::named::record::{ForkCall, KeyedCall, SnapshotKey};
 use crate::model::named::{Address, NamedRecord, Settings, State, WorkspaceName};
 use crate::model::request::{CreateRequest, ForkRequest, SettingsUpdate, Source};
-use crate::model::{Code, Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};
+use crate::model::{Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
-use crate::service::calls::idempotency::conflict;
 use crate::service::planted::{Bug, planted};
 use crate::service::{CancellationToken, draw_random};
 
@@ -82,7 +81,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let known = call.as_ref().and_then(|call| record.fork_calls.iter().find(|known| known.call.key == call.key));
         if let Some(known) = known {
             if call.as_ref() != Some(&known.call) {
-                return Err(conflict(&known.call.key));
+                return Err(Error::idempotency_conflict(&known.call.key));
             }
             return Ok((known.snapshot.clone(), known.settings.clone()));
         }
@@ -106,15 +105,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let condition =
             if record.state == State::Active { ledgers.probe_condition(id).await? } else { Condition::Ended };
         if condition == Condition::Diverged {
-            return Err(Error::new(
-                Code::WorkspaceDiverged,
-                format!(
-                    "The sandbox of {:?} cold-started without the workspace's files, and other files were written \
-                     since.",
-                    self.address.name.as_str()
-                ),
-                "Start the workspace with `onDiverged` to choose what happens to the new files.",
-            ));
+            return Err(Error::fork_diverged(&self.address.name));
         }
         if condition == Condition::Running {
             let now = self.now();
@@ -124,13 +115,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let taken = ledgers.take_snapshot(&request).await?.snapshot;
             return Ok(SnapshotKey { origin_id: taken.origin_id().clone(), snapshot_id: taken.snapshot_id().clone() });
         }
-        let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| {
-            Error::new(
-                Code::NothingRestorable,
-                format!("The workspace {:?} is not running and has no snapshot.", self.address.name.as_str()),
-                "Start the workspace, and fork it while it is active.",
-            )
-        })?;
+        let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| Error::nothing_to_fork(&self.address.name))?;
         Ok(SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id })
     }
 

@@ -44,7 +44,7 @@ use super::{CancellationToken, Config};
 use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
 use crate::model::named::{Address, NamedRecord};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest};
-use crate::model::{Code, Error, Result};
+use crate::model::{Error, Result};
 use crate::ports::{Background, Ports, WorkspaceStore};
 
 /// One named workspace, whose record is in the [`WorkspaceStore`] of `ports`. Only one instance may exist at a time;
@@ -168,17 +168,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// [`Code::WorkspaceNotFound`] if the workspace does not exist.
     fn existing(&self) -> Result<NamedRecord> {
         let record = self.ports.workspace_store()?.record()?.filter(NamedRecord::exists);
-        record.ok_or_else(|| {
-            Error::new(
-                Code::WorkspaceNotFound,
-                format!(
-                    "The tenant {:?} has no workspace {:?}.",
-                    self.address.tenant.as_str(),
-                    self.address.name.as_str()
-                ),
-                "Create it with create() or getOrCreate(). list() returns the existing workspaces.",
-            )
-        })
+        record.ok_or_else(|| Error::workspace_not_found(&self.address))
     }
 
     /// Runs an operation to completion, even if the caller stops waiting for it. The permit is in use until then.
@@ -198,16 +188,7 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ports.background().run(work.boxed_local());
         match select(outcome, abort.cancelled().boxed_local()).await {
             Either::Left((outcome, _)) => outcome.unwrap_or_else(|_| Err(Error::internal())),
-            Either::Right(((), _)) => Err(aborted()),
+            Either::Right(((), _)) => Err(Error::wait_cancelled()),
         }
     }
-}
-
-/// Returns the error for a caller that no longer waits for an operation on a workspace.
-pub fn aborted() -> Error {
-    Error::new(
-        Code::Aborted,
-        "The caller's AbortSignal fired. The operation continues if it had begun; otherwise it does not run.",
-        "Call getByName() to see the outcome.",
-    )
 }

@@ -5,9 +5,8 @@ use crate::model::named::NamedRecord;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::ReserveRequest;
 use crate::model::named::record::{SnapshotKey, Task};
-use crate::model::{Code, DerivationKind, Error, Policy, Result, SandboxId, ShortId, mint_sandbox_id};
+use crate::model::{DerivationKind, Error, Policy, Result, SandboxId, ShortId, mint_sandbox_id};
 use crate::ports::{Ports, SandboxLedgerClient};
-use crate::service::calls::failures::from_workspace;
 use crate::service::draw_random;
 
 /// The number of random ids that are tried before an operation fails because all of them are taken.
@@ -26,7 +25,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let id = self.draw_id(record.source.as_ref())?;
             self.update_record(|record| record.sandbox_id = id)?;
         }
-        Err(self.ids_taken())
+        Err(Error::workspace_ids_taken(MAX_ID_ATTEMPTS, &self.address.name))
     }
 
     async fn claim_id(&self, record: &NamedRecord) -> Result<bool> {
@@ -36,7 +35,7 @@ impl<P: Ports> NamedWorkspace<P> {
             return self.reserve(id, source, DerivationKind::Branch, binding).await;
         }
         let claimed = self.ports.sandbox_ledgers()?.claim(id, id, None, Some(&binding), None).await;
-        claimed.map_err(|failure| from_workspace(failure, id))
+        claimed.map_err(|failure| Error::other_workspace_failed(id, failure))
     }
 
     /// Claims an id for a sandbox that will be made from a snapshot. Until the name points to the sandbox, a task
@@ -62,7 +61,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 }
             }
         }
-        Err(self.ids_taken())
+        Err(Error::workspace_ids_taken(MAX_ID_ATTEMPTS, &self.address.name))
     }
 
     /// Claims an id for a workspace that has no snapshot. If the workspace was started before, it starts empty only if
@@ -76,12 +75,12 @@ impl<P: Ports> NamedWorkspace<P> {
                 ..WorkspaceBinding::new((*self.address).clone(), record.settings.dir.clone())
             };
             let claimed = self.ports.sandbox_ledgers()?.claim(&id, &id, None, Some(&binding), None).await;
-            if claimed.map_err(|failure| from_workspace(failure, &id))? {
+            if claimed.map_err(|failure| Error::other_workspace_failed(&id, failure))? {
                 return Ok(id);
             }
             self.update_record(|record| record.tasks.retain(|task| *task.sandbox_id() != id))?;
         }
-        Err(self.ids_taken())
+        Err(Error::workspace_ids_taken(MAX_ID_ATTEMPTS, &self.address.name))
     }
 
     /// Claims the id of a sandbox that will be made from a snapshot. Returns `false` if the id is taken.
@@ -115,13 +114,5 @@ impl<P: Ports> NamedWorkspace<P> {
                 &draw_random(&*self.ports, ShortId::from_random)?,
             ),
         }
-    }
-
-    fn ids_taken(&self) -> Error {
-        Error::new(
-            Code::Internal,
-            format!("All {MAX_ID_ATTEMPTS} random sandbox ids for {:?} are already taken.", self.address.name.as_str()),
-            "Try again. If the error persists, report it.",
-        )
     }
 }

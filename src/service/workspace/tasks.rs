@@ -4,7 +4,7 @@ use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
 use crate::model::named::messages::{Decommissioned, StopSandboxRequest};
 use crate::model::named::record::Task;
-use crate::model::{Code, Error, Result};
+use crate::model::{Error, Result};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::planted::{Bug, planted};
 
@@ -53,11 +53,7 @@ impl<P: Ports> NamedWorkspace<P> {
                         ..StopSandboxRequest::with_snapshot((*self.address).clone())
                     };
                     match ledgers.stop_sandbox(id, &request).await {
-                        Ok(stopped) if stopped.destroy_unconfirmed => Err(Error::new(
-                            Code::SandboxTimeout,
-                            format!("The destroy of the container of {:?} timed out.", id.as_str()),
-                            "The alarm repeats the stop.",
-                        )),
+                        Ok(stopped) if stopped.destroy_unconfirmed => Err(Error::destroy_timed_out(id)),
                         stopped => stopped.map(|stopped| stopped.snapshot),
                     }
                 }

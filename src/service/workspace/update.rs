@@ -121,25 +121,14 @@ impl<P: Ports> NamedWorkspace<P> {
             let selection = Selection::by_id(origin_id.clone(), snapshot_id.clone());
             match self.ports.sandbox_ledgers()?.find_snapshot(&selection, &self.address.tenant).await {
                 Ok(found) if found.dir != record.settings.dir => {
-                    return Err(Error::new(
-                        Code::InvalidArgument,
-                        format!(
-                            "The snapshot {snapshot_id} is not of the directory {:?}.",
-                            record.settings.dir.as_str()
-                        ),
-                        "Use a snapshot of the workspace's directory.",
-                    ));
+                    return Err(Error::snapshot_of_other_directory(snapshot_id, &record.settings.dir));
                 }
                 Ok(found) => return Ok(SnapshotKey { origin_id: found.origin_id, snapshot_id: found.id }),
                 Err(error) if error.code() == Code::SnapshotNotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::new(
-            Code::SnapshotNotFound,
-            format!("The workspace {:?} has no snapshot {snapshot_id}.", self.address.name.as_str()),
-            "Call list() for the workspace's `sandboxId` and its `formerSandboxIds` to see the existing snapshots.",
-        ))
+        Err(Error::snapshot_not_of_workspace(&self.address.name, snapshot_id))
     }
 
     /// Points the name to the new sandbox.

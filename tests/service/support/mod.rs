@@ -30,6 +30,8 @@ pub use alarms::{DAY, HOUR, MINUTE};
 pub use cancellation::CancellationSource;
 pub use faults::{CallPhase, Gate};
 pub use fixture::{ExpectError, FILE, Fixture, backup_id, by_id, by_label, by_ref, foreign_mark, sandbox};
+#[allow(unused_imports)] // Only the tests of schemas need errors of any code.
+pub use memory::errors::error;
 #[allow(unused_imports)] // Some suites run no hooks.
 pub use memory::{
     CommandResult, HookCall, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Method, build_archive,

@@ -121,7 +121,7 @@ impl Scheduler for Planned {
 
     fn random_bytes(&self) -> Result<[u8; 32]> {
         if let Some(planned) = self.queued_random.borrow_mut().pop_front() {
-            return planned.ok_or_else(|| Error::new(Code::Internal, "No randomness.", "Report it."));
+            return planned.ok_or_else(|| Error::no_random_bytes("none are planned"));
         }
         Ok(self.rng.bytes())
     }

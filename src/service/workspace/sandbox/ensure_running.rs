@@ -12,7 +12,7 @@ use super::{SandboxCondition, stale};
 use crate::model::named::binding::RestoreBegun;
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning, OnDiverged, StartOutcome};
 use crate::model::named::{ContainerMarker, Settings};
-use crate::model::{Code, Error, Result, Status};
+use crate::model::{Error, Result, Status};
 use crate::ports::{Ports, SandboxSession, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
@@ -73,7 +73,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             SandboxCondition::Diverged { marker } => match request.start.on_diverged {
                 OnDiverged::Fail => {
                     self.update_binding(|binding| binding.restore_task = unfinished_task)?;
-                    return Err(self.workspace_diverged());
+                    return Err(Error::start_diverged(&self.id));
                 }
                 OnDiverged::Adopt => return self.adopt_files(request, marker.as_ref()).await,
                 OnDiverged::Rescue => {
@@ -118,7 +118,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if self.probe_condition().await? != (SandboxCondition::Diverged { marker: Some(adopted.clone()) })
             && !planted(Bug::AdoptedWithoutProbe)
         {
-            return Err(self.container_replaced());
+            return Err(Error::another_container(&self.id));
         }
         self.sandboxes()?.set_replaced_note(&self.id, false).await.map_err(self.failed(During::Probe))?;
         self.finish_start(request, &adopted, nonce, ensured_running(StartOutcome::Adopted)).await
@@ -253,19 +253,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             binding.first_started_at =
                 binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::FirstStartNotStored));
         })
-    }
-
-    fn workspace_diverged(&self) -> Error {
-        Error::new(
-            Code::WorkspaceDiverged,
-            format!(
-                "The sandbox {:?} cold-started without its files, and other files were written since. Nothing was \
-                 changed.",
-                self.id.as_str()
-            ),
-            "Start it with `onDiverged`: \"rescue\" saves the present files as a rescue snapshot and restores the \
-             newest snapshot; \"adopt\" continues with the present files; \"discard\" restores without them.",
-        )
     }
 }
 

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use crate::model::named::ContainerMarker;
 use crate::model::named::messages::HookRun;
 use crate::model::named::settings::{Hook, OnFailure};
-use crate::model::{Code, Directory, Error, Result};
+use crate::model::{Directory, Error, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox};
-use crate::service::restore::arrival;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Runs a hook in the container that carries `marker`. Passes the workspace's environment variables, because the
@@ -29,7 +28,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let outcome = self.sandboxes()?.run_hook(&self.id, marker, dir, name, hook, env).await;
         let run = match outcome {
             Ok(Some(run)) => run,
-            Ok(None) => return Err(self.container_replaced()),
+            Ok(None) => return Err(Error::another_container(&self.id)),
             Err(failure) => {
                 let error = from_sandbox(failure, &self.id, During::Hook);
                 let output = error.message().to_owned();
@@ -44,16 +43,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             (false, Some(code)) => format!("failed with exit code {code}"),
             (false, None) => "did not finish".to_owned(),
         };
-        let output = if run.output.is_empty() { String::new() } else { format!(" Output:\n{}", run.output) };
-        Err(Error::new(
-            Code::HookFailed,
-            format!("The hook `{name}` of the sandbox {:?} {how}.{output}", self.id.as_str()),
-            "Fix the command, or set `onFailure: \"warn\"` to continue despite its failure.",
-        ))
-    }
-
-    /// Returns the error of a step that found another container than the one that is being populated.
-    pub(super) fn container_replaced(&self) -> Error {
-        arrival::another_container(&self.id)
+        Err(Error::hook_failed(&self.id, name, &how, &run.output))
     }
 }

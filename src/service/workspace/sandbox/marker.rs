@@ -3,7 +3,7 @@
 
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::RestoreBegun;
-use crate::model::{Directory, MarkerOutcome, Result};
+use crate::model::{Directory, Error, MarkerOutcome, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
@@ -24,7 +24,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 .begin_restore(&self.id, None, &ContainerMarker::Restoring(nonce.clone()), dir, files)
                 .await
                 .map_err(self.failed(During::Start))?;
-            begun.map(|begun| (nonce, begun)).ok_or_else(|| self.container_replaced())
+            begun.map(|begun| (nonce, begun)).ok_or_else(|| Error::another_container(&self.id))
         })
         .await
     }
@@ -36,7 +36,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container does not carry the
     /// marker `from`.
     pub(super) async fn mark_adopted(&self, from: Option<&ContainerMarker>) -> Result<String> {
-        self.set_new_marker(from, ContainerMarker::Adopted).await?.ok_or_else(|| self.container_replaced())
+        self.set_new_marker(from, ContainerMarker::Adopted).await?.ok_or_else(|| Error::another_container(&self.id))
     }
 
     /// Marks a container that a probe found without a marker as adopted, so that nothing is restored into it. A call of
@@ -64,7 +64,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Ok(self.try_set_marker(Some(from), to).await? || self.read_marker().await?.as_ref() == Some(to))
             })
             .await?;
-        if is_updated { Ok(()) } else { Err(self.container_replaced()) }
+        if is_updated { Ok(()) } else { Err(Error::another_container(&self.id)) }
     }
 
     /// Replaces the marker `from` with the marker `to` and a new nonce. Returns the nonce, or `None` if the container

@@ -51,13 +51,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// [`Code::WorkspaceNotFound`] if the sandbox belongs to no named workspace.
     pub(in crate::service) fn binding(&self) -> Result<WorkspaceBinding> {
-        self.workspace()?.binding.ok_or_else(|| {
-            Error::new(
-                Code::WorkspaceNotFound,
-                format!("The sandbox {:?} does not belong to a named workspace.", self.id.as_str()),
-                "Create a named workspace.",
-            )
-        })
+        self.workspace()?.binding.ok_or_else(|| Error::sandbox_without_workspace(&self.id))
     }
 
     /// Changes the workspace binding of the sandbox, and writes it if it differs.
@@ -120,11 +114,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         if version < latest {
-            return Err(Error::new(
-                Code::OperationInterrupted,
-                format!("A later operation started or ended the sandbox {:?} for its workspace.", self.id.as_str()),
-                "Try again.",
-            ));
+            return Err(Error::superseded(&self.id));
         }
         self.update_binding(|binding| binding.version = version)
     }
@@ -133,26 +123,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) fn ensure_not_decommissioned(&self) -> Result<()> {
         match self.workspace()?.decommissioned_at {
             None => Ok(()),
-            Some(at) => Err(Error::new(
-                Code::WorkspaceNotFound,
-                format!("The workspace of the sandbox {:?} was deleted at {at}.", self.id.as_str()),
-                "Create a new workspace.",
-            )),
+            Some(at) => Err(Error::workspace_deleted(&self.id, at)),
         }
     }
 
     /// Verifies that no start restores files into the sandbox, and that none was interrupted.
     pub(in crate::service) fn ensure_not_restoring(&self) -> Result<()> {
         let is_restoring = self.workspace()?.binding.is_some_and(|binding| binding.restore_task.is_some());
-        if is_restoring { Err(self.sandbox_starting()) } else { Ok(()) }
-    }
-
-    /// Returns the error for a sandbox that a start is restoring files into, or whose start did not finish.
-    pub(in crate::service) fn sandbox_starting(&self) -> Error {
-        Error::new(
-            Code::SandboxStarting,
-            format!("A start of the workspace of the sandbox {:?} is running, or did not finish.", self.id.as_str()),
-            "Start the workspace, then try again.",
-        )
+        if is_restoring { Err(Error::start_unfinished(&self.id)) } else { Ok(()) }
     }
 }

@@ -2,10 +2,9 @@
 
 use crate::model::named::messages::ReserveRequest;
 use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord};
-use crate::model::{Code, Error, Result};
+use crate::model::{Error, Result};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::calls::failures::from_workspace;
 use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::select::require_ready;
 
@@ -34,7 +33,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     .sandbox_ledgers()?
                     .claim(sandbox_id, &workspace.root_id, Some(&parent), Some(binding), None)
                     .await;
-                claimed.map_err(|failure| from_workspace(failure, sandbox_id))
+                claimed.map_err(|failure| Error::other_workspace_failed(sandbox_id, failure))
             })
             .await?;
         if !is_claimed {
@@ -64,12 +63,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn require_snapshot(&self, request: &ReserveRequest) -> Result<SnapshotRecord> {
-        self.ledger()?.snapshot(&request.snapshot_id)?.ok_or_else(|| {
-            Error::new(
-                Code::SnapshotNotFound,
-                format!("The ledger of {:?} has no snapshot {}.", self.id.as_str(), request.snapshot_id),
-                "Use another snapshot: list() returns the existing ones.",
-            )
-        })
+        self.ledger()?
+            .snapshot(&request.snapshot_id)?
+            .ok_or_else(|| Error::snapshot_not_listed(&self.id, &request.snapshot_id))
     }
 }

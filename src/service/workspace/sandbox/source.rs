@@ -66,7 +66,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let Some(parent) = workspace.parent else {
             let is_new = self.binding()?.first_started_at.is_none();
-            return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(self.nothing_restorable(None)) };
+            return if is_new || allow_empty {
+                Ok(StartSource::Empty)
+            } else {
+                Err(Error::nothing_restorable(&self.id))
+            };
         };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
             Ok(RestoreSource { stored, dependencies }) => Ok(StartSource::Snapshot {
@@ -76,7 +80,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }),
             Err(error) if error.code() != Code::SnapshotNotFound => Err(error),
             Err(_) if allow_empty => Ok(StartSource::Empty),
-            Err(error) => Err(self.nothing_restorable(Some(&error))),
+            Err(error) => Err(Error::nothing_restorable(&self.id).with_note(error.message())),
         }
     }
 
@@ -102,13 +106,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn get_for_restore(&self, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<RestoreSource> {
         self.prepare_call().await?;
         let ledger = self.ledger()?;
-        let gone = || {
-            Error::new(
-                Code::SnapshotNotFound,
-                format!("The snapshot {snapshot_id}, from which {:?} was made, no longer exists.", dependent.as_str()),
-                "Use another snapshot.",
-            )
-        };
+        let gone = || Error::source_snapshot_missing(snapshot_id, dependent);
         let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(gone)?;
         let is_derived =
             ledger.derived_sandbox(dependent)?.is_some_and(|derivation| derivation.snapshot_id == *snapshot_id);
@@ -132,11 +130,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if self.workspace()?.binding.is_none_or(is_same_tenant) {
             return Ok(());
         }
-        Err(Error::new(
-            Code::CrossLineage,
-            format!("The sandbox {:?} belongs to another tenant.", self.id.as_str()),
-            "Use a snapshot of the same tenant.",
-        ))
+        Err(Error::other_tenant(&self.id))
     }
 
     /// Records a use of the snapshot: its time until expiration begins again.
@@ -159,22 +153,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 planted(Bug::DamagedSnapshotSkipped) && row.stored().is_some_and(|stored| stored.damage.is_some());
             matches!(row.stage, Stage::Ready { .. }) && is_eligible && !is_skipped
         })
-    }
-
-    fn nothing_restorable(&self, cause: Option<&Error>) -> Error {
-        let error = Error::new(
-            Code::NothingRestorable,
-            format!(
-                "The sandbox {:?} has lost its files, and there is no snapshot to restore them from.",
-                self.id.as_str()
-            ),
-            "Pass `allowEmpty: true` to start it without files. Stop workspaces, or take snapshots, before their \
-             containers end.",
-        );
-        match cause {
-            Some(cause) => error.with_note(cause.message()),
-            None => error,
-        }
     }
 
     /// Converts a snapshot to the form that a named workspace stores. Returns `None` while the snapshot is being

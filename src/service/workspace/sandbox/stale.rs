@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::named::Settings;
 use crate::model::named::binding::Dependencies;
 use crate::model::named::messages::StartSettings;
-use crate::model::{Code, Directory, Error, Result, SnapshotId};
+use crate::model::{Directory, Error, Result, SnapshotId};
 
 /// Compares the dependencies of a snapshot with the current ones, before anything is restored. Returns the differences.
 ///
@@ -24,12 +24,7 @@ pub(in crate::service) fn check(
         || (settings.depends_on.on_image_change.fails() && !image.is_empty());
     let all: Vec<String> = stale.into_iter().chain(image).collect();
     if fails && !start.accept_stale {
-        return Err(Error::new(
-            Code::SnapshotStale,
-            format!("The snapshot {snapshot_id} is stale: {}.", all.join("; ")),
-            "Pass `acceptStale: true` to start from it anyway, update `currentSnapshotId` to revert to another \
-             snapshot, or create a new workspace.",
-        ));
+        return Err(Error::snapshot_stale(snapshot_id, &all));
     }
     Ok(all)
 }

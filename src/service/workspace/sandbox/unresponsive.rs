@@ -17,7 +17,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// [`Code::SandboxUnresponsive`].
     pub(super) fn ensure_responsive(&self) -> Result<()> {
         if self.binding()?.destroy_unconfirmed {
-            Err(self.sandbox_unresponsive("The destroy of its container timed out."))
+            Err(Error::sandbox_unresponsive(&self.id, "The destroy of its container timed out."))
         } else {
             Ok(())
         }
@@ -33,16 +33,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<EnsuredRunning> {
         self.ensure_responsive()?;
         outcome.map_err(|error| match error.code() {
-            Code::SandboxTimeout if was_restoring => self.sandbox_unresponsive(error.message()),
+            Code::SandboxTimeout if was_restoring => Error::sandbox_unresponsive(&self.id, error.message()),
             _ => error,
         })
-    }
-
-    fn sandbox_unresponsive(&self, why: &str) -> Error {
-        Error::new(
-            Code::SandboxUnresponsive,
-            format!("The sandbox {:?} does not answer and is abandoned. {why}", self.id.as_str()),
-            "Start the workspace again: it continues in another sandbox, from its newest snapshot.",
-        )
     }
 }

@@ -1,4 +1,5 @@
-//! The error type of the product.
+//! The error type of the product, and the constructors of all errors: one for each situation, in a file for each
+//! subject. A constructor is named by what failed, and its doc comment names the code.
 //!
 //! Rules:
 //! - An error says what failed for which object (`message`), what to do about it (`remediation`), and whether the same
@@ -6,6 +7,21 @@
 //! - What the platform or the SDK threw is stored as the [`cause`](Error::cause).
 //! - An error of [`Kind::NotFound`] requires a definite answer. An unknown outcome is [`Kind::Transient`].
 //! - A message never contains a secret or the content of a file.
+
+mod argument;
+mod backup;
+mod call;
+mod checkpoint;
+mod deployment;
+mod failure;
+mod ledger;
+mod reference;
+mod request;
+mod restore;
+mod sandbox;
+mod snapshot;
+mod tool;
+mod workspace;
 
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +82,7 @@ impl<'de> Deserialize<'de> for Error {
 
 impl Error {
     /// Creates a failure with `code`. `message` says what failed for which object, `remediation` what to do about it.
-    pub fn new(code: Code, message: impl Into<String>, remediation: impl Into<String>) -> Self {
+    fn new(code: Code, message: impl Into<String>, remediation: impl Into<String>) -> Self {
         let mut message = message.into();
         // The message may end in text of the SDK, and other sentences may follow it.
         if !message.ends_with(['.', '?', '!', '…']) {
@@ -75,13 +91,10 @@ impl Error {
         Self { code, message, remediation: remediation.into(), cause: None }
     }
 
-    /// The failure of a panic.
-    pub fn internal() -> Self {
-        Self::new(
-            Code::Internal,
-            "An internal error occurred in this Worker.",
-            "Report it, with the log lines of this Worker and its Workspace object at that time.",
-        )
+    /// An example of an error with `code`, for the generated documents.
+    #[cfg(any(test, feature = "schema"))]
+    pub(crate) fn example(code: Code, message: &str, remediation: &str) -> Self {
+        Self::new(code, message, remediation)
     }
 
     /// Adds what the platform or the SDK threw.
@@ -97,6 +110,12 @@ impl Error {
         self.message.push(' ');
         self.message.push_str(sentence);
         self
+    }
+
+    /// Replaces the remediation with one that fits the caller's operation.
+    #[must_use]
+    pub fn with_remediation(self, remediation: &str) -> Self {
+        Self { remediation: remediation.to_owned(), ..self }
     }
 
     /// The stable code.

@@ -1,0 +1,115 @@
+//! Errors about arguments that are not valid.
+
+use crate::model::ids::quoted;
+use crate::model::{Code, Directory, Error};
+
+impl Error {
+    /// [`Code::InvalidArgument`], for an argument that does not match the schema of its operation.
+    pub fn invalid_argument(message: impl Into<String>, remediation: impl Into<String>) -> Self {
+        Self::new(Code::InvalidArgument, message, remediation)
+    }
+
+    /// [`Code::InvalidArgument`], for a cursor that the operation `list` did not return.
+    pub fn invalid_cursor(list: &str) -> Self {
+        Self::invalid_argument(
+            format!("`cursor` is not a cursor that {list} returned"),
+            "Start again without a cursor.",
+        )
+    }
+
+    /// [`Code::InvalidSandboxId`], for an id that the SDK does not accept.
+    pub fn invalid_sandbox_id(text: &str, why: &str) -> Self {
+        Self::new(
+            Code::InvalidSandboxId,
+            format!("The sandbox id {} {why}.", quoted(text)),
+            "Pass the id that the application passes to getSandbox(): 1 to 63 characters, no leading or trailing \"-\", \
+             no reserved name, no control characters.",
+        )
+    }
+
+    /// [`Code::InvalidDirectory`], for a path that is not under one of the directories `roots`.
+    pub fn invalid_directory(text: &str, why: &str, roots: &[&str]) -> Self {
+        Self::new(
+            Code::InvalidDirectory,
+            format!("The directory {} {why}.", quoted(text)),
+            format!("Pass an absolute path at or under one of {}, without \"..\".", roots.join(", ")),
+        )
+    }
+
+    /// [`Code::InvalidDirectory`], for a directory that the sandbox uses itself.
+    pub fn directory_in_use(dir: &Directory, why: &str) -> Self {
+        Self::new(
+            Code::InvalidDirectory,
+            format!(
+                "The directory {} cannot be restored: {why}, and a restore would never finish.",
+                quoted(dir.as_str())
+            ),
+            "Pass a directory of your own, such as /workspace or /tmp/work.",
+        )
+    }
+
+    /// [`Code::InvalidLabel`], for a label with a wrong length or characters that are not allowed.
+    pub fn invalid_label(text: &str, why: &str, max_chars: usize) -> Self {
+        Self::new(
+            Code::InvalidLabel,
+            format!("The label {} {why}.", quoted(text)),
+            format!(
+                "Pass 1 to {max_chars} characters without control characters and without whitespace at either end, or omit the label.",
+            ),
+        )
+    }
+
+    /// [`Code::InvalidWorkspaceName`], for `what`, the name or the tenant of a workspace.
+    pub fn invalid_workspace_name(what: &str, text: &str, max_chars: usize) -> Self {
+        Self::new(
+            Code::InvalidWorkspaceName,
+            format!("The {what} {} is not valid for a workspace.", quoted(text)),
+            format!("Pass 1 to {max_chars} of the characters A-Z a-z 0-9 _ . - that do not begin with \".\" or \"-\"."),
+        )
+    }
+
+    /// [`Code::InvalidCheckpointName`], for a name that git does not accept.
+    pub fn invalid_checkpoint_name(message: &str, max_chars: usize) -> Self {
+        Self::new(
+            Code::InvalidCheckpointName,
+            message,
+            format!(
+                "Pass a name of at most {max_chars} characters that matches ^[A-Za-z0-9_][A-Za-z0-9_.-]*$, does not contain \"..\", \
+                 and does not end in \".\" or \".lock\"."
+            ),
+        )
+    }
+
+    /// [`Code::ExcludeUnsupported`], for patterns that would exclude more than they name.
+    pub fn excludes_with_slash(patterns: &str) -> Self {
+        Self::new(
+            Code::ExcludeUnsupported,
+            format!(
+                "`excludes` contains patterns with a slash, which SDK 0.12 applies to whole directories: {patterns}"
+            ),
+            "Use patterns without a slash, such as \"node_modules\" or \"*.log\": each excludes everything of that name, at any \
+             depth. A leading \"**/\" and a trailing \"/**\" or \"/\" have no effect and are accepted.",
+        )
+    }
+
+    /// [`Code::ExcludeUnsupported`], for paths that git ignores below a subdirectory of `dir`.
+    pub fn ignored_in_subdirectories(dir: &str, paths: &str) -> Self {
+        Self::new(
+            Code::ExcludeUnsupported,
+            format!(
+                "git ignores paths in subdirectories of {dir:?}, for which SDK 0.12 excludes whole directories: {paths}"
+            ),
+            "Take the snapshot without `gitignore`. To make it smaller, pass `excludes` with names such as \"node_modules\": \
+             each excludes everything of that name, at any depth.",
+        )
+    }
+
+    /// [`Code::Unsupported`], for the option `memory`.
+    pub fn memory_unsupported() -> Self {
+        Self::new(
+            Code::Unsupported,
+            "Memory cannot be captured: a snapshot contains files, and neither processes nor their memory. Nothing was written.",
+            "Omit `memory`. Let your processes write their state to files, and start them again in an `afterStart` hook.",
+        )
+    }
+}

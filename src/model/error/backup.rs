@@ -1,0 +1,80 @@
+//! Errors about backups in R2.
+
+use crate::model::{BackupId, BackupMetadata, Code, Error, SandboxId};
+
+impl Error {
+    /// [`Code::BackupNotFound`], when the bucket contains neither object of the backup.
+    pub fn backup_not_found(id: &BackupId) -> Self {
+        Self::new(
+            Code::BackupNotFound,
+            format!("The backup {id} is not in the bucket that is bound to this Worker."),
+            "Bind this Worker to the same bucket as the sandbox's Worker. If the backup was deleted, use \
+             another snapshot.",
+        )
+    }
+
+    /// [`Code::BackupIncomplete`], when an object of the backup is missing or differs from what was stored.
+    pub fn backup_damaged(id: &BackupId, why: &str) -> Self {
+        Self::new(
+            Code::BackupIncomplete,
+            format!("The backup {id} in R2 is damaged: {why}."),
+            "Use another snapshot. If this one was just taken, bind this Worker and the sandbox's Worker to the same \
+             bucket.",
+        )
+    }
+
+    /// [`Code::BackupIncomplete`], when a backup that the sandbox reported is not in the bucket.
+    pub fn backup_not_stored(id: &BackupId, sandbox: &SandboxId) -> Self {
+        Self::new(
+            Code::BackupIncomplete,
+            format!(
+                "The sandbox {:?} reported that it stored the backup {id}, but the bucket that is bound to this \
+                 Worker does not contain it.",
+                sandbox.as_str(),
+            ),
+            "Bind the same bucket to this Worker and to the one that exports the sandbox's class.",
+        )
+    }
+
+    /// [`Code::BackupIncomplete`], when the sandbox reported a backup with other options than the requested ones.
+    pub fn unexpected_backup(id: &BackupId) -> Self {
+        Self::new(
+            Code::BackupIncomplete,
+            format!("The sandbox returned the backup {id}, which does not match the request."),
+            "Make sure that the sandbox's class passes its options unchanged to createBackup().",
+        )
+    }
+
+    /// [`Code::BackupInterrupted`], when the sandbox failed with `error` during the backup, and its container is still
+    /// the expected one.
+    pub fn backup_interrupted(error: &Self) -> Self {
+        Self::new(
+            Code::BackupInterrupted,
+            error.message(),
+            "The outcome is unknown; a backup that was stored is deleted later. Check that the sandbox still has its \
+             files before you try again. If its container was replaced, the files are gone: restore the newest \
+             snapshot.",
+        )
+    }
+
+    /// [`Code::BackupExpired`], when the time to live of a snapshot's backup has ended.
+    pub fn backup_expired(id: &BackupId, metadata: &BackupMetadata) -> Self {
+        Self::new(
+            Code::BackupExpired,
+            format!(
+                "The backup {id} has expired: it was stored at {} with a time to live of {} seconds.",
+                metadata.created_at, metadata.ttl
+            ),
+            "Use another snapshot.",
+        )
+    }
+
+    /// [`Code::BackupExpired`], for the import of a backup whose time to live has ended.
+    pub fn import_expired(id: &BackupId) -> Self {
+        Self::new(
+            Code::BackupExpired,
+            format!("The backup {id} has expired: the SDK no longer restores it."),
+            "Import a backup that has not expired.",
+        )
+    }
+}

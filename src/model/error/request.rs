@@ -1,0 +1,101 @@
+//! Errors about requests over HTTP, MCP and RPC, before their operation is known.
+
+use std::fmt::Display;
+
+use crate::model::ids::quoted;
+use crate::model::operation::Operation;
+use crate::model::{Code, Error};
+
+impl Error {
+    /// [`Code::RouteNotFound`], for a path without a route.
+    pub fn route_not_found(path: &str) -> Self {
+        let names: Vec<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
+        Self::new(
+            Code::RouteNotFound,
+            format!("There is no route {}.", quoted(path)),
+            format!(
+                "Use POST /v1/<operation> with one of {}; POST /mcp; or GET /, /docs, /openapi.json or /healthz.",
+                names.join(", ")
+            ),
+        )
+    }
+
+    /// [`Code::MethodNotAllowed`], for a route that supports only the method `allowed`.
+    pub fn method_not_allowed(path: &str, method: &str, allowed: &str) -> Self {
+        let with = if allowed == "POST" { ", with the options as a JSON body" } else { "" };
+        Self::new(
+            Code::MethodNotAllowed,
+            format!("{path} does not accept {method}."),
+            format!("Use {allowed} {path}{with}."),
+        )
+    }
+
+    /// [`Code::MethodNotAllowed`], for a request to `/mcp` with a method other than POST.
+    pub fn mcp_method_not_allowed() -> Self {
+        Self::new(Code::MethodNotAllowed, "/mcp accepts only POST.", "Send messages by POST.")
+    }
+
+    /// [`Code::UnsupportedMediaType`], for a body that is not JSON.
+    pub fn unsupported_media_type(media_type: &str) -> Self {
+        Self::new(
+            Code::UnsupportedMediaType,
+            format!("The Content-Type of the body must be application/json, got {}.", quoted(media_type)),
+            "Send JSON, with the header `Content-Type: application/json`.",
+        )
+    }
+
+    /// [`Code::PayloadTooLarge`], for arguments of more than `max_bytes`.
+    pub fn arguments_too_large(max_bytes: usize) -> Self {
+        Self::new(
+            Code::PayloadTooLarge,
+            format!("The arguments are larger than {max_bytes} bytes."),
+            "Send only the operation's options.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a body that cannot be read.
+    pub fn body_unreadable(why: impl Display) -> Self {
+        Self::invalid_argument(format!("The body cannot be read as JSON: {why}."), "Send one JSON object.")
+    }
+
+    /// [`Code::InvalidArgument`], for arguments over RPC that JSON cannot represent.
+    pub fn arguments_not_json(why: impl Display) -> Self {
+        Self::invalid_argument(
+            format!("The arguments cannot be written as JSON: {why}."),
+            "Pass one object with the operation's options.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a `signal` over RPC that is not an `AbortSignal`.
+    pub fn signal_invalid() -> Self {
+        Self::invalid_argument(
+            "`signal` must be an AbortSignal.",
+            "Pass an AbortSignal, or omit `signal`. Over RPC, both Workers need the compatibility flag enable_abortsignal_rpc.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a URL of `/mcp` whose query does not select a toolset.
+    pub fn toolset_query_invalid(message: impl Into<String>) -> Self {
+        Self::invalid_argument(
+            message,
+            "Select the workspaces in the URL, such as /mcp?sandbox=agent-42 or /mcp?workspace=project, or use a token that \
+             tools.grant() returned.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a URL of `/mcp` with a query, although the token selects the toolset.
+    pub fn toolset_selected_twice() -> Self {
+        Self::invalid_argument("Both the URL and the token select the tools", "Remove the query from the URL.")
+    }
+
+    /// The error of a message to `/mcp` that does not conform to the protocol. The HTTP status decides its code.
+    pub fn mcp_message_refused(status: u16, message: &str) -> Self {
+        let code = match status {
+            403 => Code::Unauthorized,
+            406 | 415 => Code::UnsupportedMediaType,
+            413 => Code::PayloadTooLarge,
+            _ => Code::InvalidArgument,
+        };
+        Self::new(code, message, "Send a message that conforms to the protocol.")
+    }
+}

@@ -1,0 +1,116 @@
+//! Errors about the state of a sandbox and of its container.
+
+use crate::model::{Code, Directory, Error, SandboxId};
+
+impl Error {
+    /// [`Code::SandboxStarting`], while the container is starting.
+    pub fn container_starting(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxStarting,
+            format!("The sandbox {:?} is still starting, and has no files of its own yet.", id.as_str()),
+            "Try again when it is running, or pass `wake: true` to capture it as it starts.",
+        )
+    }
+
+    /// [`Code::SandboxStarting`], when a start restores files into the sandbox, or did not finish.
+    pub fn start_unfinished(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxStarting,
+            format!("A start of the workspace of the sandbox {:?} is running, or did not finish.", id.as_str()),
+            "Start the workspace, then try again.",
+        )
+    }
+
+    /// [`Code::SandboxNotRunning`], for an operation that requires a running container.
+    pub fn sandbox_not_running(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxNotRunning,
+            format!(
+                "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty.",
+                id.as_str()
+            ),
+            "Take snapshots while the sandbox is running. Restore an earlier snapshot to continue, or pass `wake: \
+             true` to start the sandbox and capture it as it starts.",
+        )
+    }
+
+    /// [`Code::SandboxReplaced`], for a container that is not the expected one.
+    pub fn container_replaced(id: &SandboxId, how: &str) -> Self {
+        Self::new(
+            Code::SandboxReplaced,
+            format!(
+                "The container of the sandbox {:?} {how}. The files of the earlier container are gone.",
+                id.as_str()
+            ),
+            "Restore the newest snapshot and continue in the new sandbox, or pass `adopt: true` to continue with the \
+             files of the present container.",
+        )
+    }
+
+    /// [`Code::SandboxReplaced`], when a start adopted the files of the container during the capture.
+    pub fn adopted_during_capture(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxReplaced,
+            format!("A start adopted the container of the sandbox {:?} after the capture began.", id.as_str()),
+            "Take the snapshot again.",
+        )
+    }
+
+    /// [`Code::SandboxEmpty`], for `adopt` of an empty directory.
+    pub fn nothing_to_adopt(id: &SandboxId, dir: &Directory) -> Self {
+        Self::new(
+            Code::SandboxEmpty,
+            format!(
+                "The directory {:?} of the sandbox {:?} is empty: there is nothing to adopt.",
+                dir.as_str(),
+                id.as_str()
+            ),
+            "Restore the newest snapshot, and continue in the new sandbox.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for `adopt` of a sandbox that belongs to a named workspace.
+    pub fn adopt_of_workspace(id: &SandboxId) -> Self {
+        Self::invalid_argument(
+            format!("`adopt` is only for sandboxes without a named workspace, and {:?} belongs to one.", id.as_str()),
+            "Start the workspace with `onDiverged: \"adopt\"` to continue with the present files.",
+        )
+    }
+
+    /// [`Code::InvalidDirectory`], for a path in the sandbox that is not a directory.
+    pub fn not_a_directory(dir: &Directory, problem: &str) -> Self {
+        Self::new(
+            Code::InvalidDirectory,
+            format!("In the sandbox, {:?} {problem}.", dir.as_str()),
+            "Pass the path of an existing directory, without symbolic links.",
+        )
+    }
+
+    /// [`Code::SandboxUnresponsive`], for a sandbox that does not answer and is abandoned.
+    pub fn sandbox_unresponsive(id: &SandboxId, why: &str) -> Self {
+        Self::new(
+            Code::SandboxUnresponsive,
+            format!("The sandbox {:?} does not answer and is abandoned. {why}", id.as_str()),
+            "Start the workspace again: it continues in another sandbox, from its newest snapshot.",
+        )
+    }
+
+    /// [`Code::SandboxTimeout`], when the end of a container was not confirmed.
+    pub fn destroy_timed_out(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxTimeout,
+            format!("The destroy of the container of {:?} timed out.", id.as_str()),
+            "The alarm repeats the stop.",
+        )
+    }
+
+    /// [`Code::HookFailed`], for a hook whose failure fails the operation.
+    pub fn hook_failed(id: &SandboxId, hook: &str, how: &str, output: &str) -> Self {
+        let output = if output.is_empty() { String::new() } else { format!(" Output:\n{output}") };
+        Self::new(
+            Code::HookFailed,
+            format!("The hook `{hook}` of the sandbox {:?} {how}.{output}", id.as_str()),
+            "Fix the command, or set `onFailure: \"warn\"` to continue despite its failure.",
+        )
+    }
+}

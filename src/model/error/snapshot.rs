@@ -1,0 +1,136 @@
+//! Errors about snapshots: absent, in use, stale, or with a label that is taken.
+
+use crate::model::named::WorkspaceName;
+use crate::model::record::Removal;
+use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId};
+
+const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";
+
+impl Error {
+    /// [`Code::SnapshotNotFound`], for a selector that no row of the ledger matches.
+    pub fn snapshot_not_found(selector: &Selector) -> Self {
+        let origin = selector.origin_id().as_str();
+        let what = match selector {
+            Selector::Ref { r#ref } => format!("snapshot {} of {origin:?}", r#ref.snapshot_id()),
+            Selector::Id { snapshot_id, .. } => format!("snapshot {snapshot_id} of {origin:?}"),
+            Selector::Label { label, .. } => format!("snapshot of {origin:?} with the label {:?}", label.as_str()),
+        };
+        Self::new(Code::SnapshotNotFound, format!("The ledger has no {what}."), USE_ANOTHER)
+    }
+
+    /// [`Code::SnapshotNotFound`], for a message of another object about a snapshot that the ledger of `origin` does not
+    /// list.
+    pub fn snapshot_not_listed(origin: &SandboxId, id: &SnapshotId) -> Self {
+        Self::new(
+            Code::SnapshotNotFound,
+            format!("The ledger of {:?} has no snapshot {id}.", origin.as_str()),
+            USE_ANOTHER,
+        )
+    }
+
+    /// [`Code::SnapshotNotFound`], for a snapshot that is being deleted or was deleted.
+    pub fn snapshot_removed(id: &SnapshotId, removal: &Removal) -> Self {
+        Self::new(
+            Code::SnapshotNotFound,
+            format!("The snapshot {id} was removed at {}: {}.", removal.at, removal.reason),
+            USE_ANOTHER,
+        )
+    }
+
+    /// [`Code::SnapshotNotFound`], for a snapshot that another call deleted before its restore was recorded.
+    pub fn snapshot_deleted_during_call(id: &SnapshotId) -> Self {
+        Self::new(Code::SnapshotNotFound, format!("The snapshot {id} was deleted during the call."), USE_ANOTHER)
+    }
+
+    /// [`Code::SnapshotNotFound`], for the snapshot that the sandbox `dependent` was made from.
+    pub fn source_snapshot_missing(id: &SnapshotId, dependent: &SandboxId) -> Self {
+        Self::new(
+            Code::SnapshotNotFound,
+            format!("The snapshot {id}, from which {:?} was made, no longer exists.", dependent.as_str()),
+            "Use another snapshot.",
+        )
+    }
+
+    /// [`Code::SnapshotNotFound`], for a snapshot that no sandbox of the workspace has.
+    pub fn snapshot_not_of_workspace(name: &WorkspaceName, id: &SnapshotId) -> Self {
+        Self::new(
+            Code::SnapshotNotFound,
+            format!("The workspace {:?} has no snapshot {id}.", name.as_str()),
+            "Call list() for the workspace's `sandboxId` and its `formerSandboxIds` to see the existing snapshots.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a snapshot of another directory than the workspace's, `dir`.
+    pub fn snapshot_of_other_directory(id: &SnapshotId, dir: &Directory) -> Self {
+        Self::invalid_argument(
+            format!("The snapshot {id} is not of the directory {:?}.", dir.as_str()),
+            "Use a snapshot of the workspace's directory.",
+        )
+    }
+
+    /// [`Code::SnapshotBusy`], for a use of a snapshot that is being created.
+    pub fn snapshot_being_created(id: &SnapshotId) -> Self {
+        Self::new(
+            Code::SnapshotBusy,
+            format!("The snapshot {id} is still being created."),
+            "Try again when it is ready.",
+        )
+    }
+
+    /// [`Code::SnapshotBusy`], for the deletion of a snapshot that another call is creating or restoring.
+    pub fn snapshot_in_use(id: &SnapshotId, reason: &str) -> Self {
+        Self::new(
+            Code::SnapshotBusy,
+            format!("The snapshot {id} can't be deleted now: {reason}."),
+            "Try again when that has finished.",
+        )
+    }
+
+    /// [`Code::SnapshotHasDependents`], for the deletion of a snapshot that is pinned or has dependents.
+    pub fn snapshot_has_dependents(id: &SnapshotId, pinned: bool, dependents: &[SandboxId]) -> Self {
+        let names: Vec<_> = dependents.iter().map(|dependent| format!("{:?}", dependent.as_str())).collect();
+        let reason = match (pinned, names.as_slice()) {
+            (true, []) => "is pinned".to_owned(),
+            (false, names) => format!("is needed by {}", names.join(", ")),
+            (true, names) => format!("is pinned and needed by {}", names.join(", ")),
+        };
+        Self::new(
+            Code::SnapshotHasDependents,
+            format!("The snapshot {id} {reason}."),
+            "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
+             delete it anyway.",
+        )
+    }
+
+    /// [`Code::SnapshotHasDependents`], for the deletion of the snapshot from which a stopped workspace starts.
+    pub fn snapshot_is_only_copy(id: &SnapshotId, workspace: &WorkspaceName) -> Self {
+        Self::new(
+            Code::SnapshotHasDependents,
+            format!(
+                "Only the snapshot {id} has the files of a stopped sandbox of the workspace {:?}.",
+                workspace.as_str()
+            ),
+            "Start the workspace first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: \
+             the next start then restores an older one, if there is one.",
+        )
+    }
+
+    /// [`Code::SnapshotStale`], for a start from a snapshot whose dependencies have changed.
+    pub fn snapshot_stale(id: &SnapshotId, changes: &[String]) -> Self {
+        Self::new(
+            Code::SnapshotStale,
+            format!("The snapshot {id} is stale: {}.", changes.join("; ")),
+            "Pass `acceptStale: true` to start from it anyway, update `currentSnapshotId` to revert to another \
+             snapshot, or create a new workspace.",
+        )
+    }
+
+    /// [`Code::LabelTaken`], for a label that the snapshot `taken_by` of the same sandbox has.
+    pub fn label_taken(label: &Label, taken_by: &SnapshotId, id: &SandboxId) -> Self {
+        Self::new(
+            Code::LabelTaken,
+            format!("The snapshot {taken_by} of {:?} already has the label {:?}.", id.as_str(), label.as_str()),
+            "Use another label, or pass `replace: true` to take the label from that snapshot.",
+        )
+    }
+}

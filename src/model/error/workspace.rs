@@ -1,0 +1,110 @@
+//! Errors about named workspaces.
+
+use std::fmt::Display;
+
+use crate::model::named::{Address, WorkspaceName};
+use crate::model::{Code, Directory, Error, SandboxId, Timestamp};
+
+impl Error {
+    /// [`Code::WorkspaceNotFound`], for an address without a workspace.
+    pub fn workspace_not_found(address: &Address) -> Self {
+        Self::new(
+            Code::WorkspaceNotFound,
+            format!("The tenant {:?} has no workspace {:?}.", address.tenant.as_str(), address.name.as_str()),
+            "Create it with create() or getOrCreate(). list() returns the existing workspaces.",
+        )
+    }
+
+    /// [`Code::WorkspaceNotFound`], for a sandbox that belongs to no named workspace.
+    pub fn sandbox_without_workspace(id: &SandboxId) -> Self {
+        Self::new(
+            Code::WorkspaceNotFound,
+            format!("The sandbox {:?} does not belong to a named workspace.", id.as_str()),
+            "Create a named workspace.",
+        )
+    }
+
+    /// [`Code::WorkspaceNotFound`], for a sandbox whose workspace was deleted.
+    pub fn workspace_deleted(id: &SandboxId, at: Timestamp) -> Self {
+        Self::new(
+            Code::WorkspaceNotFound,
+            format!("The workspace of the sandbox {:?} was deleted at {at}.", id.as_str()),
+            "Create a new workspace.",
+        )
+    }
+
+    /// [`Code::NameTaken`], for an address with a workspace, which is in the given state.
+    pub fn name_taken(address: &Address, state: impl Display) -> Self {
+        Self::new(
+            Code::NameTaken,
+            format!(
+                "The tenant {:?} already has a workspace {:?}, which is {state}.",
+                address.tenant.as_str(),
+                address.name.as_str(),
+            ),
+            "Use another name, call getOrCreate(), or delete() the existing workspace.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a workspace that is to be created from itself.
+    pub fn workspace_is_own_source() -> Self {
+        Self::invalid_argument(
+            "A workspace can't be created from itself.",
+            "Pass another workspace as `sourceWorkspace`.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a directory that differs from the one of the source.
+    pub fn directory_differs_from_source(requested: &Directory, source: &Directory) -> Self {
+        Self::invalid_argument(
+            format!("`dir` is {:?}, but the directory of the source is {:?}.", requested.as_str(), source.as_str()),
+            "Omit `dir`: a workspace has the same directory as its source.",
+        )
+    }
+
+    /// [`Code::WorkspaceDiverged`], for a start of a sandbox that cold-started, when other files were written since.
+    pub fn start_diverged(id: &SandboxId) -> Self {
+        Self::new(
+            Code::WorkspaceDiverged,
+            format!(
+                "The sandbox {:?} cold-started without its files, and other files were written since. Nothing was \
+                 changed.",
+                id.as_str()
+            ),
+            "Start it with `onDiverged`: \"rescue\" saves the present files as a rescue snapshot and restores the \
+             newest snapshot; \"adopt\" continues with the present files; \"discard\" restores without them.",
+        )
+    }
+
+    /// [`Code::WorkspaceDiverged`], for a fork of a workspace whose sandbox cold-started, when other files were written
+    /// since.
+    pub fn fork_diverged(name: &WorkspaceName) -> Self {
+        Self::new(
+            Code::WorkspaceDiverged,
+            format!(
+                "The sandbox of {:?} cold-started without the workspace's files, and other files were written since.",
+                name.as_str()
+            ),
+            "Start the workspace with `onDiverged` to choose what happens to the new files.",
+        )
+    }
+
+    /// [`Code::NothingRestorable`], for a fork of a workspace that is not running and has no snapshot.
+    pub fn nothing_to_fork(name: &WorkspaceName) -> Self {
+        Self::new(
+            Code::NothingRestorable,
+            format!("The workspace {:?} is not running and has no snapshot.", name.as_str()),
+            "Start the workspace, and fork it while it is active.",
+        )
+    }
+
+    /// [`Code::NothingRestorable`], for a start of a sandbox that has lost its files and has no snapshot.
+    pub fn nothing_restorable(id: &SandboxId) -> Self {
+        Self::new(
+            Code::NothingRestorable,
+            format!("The sandbox {:?} has lost its files, and there is no snapshot to restore them from.", id.as_str()),
+            "Pass `allowEmpty: true` to start it without files. Stop workspaces, or take snapshots, before their \
+             containers end.",
+        )
+    }
+}
