@@ -16,19 +16,17 @@ use crate::model::request::LineageScope;
 use crate::model::{Error, Result, Timestamp, json};
 use crate::ports::{Ledger, Ports};
 use crate::service::planted::{Bug, planted};
+use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// How long the ledger keeps the answer of a key, in milliseconds: two days.
 pub(in crate::service) const ANSWER_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 
-/// How long after its begin a call without an answer is reconciled, in milliseconds.
-const RECONCILE_AFTER_MILLIS: i64 = 60_000;
-
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns when the earliest call without an answer is due to be reconciled.
     pub(in crate::service) fn unanswered_due_at(&self) -> Result<Option<Timestamp>> {
         let unanswered = self.ledger()?.unanswered_calls()?;
-        Ok(unanswered.iter().map(|record| record.at.plus_millis(RECONCILE_AFTER_MILLIS)).min())
+        Ok(unanswered.iter().map(|record| record.at.plus_millis(RETRY_DELAY_MILLIS)).min())
     }
 
     /// Runs `work` once for all calls with the key. Without a key, runs it always.
@@ -70,7 +68,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let record = IdempotencyRecord { key: key.to_owned(), payload_hash: payload, at: self.now(), answer: None };
         ledger.put_idempotency_record(&record)?;
         // The alarm reconciles the record, because the caller may never repeat the call.
-        self.schedule_alarm(record.at.plus_millis(RECONCILE_AFTER_MILLIS))?;
+        self.schedule_alarm(record.at.plus_millis(RETRY_DELAY_MILLIS))?;
         match work.await {
             Ok(answer) => {
                 // The work is done, so the caller gets its answer even if the answer can't be stored.

@@ -16,9 +16,7 @@ use crate::model::{Result, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::planted::{Bug, planted};
-
-/// The delay after which the alarm verifies a container that no other work has verified, in milliseconds.
-const RECONCILE_AFTER_MILLIS: i64 = 60_000;
+use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
 
 /// A probe or a capture of the sandbox in progress.
 pub(in crate::service) struct ActiveProbe {
@@ -133,7 +131,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn save_unverified_since(&self, since: Timestamp) -> Result<Timestamp> {
-        let due_at = self.now().plus_millis(RECONCILE_AFTER_MILLIS);
+        let due_at = self.now().plus_millis(RETRY_DELAY_MILLIS);
         self.put_unverified(Some(UnverifiedContainer { since, due_at }))?;
         self.schedule_alarm(due_at)?;
         Ok(since)

@@ -17,17 +17,14 @@ use super::calls::retry::retry;
 use super::in_process::{WorkKey, WorkLease};
 use super::planted::{Bug, planted};
 use super::snapshot::select::{Selected, require_ready};
+use super::tasks::backoff::Backoff;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::named::ContainerMarker;
 use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord, StoredBackup, WorkspaceRecord};
 use crate::model::{
-    DerivationKind, Error, MarkerOutcome, PendingTask, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef,
-    mint_sandbox_id,
+    DerivationKind, Error, MarkerOutcome, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef, mint_sandbox_id,
 };
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, SandboxSession, Sandboxes};
-
-/// The delay after which recovery reconciles a sandbox of an interrupted restore, in milliseconds.
-const RECONCILE_AFTER_MILLIS: i64 = 60_000;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Makes a new sandbox from a snapshot, to recover its state. The existing sandbox does not change.
@@ -166,16 +163,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(|| Error::snapshot_deleted_during_call(snapshot_id))?;
         require_ready(&snapshot)?;
         let began_at = self.now();
-        let task = PendingTask { due_at: began_at.plus_millis(RECONCILE_AFTER_MILLIS), attempt: 0 };
         let derivation = Derivation {
             sandbox_id: minted,
             snapshot_id: snapshot_id.clone(),
             kind,
             began_at,
-            state: DerivedState::Pending(task),
+            state: DerivedState::Pending(self.schedule_task(Backoff::ENDED_SANDBOX, 0)?),
         };
         ledger.put_derived_sandbox(&derivation)?;
-        self.schedule_alarm(task.due_at)?;
         Ok(derivation)
     }
 
@@ -196,10 +191,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Records that the sandbox is to be destroyed. Recovery checks it until it stays down, because a restore may still
     /// run in it.
     pub(super) fn mark_ending(&self, derivation: &Derivation) -> Result<()> {
-        let due_at = self.now().plus_millis(RECONCILE_AFTER_MILLIS);
-        let state = DerivedState::Ending(PendingTask { due_at, attempt: 0 });
+        let state = DerivedState::Ending(self.schedule_task(Backoff::ENDED_SANDBOX, 0)?);
         self.ledger()?.put_derived_sandbox(&Derivation { state, ..derivation.clone() })?;
-        self.schedule_alarm(due_at)?;
         if planted(Bug::ExpirationNotUpdated) {
             return Ok(());
         }

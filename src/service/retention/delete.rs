@@ -5,7 +5,7 @@ use std::slice;
 use crate::model::answer::Deletion;
 use crate::model::record::{DerivedState, Removal, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
-use crate::model::{BackupOwner, Code, Error, PendingTask, Result, Selector, SnapshotId, Status};
+use crate::model::{BackupOwner, Code, Error, Result, Selector, SnapshotId, Status};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
@@ -13,9 +13,7 @@ use crate::service::calls::failures::from_storage;
 use crate::service::in_process::WorkKey;
 use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::select::Selected;
-
-/// The delay after which a failed deletion is retried, in milliseconds. It doubles with each failure.
-const RETRY_MILLIS: i64 = 60_000;
+use crate::service::tasks::backoff::Backoff;
 
 /// How long the ledger keeps the row of a deleted snapshot, in milliseconds: 30 days.
 pub(in crate::service) const TOMBSTONE_MILLIS: i64 = 30 * 24 * 3600 * 1000;
@@ -91,11 +89,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) fn begin_deletion(&self, mut snapshot: SnapshotRecord, reason: &str) -> Result<()> {
         let Stage::Ready { stored } = snapshot.stage else { return Ok(()) };
         let at = self.now();
-        let task = PendingTask { due_at: at.plus_millis(RETRY_MILLIS), attempt: 0 };
+        let task = self.schedule_task(Backoff::DELETION, 0)?;
         snapshot.stage = Stage::Deleting { stored, removal: Removal { at, reason: reason.to_owned() }, task };
         self.ledger()?.put_snapshot(&snapshot)?;
         call_context::record_deleted(&snapshot.snapshot_id);
-        self.schedule_alarm(task.due_at)
+        Ok(())
     }
 
     /// Deletes the objects of a removed snapshot from R2. If R2 fails, the alarm retries.
@@ -105,15 +103,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mark = snapshot.backup_owner(&self.id);
         let Stage::Deleting { stored, removal, task } = snapshot.stage else { return Ok(()) };
         let deleted = self.delete_objects(&stored, &mark).await;
-        let now = self.now();
         snapshot.stage = if deleted.is_ok() || planted(Bug::DeletedTooEarly) {
-            self.schedule_alarm(now.plus_millis(TOMBSTONE_MILLIS))?;
+            self.schedule_alarm(self.now().plus_millis(TOMBSTONE_MILLIS))?;
             Stage::Deleted { stored, removal }
         } else {
-            let attempt = task.attempt + 1;
-            let due_at = now.plus_millis(RETRY_MILLIS << attempt.min(5));
-            self.schedule_alarm(due_at)?;
-            Stage::Deleting { stored, removal, task: PendingTask { due_at, attempt } }
+            let task = self.schedule_task(Backoff::DELETION, task.attempt + 1)?;
+            Stage::Deleting { stored, removal, task }
         };
         self.refresh_label(&mut snapshot)?;
         self.ledger()?.put_snapshot(&snapshot)?;

@@ -6,14 +6,12 @@ use std::slice;
 use futures_util::FutureExt;
 
 use crate::model::record::{Derivation, DerivedState, Release, SnapshotState, WorkspaceRecord};
-use crate::model::{PendingTask, Result, SandboxId, SnapshotId, derivation_kind_of};
+use crate::model::{Result, SandboxId, SnapshotId, derivation_kind_of};
 use crate::ports::{Background, Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::in_process::WorkKey;
 use crate::service::planted::{Bug, planted};
-
-/// The delay before a failed release is delivered again, in milliseconds; it doubles with each attempt.
-const RETRY_MILLIS: i64 = 60_000;
+use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the workspaces that depend on a snapshot.
@@ -35,16 +33,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) fn release_parent(&self, workspace: &mut WorkspaceRecord) -> Result<()> {
         let Some(parent) = workspace.parent.as_mut().filter(|parent| parent.needs_snapshot) else { return Ok(()) };
         parent.needs_snapshot = false;
-        let now = self.now();
         let release = Release {
             origin_id: parent.origin_id.clone(),
             snapshot_id: parent.snapshot_id.clone(),
-            task: PendingTask { due_at: now.plus_millis(RETRY_MILLIS), attempt: 0 },
+            task: self.schedule_task(Backoff::RELEASE, 0)?,
         };
         let ledger = self.ledger()?;
         ledger.put_workspace(workspace)?;
         ledger.put_release(&release)?;
-        self.schedule_alarm(release.task.due_at)?;
         let snapshotter = self.clone();
         // The alarm retries a failed delivery.
         self.ports.background().run(async move { drop(snapshotter.deliver_release(release).await) }.boxed_local());
@@ -61,10 +57,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if delivered.is_ok() {
             return ledger.delete_release(&release.snapshot_id);
         }
-        let attempt = release.task.attempt + 1;
-        let due_at = self.now().plus_millis(RETRY_MILLIS << attempt.min(10));
-        ledger.put_release(&Release { task: PendingTask { due_at, attempt }, ..release })?;
-        self.schedule_alarm(due_at)
+        let task = self.schedule_task(Backoff::RELEASE, release.task.attempt + 1)?;
+        ledger.put_release(&Release { task, ..release })
     }
 
     /// Records that `dependent` no longer needs a snapshot, and schedules the expiration of that snapshot.

@@ -14,8 +14,7 @@ use crate::model::exclude::check_patterns;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage};
 use crate::model::{
-    BackupHandle, BackupOptions, Capture, Directory, Error, PendingTask, Result, SnapshotId, SnapshotRequest,
-    TakenSnapshot,
+    BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRequest, TakenSnapshot,
 };
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
@@ -23,10 +22,8 @@ use crate::service::container::observation::ObservedContainer;
 use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::{WorkKey, WorkLease};
 use crate::service::planted::{Bug, planted};
+use crate::service::tasks::backoff::Backoff;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
-
-/// The delay after which recovery reconciles an interrupted capture, in milliseconds.
-const RECONCILE_AFTER_MILLIS: i64 = 60_000;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Captures the sandbox's directory, or shares the capture of another caller that made the same request.
@@ -142,7 +139,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (label, takes_label) = self.choose_label(request.label.as_ref(), request.replace, now)?;
         let snapshot_id = self.mint_snapshot_id(&id_key)?;
         let lease = self.in_process.try_acquire(WorkKey::Snapshot(snapshot_id.clone())).ok_or_else(Error::internal)?;
-        let task = PendingTask { due_at: now.plus_millis(RECONCILE_AFTER_MILLIS), attempt: 0 };
         let record = SnapshotRecord {
             snapshot_id,
             label,
@@ -168,13 +164,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 backup: None,
                 discarded: false,
                 key: request.idempotency_key.clone(),
-                task,
+                task: self.schedule_task(Backoff::BACKUP_SEARCH, 0)?,
             }),
         };
         if !planted(Bug::CaptureNotRecorded) {
             self.ledger()?.put_snapshot(&record)?;
         }
-        self.schedule_alarm(task.due_at)?;
         Ok((record, lease))
     }
 

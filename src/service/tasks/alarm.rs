@@ -1,5 +1,6 @@
 //! The alarm of a workspace: runs what is due, and sets the alarm to the next time at which anything is due.
 
+use super::backoff::RETRY_DELAY_MILLIS;
 use crate::model::record::{Derivation, Release, SnapshotRecord};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Ledger, Ports};
@@ -7,9 +8,6 @@ use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::idempotency::ANSWER_RETENTION_MILLIS;
 use crate::service::planted::{Bug, planted};
 use crate::service::retention::delete::TOMBSTONE_MILLIS;
-
-/// The delay until the next alarm when this one leaves work unfinished, in milliseconds.
-const RESCHEDULE_MILLIS: i64 = 60_000;
 
 /// The interval at which expired answers and tombstones are deleted, in milliseconds: one day.
 const CLEANUP_INTERVAL_MILLIS: i64 = 24 * 3600 * 1000;
@@ -23,7 +21,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let ledger = self.ledger()?;
         let now = self.now();
         // The next alarm is set first, in case that this one is interrupted.
-        let fallback = now.plus_millis(RESCHEDULE_MILLIS);
+        let fallback = now.plus_millis(RETRY_DELAY_MILLIS);
         ledger.set_alarm(Some(fallback))?;
         let work = async {
             self.ensure_recovered().await;
@@ -68,7 +66,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             .chain(self.unverified_due_at()?)
             .chain(self.protection_ends_at()?)
             .chain(self.reconcile_due_at()?);
-        Ok(due.map(|due| due.max(now.plus_millis(RESCHEDULE_MILLIS))).min())
+        Ok(due.map(|due| due.max(now.plus_millis(RETRY_DELAY_MILLIS))).min())
     }
 
     /// Returns the next time after `checked_until` at which a snapshot expires. Skips snapshots that stay although they

@@ -17,6 +17,7 @@
 
 use futures_util::FutureExt;
 
+use super::backoff::{Backoff, failed_search_delay_millis};
 use crate::model::record::{ContainerObservation, Derivation, DerivedState, SnapshotRecord, Stage, Verification};
 use crate::model::{
     BackupHandle, BackupId, BackupObjectKind, BackupOwner, Code, Error, PendingTask, Result, SandboxId, SnapshotId,
@@ -30,22 +31,6 @@ use crate::service::container::identity::ContainerExpectation;
 use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::{Recovery, WorkKey};
 use crate::service::planted::{Bug, planted};
-
-/// The delays after which recovery searches again for a backup that it did not find, in milliseconds. The sweep deletes
-/// a backup that arrives still later.
-const BACKUP_RECHECK_MILLIS: [i64; 3] = [60_000, 10 * 60_000, 60 * 60_000];
-
-/// The delays after which recovery checks a sandbox again that was down, in milliseconds: an abandoned restore may
-/// start it later.
-const SANDBOX_RECHECK_MILLIS: [i64; 2] = [10 * 60_000, 60 * 60_000];
-
-/// The delay after which recovery checks a destroyed sandbox again, in milliseconds; also the shortest delay after a
-/// failed search for a backup.
-const RETRY_MILLIS: i64 = 60_000;
-
-/// The longest delay after a failed search for a backup, in milliseconds. Up to it, the delay is the age of the
-/// capture.
-const MAX_RETRY_MILLIS: i64 = 64 * 60_000;
 
 /// How far the clocks of R2 and the Worker may differ, in milliseconds.
 const CLOCK_SKEW_MILLIS: i64 = 60_000;
@@ -133,23 +118,23 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
         let now = self.now();
         let PendingTask { due_at, attempt } = progress.task;
-        let next_try = match &found {
-            Ok(true) => None,
-            Ok(false) if progress.backup.is_some() => None,
+        progress.task = match &found {
+            Ok(deleted) if *deleted || progress.backup.is_some() => {
+                return ledger.delete_snapshot(&capture.snapshot_id);
+            }
             // A search before the task is due does not count as an attempt, however often the object restarts.
             _ if due_at > now => return self.schedule_alarm(due_at).and(found.map(drop)),
-            Ok(false) => BACKUP_RECHECK_MILLIS.get(attempt as usize).map(|millis| (*millis, attempt + 1)),
-            // A failed search does not count either: the backup of the capture may still arrive.
-            Err(_) => Some((now.millis_since(capture.began_at).clamp(RETRY_MILLIS, MAX_RETRY_MILLIS), attempt)),
-        };
-        match next_try {
-            None => ledger.delete_snapshot(&capture.snapshot_id)?,
-            Some((millis, attempt)) => {
-                progress.task = self.schedule_task(millis, attempt)?;
-                self.refresh_label(&mut capture)?;
-                ledger.put_snapshot(&capture)?;
+            Ok(_) if !Backoff::BACKUP_SEARCH.has_attempt(attempt + 1) => {
+                return ledger.delete_snapshot(&capture.snapshot_id);
             }
-        }
+            Ok(_) => self.schedule_task(Backoff::BACKUP_SEARCH, attempt + 1)?,
+            // A failed search does not count either: the backup of the capture may still arrive.
+            Err(_) => {
+                self.schedule_task_after(failed_search_delay_millis(now.millis_since(capture.began_at)), attempt)?
+            }
+        };
+        self.refresh_label(&mut capture)?;
+        ledger.put_snapshot(&capture)?;
         found.map(drop)
     }
 
@@ -237,22 +222,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let status = self.sandboxes()?.status(id).await.map_err(|failure| from_sandbox(failure, id, During::Probe));
         let is_down = status.is_ok_and(|status| status.status == Status::Down);
         let destroyed = if is_down { Ok(()) } else { self.destroy(id).await };
-        let next_check = match (is_down, &destroyed) {
-            (true, _) => SANDBOX_RECHECK_MILLIS.get(task.attempt as usize).copied(),
-            (false, Ok(())) => Some(RETRY_MILLIS),
-            (false, Err(_)) => Some(10 * RETRY_MILLIS),
-        };
-        let Some(millis) = next_check else { return ledger.delete_derived_sandbox(id) };
+        let backoff = if destroyed.is_ok() { Backoff::ENDED_SANDBOX } else { Backoff::FAILED_DESTROY };
         // Only a sandbox that stays down is gone: each check that finds it running starts over.
-        let task = self.schedule_task(millis, if is_down { task.attempt + 1 } else { 0 })?;
+        let attempt = if is_down { task.attempt + 1 } else { 0 };
+        if !backoff.has_attempt(attempt) {
+            return ledger.delete_derived_sandbox(id);
+        }
+        let task = self.schedule_task(backoff, attempt)?;
         ledger.put_derived_sandbox(&Derivation { state: DerivedState::Ending(task), ..derivation })?;
         destroyed
-    }
-
-    fn schedule_task(&self, millis: i64, attempt: u32) -> Result<PendingTask> {
-        let due_at = self.now().plus_millis(millis);
-        self.schedule_alarm(due_at)?;
-        Ok(PendingTask { due_at, attempt })
     }
 }
 

@@ -2,12 +2,12 @@
 //! the next start restores them.
 
 use super::NamedWorkspace;
-use super::transition::RETRY_DELAY_MILLIS;
 use crate::model::named::messages::Condition;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
+use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Stops the workspace if a time limit has passed, runs its tasks, and updates the Directory.

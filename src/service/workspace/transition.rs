@@ -9,9 +9,7 @@ use crate::model::named::{NamedRecord, State};
 use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Clock, NamedWorkspaceClient, Ports, WorkspaceStore};
 use crate::service::planted::{Bug, planted};
-
-/// The delay after which failed work is retried and an operation that did not finish is recovered, in milliseconds.
-pub(super) const RETRY_DELAY_MILLIS: i64 = 60_000;
+use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Returns the current time.

@@ -41,9 +41,7 @@ use crate::model::named::binding::WorkspaceBinding;
 use crate::model::{Code, Error, PendingTask, Result};
 use crate::ports::{Background, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
-
-/// The delay after which a sandbox is reconciled whose operation did not finish, in milliseconds.
-const RECONCILE_DELAY_MILLIS: i64 = 60_000;
+use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the workspace binding of the sandbox.
@@ -69,9 +67,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Schedules a reconciliation of the sandbox, in case the current operation does not finish.
     fn schedule_reconcile(&self) -> Result<()> {
-        let due_at = self.now().plus_millis(RECONCILE_DELAY_MILLIS);
-        self.update_binding(|binding| binding.restore_task = Some(PendingTask { due_at, attempt: 0 }))?;
-        self.schedule_alarm(due_at)
+        let task = self.schedule_task(Backoff::ENDED_SANDBOX, 0)?;
+        self.update_binding(|binding| binding.restore_task = Some(task))
     }
 
     /// Returns the task of a start or stop that did not finish, if there is one. A call of that operation may still

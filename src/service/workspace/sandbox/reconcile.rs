@@ -8,9 +8,7 @@ use crate::model::{PendingTask, Result, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::planted::{Bug, planted};
-
-/// The delays after which a sandbox that had ended is probed again, in milliseconds.
-const RECHECK_DELAYS_MILLIS: [i64; 3] = [60_000, 10 * 60_000, 60 * 60_000];
+use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns when the sandbox is due to be reconciled, if it is.
@@ -53,17 +51,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(_) => (false, self.destroy(&self.id).await),
             Err(error) => (false, Err(error)),
         };
-        let now = self.now();
         let attempt = self.pending_task()?.map_or(0, |task| task.attempt);
         let attempt = if has_ended { attempt + 1 } else { 0 };
-        let next_due = RECHECK_DELAYS_MILLIS.get(attempt as usize).map(|millis| now.plus_millis(*millis));
+        let is_last = !Backoff::ENDED_SANDBOX.has_attempt(attempt);
+        let next = if is_last { None } else { Some(self.schedule_task(Backoff::ENDED_SANDBOX, attempt)?) };
         self.update_binding(|binding| {
-            binding.restore_task = next_due.map(|due_at| PendingTask { due_at, attempt });
-            binding.call_unconfirmed &= next_due.is_some();
+            binding.restore_task = next;
+            binding.call_unconfirmed &= next.is_some();
         })?;
-        if let Some(due_at) = next_due {
-            self.schedule_alarm(due_at)?;
-        }
         outcome
     }
 
