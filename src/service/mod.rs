@@ -7,7 +7,7 @@
 //! - [`container`]: verifies that the container that runs is the one with the sandbox's files
 //! - [`checkpoint`]: named states inside the sandbox itself
 //! - [`workspace`]: named workspaces, the sandboxes that belong to them, and the list of them
-//! - [`tasks`]: completes or rolls back interrupted work, and runs the alarm
+//! - [`tasks`]: lists and runs deferred work: what an operation did not finish, and what is due later
 //! - [`calls`]: what all calls share: context, cancellation, idempotency, queues, time limits, retries, failures
 //!
 //! Each sandbox has a Workspace object, which runs the operations on it and has its ledger:

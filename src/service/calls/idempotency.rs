@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::record::IdempotencyRecord;
 use crate::model::request::LineageScope;
-use crate::model::{Error, Result, Timestamp, json};
+use crate::model::{Error, Result, json};
 use crate::ports::{Ledger, Ports};
 use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
@@ -23,10 +23,11 @@ use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 pub(in crate::service) const ANSWER_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns when the earliest call without an answer is due to be reconciled.
-    pub(in crate::service) fn unanswered_due_at(&self) -> Result<Option<Timestamp>> {
-        let unanswered = self.ledger()?.unanswered_calls()?;
-        Ok(unanswered.iter().map(|record| record.at.plus_millis(RETRY_DELAY_MILLIS)).min())
+    /// Deletes the record of a call that ended without an answer, so that the call can be repeated.
+    pub(in crate::service) fn delete_unanswered_call(&self, key: &str) -> Result<()> {
+        let ledger = self.ledger()?;
+        let is_answered = ledger.idempotency_record(key)?.is_some_and(|record| record.answer.is_some());
+        if is_answered || self.in_process.is_key_leased(key) { Ok(()) } else { ledger.delete_idempotency_record(key) }
     }
 
     /// Runs `work` once for all calls with the key. Without a key, runs it always.

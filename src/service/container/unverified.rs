@@ -33,7 +33,8 @@ impl ActiveProbe {
         let is_exclusive = !this.may_start_container()?;
         let started_count = Rc::clone(&this.in_process.probes_started);
         started_count.set(started_count.get() + 1);
-        let reconcile_at = this.unverified_due_at()?.filter(|due_at| *due_at > this.now());
+        let reconcile_at = this.workspace()?.unverified.map(|unverified| unverified.due_at);
+        let reconcile_at = reconcile_at.filter(|due_at| *due_at > this.now());
         Ok(Self { exclusive_number: is_exclusive.then(|| started_count.get()), started_count, reconcile_at })
     }
 
@@ -111,11 +112,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
         }
         self.save_unverified_since(self.now())
-    }
-
-    /// Returns when an unverified container is to be verified.
-    pub(in crate::service) fn unverified_due_at(&self) -> Result<Option<Timestamp>> {
-        Ok(self.workspace()?.unverified.map(|unverified| unverified.due_at))
     }
 
     /// Verifies an unverified container, once no earlier work can start another one.

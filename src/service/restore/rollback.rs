@@ -1,12 +1,15 @@
 //! Rollback: deletes the backup or destroys the sandbox that a failed operation left.
 
-use crate::model::{BackupId, BackupOwner, Code, Error, Result, SandboxId};
-use crate::ports::{BackupStore, Ports, Sandboxes};
+use crate::model::record::{Derivation, DerivedState};
+use crate::model::{BackupId, BackupOwner, Code, Error, Result, SandboxId, Status};
+use crate::ports::{BackupStore, Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
 use crate::service::calls::failures::{During, from_sandbox, from_storage};
+use crate::service::in_process::WorkKey;
 use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::stored_backup::read_mark;
+use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Deletes a backup that must not be used, if it carries the owner mark `mark`: the Worker deletes nothing else in
@@ -75,5 +78,37 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.update_binding(|binding| binding.destroy_unconfirmed = is_unanswered)?;
         }
         ended
+    }
+
+    /// Destroys the sandbox of a restore that failed or was interrupted, and checks it again until it stays down.
+    pub(in crate::service) async fn reconcile_sandbox(&self, id: &SandboxId) -> Result<()> {
+        let Some(_lease) = self.in_process.try_acquire(WorkKey::Sandbox(id.clone())) else { return Ok(()) };
+        let ledger = self.ledger()?;
+        let Some(derivation) = ledger.derived_sandbox(id)? else { return Ok(()) };
+        let task = match derivation.state {
+            DerivedState::Ready { .. } => return Ok(()),
+            DerivedState::Pending(_) if planted(Bug::PendingNotReconciled) => return Ok(()),
+            DerivedState::Pending(_) => {
+                self.mark_ending(&derivation)?;
+                return self.destroy(id).await;
+            }
+            // A restore in progress may still start the sandbox.
+            DerivedState::Ending(task) if task.due_at > self.now() && !planted(Bug::RecheckedTooEarly) => {
+                return self.schedule_alarm(task.due_at);
+            }
+            DerivedState::Ending(task) => task,
+        };
+        let status = self.sandboxes()?.status(id).await.map_err(|failure| from_sandbox(failure, id, During::Probe));
+        let is_down = status.is_ok_and(|status| status.status == Status::Down);
+        let destroyed = if is_down { Ok(()) } else { self.destroy(id).await };
+        let backoff = if destroyed.is_ok() { Backoff::ENDED_SANDBOX } else { Backoff::FAILED_DESTROY };
+        // Only a sandbox that stays down is gone: each check that finds it running starts over.
+        let attempt = if is_down { task.attempt + 1 } else { 0 };
+        if !backoff.has_attempt(attempt) {
+            return ledger.delete_derived_sandbox(id);
+        }
+        let task = self.schedule_task(backoff, attempt)?;
+        ledger.put_derived_sandbox(&Derivation { state: DerivedState::Ending(task), ..derivation })?;
+        destroyed
     }
 }

@@ -89,7 +89,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Applies the policy from the alarm, like [`apply_retention`](Self::apply_retention). Reads only expired snapshots
     /// where the policy has time limits only.
     pub(super) async fn run_retention(&self) -> Result<()> {
-        self.end_expired_protection()?;
         if self.workspace()?.decommissioned_at.is_some() {
             let (removed, _) = self.delete_unreferenced()?;
             stream::iter(removed)

@@ -33,9 +33,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) fn release_parent(&self, workspace: &mut WorkspaceRecord) -> Result<()> {
         let Some(parent) = workspace.parent.as_mut().filter(|parent| parent.needs_snapshot) else { return Ok(()) };
         parent.needs_snapshot = false;
+        let snapshot_id = parent.snapshot_id.clone();
         let release = Release {
             origin_id: parent.origin_id.clone(),
-            snapshot_id: parent.snapshot_id.clone(),
+            snapshot_id: snapshot_id.clone(),
             task: self.schedule_task(Backoff::RELEASE, 0)?,
         };
         let ledger = self.ledger()?;
@@ -43,19 +44,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         ledger.put_release(&release)?;
         let snapshotter = self.clone();
         // The alarm retries a failed delivery.
-        self.ports.background().run(async move { drop(snapshotter.deliver_release(release).await) }.boxed_local());
+        self.ports.background().run(async move { drop(snapshotter.deliver_release(&snapshot_id).await) }.boxed_local());
         Ok(())
     }
 
     /// Delivers a release to the workspace of the snapshot. Schedules another attempt when that fails.
-    pub(in crate::service) async fn deliver_release(&self, release: Release) -> Result<()> {
-        let Some(_lease) = self.in_process.try_acquire(WorkKey::Release(release.snapshot_id.clone())) else {
+    pub(in crate::service) async fn deliver_release(&self, id: &SnapshotId) -> Result<()> {
+        let Some(_lease) = self.in_process.try_acquire(WorkKey::Release(id.clone())) else { return Ok(()) };
+        let ledger = self.ledger()?;
+        let Some(release) = ledger.releases()?.into_iter().find(|release| release.snapshot_id == *id) else {
             return Ok(());
         };
-        let ledger = self.ledger()?;
-        let delivered = self.sandbox_ledgers()?.release(&release.origin_id, &release.snapshot_id, &self.id).await;
+        let delivered = self.sandbox_ledgers()?.release(&release.origin_id, id, &self.id).await;
         if delivered.is_ok() {
-            return ledger.delete_release(&release.snapshot_id);
+            return ledger.delete_release(id);
         }
         let task = self.schedule_task(Backoff::RELEASE, release.task.attempt + 1)?;
         ledger.put_release(&Release { task, ..release })

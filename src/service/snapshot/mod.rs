@@ -4,6 +4,7 @@
 //! - [`capture`]: captures the sandbox
 //! - [`backup`]: the backup of a capture: calls `createBackup`, and verifies what the SDK stored
 //! - [`discard`]: rolls back captures that failed, or that no caller waits for
+//! - [`reconcile`]: completes or rolls back captures that no call works on
 //! - [`exclude`]: refuses captures that would leave out more than the caller requested
 //! - [`suspect`]: snapshots that are much smaller than their predecessor
 //! - [`import`]: adds a backup that was made elsewhere to the ledger
@@ -25,6 +26,7 @@ mod label;
 mod list;
 pub(super) mod manifest;
 mod pin;
+mod reconcile;
 pub(super) mod select;
 pub(super) mod stored_backup;
 mod suspect;

@@ -5,7 +5,7 @@
 //! days.
 
 use crate::model::record::{ProtectedSnapshot, SnapshotRecord, SnapshotState, WorkspaceRecord};
-use crate::model::{Result, SizeDrop, Timestamp};
+use crate::model::{Result, SizeDrop};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -44,11 +44,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.set_protected(&mut workspace, None)?;
         }
         Ok(())
-    }
-
-    /// Returns when the protection expires.
-    pub(in crate::service) fn protection_ends_at(&self) -> Result<Option<Timestamp>> {
-        Ok(self.workspace()?.protected.map(|protected| protected.until))
     }
 
     /// Returns the newest ready snapshot of the same directory with the same exclusions.

@@ -1,7 +1,6 @@
 //! The alarm of a workspace: runs what is due, and sets the alarm to the next time at which anything is due.
 
 use super::backoff::RETRY_DELAY_MILLIS;
-use crate::model::record::{Derivation, Release, SnapshotRecord};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -13,7 +12,7 @@ use crate::service::retention::delete::TOMBSTONE_MILLIS;
 const CLEANUP_INTERVAL_MILLIS: i64 = 24 * 3600 * 1000;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Reconciles pending tasks, applies retention, deletes expired records, and sets the next alarm.
+    /// Runs the tasks that are due, applies retention, deletes expired records, and sets the next alarm.
     ///
     /// # Errors
     /// The first error of these; the next alarm retries what failed.
@@ -23,12 +22,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // The next alarm is set first, in case that this one is interrupted.
         let fallback = now.plus_millis(RETRY_DELAY_MILLIS);
         ledger.set_alarm(Some(fallback))?;
-        let work = async {
-            self.ensure_recovered().await;
-            let reconciled = self.reconcile_tasks(Some(now)).await;
-            reconciled.and(self.run_retention().await)
-        };
-        let outcome = work.await;
+        self.ensure_recovered().await;
+        let outcome = self.run_tasks(now).await;
+        let outcome = outcome.and(self.run_retention().await);
         let checked_until = if planted(Bug::ExpirationMissed) { self.now() } else { now };
         self.clean_up(checked_until, fallback)?;
         outcome
@@ -50,23 +46,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the earliest time at which a task is due.
     fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>> {
-        let ledger = self.ledger()?;
-        let unfinished_snapshots = ledger.unfinished_snapshots()?;
-        let unfinished_sandboxes = ledger.unfinished_sandboxes()?;
-        let releases = ledger.releases()?;
-        let snapshot_tasks = unfinished_snapshots.iter().filter_map(SnapshotRecord::task);
-        let sandbox_tasks = unfinished_sandboxes.iter().filter_map(Derivation::task);
-        let release_tasks = releases.iter().map(|release: &Release| release.task);
+        let next = self.tasks()?.into_iter().map(|task| task.due_at).min();
         // A task that is overdue now has failed, or is in progress.
-        let due = snapshot_tasks
-            .chain(sandbox_tasks)
-            .chain(release_tasks)
-            .map(|task| task.due_at)
-            .chain(self.unanswered_due_at()?)
-            .chain(self.unverified_due_at()?)
-            .chain(self.protection_ends_at()?)
-            .chain(self.reconcile_due_at()?);
-        Ok(due.map(|due| due.max(now.plus_millis(RETRY_DELAY_MILLIS))).min())
+        Ok(next.map(|due_at| due_at.max(now.plus_millis(RETRY_DELAY_MILLIS))))
     }
 
     /// Returns the next time after `checked_until` at which a snapshot expires. Skips snapshots that stay although they

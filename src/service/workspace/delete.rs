@@ -37,7 +37,7 @@ impl<P: Ports> NamedWorkspace<P> {
             })?;
         }
         // This includes the tasks that an earlier delete could not complete.
-        let mut decommissioned = self.run_tasks_with_report().await?;
+        let mut decommissioned = self.run_tasks().await?;
         count_own_as_removed(&mut decommissioned, &own);
         let tasks = self.ports.workspace_store()?.record()?.map(|record| record.tasks).unwrap_or_default();
         let pending = tasks.into_iter().map(|task| task.sandbox_id().clone()).collect();

@@ -1,4 +1,7 @@
 //! The durable tasks of a workspace: they end sandboxes that it does not use.
+//!
+//! The record stores them as a list, because its other fields may not name these sandboxes. A task has no due time of
+//! its own: each alarm runs all tasks until they succeed, and so do the operations that add one.
 
 use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
@@ -9,37 +12,29 @@ use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// Runs all tasks. The alarm retries the tasks that fail.
-    pub(super) async fn run_tasks(&self) -> Result<()> {
-        self.run_tasks_with_report().await.map(drop)
-    }
-
-    /// As [`run_tasks`](Self::run_tasks). Returns the number of removed snapshots, and the snapshots that remain.
-    pub(super) async fn run_tasks_with_report(&self) -> Result<Decommissioned> {
-        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(Decommissioned::default()) };
-        self.run_each(record.tasks).await
+    /// Runs all tasks. The alarm retries the tasks that fail. Returns the number of removed snapshots, and the snapshots
+    /// that remain.
+    pub(super) async fn run_tasks(&self) -> Result<Decommissioned> {
+        self.run_tasks_where(|_, _| true).await
     }
 
     /// Runs the tasks for the sandbox that the workspace has or may get.
     pub(super) async fn run_current_tasks(&self) -> Result<()> {
-        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(()) };
-        let (_, current) = split_former(&record);
-        self.run_each(current).await.map(drop)
+        self.run_tasks_where(|record, id| !record.former_sandbox_ids.contains(id)).await.map(drop)
     }
 
     /// Runs the tasks for the former sandboxes of the workspace, which may not answer. Calls to the workspace do not
     /// wait for these tasks.
     pub(super) async fn run_former_tasks(&self) -> Result<()> {
-        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(()) };
-        let (former, _) = split_former(&record);
-        self.run_each(former).await.map(drop)
+        self.run_tasks_where(|record, id| record.former_sandbox_ids.contains(id)).await.map(drop)
     }
 
-    async fn run_each(&self, tasks: Vec<Task>) -> Result<Decommissioned> {
+    async fn run_tasks_where(&self, is_selected: impl Fn(&NamedRecord, &SandboxId) -> bool) -> Result<Decommissioned> {
         let mut all = Decommissioned::default();
-        for task in tasks {
+        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(all) };
+        for task in record.tasks.iter().filter(|task| is_selected(&record, task.sandbox_id())) {
             let ledgers = self.ports.sandbox_ledgers()?;
-            let done = match &task {
+            let done = match task {
                 Task::Decommission(id) => ledgers.decommission(id, &self.address).await.map(|decommissioned| {
                     all.removed += decommissioned.removed;
                     all.kept.extend(decommissioned.kept);
@@ -61,7 +56,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let done = if planted(Bug::TaskNotRetried) { Ok(done.ok().flatten()) } else { done };
             if let Ok(snapshot) = done {
                 self.update_record(|record| {
-                    record.tasks.retain(|other| *other != task);
+                    record.tasks.retain(|other| other != task);
                     if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.origin_id == record.sandbox_id) {
                         record.last_snapshot = Some(snapshot);
                     }
@@ -70,9 +65,4 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         Ok(all)
     }
-}
-
-/// Splits the tasks into those for former sandboxes and all others.
-fn split_former(record: &NamedRecord) -> (Vec<Task>, Vec<Task>) {
-    record.tasks.iter().cloned().partition(|task| record.former_sandbox_ids.contains(task.sandbox_id()))
 }

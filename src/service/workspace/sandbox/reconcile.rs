@@ -4,23 +4,16 @@
 use super::SandboxCondition;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::StopSandboxRequest;
-use crate::model::{PendingTask, Result, Timestamp};
+use crate::model::{PendingTask, Result};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns when the sandbox is due to be reconciled, if it is.
-    pub(in crate::service) fn reconcile_due_at(&self) -> Result<Option<Timestamp>> {
-        Ok(self.pending_task()?.map(|task| task.due_at))
-    }
-
-    /// Ends a sandbox whose operation did not finish, if its task is due at `due_by`. `None` reconciles it at any time.
-    pub(in crate::service) async fn reconcile_start_or_stop(&self, due_by: Option<Timestamp>) -> Result<()> {
-        let Some(task) = self.pending_task()?.filter(|task| due_by.is_none_or(|due_by| task.due_at <= due_by)) else {
-            return Ok(());
-        };
+    /// Ends a sandbox whose operation did not finish.
+    pub(in crate::service) async fn reconcile_start_or_stop(&self) -> Result<()> {
+        let Some(task) = self.pending_task()? else { return Ok(()) };
         // An operation that is under way handles the sandbox itself.
         let Some(_lock) = self.in_process.lifecycle_lock.try_lock() else { return Ok(()) };
         let is_decommissioned = self.workspace()?.decommissioned_at.is_some();

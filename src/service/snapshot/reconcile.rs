@@ -1,0 +1,139 @@
+//! Recovers a capture that no call works on: completes it, or deletes its backup.
+
+use crate::model::record::{ContainerObservation, SnapshotRecord, Stage, Verification};
+use crate::model::{
+    BackupHandle, BackupId, BackupObjectKind, BackupOwner, Code, Error, PendingTask, Result, SnapshotId, Timestamp,
+};
+use crate::ports::{BackupStore, Ledger, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::calls::call_context;
+use crate::service::calls::failures::from_storage;
+use crate::service::container::identity::ContainerExpectation;
+use crate::service::container::unverified::ActiveProbe;
+use crate::service::in_process::WorkKey;
+use crate::service::planted::{Bug, planted};
+use crate::service::tasks::backoff::{Backoff, failed_search_delay_millis};
+
+/// How far the clocks of R2 and the Worker may differ, in milliseconds.
+const CLOCK_SKEW_MILLIS: i64 = 60_000;
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Completes an unfinished capture if its backup and its container are verified; otherwise deletes its backup.
+    /// Without a known backup, searches R2 for one with the owner mark, and searches again later.
+    pub(in crate::service) async fn reconcile_capture(&self, id: &SnapshotId) -> Result<()> {
+        let Some(_lease) = self.in_process.try_acquire(WorkKey::Snapshot(id.clone())) else { return Ok(()) };
+        let ledger = self.ledger()?;
+        // The capture may have finished since its task was listed.
+        let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
+        let mark = capture.backup_owner(&self.id);
+        if matches!(&capture.stage, Stage::Creating(progress) if progress.verification == Verification::DueUnverified)
+            && !planted(Bug::UnverifiedCaptureLost)
+        {
+            self.inherit_from_capture(&mut capture)?;
+            ledger.put_snapshot(&capture)?;
+        }
+        let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
+        let found = match progress.backup.clone() {
+            Some(backup) if !progress.discarded => match self.complete_capture(&capture, backup, &mark).await {
+                Ok(CaptureRecovery::Completed) => return Ok(()),
+                Ok(CaptureRecovery::Rejected(id)) => self.delete_marked(&id, &mark).await,
+                Err(error) => Err(error),
+            },
+            Some(backup) => self.delete_marked(backup.id(), &mark).await,
+            None => self.delete_by_mark(&mark, capture.began_at).await,
+        };
+        let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
+        let now = self.now();
+        let PendingTask { due_at, attempt } = progress.task;
+        progress.task = match &found {
+            Ok(deleted) if *deleted || progress.backup.is_some() => {
+                return ledger.delete_snapshot(&capture.snapshot_id);
+            }
+            // A search before the task is due does not count as an attempt, however often the object restarts.
+            _ if due_at > now => return self.schedule_alarm(due_at).and(found.map(drop)),
+            Ok(_) if !Backoff::BACKUP_SEARCH.has_attempt(attempt + 1) => {
+                return ledger.delete_snapshot(&capture.snapshot_id);
+            }
+            Ok(_) => self.schedule_task(Backoff::BACKUP_SEARCH, attempt + 1)?,
+            // A failed search does not count either: the backup of the capture may still arrive.
+            Err(_) => {
+                self.schedule_task_after(failed_search_delay_millis(now.millis_since(capture.began_at)), attempt)?
+            }
+        };
+        self.refresh_label(&mut capture)?;
+        ledger.put_snapshot(&capture)?;
+        found.map(drop)
+    }
+
+    /// Completes a capture, if its backup is whole and of the container that was observed before.
+    async fn complete_capture(
+        &self,
+        capture: &SnapshotRecord,
+        backup: BackupHandle,
+        mark: &BackupOwner,
+    ) -> Result<CaptureRecovery> {
+        let Stage::Creating(progress) = &capture.stage else { return Err(Error::internal()) };
+        let _completion = self.in_process.completion_lock.lock().await;
+        let probe = ActiveProbe::begin(self)?;
+        // The container may have been verified since the capture, and the probe below may itself start another one.
+        let workspace = self.workspace()?;
+        if workspace.binding.is_none() && workspace.marker.is_none() {
+            self.mark_unverified()?;
+        }
+        let after = ContainerObservation { observed_at: self.now(), ..progress.observation };
+        let expectation = if planted(Bug::RecoveredWithoutComparison) {
+            ContainerExpectation::Unchanged(after)
+        } else {
+            self.container_expectation(progress)?
+        };
+        let verified = match self.verify_running().await {
+            Ok(()) => self.verify_backup(None, &backup, mark, &capture.dir, &expectation).await,
+            Err(error) => Err(error),
+        };
+        let known = self.ledger()?.snapshot(&capture.snapshot_id)?;
+        let is_discarded = known.is_some_and(|known| known.is_discarded());
+        match verified {
+            Ok(_) if is_discarded => Ok(CaptureRecovery::Rejected(backup.id().clone())),
+            Ok(found) => {
+                self.finish_capture(capture.clone(), backup, found)?;
+                // The alarm retries what fails.
+                drop(probe.finish_verified(self));
+                call_context::record_recovered(&capture.snapshot_id);
+                Ok(CaptureRecovery::Completed)
+            }
+            // A ledger that cannot be read proves nothing about the backup, so it is not deleted.
+            Err(error) if error.is_retryable() || error.code() == Code::LedgerCorrupt => Err(error),
+            Err(_) => Ok(CaptureRecovery::Rejected(backup.id().clone())),
+        }
+    }
+
+    /// Finds backups with the owner mark in the whole bucket and deletes them. Returns whether there were any.
+    async fn delete_by_mark(&self, mark: &BackupOwner, began_at: Timestamp) -> Result<bool> {
+        let failed = |failure| from_storage(failure, "searching for the backup of an unfinished snapshot");
+        let backups = self.backups()?;
+        let mut removed = false;
+        let mut cursor: Option<String> = None;
+        loop {
+            let listing = self.retry(async || backups.list(cursor.as_deref()).await.map_err(failed)).await?;
+            for listed in listing.objects {
+                if listed.kind == BackupObjectKind::Metadata
+                    && listed.uploaded_at >= began_at.plus_millis(-CLOCK_SKEW_MILLIS)
+                {
+                    removed |= self.delete_marked(&listed.id, mark).await?;
+                }
+            }
+            cursor = listing.cursor;
+            if cursor.is_none() {
+                return Ok(removed);
+            }
+        }
+    }
+}
+
+/// The result of the recovery of a capture.
+enum CaptureRecovery {
+    /// The snapshot is ready.
+    Completed,
+    /// The backup must not be used.
+    Rejected(BackupId),
+}
