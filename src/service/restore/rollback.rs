@@ -104,10 +104,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let backoff = if destroyed.is_ok() { Backoff::ENDED_SANDBOX } else { Backoff::FAILED_DESTROY };
         // Only a sandbox that stays down is gone: each check that finds it running starts over.
         let attempt = if is_down { task.attempt + 1 } else { 0 };
-        if !backoff.has_attempt(attempt) {
-            return ledger.delete_derived_sandbox(id);
-        }
-        let task = self.schedule_task(backoff, attempt)?;
+        let Some(task) = self.schedule_check(backoff, attempt)? else { return ledger.delete_derived_sandbox(id) };
         ledger.put_derived_sandbox(&Derivation { state: DerivedState::Ending(task), ..derivation })?;
         destroyed
     }

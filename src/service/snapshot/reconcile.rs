@@ -2,7 +2,7 @@
 
 use crate::model::record::{ContainerObservation, SnapshotRecord, Stage, Verification};
 use crate::model::{
-    BackupHandle, BackupId, BackupObjectKind, BackupOwner, Code, Error, PendingTask, Result, SnapshotId, Timestamp,
+    BackupHandle, BackupObjectKind, BackupOwner, Code, Error, PendingTask, Result, SnapshotId, Timestamp,
 };
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -12,7 +12,7 @@ use crate::service::container::identity::ContainerExpectation;
 use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::WorkKey;
 use crate::service::planted::{Bug, planted};
-use crate::service::tasks::backoff::{Backoff, failed_search_delay_millis};
+use crate::service::tasks::backoff::Backoff;
 
 /// How far the clocks of R2 and the Worker may differ, in milliseconds.
 const CLOCK_SKEW_MILLIS: i64 = 60_000;
@@ -34,9 +34,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
         let found = match progress.backup.clone() {
-            Some(backup) if !progress.discarded => match self.complete_capture(&capture, backup, &mark).await {
-                Ok(CaptureRecovery::Completed) => return Ok(()),
-                Ok(CaptureRecovery::Rejected(id)) => self.delete_marked(&id, &mark).await,
+            Some(backup) if !progress.discarded => match self.complete_capture(&capture, &backup, &mark).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => self.delete_marked(backup.id(), &mark).await,
                 Err(error) => Err(error),
             },
             Some(backup) => self.delete_marked(backup.id(), &mark).await,
@@ -45,33 +45,29 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
         let now = self.now();
         let PendingTask { due_at, attempt } = progress.task;
-        progress.task = match &found {
-            Ok(deleted) if *deleted || progress.backup.is_some() => {
-                return ledger.delete_snapshot(&capture.snapshot_id);
-            }
+        let next = match &found {
+            Ok(deleted) if *deleted || progress.backup.is_some() => None,
             // A search before the task is due does not count as an attempt, however often the object restarts.
             _ if due_at > now => return self.schedule_alarm(due_at).and(found.map(drop)),
-            Ok(_) if !Backoff::BACKUP_SEARCH.has_attempt(attempt + 1) => {
-                return ledger.delete_snapshot(&capture.snapshot_id);
-            }
-            Ok(_) => self.schedule_task(Backoff::BACKUP_SEARCH, attempt + 1)?,
+            Ok(_) => self.schedule_check(Backoff::BACKUP_SEARCH, attempt + 1)?,
             // A failed search does not count either: the backup of the capture may still arrive.
-            Err(_) => {
-                self.schedule_task_after(failed_search_delay_millis(now.millis_since(capture.began_at)), attempt)?
-            }
+            Err(_) => Some(self.schedule_failed_search(now.millis_since(capture.began_at), attempt)?),
         };
+        let Some(task) = next else { return ledger.delete_snapshot(&capture.snapshot_id) };
+        progress.task = task;
         self.refresh_label(&mut capture)?;
         ledger.put_snapshot(&capture)?;
         found.map(drop)
     }
 
-    /// Completes a capture, if its backup is whole and of the container that was observed before.
+    /// Completes a capture, if its backup is whole and of the container that was observed before. Returns `false` if
+    /// the backup must not be used.
     async fn complete_capture(
         &self,
         capture: &SnapshotRecord,
-        backup: BackupHandle,
+        backup: &BackupHandle,
         mark: &BackupOwner,
-    ) -> Result<CaptureRecovery> {
+    ) -> Result<bool> {
         let Stage::Creating(progress) = &capture.stage else { return Err(Error::internal()) };
         let _completion = self.in_process.completion_lock.lock().await;
         let probe = ActiveProbe::begin(self)?;
@@ -87,23 +83,23 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.container_expectation(progress)?
         };
         let verified = match self.verify_running().await {
-            Ok(()) => self.verify_backup(None, &backup, mark, &capture.dir, &expectation).await,
+            Ok(()) => self.verify_backup(None, backup, mark, &capture.dir, &expectation).await,
             Err(error) => Err(error),
         };
         let known = self.ledger()?.snapshot(&capture.snapshot_id)?;
         let is_discarded = known.is_some_and(|known| known.is_discarded());
         match verified {
-            Ok(_) if is_discarded => Ok(CaptureRecovery::Rejected(backup.id().clone())),
+            Ok(_) if is_discarded => Ok(false),
             Ok(found) => {
-                self.finish_capture(capture.clone(), backup, found)?;
+                self.finish_capture(capture.clone(), backup.clone(), found)?;
                 // The alarm retries what fails.
                 drop(probe.finish_verified(self));
                 call_context::record_recovered(&capture.snapshot_id);
-                Ok(CaptureRecovery::Completed)
+                Ok(true)
             }
             // A ledger that cannot be read proves nothing about the backup, so it is not deleted.
             Err(error) if error.is_retryable() || error.code() == Code::LedgerCorrupt => Err(error),
-            Err(_) => Ok(CaptureRecovery::Rejected(backup.id().clone())),
+            Err(_) => Ok(false),
         }
     }
 
@@ -128,12 +124,4 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
         }
     }
-}
-
-/// The result of the recovery of a capture.
-enum CaptureRecovery {
-    /// The snapshot is ready.
-    Completed,
-    /// The backup must not be used.
-    Rejected(BackupId),
 }

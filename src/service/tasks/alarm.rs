@@ -46,7 +46,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the earliest time at which a task is due.
     fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>> {
-        let next = self.tasks()?.into_iter().map(|task| task.due_at).min();
+        let next = self.tasks()?.into_iter().map(|(due_at, _)| due_at).min();
         // A task that is overdue now has failed, or is in progress.
         Ok(next.map(|due_at| due_at.max(now.plus_millis(RETRY_DELAY_MILLIS))))
     }

@@ -31,33 +31,28 @@ impl Backoff {
 
     /// The delivery of a release to another workspace.
     pub const RELEASE: Self = Self(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
-
-    /// Returns whether the schedule has an attempt with this number; the first one is 0.
-    pub fn has_attempt(self, attempt: u32) -> bool {
-        (attempt as usize) < self.0.len()
-    }
-
-    /// Returns the delay before an attempt, in milliseconds. Each attempt after the last one has the delay of that one.
-    fn delay_millis(self, attempt: u32) -> i64 {
-        let minutes = self.0.get(attempt as usize).or(self.0.last()).copied();
-        minutes.unwrap_or(1) * MINUTE_MILLIS
-    }
-}
-
-/// Returns the delay after a failed search for the backup of a capture, in milliseconds: the age of the capture, at
-/// least 1 minute and at most 64.
-pub(in crate::service) fn failed_search_delay_millis(age_millis: i64) -> i64 {
-    age_millis.clamp(MINUTE_MILLIS, 64 * MINUTE_MILLIS)
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Schedules an attempt of a task. Returns what its row stores; the caller writes the row before it awaits.
+    /// Schedules an attempt of a task; the first one is 0. Attempts after the last delay repeat it. Returns what the
+    /// row stores.
     pub(in crate::service) fn schedule_task(&self, backoff: Backoff, attempt: u32) -> Result<PendingTask> {
-        self.schedule_task_after(backoff.delay_millis(attempt), attempt)
+        let minutes = backoff.0.get(attempt as usize).or(backoff.0.last()).copied().unwrap_or(1);
+        self.schedule_after(minutes * MINUTE_MILLIS, attempt)
     }
 
-    /// As [`schedule_task`](Self::schedule_task), with a delay in milliseconds.
-    pub(in crate::service) fn schedule_task_after(&self, millis: i64, attempt: u32) -> Result<PendingTask> {
+    /// As [`schedule_task`](Self::schedule_task), but returns `None` after the last delay.
+    pub(in crate::service) fn schedule_check(&self, backoff: Backoff, attempt: u32) -> Result<Option<PendingTask>> {
+        if attempt as usize >= backoff.0.len() { Ok(None) } else { self.schedule_task(backoff, attempt).map(Some) }
+    }
+
+    /// Schedules another search for the backup of a capture after a failed one. The delay is the age of the capture, in
+    /// milliseconds; at least 1 minute, and at most 64.
+    pub(in crate::service) fn schedule_failed_search(&self, age_millis: i64, attempt: u32) -> Result<PendingTask> {
+        self.schedule_after(age_millis.clamp(MINUTE_MILLIS, 64 * MINUTE_MILLIS), attempt)
+    }
+
+    fn schedule_after(&self, millis: i64, attempt: u32) -> Result<PendingTask> {
         let due_at = self.now().plus_millis(millis);
         self.schedule_alarm(due_at)?;
         Ok(PendingTask { due_at, attempt })

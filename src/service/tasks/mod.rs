@@ -7,29 +7,23 @@
 //! Each attempt is in the file of its area. It reads its row again, because a call may have changed the row since the
 //! task was listed, and it does nothing while a call in progress holds the subject (`in_process.rs`).
 //!
-//! - [`run`]: runs the tasks, and recovers what an earlier object left
 //! - [`alarm`]: runs what is due, and sets the next alarm
 //! - [`backoff`]: the delays before the attempts
 
 mod alarm;
 pub(super) mod backoff;
-mod run;
+
+use futures_util::FutureExt;
 
 use self::backoff::RETRY_DELAY_MILLIS;
+use super::CloudflareSandboxSnapshotter;
+use super::in_process::Recovery;
 use crate::model::record::Stage;
 use crate::model::{Result, SandboxId, SnapshotId, Timestamp};
 use crate::ports::{Ledger, Ports};
-use crate::service::CloudflareSandboxSnapshotter;
 
-/// A task of a Workspace object.
-struct Task {
-    /// When the task runs next. How often it has run is in its row.
-    due_at: Timestamp,
-    kind: Kind,
-}
-
-/// The kind of a task, with its subject: what the row says, and what an attempt does.
-enum Kind {
+/// A task, with its subject: what the row says, and what an attempt does.
+enum Task {
     /// A snapshot is being created. Completes it if its backup and its container are verified; otherwise deletes its
     /// backup, or searches R2 for one by the owner mark.
     Capture(SnapshotId),
@@ -51,39 +45,68 @@ enum Kind {
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns all tasks, in the order in which they run.
-    fn tasks(&self) -> Result<Vec<Task>> {
-        let ledger = self.ledger()?;
-        let mut tasks = Vec::new();
-        let mut add = |due_at, kind| tasks.push(Task { due_at, kind });
-        for row in ledger.unfinished_snapshots()? {
-            match row.stage {
-                Stage::Creating(progress) => add(progress.task.due_at, Kind::Capture(row.snapshot_id)),
-                Stage::Deleting { task, .. } => add(task.due_at, Kind::Deletion(row.snapshot_id)),
-                Stage::Ready { .. } | Stage::Deleted { .. } => {}
-            }
+    /// Runs all tasks that an earlier object left, once. Calls that arrive during recovery wait for it, because
+    /// recovery may complete their answer. If all waiting calls are dropped, the next call starts recovery again.
+    pub(in crate::service) async fn ensure_recovered(&self) {
+        let running = match &*self.in_process.recovery.borrow() {
+            Recovery::Due => None,
+            Recovery::Running(recovery) => recovery.upgrade(),
+            Recovery::Done => return,
+        };
+        let recovery = running.unwrap_or_else(|| {
+            let snapshotter = self.clone();
+            let recovery = async move {
+                // The alarm retries what fails.
+                drop(snapshotter.run_tasks(Timestamp::MAX).await);
+                *snapshotter.in_process.recovery.borrow_mut() = Recovery::Done;
+            };
+            let recovery = recovery.boxed_local().shared();
+            *self.in_process.recovery.borrow_mut() = recovery.downgrade().map_or(Recovery::Due, Recovery::Running);
+            recovery
+        });
+        recovery.await;
+    }
+
+    /// Runs every task that is due at `due_by`. A failed task does not prevent the others.
+    ///
+    /// # Errors
+    /// The first error of the tasks.
+    async fn run_tasks(&self, due_by: Timestamp) -> Result<()> {
+        let mut outcome = Ok(());
+        for (_, task) in self.tasks()?.into_iter().filter(|(due_at, _)| *due_at <= due_by) {
+            let attempted = match &task {
+                Task::Capture(id) => self.reconcile_capture(id).await,
+                Task::Deletion(id) => self.finish_deletion(id).await,
+                Task::Sandbox(id) => self.reconcile_sandbox(id).await,
+                Task::Release(id) => self.deliver_release(id).await,
+                Task::UnansweredCall(key) => self.delete_unanswered_call(key),
+                Task::StartOrStop => self.reconcile_start_or_stop().await,
+                Task::UnverifiedContainer => self.reconcile_unverified().await,
+                Task::Protection => self.end_expired_protection(),
+            };
+            outcome = outcome.and(attempted);
         }
-        for row in ledger.unfinished_sandboxes()? {
-            if let Some(task) = row.task() {
-                add(task.due_at, Kind::Sandbox(row.sandbox_id));
-            }
-        }
-        for row in ledger.releases()? {
-            add(row.task.due_at, Kind::Release(row.snapshot_id));
-        }
-        for row in ledger.unanswered_calls()? {
-            add(row.at.plus_millis(RETRY_DELAY_MILLIS), Kind::UnansweredCall(row.key));
-        }
-        let workspace = self.workspace()?;
-        if let Some(task) = workspace.binding.and_then(|binding| binding.restore_task) {
-            add(task.due_at, Kind::StartOrStop);
-        }
-        if let Some(unverified) = workspace.unverified {
-            add(unverified.due_at, Kind::UnverifiedContainer);
-        }
-        if let Some(protected) = workspace.protected {
-            add(protected.until, Kind::Protection);
-        }
-        Ok(tasks)
+        outcome
+    }
+
+    /// Returns all tasks with the times at which they are due, in the order in which they run.
+    fn tasks(&self) -> Result<Vec<(Timestamp, Task)>> {
+        let (ledger, workspace) = (self.ledger()?, self.workspace()?);
+        let snapshots = ledger.unfinished_snapshots()?.into_iter().filter_map(|row| {
+            let task = if matches!(row.stage, Stage::Creating(_)) { Task::Capture } else { Task::Deletion };
+            Some((row.task()?.due_at, task(row.snapshot_id)))
+        });
+        let sandboxes = ledger.unfinished_sandboxes()?.into_iter();
+        let sandboxes = sandboxes.filter_map(|row| Some((row.task()?.due_at, Task::Sandbox(row.sandbox_id))));
+        let releases = ledger.releases()?.into_iter().map(|row| (row.task.due_at, Task::Release(row.snapshot_id)));
+        let calls = ledger.unanswered_calls()?.into_iter();
+        let calls = calls.map(|row| (row.at.plus_millis(RETRY_DELAY_MILLIS), Task::UnansweredCall(row.key)));
+        let restore_task = workspace.binding.and_then(|binding| binding.restore_task);
+        let of_workspace = [
+            restore_task.map(|task| (task.due_at, Task::StartOrStop)),
+            workspace.unverified.map(|unverified| (unverified.due_at, Task::UnverifiedContainer)),
+            workspace.protected.map(|protected| (protected.until, Task::Protection)),
+        ];
+        Ok(snapshots.chain(sandboxes).chain(releases).chain(calls).chain(of_workspace.into_iter().flatten()).collect())
     }
 }

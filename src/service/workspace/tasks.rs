@@ -7,13 +7,13 @@ use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
 use crate::model::named::messages::{Decommissioned, StopSandboxRequest};
 use crate::model::named::record::Task;
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, SandboxId};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// Runs all tasks. The alarm retries the tasks that fail. Returns the number of removed snapshots, and the snapshots
-    /// that remain.
+    /// Runs all tasks. The alarm retries the tasks that fail. Returns the number of removed snapshots, and the
+    /// snapshots that remain.
     pub(super) async fn run_tasks(&self) -> Result<Decommissioned> {
         self.run_tasks_where(|_, _| true).await
     }

@@ -2,9 +2,9 @@
 //! still run in it and start it again, so the Worker probes the sandbox until it stays ended.
 
 use super::SandboxCondition;
+use crate::model::Result;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::StopSandboxRequest;
-use crate::model::{PendingTask, Result};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::planted::{Bug, planted};
@@ -13,7 +13,7 @@ use crate::service::tasks::backoff::Backoff;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Ends a sandbox whose operation did not finish.
     pub(in crate::service) async fn reconcile_start_or_stop(&self) -> Result<()> {
-        let Some(task) = self.pending_task()? else { return Ok(()) };
+        let Some(task) = self.workspace()?.binding.and_then(|binding| binding.restore_task) else { return Ok(()) };
         // An operation that is under way handles the sandbox itself.
         let Some(_lock) = self.in_process.lifecycle_lock.try_lock() else { return Ok(()) };
         let is_decommissioned = self.workspace()?.decommissioned_at.is_some();
@@ -44,18 +44,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(_) => (false, self.destroy(&self.id).await),
             Err(error) => (false, Err(error)),
         };
-        let attempt = self.pending_task()?.map_or(0, |task| task.attempt);
-        let attempt = if has_ended { attempt + 1 } else { 0 };
-        let is_last = !Backoff::ENDED_SANDBOX.has_attempt(attempt);
-        let next = if is_last { None } else { Some(self.schedule_task(Backoff::ENDED_SANDBOX, attempt)?) };
+        let attempt = if has_ended { task.attempt + 1 } else { 0 };
+        let next = self.schedule_check(Backoff::ENDED_SANDBOX, attempt)?;
         self.update_binding(|binding| {
             binding.restore_task = next;
             binding.call_unconfirmed &= next.is_some();
         })?;
         outcome
-    }
-
-    fn pending_task(&self) -> Result<Option<PendingTask>> {
-        Ok(self.workspace()?.binding.and_then(|binding| binding.restore_task))
     }
 }
