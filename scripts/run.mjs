@@ -72,9 +72,8 @@ const commands = {
   },
   simulate: () => {
     rust();
-    const features = args.includes('--planted') ? ['--features', 'planted'] : [];
     const schedules = args.includes('--schedules') ? [] : ['--schedules', '100000'];
-    const build = ['--locked', '--quiet', '--profile', 'simulation', ...features, '--test', 'simulation'];
+    const build = ['--locked', '--quiet', '--profile', 'simulation', '--test', 'simulation'];
     run('cargo', ['test', ...build, '--', ...schedules, ...args]);
   },
   bench: () => {

@@ -5,7 +5,7 @@
 //! - [`storage`]: the durable storage of this Worker's objects, and their alarms
 //! - [`objects`]: the calls between this Worker's objects
 //!
-//! Each trait has one implementation on Cloudflare (`cloudflare`) and one in memory (`tests/service/support`). The
+//! Each trait has one implementation on Cloudflare (`cloudflare`) and one in memory (`tests/support`). The
 //! futures do not need to be `Send`, because a Worker has one thread.
 
 mod backups;

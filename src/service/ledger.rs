@@ -1,7 +1,6 @@
 //! The row of the sandbox itself in its ledger, its snapshots, and its alarm.
 
 use super::CloudflareSandboxSnapshotter;
-use super::planted::{Bug, planted};
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::record::{ParentLink, SnapshotRecord, WorkspaceRecord};
 use crate::model::request::SnapshotCursor;
@@ -89,9 +88,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // The same named workspace may repeat its claim.
             let is_same_owner = known.decommissioned_at.is_none()
                 && known.binding.is_some_and(|known| Some(&known.address) == binding.map(|claimed| &claimed.address));
-            if planted(Bug::ClaimedFromOtherWorkspace) {
-                return Ok(true);
-            }
             return Ok(is_same_owner && known.parent.as_ref() == parent);
         }
         let workspace = WorkspaceRecord {

@@ -16,7 +16,6 @@
 //! - `in_process`: the work in progress in this object
 //!
 //! Each named workspace has an object of its own. For the whole bucket: [`sweep`]. For the deployment: [`health()`].
-//! `planted` contains the bugs that the simulation must find; they are not in the product.
 
 pub mod calls;
 mod checkpoint;
@@ -25,8 +24,6 @@ mod health;
 mod in_process;
 mod ledger;
 mod lineage;
-#[doc(hidden)]
-pub mod planted;
 mod restore;
 mod retention;
 pub(crate) mod snapshot;

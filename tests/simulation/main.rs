@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use planted::Bug;
 use schedule::Outcome;
 
 /// The number of schedules that `cargo test` runs.
@@ -133,7 +134,7 @@ fn run_schedules(schedules: u64, arguments: &Arguments) -> Results {
     on_threads(threads, || {
         let mut results = Results::default();
         while let Some(seed) = next_seed(&next, schedules, arguments.seed) {
-            let Outcome { violations, counts } = schedule::run(seed, arguments.traced);
+            let Outcome { violations, counts } = schedule::run(seed, None, arguments.traced);
             let violations = (!violations.is_empty()).then_some((seed, violations));
             results.merge(Results { violations: violations.into_iter().collect(), counts });
         }
@@ -143,17 +144,13 @@ fn run_schedules(schedules: u64, arguments: &Arguments) -> Results {
 
 /// Runs schedules until one violates a rule that the same schedule does not violate without the planted bug. Returns the
 /// number of schedules, the seed, and the first violation.
-#[cfg(feature = "planted")]
-fn first_violation(most: u64, seed: u64, plant: impl Fn(bool) + Sync) -> Option<(u64, u64, String)> {
+fn first_violation(most: u64, seed: u64, bug: Bug) -> Option<(u64, u64, String)> {
     let next = AtomicU64::new(0);
     let results = on_threads(processors(), || {
         let mut results = Results::default();
         while let Some(seed) = next_seed(&next, most, seed) {
-            let violations = |planted| {
-                plant(planted);
-                schedule::run(seed, false).violations
-            };
-            let (violations, is_new) = (violations(true), || violations(false).is_empty());
+            let violations = schedule::run(seed, Some(bug), false).violations;
+            let is_new = || schedule::run(seed, None, false).violations.is_empty();
             if !violations.is_empty() && is_new() {
                 next.store(most, Ordering::Relaxed);
                 results.violations.insert(seed, violations);

@@ -11,6 +11,7 @@ use sandbox_snapshotter::model::{BackupOptions, SandboxId};
 use sandbox_snapshotter::service::sweep;
 
 use crate::callers;
+use crate::planted::Bug;
 use crate::rules::{final_state, final_workspaces};
 use crate::world::{Capture, ContainerNotes, DIR, Files, MAX_LATE_MILLIS, Simulation, World};
 
@@ -31,9 +32,10 @@ pub struct Outcome {
     pub counts: BTreeMap<&'static str, u64>,
 }
 
-/// Runs the schedule of a seed, and prints its events if `traced`.
-pub fn run(seed: u64, traced: bool) -> Outcome {
-    let world = Simulation::new_world(seed, (callers::ACTION_COUNT, callers::WORKSPACE_ACTION_COUNT), traced);
+/// Runs the schedule of a seed with a planted bug, if there is one, and prints its events if `traced`.
+pub fn run(seed: u64, planted: Option<Bug>, traced: bool) -> Outcome {
+    let actions = (callers::ACTION_COUNT, callers::WORKSPACE_ACTION_COUNT);
+    let world = Simulation::new_world(seed, actions, planted, traced);
     world.trace(&format_args!("{:?}", world.profile));
     create_sandboxes(&world);
     let callers = (0..world.profile.caller_count).map(|_| callers::run_caller(Rc::clone(&world)).boxed_local());

@@ -16,10 +16,10 @@ use super::errors::error;
 use super::{MemoryLedger, MemoryWorkspaceStore, Scheduler, World};
 
 /// The service of one sandbox.
-pub type SandboxService<S> = CloudflareSandboxSnapshotter<ObjectPorts<S>>;
+pub type SandboxService<S> = CloudflareSandboxSnapshotter<<S as Scheduler>::Ports>;
 
 /// The service of one named workspace.
-pub type NamedService<S> = NamedWorkspace<ObjectPorts<S>>;
+pub type NamedService<S> = NamedWorkspace<<S as Scheduler>::Ports>;
 
 /// The number of an object in memory, which no other object has. Group 0 is the world itself.
 pub type Group = u32;
@@ -87,14 +87,15 @@ impl<S: Scheduler> World<S> {
         let group = self.last_group.get() + 1;
         self.last_group.set(group);
         let (entrypoint, config) = (ObjectPorts { group, ..self.entrypoint() }, Rc::clone(&self.config));
+        let ports = |ports| Rc::new(S::ports(ports, key));
         let service = match key {
             ObjectKey::Sandbox(id) => {
-                let ports = Rc::new(ObjectPorts { ledger: Some(self.ledger(id)), ..entrypoint });
-                ObjectService::Sandbox(SandboxService::new(id.clone(), ports, config))
+                let ports = ports(ObjectPorts { ledger: Some(self.ledger(id)), ..entrypoint });
+                ObjectService::Sandbox(SandboxService::<S>::new(id.clone(), ports, config))
             }
             ObjectKey::Workspace(address) => {
-                let ports = Rc::new(ObjectPorts { workspace_store: Some(self.workspace_store(address)), ..entrypoint });
-                ObjectService::Workspace(NamedService::new(address.clone(), ports, config))
+                let ports = ports(ObjectPorts { workspace_store: Some(self.workspace_store(address)), ..entrypoint });
+                ObjectService::Workspace(NamedService::<S>::new(address.clone(), ports, config))
             }
         };
         self.objects.borrow_mut().insert(key.clone(), Object { group, service: service.clone() });
@@ -121,7 +122,8 @@ impl<S: Scheduler> World<S> {
 
 /// The ports of one object of the Worker.
 pub struct ObjectPorts<S: Scheduler> {
-    pub(super) world: Rc<World<S>>,
+    /// The world.
+    pub world: Rc<World<S>>,
     sandboxes: TimeLimited<World<S>, World<S>>,
     ledger: Option<Rc<MemoryLedger>>,
     workspace_store: Option<Rc<MemoryWorkspaceStore>>,

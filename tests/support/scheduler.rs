@@ -7,8 +7,12 @@ use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::named::messages::{EnsureRunningRequest, StopSandboxRequest};
 use sandbox_snapshotter::model::named::{Address, ContainerMarker};
 use sandbox_snapshotter::model::{BackupHandle, BackupId, BackupOptions, Code, Failure, Result, SandboxId};
+use sandbox_snapshotter::ports::Ports;
 
-use super::{Backup, Group, HookCall, Image, Method, ObjectKey, ObjectService, RowChange, Sandbox, StoreChange, World};
+use super::{
+    Backup, Group, HookCall, Image, Method, ObjectKey, ObjectPorts, ObjectService, RowChange, Sandbox, StoreChange,
+    World,
+};
 
 /// Decides when calls take effect, which of them fail, and what the time is.
 #[allow(async_fn_in_trait)] // The futures do not need to be `Send`.
@@ -17,6 +21,11 @@ pub trait Scheduler: Sized + 'static {
     type SandboxNotes: Default;
     /// What the test notes about a container.
     type ContainerNotes: Clone + Default;
+    /// The ports of an object.
+    type Ports: Ports;
+
+    /// Returns the ports of an object, which are in memory.
+    fn ports(ports: ObjectPorts<Self>, object: &ObjectKey) -> Self::Ports;
 
     /// Returns the current time, in milliseconds since 1970.
     fn now(&self) -> i64;

@@ -15,7 +15,6 @@ use crate::model::record::IdempotencyRecord;
 use crate::model::request::LineageScope;
 use crate::model::{Error, Result, json};
 use crate::ports::{Ledger, Ports};
-use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -50,8 +49,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             match ledger.idempotency_record(key)? {
                 Some(known)
                     if known.payload_hash != payload
-                        && known.payload_hash != former_fingerprint(operation, request)?
-                        && !planted(Bug::ArgumentsNotCompared) =>
+                        && known.payload_hash != former_fingerprint(operation, request)? =>
                 {
                     return Err(Error::idempotency_conflict(key));
                 }
@@ -89,9 +87,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let ledger = self.ledger()?;
         if ledger.idempotency_record(&record.key)?.is_some_and(|known| known.answer.is_some()) {
             return Ok(());
-        }
-        if planted(Bug::AnswerNotStored) {
-            return ledger.delete_idempotency_record(&record.key);
         }
         let answer = json::to_value(answer).map_err(Error::stored_answer_unreadable)?;
         let at = self.now();

@@ -15,7 +15,6 @@ use crate::model::{Directory, DirectoryContent, Error, Probe, Result, SandboxSta
 use crate::ports::{Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::calls::retry::retry;
-use crate::service::planted::{Bug, planted};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// The maximum number of age measurements while the result is too close to decide.
@@ -82,7 +81,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             ContainerExpectation::ReadyBefore(_) if !is_ready() => {
                 Err(Error::container_replaced(&self.id, "cold-started without the workspace's files"))
             }
-            ContainerExpectation::StartedBefore(_) if probe.is_replacement && !planted(Bug::ReplacementFlagIgnored) => {
+            ContainerExpectation::StartedBefore(_) if probe.is_replacement => {
                 Err(Error::container_replaced(&self.id, "was replaced"))
             }
             _ => check_directory(dir, probe.directory_content),

@@ -23,7 +23,6 @@ use crate::model::{
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::calls::retry::retry;
-use crate::service::planted::{Bug, planted};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// A container that can be captured.
@@ -76,13 +75,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             .map_or(progress.observation.observed_at, |since| since.min(progress.observation.observed_at));
         // Where an earlier version captured the sandbox, the container must have run at that time.
         let since = self.legacy_capture_began_at()?.map_or(since, |first_capture| first_capture.min(since));
-        let ignores_age = || planted(Bug::AgeNotCompared) || planted(Bug::MarkedAfterCapture);
         for _ in 0..MAX_AGE_MEASUREMENTS {
             let (elapsed_at_start, nonce, MarkerUpdate { age_millis, elapsed_millis, outcome }) = self
                 .put_new_marker(
                     |elapsed_at_start| match progress.verification {
                         Verification::Done => None,
-                        _ if ignores_age() => None,
                         Verification::Due | Verification::DueUnverified => Some(elapsed_at_start.max(0)),
                     },
                     since,
@@ -98,10 +95,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
                 }
             };
-            if progress.verification == Verification::Done
-                || age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS
-                || ignores_age()
-            {
+            if progress.verification == Verification::Done || age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS {
                 return Ok(marker);
             }
             if age_millis < elapsed_at_start {
@@ -136,9 +130,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<ContainerExpectation> {
         match (&progress.expected_marker, progress.verification) {
             (_, Verification::Done) => Ok(ContainerExpectation::Unchanged(progress.observation)),
-            (Some(_), _) if planted(Bug::MarkerNotRequired) => {
-                Ok(ContainerExpectation::Unchanged(progress.observation))
-            }
             (Some(marker), _) => Ok(ContainerExpectation::HasMarker(marker.clone())),
             (None, _) => self.expectation_since(progress.observation.observed_at),
         }
@@ -200,7 +191,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             Err(error) if request.wake && is_container_error(&error) => {
                 let (observation, marker) = self.cold_start(dir, abort).await?;
-                if marker.is_some_and(|marker| marker.is_restoring()) && !planted(Bug::CapturedDuringRestore) {
+                if marker.is_some_and(|marker| marker.is_restoring()) {
                     // The restore of an earlier start may still arrive. A start rules that out before it captures the
                     // files.
                     return Err(Error::start_unfinished(&self.id));

@@ -15,7 +15,6 @@ use crate::model::record::{CaptureInProgress, SnapshotRecord, Stage, UnverifiedC
 use crate::model::{Result, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
 
 /// A probe or a capture of the sandbox in progress.
@@ -143,7 +142,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     fn put_unverified(&self, unverified: Option<UnverifiedContainer>) -> Result<()> {
         let mut workspace = self.workspace()?;
-        if workspace.unverified != unverified && !planted(Bug::UnverifiedNotStored) {
+        if workspace.unverified != unverified {
             workspace.unverified = unverified;
             self.ledger()?.put_workspace(&workspace)?;
         }

@@ -5,7 +5,6 @@ use crate::model::request::LineageScope;
 use crate::model::{Error, Result, SandboxId, root_of};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Verifies that the lineage scope permits objects of the lineage of `root_id`.
@@ -14,7 +13,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// [`Code::CrossLineage`] if the scope belongs to another lineage, and does not allow others.
     pub(in crate::service) async fn check_lineage(&self, scope: &LineageScope, root_id: &SandboxId) -> Result<()> {
         let Some(id) = scope.sandbox_id.as_ref().filter(|_| !scope.allow_cross_lineage) else { return Ok(()) };
-        if *id == *self.id || *id == *root_id || planted(Bug::LineageScopeNotChecked) {
+        if *id == *self.id || *id == *root_id {
             return Ok(());
         }
         // The form of an id shows its root, unless the id was shortened. Then its workspace returns the root.

@@ -15,7 +15,6 @@ use futures_util::future::join;
 use super::calls::failures::{During, from_sandbox};
 use super::calls::retry::retry;
 use super::in_process::{WorkKey, WorkLease};
-use super::planted::{Bug, planted};
 use super::snapshot::select::{Selected, require_ready};
 use super::tasks::backoff::Backoff;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
@@ -98,7 +97,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let restored = async {
             abort.check()?;
             self.apply_backup(minted, stored, &marker).await?;
-            if planted(Bug::CancellationIgnored) { Ok(()) } else { abort.check() }
+            abort.check()
         };
         match restored.await {
             Ok(()) => {
@@ -107,14 +106,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             Err(error) => {
                 let recorded = self.mark_ending(&derivation);
-                if planted(Bug::RestoreNotRolledBack) {
-                    self.ledger()?.delete_derived_sandbox(minted)?;
-                    return Err(error);
-                }
                 let error = self.destroy_minted(minted, error).await;
-                if planted(Bug::DestroyNotRechecked) {
-                    self.ledger()?.delete_derived_sandbox(minted)?;
-                }
                 Err(match recorded {
                     Ok(()) => error,
                     Err(not_recorded) => error.with_note(not_recorded.message()),
@@ -149,8 +141,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let marker = short_id.as_str().to_owned();
             let claimed =
                 self.sandbox_ledgers()?.claim(&minted, &workspace.root_id, Some(&parent), None, Some(&marker)).await;
-            if claimed.map_err(|failure| Error::other_workspace_failed(&minted, failure))? || planted(Bug::ClaimIgnored)
-            {
+            if claimed.map_err(|failure| Error::other_workspace_failed(&minted, failure))? {
                 return Ok((self.record_restore(minted, &snapshot.snapshot_id, kind)?, marker, lease));
             }
         }
@@ -193,9 +184,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) fn mark_ending(&self, derivation: &Derivation) -> Result<()> {
         let state = DerivedState::Ending(self.schedule_task(Backoff::ENDED_SANDBOX, 0)?);
         self.ledger()?.put_derived_sandbox(&Derivation { state, ..derivation.clone() })?;
-        if planted(Bug::ExpirationNotUpdated) {
-            return Ok(());
-        }
         self.update_expiration(&derivation.snapshot_id)
     }
 

@@ -7,7 +7,6 @@ use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
 use crate::service::calls::failures::{During, from_sandbox, from_storage};
 use crate::service::in_process::WorkKey;
-use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::stored_backup::read_mark;
 use crate::service::tasks::backoff::Backoff;
 
@@ -38,7 +37,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Deletes a backup if it carries the owner mark `mark`. Returns whether it was deleted.
     pub(in crate::service) async fn delete_marked(&self, id: &BackupId, mark: &BackupOwner) -> Result<bool> {
-        if read_mark(&*self.ports, id).await?.as_ref() != Some(mark) && !planted(Bug::BackupOwnerNotChecked) {
+        if read_mark(&*self.ports, id).await?.as_ref() != Some(mark) {
             return Ok(false);
         }
         self.retry(async || {
@@ -87,13 +86,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Some(derivation) = ledger.derived_sandbox(id)? else { return Ok(()) };
         let task = match derivation.state {
             DerivedState::Ready { .. } => return Ok(()),
-            DerivedState::Pending(_) if planted(Bug::PendingNotReconciled) => return Ok(()),
             DerivedState::Pending(_) => {
                 self.mark_ending(&derivation)?;
                 return self.destroy(id).await;
             }
             // A restore in progress may still start the sandbox.
-            DerivedState::Ending(task) if task.due_at > self.now() && !planted(Bug::RecheckedTooEarly) => {
+            DerivedState::Ending(task) if task.due_at > self.now() => {
                 return self.schedule_alarm(task.due_at);
             }
             DerivedState::Ending(task) => task,

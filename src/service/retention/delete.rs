@@ -11,7 +11,6 @@ use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
 use crate::service::calls::failures::from_storage;
 use crate::service::in_process::WorkKey;
-use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::select::Selected;
 use crate::service::tasks::backoff::Backoff;
 
@@ -57,7 +56,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     fn check_deletable(&self, snapshot: &SnapshotRecord, force: bool) -> Result<()> {
         let derived = self.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
         let is_being_restored = derived.iter().any(|derivation| matches!(derivation.state, DerivedState::Pending(_)));
-        if is_being_restored && !planted(Bug::DeletedDuringRestore) {
+        if is_being_restored {
             return Err(Error::snapshot_in_use(&snapshot.snapshot_id, "a sandbox is being made from it"));
         }
         let dependents = self.dependents(&snapshot.snapshot_id)?;
@@ -103,7 +102,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mark = snapshot.backup_owner(&self.id);
         let Stage::Deleting { stored, removal, task } = snapshot.stage else { return Ok(()) };
         let deleted = self.delete_objects(&stored, &mark).await;
-        snapshot.stage = if deleted.is_ok() || planted(Bug::DeletedTooEarly) {
+        snapshot.stage = if deleted.is_ok() {
             self.schedule_alarm(self.now().plus_millis(TOMBSTONE_MILLIS))?;
             Stage::Deleted { stored, removal }
         } else {

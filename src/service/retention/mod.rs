@@ -15,7 +15,6 @@ use futures_util::{StreamExt, stream};
 
 use super::CloudflareSandboxSnapshotter;
 use super::ledger::cursor_of;
-use super::planted::{Bug, planted};
 use crate::model::answer::Retention;
 use crate::model::named::messages::KeptSnapshot;
 use crate::model::policy::{Decision, Policy, RetentionCandidate};
@@ -148,7 +147,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         for snapshot in self.ready_snapshots()? {
             let snapshot_id = snapshot.snapshot_id.clone();
             let dependents = self.dependents(&snapshot_id)?;
-            if (dependents.is_empty() || planted(Bug::DecommissionIgnoresDependents)) && !snapshot.pinned {
+            if dependents.is_empty() && !snapshot.pinned {
                 self.begin_deletion(snapshot, "its workspace was deleted")?;
                 deleted.push(snapshot_id);
             } else {
@@ -176,8 +175,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let candidate =
             |snapshot: &SnapshotRecord| Ok(workspace.candidate(snapshot, self.dependents(&snapshot.snapshot_id)?, now));
         let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<RetentionCandidate>>>()?;
-        #[cfg(feature = "planted")]
-        let (policy, candidates) = super::planted::with_planted_bugs(policy, candidates);
         Ok(policy.plan(&candidates, now))
     }
 

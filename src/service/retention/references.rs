@@ -10,7 +10,6 @@ use crate::model::{Result, SandboxId, SnapshotId, derivation_kind_of};
 use crate::ports::{Background, Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::in_process::WorkKey;
-use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -79,9 +78,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 })
             });
         };
-        if derivation.snapshot_id != *snapshot_id
-            || derivation.state != (DerivedState::Ready { needs_snapshot: true })
-            || planted(Bug::ReleaseIgnored)
+        if derivation.snapshot_id != *snapshot_id || derivation.state != (DerivedState::Ready { needs_snapshot: true })
         {
             return Ok(());
         }

@@ -12,7 +12,6 @@ use crate::model::{BackupId, BackupObject, BackupObjectKind, BackupOwner, Result
 use crate::ports::{BackupStore, Clock, Ledger, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::from_storage;
 use crate::service::calls::retry::retry;
-use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::stored_backup::read_mark;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -124,7 +123,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mut swept = 0;
         for (backup, snapshot_id) in backups.iter().filter(|(_, id)| id.is_minted_with(&id_key)) {
             let is_owned = ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));
-            if is_owned && !planted(Bug::SweepIgnoresLedger) {
+            if is_owned {
                 continue;
             }
             let mark = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: (*self.id).clone() };

@@ -21,7 +21,6 @@ use crate::service::calls::failures::During;
 use crate::service::container::observation::ObservedContainer;
 use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::{WorkKey, WorkLease};
-use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::Backoff;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -75,7 +74,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
         let (record, _lease) = self.record_capture(&request, dir, observed, dependencies)?;
         id.get_or_init(|| record.snapshot_id.clone());
-        let record = match self.ensure_marked(&record, false).await {
+        let record = match self.ensure_marked(&record).await {
             Ok(marked) => marked,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
@@ -102,10 +101,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(backup) => backup,
             Err(failure) => return Err(self.abandon_capture(record, failure)),
         };
-        let mut record = self.record_backup(record, &backup)?;
-        if planted(Bug::MarkedAfterCapture) {
-            record = self.ensure_marked(&record, true).await?;
-        }
+        let record = self.record_backup(record, &backup)?;
         let verified = match self.verify_backup(Some(&session), &backup, &mark, &options.dir, &expectation).await {
             Ok(found) => abort.check().map(|()| found),
             Err(error) => Err(error),
@@ -152,7 +148,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             expires_at: None,
             pinned: false,
             foreign: is_rescue,
-            rescue: is_rescue && !planted(Bug::RescueReleasesReference),
+            rescue: is_rescue,
             suspect: None,
             dependencies,
             stage: Stage::Creating(CaptureInProgress {
@@ -167,18 +163,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 task: self.schedule_task(Backoff::BACKUP_SEARCH, 0)?,
             }),
         };
-        if !planted(Bug::CaptureNotRecorded) {
-            self.ledger()?.put_snapshot(&record)?;
-        }
+        self.ledger()?.put_snapshot(&record)?;
         Ok((record, lease))
     }
 
     /// Marks the container, so that it can be recognized later, and records the marker.
-    async fn ensure_marked(&self, record: &SnapshotRecord, is_late: bool) -> Result<SnapshotRecord> {
+    async fn ensure_marked(&self, record: &SnapshotRecord) -> Result<SnapshotRecord> {
         let mut record = record.clone();
         let Stage::Creating(progress) = &mut record.stage else { return Err(Error::internal()) };
-        let is_due = is_late == planted(Bug::MarkedAfterCapture);
-        if progress.expected_marker.is_some() || self.workspace()?.binding.is_some() || !is_due {
+        if progress.expected_marker.is_some() || self.workspace()?.binding.is_some() {
             return Ok(record);
         }
         progress.expected_marker = Some(ExpectedMarker::Own(self.mark_container(progress).await?));
@@ -238,8 +231,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let snapshot = self.save_snapshot(&workspace, record)?;
         self.schedule_retention(&workspace)?;
-        let is_whole =
-            |binding: &WorkspaceBinding| snapshot.is_whole(&binding.dir) || planted(Bug::PartialReleasesReference);
+        let is_whole = |binding: &WorkspaceBinding| snapshot.is_whole(&binding.dir);
         if !snapshot.rescue && workspace.binding.as_ref().is_none_or(is_whole) {
             self.release_parent(&mut workspace)?;
         }
@@ -274,6 +266,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     fn check_capturable(&self, request: &SnapshotRequest) -> Result<()> {
         self.ensure_not_decommissioned()?;
         // The caller of a rescue snapshot has already verified that the files must be saved.
-        if request.rescue || planted(Bug::CapturedDuringRestore) { Ok(()) } else { self.ensure_not_restoring() }
+        if request.rescue { Ok(()) } else { self.ensure_not_restoring() }
     }
 }

@@ -8,7 +8,6 @@ use crate::model::{Error, Label, Result, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::in_process::WorkKey;
-use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Changes the label of a snapshot.
@@ -53,7 +52,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let ledger = self.ledger()?;
         if let Some(mut other) = ledger.snapshot_by_label(&label)?
             && other.snapshot_id != snapshot.snapshot_id
-            && !planted(Bug::LabelNotUnique)
         {
             other.label = self.label_from_time(other.created_at())?;
             ledger.put_snapshot(&other)?;
@@ -65,9 +63,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Updates the label of `snapshot` from the ledger: another snapshot may have taken it while this one was in
     /// progress.
     pub(in crate::service) fn refresh_label(&self, snapshot: &mut SnapshotRecord) -> Result<()> {
-        if let Some(known) = self.ledger()?.snapshot(&snapshot.snapshot_id)?
-            && !planted(Bug::LabelChangeOverwritten)
-        {
+        if let Some(known) = self.ledger()?.snapshot(&snapshot.snapshot_id)? {
             snapshot.label = known.label;
         }
         Ok(())

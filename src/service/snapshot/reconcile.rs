@@ -1,6 +1,6 @@
 //! Recovers a capture that no call works on: completes it, or deletes its backup.
 
-use crate::model::record::{ContainerObservation, SnapshotRecord, Stage, Verification};
+use crate::model::record::{SnapshotRecord, Stage, Verification};
 use crate::model::{
     BackupHandle, BackupObjectKind, BackupOwner, Code, Error, PendingTask, Result, SnapshotId, Timestamp,
 };
@@ -8,10 +8,8 @@ use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
 use crate::service::calls::failures::from_storage;
-use crate::service::container::identity::ContainerExpectation;
 use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::WorkKey;
-use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::Backoff;
 
 /// How far the clocks of R2 and the Worker may differ, in milliseconds.
@@ -26,9 +24,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // The capture may have finished since its task was listed.
         let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
         let mark = capture.backup_owner(&self.id);
-        if matches!(&capture.stage, Stage::Creating(progress) if progress.verification == Verification::DueUnverified)
-            && !planted(Bug::UnverifiedCaptureLost)
-        {
+        if matches!(&capture.stage, Stage::Creating(progress) if progress.verification == Verification::DueUnverified) {
             self.inherit_from_capture(&mut capture)?;
             ledger.put_snapshot(&capture)?;
         }
@@ -76,12 +72,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if workspace.binding.is_none() && workspace.marker.is_none() {
             self.mark_unverified()?;
         }
-        let after = ContainerObservation { observed_at: self.now(), ..progress.observation };
-        let expectation = if planted(Bug::RecoveredWithoutComparison) {
-            ContainerExpectation::Unchanged(after)
-        } else {
-            self.container_expectation(progress)?
-        };
+        let expectation = self.container_expectation(progress)?;
         let verified = match self.verify_running().await {
             Ok(()) => self.verify_backup(None, backup, mark, &capture.dir, &expectation).await,
             Err(error) => Err(error),

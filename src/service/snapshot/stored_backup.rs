@@ -7,7 +7,6 @@ use crate::model::{ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupOw
 use crate::ports::{BackupStore, Ports};
 use crate::service::calls::failures::from_storage;
 use crate::service::calls::retry::retry;
-use crate::service::planted::{Bug, planted};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// A backup whose two objects are in R2, with the archive size that its metadata records.
@@ -143,5 +142,4 @@ fn checksums_agree(now: Option<&String>, then: Option<&String>) -> bool {
 /// Returns whether an error of `inspect_backup` is a definite answer from R2, and not a failure to answer.
 pub(in crate::service) fn is_definite(error: &Error) -> bool {
     matches!(error.code(), Code::BackupNotFound | Code::BackupIncomplete | Code::BackupExpired)
-        || planted(Bug::FailureRecordedAsDamage)
 }

@@ -5,7 +5,6 @@ use crate::model::{Result, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::idempotency::ANSWER_RETENTION_MILLIS;
-use crate::service::planted::{Bug, planted};
 use crate::service::retention::delete::TOMBSTONE_MILLIS;
 
 /// The interval at which expired answers and tombstones are deleted, in milliseconds: one day.
@@ -25,8 +24,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.ensure_recovered().await;
         let outcome = self.run_tasks(now).await;
         let outcome = outcome.and(self.run_retention().await);
-        let checked_until = if planted(Bug::ExpirationMissed) { self.now() } else { now };
-        self.clean_up(checked_until, fallback)?;
+        self.clean_up(now, fallback)?;
         outcome
     }
 

@@ -10,7 +10,6 @@ use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, SandboxId};
 use crate::ports::{Ports, WorkspaceStore};
 use crate::service::CancellationToken;
-use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Deletes the workspace: ends its sandbox, deletes its snapshots, and frees its name. Succeeds if the workspace
@@ -30,7 +29,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let own: Vec<SandboxId> = known.iter().flat_map(NamedRecord::sandboxes).cloned().collect();
         if removed {
             self.transition(State::Deleted, "it was deleted by a caller", |record| {
-                for id in own.iter().take(if planted(Bug::FormerSandboxNotDecommissioned) { 1 } else { usize::MAX }) {
+                for id in &own {
                     record.add_task(Task::Decommission(id.clone()));
                 }
                 clear_record(record);

@@ -11,7 +11,6 @@ use crate::model::named::{Address, NamedRecord, Settings, State, WorkspaceName};
 use crate::model::request::{CreateRequest, ForkRequest, SettingsUpdate, Source};
 use crate::model::{Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
-use crate::service::planted::{Bug, planted};
 use crate::service::{CancellationToken, draw_random};
 
 /// The number of forks that are created at the same time.
@@ -90,7 +89,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let mut settings = record.settings;
         settings.env.retain(|_, _| copy_env);
         self.update_record(|record| {
-            let Some(call) = call.filter(|_| !planted(Bug::ForkNotStored)) else { return };
+            let Some(call) = call else { return };
             let fork_call = ForkCall { call, snapshot: origin.clone(), settings: settings.clone(), at };
             record.fork_calls.insert(0, fork_call);
             record.fork_calls.truncate(MAX_STORED_FORK_CALLS);

@@ -8,7 +8,6 @@ use crate::model::named::record::{Task, WorkspaceProblem};
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Clock, NamedWorkspaceClient, Ports, WorkspaceStore};
-use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
 
 impl<P: Ports> NamedWorkspace<P> {
@@ -89,12 +88,9 @@ impl<P: Ports> NamedWorkspace<P> {
             State::Stopping => State::Active,
             State::Active | State::Stopped | State::Failed | State::Deleted => return Ok(()),
         };
-        if planted(Bug::TransitionNotReconciled) {
-            return Ok(());
-        }
         let cause = format!("an operation was interrupted while it was {}", record.state);
         self.transition(state, &cause, |record| {
-            if state != State::Active && !planted(Bug::InterruptedCreationNotEnded) {
+            if state != State::Active {
                 record.add_task(Task::StopUnused(record.sandbox_id.clone()));
             }
         })?;

@@ -12,7 +12,6 @@ use crate::model::request::UpdateRequest;
 use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CancellationToken;
-use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Changes the settings of the workspace, or reverts it to an earlier snapshot.
@@ -105,10 +104,10 @@ impl<P: Ports> NamedWorkspace<P> {
     ) -> Result<Option<SandboxId>> {
         self.set_policy(id, &settings.retention).await?;
         match start_request {
-            Some(start_request) if !planted(Bug::BoundTooEarly) => {
+            Some(start_request) => {
                 self.ports.sandbox_ledgers()?.ensure_running(id, start_request).await.map(|ensured| ensured.root_id)
             }
-            _ => Ok(None),
+            None => Ok(None),
         }
     }
 
@@ -145,9 +144,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let former = std::mem::replace(&mut record.sandbox_id, id.clone());
             let decommission = Task::Decommission(id);
             record.tasks.retain(|task| *task != decommission);
-            if !planted(Bug::FormerSandboxNotEnded) {
-                record.add_task(Task::StopUnused(former.clone()));
-            }
+            record.add_task(Task::StopUnused(former.clone()));
             record.former_sandbox_ids.insert(0, former);
             record.root_id = root_id;
             record.claimed = true;

@@ -12,7 +12,9 @@ use serde_json::Value;
 
 use super::deadlines::Deadlines;
 use super::faults::FaultPlan;
-use super::memory::{Event, Group, HookCall, Image, ObjectKey, ObjectService, Sandbox, Scheduler, SeededRng, Work};
+use super::memory::{
+    Event, Group, HookCall, Image, ObjectKey, ObjectPorts, ObjectService, Sandbox, Scheduler, SeededRng, Work,
+};
 use super::{Method, PendingOperation, World, backup_id};
 
 /// 2026-11-20T05:00:00Z
@@ -70,6 +72,11 @@ impl Default for Planned {
 impl Scheduler for Planned {
     type SandboxNotes = ();
     type ContainerNotes = ();
+    type Ports = ObjectPorts<Self>;
+
+    fn ports(ports: ObjectPorts<Self>, _: &ObjectKey) -> ObjectPorts<Self> {
+        ports
+    }
 
     fn now(&self) -> i64 {
         self.now.get()

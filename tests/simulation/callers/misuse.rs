@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::snapshots::{pick_selector, pick_snapshot};
 use crate::history::{Call, KnownSnapshot};
+use crate::planted;
 use crate::rules::answers;
 use crate::world::{AnswerLost, SandboxService, World};
 
@@ -42,6 +43,7 @@ fn alter_ref(world: &World, known: &KnownSnapshot, other: &KnownSnapshot) -> Opt
 /// Makes a call that the service should refuse. Returns whether the service accepts it.
 async fn is_accepted(world: &Rc<World>, selection: Selection) -> bool {
     let operation = world.rng.below(5);
+    let selection = planted::as_decoded(world, selection);
     let origin = selection.selector.origin_id().clone();
     let restore = RestoreRequest { selection: selection.clone(), idempotency_key: None };
     let work = |workspace: SandboxService| async move {

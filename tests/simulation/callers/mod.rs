@@ -25,6 +25,8 @@ use sandbox_snapshotter::service::CancellationToken;
 use serde_json::Value;
 
 use crate::history::{Call, KeyedCall};
+use crate::memory::ObjectKey;
+use crate::planted;
 use crate::rules::answers;
 use crate::world::{AnswerLost, SandboxService, World};
 
@@ -114,17 +116,20 @@ pub async fn make_call(world: &Rc<World>, call: Call, abort: CancellationToken) 
 
 /// Makes a call.
 pub async fn send_call(world: &Rc<World>, call: &Call, abort: CancellationToken) -> Result<Result<Answer>, AnswerLost> {
-    let request = call.clone();
+    let (request, here) = (planted::as_received(world, call), Rc::clone(world));
     let work = |workspace: SandboxService| async move {
-        match request {
-            Call::Snapshot(request) => workspace.snapshot(request, abort).await.map(Answer::Snapshot),
-            Call::Derive(request, DerivationKind::Restored) => {
-                workspace.restore(request, abort).await.map(Answer::Sandbox)
+        let (request, kind) = match request {
+            Call::Snapshot(request) => return workspace.snapshot(request, abort).await.map(Answer::Snapshot),
+            Call::Derive(request, kind) => (request, kind),
+        };
+        let object = ObjectKey::Sandbox(request.selection.selector.origin_id().clone());
+        let derive = |abort| async move {
+            match kind {
+                DerivationKind::Restored => workspace.restore(request, abort).await,
+                DerivationKind::Branch => workspace.branch(request, abort).await,
             }
-            Call::Derive(request, DerivationKind::Branch) => {
-                workspace.branch(request, abort).await.map(Answer::Sandbox)
-            }
-        }
+        };
+        planted::run_derivation(here, object, abort, derive).await.map(Answer::Sandbox)
     };
     world.call_sandbox(call.workspace(), work).await
 }

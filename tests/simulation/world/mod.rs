@@ -26,6 +26,7 @@ use sandbox_snapshotter::service::Config;
 use crate::executor::{Executor, START_MILLIS};
 use crate::history::CallHistory;
 use crate::memory::{self, SeededRng, Service};
+use crate::planted::{Bug, Planted};
 use crate::profile::FaultProfile;
 
 pub use objects::AnswerLost;
@@ -68,6 +69,8 @@ pub struct Simulation {
     pub counts: RefCell<BTreeMap<&'static str, u64>>,
     /// The time of the last crash of the object of each sandbox.
     pub crashed_at: RefCell<BTreeMap<SandboxId, i64>>,
+    /// The planted bug.
+    pub planted: Planted,
     calls_in_flight: RefCell<BTreeMap<SandboxId, BTreeSet<(i64, u64)>>>,
     image_version: Cell<u64>,
     last_serial: Cell<u64>,
@@ -80,7 +83,12 @@ pub struct Simulation {
 
 impl Simulation {
     /// Returns the empty world of a seed.
-    pub fn new_world(seed: u64, (operations, of_workspaces): (usize, usize), traced: bool) -> Rc<World> {
+    pub fn new_world(
+        seed: u64,
+        (operations, of_workspaces): (usize, usize),
+        planted: Option<Bug>,
+        traced: bool,
+    ) -> Rc<World> {
         let rng = SeededRng::new(seed);
         let profile = FaultProfile::draw(&rng, operations, of_workspaces);
         let simulation = Self {
@@ -92,6 +100,7 @@ impl Simulation {
             violations: RefCell::default(),
             counts: RefCell::default(),
             crashed_at: RefCell::default(),
+            planted: Planted::new(planted),
             calls_in_flight: RefCell::default(),
             image_version: Cell::new(1),
             last_serial: Cell::default(),

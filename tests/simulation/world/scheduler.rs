@@ -10,7 +10,10 @@ use sandbox_snapshotter::model::{BackupId, Failure, Result, SandboxId};
 
 use super::sandboxes::{ContainerNotes, SandboxNotes};
 use super::{AnswerLost, MAX_LATE_MILLIS, Simulation, World, observer};
-use crate::memory::{Event, Group, Image, Method, ObjectKey, ObjectService, Sandbox, Scheduler, Service, Work};
+use crate::memory::{
+    Event, Group, Image, Method, ObjectKey, ObjectPorts, ObjectService, Sandbox, Scheduler, Service, Work,
+};
+use crate::planted::PlantedPorts;
 
 /// The duration of the slowest step of a call, in milliseconds.
 const MAX_STEP_MILLIS: u32 = 3000;
@@ -21,6 +24,11 @@ const MAX_DOWNLOAD_MILLIS: u32 = 6000;
 impl Scheduler for Simulation {
     type SandboxNotes = SandboxNotes;
     type ContainerNotes = ContainerNotes;
+    type Ports = PlantedPorts;
+
+    fn ports(ports: ObjectPorts<Self>, object: &ObjectKey) -> PlantedPorts {
+        PlantedPorts::new(ports, object)
+    }
 
     fn now(&self) -> i64 {
         self.executor.now()

@@ -6,7 +6,6 @@ use crate::model::{DirectoryContent, Result, Status};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox};
-use crate::service::planted::{Bug, planted};
 
 /// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,19 +51,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             let probe = sandboxes.probe(&self.id, &binding.dir).await.map_err(failed)?;
             Ok(match probe.marker {
-                marker if planted(Bug::MarkerNotChecked) => {
-                    SandboxCondition::Running(marker.unwrap_or(ContainerMarker::Ready(String::new())))
-                }
                 Some(marker) if marker.is_ready() => {
                     let now = self.now();
                     self.update_binding(|binding| {
-                        binding.first_started_at =
-                            binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::FirstStartNotStored));
+                        binding.first_started_at = binding.first_started_at.or(Some(now));
                     })?;
                     SandboxCondition::Running(marker)
-                }
-                Some(ContainerMarker::Adopted(_)) if planted(Bug::AdoptionTreatedAsRestore) => {
-                    SandboxCondition::Unfinished
                 }
                 Some(ContainerMarker::Restoring(nonce)) if binding.restore_nonce.as_ref() == Some(&nonce) => {
                     SandboxCondition::Unfinished

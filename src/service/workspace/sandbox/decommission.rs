@@ -7,7 +7,6 @@ use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::Decommissioned;
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Decommissions the sandbox if it belongs to the workspace at `address`. Succeeds if the sandbox is decommissioned
@@ -23,7 +22,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn decommission_from(&self, address: Address) -> Result<Decommissioned> {
         let _lock = self.in_process.lifecycle_lock.lock().await;
-        if self.ledger()?.workspace()?.is_none() && !planted(Bug::DecommissionedStillClaimed) {
+        if self.ledger()?.workspace()?.is_none() {
             // A caller that ended early may still claim this sandbox. The row makes that claim fail once it is
             // decommissioned.
             let binding = WorkspaceBinding::new(address.clone(), self.config.default_dir.clone());

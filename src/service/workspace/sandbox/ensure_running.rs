@@ -16,7 +16,6 @@ use crate::model::{Error, Result, Status};
 use crate::ports::{Ports, SandboxSession, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
-use crate::service::planted::{Bug, planted};
 
 /// How much longer than its workspace a container may be idle, in seconds. The workspace is stopped first, with a
 /// snapshot.
@@ -56,11 +55,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let protect_files = unfinished_task.is_some() && request.start.on_diverged != OnDiverged::Discard;
         // A probe may start a container. The task makes sure that it is ended.
         self.schedule_reconcile()?;
-        match if planted(Bug::RestoredWithoutProbe) {
-            SandboxCondition::Ended
-        } else {
-            self.probe_and_clear_task(protect_files).await?
-        } {
+        match self.probe_and_clear_task(protect_files).await? {
             SandboxCondition::Running(_) => {
                 self.configure_sandbox(request).await?;
                 self.set_env(request).await?;
@@ -68,7 +63,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 return Ok(ensured_running(StartOutcome::Running));
             }
             SandboxCondition::Ended => {}
-            SandboxCondition::Diverged { .. } if planted(Bug::DivergedOverwritten) => self.destroy(&self.id).await?,
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => self.destroy(&self.id).await?,
             SandboxCondition::Diverged { marker } => match request.start.on_diverged {
                 OnDiverged::Fail => {
@@ -115,9 +109,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.set_env(request).await?;
         let adopted = ContainerMarker::Adopted(nonce.clone());
         // The container may have ended, and the call that set the marker may have started another one.
-        if self.probe_condition().await? != (SandboxCondition::Diverged { marker: Some(adopted.clone()) })
-            && !planted(Bug::AdoptedWithoutProbe)
-        {
+        if self.probe_condition().await? != (SandboxCondition::Diverged { marker: Some(adopted.clone()) }) {
             return Err(Error::another_container(&self.id));
         }
         self.sandboxes()?.set_replaced_note(&self.id, false).await.map_err(self.failed(During::Probe))?;
@@ -250,8 +242,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.update_binding(|binding| {
             binding.restore_task = None;
             binding.restore_unconfirmed = false;
-            binding.first_started_at =
-                binding.first_started_at.or(Some(now)).filter(|_| !planted(Bug::FirstStartNotStored));
+            binding.first_started_at = binding.first_started_at.or(Some(now));
         })
     }
 }

@@ -7,7 +7,6 @@ use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::StopSandboxRequest;
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::planted::{Bug, planted};
 use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -37,9 +36,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // This probe may have started the container.
             Ok(_) if has_files && !is_decommissioned => {
                 (false, self.stop_locked(StopSandboxRequest::with_snapshot(address)).await.map(drop))
-            }
-            Ok(_) if planted(Bug::UnfinishedRestoreNotEnded) => {
-                return self.update_binding(|binding| binding.restore_task = None);
             }
             Ok(_) => (false, self.destroy(&self.id).await),
             Err(error) => (false, Err(error)),

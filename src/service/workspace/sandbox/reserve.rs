@@ -5,7 +5,6 @@ use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord}
 use crate::model::{Error, Result};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::select::require_ready;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -16,7 +15,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let ledger = self.ledger()?;
         let ReserveRequest { sandbox_id, snapshot_id, kind, binding } = request;
         let reserved_before = self.is_reserved(request)?;
-        if reserved_before == Some(false) || (reserved_before.is_some() && planted(Bug::RepeatedReservationRefused)) {
+        if reserved_before == Some(false) {
             return Ok(false);
         }
         let workspace = self.workspace()?;
@@ -40,7 +39,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(false);
         }
         // The same call may have been repeated, and the sandbox decommissioned in the meantime.
-        if let Some(is_same) = self.is_reserved(request)?.filter(|_| !planted(Bug::ReservedAfterDecommission)) {
+        if let Some(is_same) = self.is_reserved(request)? {
             return Ok(is_same);
         }
         require_ready(&self.require_snapshot(request)?)?;

@@ -7,7 +7,6 @@ use crate::model::record::{SnapshotRecord, SnapshotState, Stage, StoredBackup};
 use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ledger, Ports, RestoreSource, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::planted::{Bug, planted};
 use crate::service::snapshot::select::require_ready;
 
 /// The number of ledger rows that are read at a time.
@@ -125,8 +124,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Verifies that the snapshots of this workspace do not belong to another tenant. The snapshots of a sandbox
     /// without a named workspace belong to no tenant.
     fn ensure_same_tenant(&self, tenant: &Tenant) -> Result<()> {
-        let is_same_tenant =
-            |binding: WorkspaceBinding| binding.address.tenant == *tenant || planted(Bug::TenantNotChecked);
+        let is_same_tenant = |binding: WorkspaceBinding| binding.address.tenant == *tenant;
         if self.workspace()?.binding.is_none_or(is_same_tenant) {
             return Ok(());
         }
@@ -147,12 +145,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the newest snapshot of this workspace from which a sandbox with its files in `dir` can start.
     pub(in crate::service) fn newest_restorable(&self, dir: &Directory) -> Result<Option<SnapshotRecord>> {
-        self.newest_where(PAGE_SIZE, |row| {
-            let is_eligible = row.is_whole(dir) || (row.foreign && planted(Bug::StartedFromRescue));
-            let is_skipped =
-                planted(Bug::DamagedSnapshotSkipped) && row.stored().is_some_and(|stored| stored.damage.is_some());
-            matches!(row.stage, Stage::Ready { .. }) && is_eligible && !is_skipped
-        })
+        self.newest_where(PAGE_SIZE, |row| matches!(row.stage, Stage::Ready { .. }) && row.is_whole(dir))
     }
 
     /// Converts a snapshot to the form that a named workspace stores. Returns `None` while the snapshot is being

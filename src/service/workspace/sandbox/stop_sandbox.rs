@@ -10,7 +10,6 @@ use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
-use crate::service::planted::{Bug, planted};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Probes the sandbox, and stops it if it runs.
@@ -61,7 +60,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                             (stopped.snapshot, stopped.changed_during_capture) =
                                 (Some(snapshot), changed_during_capture);
                         }
-                        Err(_) if planted(Bug::EndedAfterFailedCapture) => {}
                         Err(error) => return Err(error),
                     }
                 }

@@ -1,8 +1,4 @@
-//! Planted bugs: mistakes that the simulation must find, every one of them. They exist with the feature `planted` only.
-//! Without it, [`planted`] is always `false`, and the compiler removes them.
-
-#[cfg(feature = "planted")]
-use crate::model::policy::{Policy, RetentionCandidate};
+//! The planted bugs: mistakes that the simulation must find.
 
 /// Declares the bugs, with a description of each.
 macro_rules! bugs {
@@ -141,47 +137,4 @@ bugs! {
     InterruptedCreationNotEnded,
     /// A repeated fork creates another workspace each time.
     ForkNotStored,
-}
-
-#[cfg(feature = "planted")]
-thread_local! {
-    static PLANTED: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) };
-}
-
-/// Plants a bug on this thread; replaces the previous one.
-#[cfg(feature = "planted")]
-pub fn plant(bug: Option<Bug>) {
-    PLANTED.set(bug);
-}
-
-/// Returns whether a bug is planted.
-#[cfg(feature = "planted")]
-pub(super) fn planted(bug: Bug) -> bool {
-    PLANTED.get() == Some(bug)
-}
-
-/// Returns `false`: no bug is planted.
-#[cfg(not(feature = "planted"))]
-pub(super) const fn planted(_: Bug) -> bool {
-    false
-}
-
-/// Returns the input of a retention decision, with the planted bugs applied.
-#[cfg(feature = "planted")]
-pub(super) fn with_planted_bugs(
-    policy: &Policy,
-    mut candidates: Vec<RetentionCandidate>,
-) -> (Policy, Vec<RetentionCandidate>) {
-    let mut policy = policy.clone();
-    for candidate in &mut candidates {
-        candidate.pinned &= !planted(Bug::PinsIgnored);
-        candidate.restorable &= !planted(Bug::NewestNotKept);
-        if planted(Bug::DependentsIgnored) {
-            candidate.dependents.clear();
-        }
-    }
-    if let Some(rule) = policy.keep_last.as_mut().filter(|_| planted(Bug::KeepLastOffByOne)) {
-        rule.count = std::num::NonZeroU32::new(rule.count.get() - 1).unwrap_or(rule.count);
-    }
-    (policy, candidates)
 }

@@ -1,0 +1,180 @@
+//! The ports of an object, and what the bugs note about it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::panic::Location;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::record::{CaptureInProgress, SnapshotRecord, Stage};
+use sandbox_snapshotter::model::{BackupId, Result, SandboxId};
+use sandbox_snapshotter::ports::{Ledger, Ports};
+
+use super::Bug;
+use crate::memory::{ObjectKey, ObjectPorts};
+use crate::world::{Simulation, World};
+
+/// The ports in memory, between which and the service the planted bug is played.
+pub struct PlantedPorts {
+    pub(super) ports: ObjectPorts<Simulation>,
+    /// The sandbox of the object; absent for the object of a named workspace.
+    own: Option<SandboxId>,
+    pub(super) notes: Notes,
+}
+
+/// What the bugs note about an object. A crash of the object removes it.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// The file of the service that last called the ledger, except the files that many operations share.
+    operation: Cell<&'static str>,
+    /// A marker that the container gets after the capture in progress.
+    pub late_marker: RefCell<Option<ContainerMarker>>,
+    /// The marker of the last adoption.
+    pub adopted_marker: RefCell<Option<ContainerMarker>>,
+    /// Whether the container is not probed, because a start adopts it.
+    pub is_adopting: Cell<bool>,
+    /// Whether the last probe found an unfinished restore.
+    pub is_unfinished: Cell<bool>,
+    /// Whether the service believes that it ended the container.
+    pub is_spared: Cell<bool>,
+    /// The backups that recovery found in a search for the backup of a capture.
+    pub listed: RefCell<BTreeSet<BackupId>>,
+    /// The sandbox whose reservation was claimed.
+    pub claimed: RefCell<Option<SandboxId>>,
+}
+
+/// The place in the service that calls a port.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    file: &'static str,
+    operation: &'static str,
+}
+
+impl Place {
+    /// Returns the place that calls the method of a port that calls this.
+    #[track_caller]
+    pub fn here() -> Self {
+        let file = Location::caller().file().rsplit_once("src/service/").map_or("", |(_, file)| file);
+        Self { file, operation: file }
+    }
+
+    /// Returns whether it is in a file or a folder of `src/service`.
+    pub fn is_in(self, path: &str) -> bool {
+        self.file.starts_with(path)
+    }
+
+    /// Returns whether it is called from a file of `src/service`. Files that many operations share do not count.
+    pub fn is_called_from(self, path: &str) -> bool {
+        self.operation.starts_with(path)
+    }
+}
+
+impl PlantedPorts {
+    /// Returns the ports of an object.
+    pub fn new(ports: ObjectPorts<Simulation>, object: &ObjectKey) -> Self {
+        let own = if let ObjectKey::Sandbox(id) = object { Some(id.clone()) } else { None };
+        Self { ports, own, notes: Notes::default() }
+    }
+
+    /// Returns the world.
+    pub(super) fn world(&self) -> &Rc<World> {
+        &self.ports.world
+    }
+
+    /// Returns whether a bug is planted.
+    pub(super) fn is_planted(&self, bug: Bug) -> bool {
+        self.world().planted.is(bug)
+    }
+
+    /// Returns whether `id` is the sandbox of the object.
+    pub(super) fn is_own(&self, id: &SandboxId) -> bool {
+        self.own.as_ref() == Some(id)
+    }
+
+    /// Returns the sandbox of the object.
+    pub(super) fn own(&self) -> &SandboxId {
+        self.own.as_ref().expect("it is the object of a sandbox")
+    }
+
+    /// Returns the place that calls the ledger.
+    #[track_caller]
+    pub(super) fn ledger_place(&self) -> Place {
+        const SHARED: [&str; 2] = ["ledger.rs", "retention/references.rs"];
+        let place = Place::here();
+        if SHARED.contains(&place.file) {
+            return Place { operation: self.notes.operation.get(), ..place };
+        }
+        self.begin_operation()
+    }
+
+    /// Returns the place that calls the ledger, which begins an operation.
+    #[track_caller]
+    pub(super) fn begin_operation(&self) -> Place {
+        let place = Place::here();
+        self.notes.operation.set(place.file);
+        place
+    }
+
+    /// Returns the first capture in progress that `matches`.
+    pub(super) fn find_capture(
+        &self,
+        matches: impl Fn(&CaptureInProgress) -> bool,
+    ) -> Option<(SnapshotRecord, CaptureInProgress)> {
+        let rows = self.ports.ledger().ok()?.unfinished_snapshots().unwrap();
+        rows.into_iter().find_map(|row| match &row.stage {
+            Stage::Creating(progress) if matches(progress) => {
+                let progress = progress.clone();
+                Some((row, progress))
+            }
+            _ => None,
+        })
+    }
+}
+
+impl Ports for PlantedPorts {
+    type Sandboxes = Self;
+    type Backups = Self;
+    type Ledger = Self;
+    type SandboxLedgerClient = Self;
+    type WorkspaceStore = Self;
+    type NamedWorkspaceClient = <ObjectPorts<Simulation> as Ports>::NamedWorkspaceClient;
+    type Clock = <ObjectPorts<Simulation> as Ports>::Clock;
+    type Entropy = <ObjectPorts<Simulation> as Ports>::Entropy;
+    type Background = <ObjectPorts<Simulation> as Ports>::Background;
+
+    fn sandboxes(&self) -> Result<&Self> {
+        self.ports.sandboxes().map(|_| self)
+    }
+
+    fn backups(&self) -> Result<&Self> {
+        self.ports.backups().map(|_| self)
+    }
+
+    fn ledger(&self) -> Result<&Self> {
+        self.ports.ledger().map(|_| self)
+    }
+
+    fn sandbox_ledgers(&self) -> Result<&Self> {
+        self.ports.sandbox_ledgers().map(|_| self)
+    }
+
+    fn workspace_store(&self) -> Result<&Self> {
+        self.ports.workspace_store().map(|_| self)
+    }
+
+    fn named_workspaces(&self) -> Result<&Self::NamedWorkspaceClient> {
+        self.ports.named_workspaces()
+    }
+
+    fn clock(&self) -> &Self::Clock {
+        self.ports.clock()
+    }
+
+    fn entropy(&self) -> &Self::Entropy {
+        self.ports.entropy()
+    }
+
+    fn background(&self) -> &Self::Background {
+        self.ports.background()
+    }
+}
