@@ -33,7 +33,7 @@ pub(super) struct Notes {
     pub adopted_marker: RefCell<Option<ContainerMarker>>,
     /// Whether the container is not probed, because a start adopts it.
     pub is_adopting: Cell<bool>,
-    /// Whether the last probe found an unfinished restore.
+    /// Whether the last probe found an unfinished restore, or none of the files.
     pub is_unfinished: Cell<bool>,
     /// Whether the service believes that it ended the container.
     pub is_spared: Cell<bool>,

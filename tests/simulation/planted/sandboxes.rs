@@ -47,7 +47,9 @@ impl PlantedPorts {
     /// Misreads a probe that tells the condition of the sandbox of a named workspace.
     fn misread_condition(&self, mut probe: Probe) -> Probe {
         let is_unfinished = matches!(probe.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
-        self.notes.is_unfinished.set(is_unfinished);
+        let is_ready = probe.marker.as_ref().is_some_and(ContainerMarker::is_ready);
+        let is_empty = matches!(probe.directory_content, DirectoryContent::Empty | DirectoryContent::Missing);
+        self.notes.is_unfinished.set(is_unfinished || (is_empty && !is_ready));
         if self.is_planted(Bug::MarkerNotChecked) {
             let nonce = probe.marker.map(|marker| nonce_of(&marker)).unwrap_or_default();
             probe.marker = Some(ContainerMarker::Ready(nonce));
