@@ -7,6 +7,8 @@ export interface Spec {
   image: string;
   labels: Record<string, string>;
   env: string[];
+  /** The program that it runs; empty for that of its image. */
+  entrypoint: string[];
 }
 
 /** A container as the Docker API lists it, running or not. */
@@ -30,5 +32,5 @@ export abstract class BaseContainer {
   abstract start(): Promise<void>;
 
   /** Ends the container. Resolves when it has ended, or at once if it does not run. */
-  abstract kill(signal?: string): Promise<void>;
+  abstract kill(signal?: NodeJS.Signals): Promise<void>;
 }

@@ -1,8 +1,13 @@
 /** The part of Docker's HTTP API that workerd uses to run containers. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ApiError } from './api-error.ts';
 import type { BaseContainer } from './base-container.ts';
 import { Container, type Host } from './container.ts';
+import { ExecApi } from './exec-api.ts';
+import type { ExecRequest } from './exec.ts';
+import { Images } from './images.ts';
 import { Tunnel } from './tunnel.ts';
 
 /** The suffix of the container through which workerd reaches another one, and the port that workerd expects it to have. */
@@ -14,32 +19,34 @@ interface CreateBody {
   Image?: string;
   Labels?: Record<string, string>;
   Env?: string[];
-}
-
-class ApiError extends Error {
-  readonly status: number;
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
+  Entrypoint?: string[] | null;
+  Cmd?: string[] | null;
 }
 
 /** All containers of an engine, and the HTTP server that lets workerd manage them. */
 export class DockerApi {
   readonly server: Server;
+  readonly images: Images;
   readonly #containers = new Map<string, BaseContainer>();
+  readonly #execs = new ExecApi();
   readonly #host: Host;
 
   constructor(host: Host) {
     this.#host = host;
+    this.images = new Images(host.folder);
     this.server = createServer((request, response) => {
       this.#handle(request).then(
         ([status, body]) => reply(response, status, body),
-        (error: Error) => {
-          if (!(error instanceof ApiError)) console.error(`local-engine: ${request.url}: ${error.message}`);
-          reply(response, error instanceof ApiError ? error.status : 500, { message: error.message });
-        },
+        (error: Error) => reply(response, statusOf(request, error), { message: error.message }),
       );
+    });
+    this.server.on('upgrade', (request, socket: Duplex, head) => {
+      const [, id = ''] = /^\/exec\/([^/]+)\/start$/.exec(parse(request).path) ?? [];
+      this.#execs.upgrade(id, request, socket, head).catch((error: Error) => {
+        const body = JSON.stringify({ message: error.message });
+        const status = statusOf(request, error);
+        socket.end(`HTTP/1.1 ${status} Error\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+      });
     });
   }
 
@@ -58,17 +65,64 @@ export class DockerApi {
   }
 
   async #handle(request: IncomingMessage): Promise<[status: number, body?: unknown]> {
-    const url = new URL(request.url ?? '/', 'http://docker');
-    const path = url.pathname.replace(/^\/v\d[\d.]*(?=\/)/, '');
-    const [, name, action = ''] = /^\/containers\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
-    if (name === undefined) return [200, engineInfo(path)];
+    const { url, path } = parse(request);
+    const [, kind, name = '', action = ''] = /^\/(\w+)(?:\/(.+?))??(?:\/(\w+))?$/.exec(path) ?? [];
+    switch (kind) {
+      case 'containers':
+        return this.#handleContainer(request, url, decodeURIComponent(name || action), name && action);
+      case 'exec':
+        return this.#handleExec(request, url, name, action);
+      case 'images':
+        request.resume();
+        return [200, this.images.describe(decodeURIComponent(name))];
+      case 'commit': {
+        request.resume();
+        const container = this.#findRunning(url.searchParams.get('container') ?? '');
+        return [201, { Id: await this.images.commit(container, url.searchParams.get('repo') ?? '') }];
+      }
+      default:
+        return [200, engineInfo(path)];
+    }
+  }
+
+  async #handleExec(
+    request: IncomingMessage,
+    url: URL,
+    id: string,
+    action: string,
+  ): Promise<[status: number, body?: unknown]> {
+    request.resume();
+    switch (`${request.method} ${action}`) {
+      case 'POST start':
+        this.#execs.startDetached(id);
+        return [200];
+      case 'POST resize':
+        this.#execs.resize(id, url.searchParams);
+        return [200];
+      case 'GET json':
+        return [200, this.#execs.describe(id)];
+      default:
+        throw unsupported(request);
+    }
+  }
+
+  async #handleContainer(
+    request: IncomingMessage,
+    url: URL,
+    name: string,
+    action: string,
+  ): Promise<[status: number, body?: unknown]> {
     if (name === 'json') return [200, this.#list(url)];
     if (name === 'create') {
       const body = (await readJson(request)) as CreateBody;
       return [201, { Id: this.#create(url.searchParams.get('name') ?? randomUUID(), body).id, Warnings: [] }];
     }
+    if (action === 'exec') {
+      const body = (await readJson(request)) as ExecRequest;
+      return [201, { Id: await this.#execs.create(this.#findRunning(name), body) }];
+    }
     request.resume();
-    const container = this.#find(decodeURIComponent(name));
+    const container = this.#find(name);
     switch (`${request.method} ${action}`) {
       case 'GET json':
         return [200, describe(container)];
@@ -93,18 +147,22 @@ export class DockerApi {
       case 'PUT archive':
         return [200, {}];
       default:
-        throw new ApiError(501, `${request.method} ${path} is not part of the local engine`);
+        throw unsupported(request);
     }
   }
 
-  #create(name: string, { Image = '', Labels = {}, Env = [] }: CreateBody): BaseContainer {
+  #create(name: string, body: CreateBody): BaseContainer {
+    const { Image = '', Labels = {}, Env = [], Entrypoint, Cmd } = body;
     if (this.#containers.has(name)) throw new ApiError(409, `The container name ${name} is already in use`);
-    const spec = { name, image: Image, labels: Labels, env: Env };
+    const entrypoint = [...(Entrypoint ?? []), ...(Cmd ?? [])];
+    const spec = { name, image: Image, labels: Labels, env: Env, entrypoint };
     const socket = () => {
       const target = this.#containers.get(name.slice(0, -PROXY.length));
-      return target instanceof Container && target.state === 'running' ? target.socket : undefined;
+      return target instanceof Container ? target.socket : undefined;
     };
-    const container = name.endsWith(PROXY) ? new Tunnel(spec, socket) : new Container(spec, this.#host);
+    const container = name.endsWith(PROXY)
+      ? new Tunnel(spec, socket)
+      : new Container(spec, this.images.get(Image), this.#host);
     this.#containers.set(name, container);
     return container;
   }
@@ -114,6 +172,12 @@ export class DockerApi {
       this.#containers.get(nameOrId) ?? [...this.#containers.values()].find(({ id }) => id === nameOrId);
     if (!container) throw new ApiError(404, `No such container: ${nameOrId}`);
     return container;
+  }
+
+  #findRunning(nameOrId: string): Container {
+    const container = this.#find(nameOrId);
+    if (container instanceof Container && container.state === 'running') return container;
+    throw new ApiError(409, `Container ${nameOrId} is not running`);
   }
 
   #list(url: URL): unknown[] {
@@ -147,9 +211,24 @@ function describe(container: BaseContainer): unknown {
   };
 }
 
-/** Returns the answer to a request about the engine itself. Every image exists: sandboxes use the programs of the machine. */
+function parse(request: IncomingMessage): { url: URL; path: string } {
+  const url = new URL(request.url ?? '/', 'http://docker');
+  return { url, path: url.pathname.replace(/^\/v\d[\d.]*(?=\/)/, '') };
+}
+
+function unsupported({ method, url }: IncomingMessage): ApiError {
+  return new ApiError(501, `${method} ${url} is not part of the local engine`);
+}
+
+/** Returns the status of an error, and prints an error that the engine did not expect. */
+function statusOf({ url }: IncomingMessage, error: Error): number {
+  if (error instanceof ApiError) return error.status;
+  console.error(`local-engine: ${url}: ${error.message}`);
+  return 500;
+}
+
+/** Returns the answer to a request about the engine itself. */
 function engineInfo(path: string): unknown {
-  if (path.startsWith('/images/')) return { Id: `sha256:${'0'.repeat(64)}`, RepoTags: [], Config: {} };
   const answers: Record<string, unknown> = {
     '/_ping': 'OK',
     '/version': { Version: '27.0.0', ApiVersion: '1.47', Os: 'linux' },

@@ -2,10 +2,13 @@
 # Runs as process 1 of one sandbox, in its own mount and pid namespace: builds the private root, moves into it, and
 # runs the server. When process 1 ends, the kernel ends all other processes, and the files are gone.
 #
-#   enter.sh STATE NODE     STATE: the container's folder on the host; NODE: the node binary to run the server with
+#   enter.sh STATE NODE [PROGRAM…]
+#
+# STATE: the container's folder on the host; NODE: the node binary to run the server with; PROGRAM: runs instead of the server
 set -euo pipefail
 umask 022
 state=$1 node=$2
+shift 2
 root=$state/root tools=/opt/local-engine
 
 # /proc is still that of the host, so this is the pid to which the engine can send a signal.
@@ -32,6 +35,9 @@ share() {
 
 mkdir "$root"
 mount -t tmpfs -o mode=755 tmpfs "$root"
+if [ -f "$state/files.tar" ]; then # the files of a snapshot
+  tar -xpf "$state/files.tar" --xattrs --numeric-owner -C "$root"
+fi
 for path in /usr /etc /bin /sbin /lib /lib32 /lib64 /libx32 /nix; do
   if [ -L "$path" ]; then
     cp -P "$path" "$root$path"
@@ -42,10 +48,12 @@ done
 resolv=$(readlink -f /etc/resolv.conf || true)
 if [ -f "$resolv" ] && [[ $resolv != /etc/* ]]; then share "$resolv"; fi
 
-share "$node" $tools/node
-cp "$state/../server.cjs" "$root$tools/server.cjs"
-mkdir "$root$tools/io"
-mount --bind "$state/io" "$root$tools/io"
+if [ $# = 0 ]; then
+  share "$node" $tools/node
+  cp "$state/../server.cjs" "$root$tools/server.cjs"
+  mkdir "$root$tools/io"
+  mount --bind "$state/io" "$root$tools/io"
+fi
 
 mkdir -p "$root"/{workspace,home,root,app,run,tmp,var/tmp,var/backups,proc,dev/pts,dev/shm}
 chmod 1777 "$root/tmp" "$root/var/tmp" "$root/dev/shm"
@@ -77,6 +85,12 @@ pivot_root . .host
 umount --lazy /.host
 rmdir /.host
 
-cd /workspace
-# Process 1 is bash and not the server, because bash also reaps orphaned processes.
-exec bash -c "$tools/node $tools/server.cjs; exit \$?"
+# Process 1 is bash and not the server or the program, because bash also reaps orphaned processes.
+if [ $# = 0 ]; then
+  cd /workspace
+  exec bash -c "$tools/node $tools/server.cjs; exit \$?"
+fi
+cd /
+# Passes signals on to the program, and ends with its exit code.
+exec bash -c '"$@" & for signal in HUP INT QUIT TERM USR1 USR2; do trap "kill -$signal $!" $signal; done
+  echo entered; while wait $!; code=$?; kill -0 $!; do :; done 2>/dev/null; exit $code' init "$@"

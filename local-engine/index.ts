@@ -1,10 +1,13 @@
 /**
- * The local engine: runs the published `Sandbox` class in workerd on Linux without Docker.
+ * The local engine: runs the published `Sandbox` class, and classes over `ctx.container`, in workerd on Linux without
+ * Docker.
  *
  *     workerd ── Docker API, Unix socket ──▶ docker-api.ts ──▶ container.ts ── spawns ──▶ enter.sh
  *        │                                                                                   │ private root
  *        └── CONNECT, TCP ──▶ tunnel.ts ── Unix socket ──▶ server/main.ts (in the sandbox) ◀─┘
  *                                                            └─ commands, files, backup, …: capnweb over WebSocket
+ *
+ * An image named `debian` has no server: workerd runs commands in it by exec-api.ts, and commits it by images.ts.
  *
  * A development tool: it separates sandboxes so that tests are meaningful. It does not protect against hostile code.
  */
@@ -43,6 +46,10 @@ export interface Engine extends AsyncDisposable {
   running(): string[];
   /** Kills the container of a Durable Object (its id, in hex), as a crash does. Resolves when the container has ended. */
   kill(sandboxId: string): Promise<void>;
+  /** Returns the names of the stored snapshots of `ctx.container.snapshotContainer`, the oldest first. */
+  snapshots(): string[];
+  /** Deletes such a snapshot, as the platform does at its expiration. */
+  deleteSnapshot(name: string): void;
   /** Ends all containers, and removes the files of the engine. */
   close(): Promise<void>;
 }
@@ -97,6 +104,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
         api.running().map((container) => (container.sandboxId === sandboxId ? container.kill() : undefined)),
       );
     },
+    snapshots: () => api.images.snapshots,
+    deleteSnapshot: (name) => api.images.delete(name),
     close,
     [Symbol.asyncDispose]: close,
   };

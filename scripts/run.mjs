@@ -38,6 +38,7 @@ const commands = {
       'client',
       'console',
       'examples/agent',
+      'local-engine/worker',
       'miniflare-tests/caller',
       'miniflare-tests/client/visitor',
       'bench/workers',

@@ -1,0 +1,108 @@
+/** The images of an engine: those that containers are named after, and the snapshots that `docker commit` makes. */
+import { randomUUID } from 'node:crypto';
+import { openSync, closeSync, rmSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { ApiError } from './api-error.ts';
+import type { Container } from './container.ts';
+import { PATH } from './host.ts';
+
+/** An image of Debian without a server. Every other image has the server of the published Sandbox class. */
+const PLAIN = /^debian(:|$)/;
+
+/** How workerd names snapshots. */
+const SNAPSHOT = /^workerd-container-snap-/;
+
+/**
+ * What a snapshot omits, relative to the root: mounts of the host, and `/run`, which production does not keep. Files on
+ * other file systems are omitted in any case.
+ */
+const OMITTED = ['run', 'dev', 'proc', 'usr', 'etc', 'bin', 'sbin', 'lib*', 'nix', 'opt/local-engine'];
+
+/** An image, as a container uses it. */
+export interface Image {
+  /** Whether the container runs the server of the Sandbox class. */
+  hasServer: boolean;
+  /** The archive (tar) of the files of a snapshot. */
+  archive?: string;
+}
+
+interface Snapshot extends Image {
+  id: string;
+  archive: string;
+  bytes: number;
+}
+
+/** The images of an engine. */
+export class Images {
+  readonly #folder: string;
+  readonly #snapshots = new Map<string, Snapshot>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** The names of the snapshots, the oldest first. */
+  get snapshots(): string[] {
+    return [...this.#snapshots.keys()];
+  }
+
+  /** Returns an image. Throws if it is a snapshot that does not exist. */
+  get(name: string): Image {
+    const snapshot = this.#snapshots.get(withoutTag(name));
+    if (snapshot) return snapshot;
+    if (SNAPSHOT.test(name)) throw new ApiError(404, `No such image: ${name}`);
+    return { hasServer: !PLAIN.test(name) };
+  }
+
+  /** Returns the answer to `GET /images/NAME/json`. */
+  describe(name: string): unknown {
+    this.get(name);
+    const { id = '0'.repeat(64), bytes = 0 } = this.#snapshots.get(withoutTag(name)) ?? {};
+    return { Id: `sha256:${id}`, Parent: '', Size: bytes, RepoTags: [], Config: {} };
+  }
+
+  /** Stores the files of a running container as a snapshot. Returns its id. */
+  async commit(container: Container, name: string): Promise<string> {
+    const id = randomUUID().replaceAll('-', '').repeat(2);
+    const archive = join(this.#folder, `${id}.tar`);
+    const file = openSync(archive, 'w');
+    try {
+      const omitted = OMITTED.map((path) => `--exclude=./${path}`);
+      const options = [
+        '--one-file-system',
+        '--xattrs',
+        '--sparse',
+        '--numeric-owner',
+        '--anchored',
+        ...omitted,
+      ];
+      const command = ['tar', ...options, '-C', '/', '-cf', '-', '.'];
+      const child = spawn('nsenter', [...container.namespaces, ...command], {
+        env: { PATH },
+        stdio: ['ignore', file, 'ignore'],
+      });
+      const [code] = (await once(child, 'close')) as [number | null];
+      // 1: a file changed while it was read, as in a container that runs on.
+      if (code !== 0 && code !== 1) throw new ApiError(500, `The files of ${name} can't be read`);
+    } finally {
+      closeSync(file);
+    }
+    const { hasServer } = container.image;
+    this.#snapshots.set(name, { id, archive, bytes: statSync(archive).size, hasServer });
+    return id;
+  }
+
+  /** Deletes a snapshot, as the platform does at its expiration. */
+  delete(name: string): void {
+    const snapshot = this.#snapshots.get(name);
+    if (!snapshot) throw new Error(`The engine has no snapshot ${name}`);
+    this.#snapshots.delete(name);
+    rmSync(snapshot.archive);
+  }
+}
+
+function withoutTag(name: string): string {
+  return name.replace(/:[^/]*$/, '');
+}
