@@ -33,7 +33,7 @@ export interface Host {
 type CallQuery = { call: number; method: string; command?: string };
 
 /** What a container without a server runs, unless its request names something else. */
-const DEFAULT_ENTRYPOINT = ['sleep', 'infinity'];
+const DEFAULT_ENTRYPOINT = ['tail', '-f', '/dev/null'];
 
 /** A sandbox's container. */
 export class Container extends BaseContainer {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import type { Call } from '../local-engine/index.ts';
-import { isUnpacking, isUploading, until, World } from './world.ts';
+import { isArchiving, isUnpacking, isUploading, until, World } from './world.ts';
 
 /** The snapshotter's main module with sandboxes that log their sessions. */
 const WITH_SESSIONS = fileURLToPath(new URL('./caller/sessions.mjs', import.meta.url));
@@ -37,7 +37,6 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 const lines = (what: string) => world.log.filter((line) => line.includes(what)).length;
-const isArchiving = ({ method }: Call) => method === 'backup.createArchive';
 const isDeletingSession = ({ method }: Call) => method === 'utils.deleteSession';
 
 describe('an aborted signal', () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
-import { isUnpacking, until, World } from './world.ts';
+import { isArchiving, isUnpacking, until, World } from './world.ts';
 import type { SnapshotRef, WorkspaceRef } from '../client/src/index.ts';
 
 interface Call {
@@ -29,7 +29,6 @@ beforeEach(async () => {
   running = world.running();
 });
 
-const isArchiving = ({ method }: Call) => method === 'backup.createArchive';
 const code = async (call: Promise<unknown>) => (await world.failure(call)).code;
 
 /** Blocks calls that match, until `release`. */

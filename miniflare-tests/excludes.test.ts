@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { World } from './world.ts';
+import { PUBLISHED_CLASS, World } from './world.ts';
 
 const FILES = ['a/b/1', 'a/c/2', 'b/3', 'x/a/4', 'x/b/5', 'top'];
 
@@ -61,17 +61,18 @@ describe('a pattern of `excludes`', () => {
     assert.deepEqual(await world.objects(), objects);
   });
 
-  test('with a slash makes the SDK exclude more', async () => {
-    const id = await createSandbox();
-    const backup = await world.backUp(id, { excludes: ['a/b'] });
-    const copy = `${id}-raw`;
-    await world.sandbox(copy, 'restoreBackup', backup);
-    assert.equal(
-      await world.exec(copy, 'find . -type f | sort'),
-      './b/3\n./top\n./x/b/5\n',
-      'the SDK also excludes a/c/2 and x/a/4',
-    );
-  });
+  if (PUBLISHED_CLASS)
+    test('with a slash makes the SDK exclude more', async () => {
+      const id = await createSandbox();
+      const backup = await world.backUp(id, { excludes: ['a/b'] });
+      const copy = `${id}-raw`;
+      await world.sandbox(copy, 'restoreBackup', backup);
+      assert.equal(
+        await world.exec(copy, 'find . -type f | sort'),
+        './b/3\n./top\n./x/b/5\n',
+        'the SDK also excludes a/c/2 and x/a/4',
+      );
+    });
 });
 
 describe('`gitignore: true`', () => {

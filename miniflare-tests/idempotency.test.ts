@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
-import { isUnpacking, until, World } from './world.ts';
+import { isArchiving, isUnpacking, until, World } from './world.ts';
 import type { SnapshotRef } from '../client/src/index.ts';
 
 interface Call {
@@ -29,8 +29,6 @@ beforeEach(async () => {
   origin = `origin-${++origins}`;
   await world.exec(origin, 'echo x > file');
 });
-
-const isArchiving = ({ method }: Call) => method === 'backup.createArchive';
 
 /** Counts the calls that match, and blocks each until `release`. */
 function block(matches: (call: Call) => boolean) {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { World } from './world.ts';
+import { PUBLISHED_CLASS, World } from './world.ts';
 
 for (const sandboxesOf of ['snapshotter', 'application'] as const) {
   describe(`with the Sandbox class of the ${sandboxesOf}'s Worker`, () => {
@@ -84,12 +84,13 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
       assert.equal(await world.exec(second.ref.sandboxId, 'cat file'), '1\n2\n');
     });
 
-    test('the default session of a restored sandbox works', async () => {
-      await world.exec('session', 'mkdir -p deep/er && echo x > deep/er/file');
-      const workspace = await world.restore(await world.snapshot('session'));
-      await world.exec(workspace.ref.sandboxId, 'cd deep/er');
-      assert.equal(await world.exec(workspace.ref.sandboxId, 'pwd; cat file'), '/workspace/deep/er\nx\n');
-    });
+    if (PUBLISHED_CLASS)
+      test('the default session of a restored sandbox works', async () => {
+        await world.exec('session', 'mkdir -p deep/er && echo x > deep/er/file');
+        const workspace = await world.restore(await world.snapshot('session'));
+        await world.exec(workspace.ref.sandboxId, 'cd deep/er');
+        assert.equal(await world.exec(workspace.ref.sandboxId, 'pwd; cat file'), '/workspace/deep/er\nx\n');
+      });
   });
 }
 

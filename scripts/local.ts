@@ -25,17 +25,21 @@ export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta
 /** The path of the example agent's wrangler.toml. */
 export const AGENT = fileURLToPath(new URL('../examples/agent/wrangler.toml', import.meta.url));
 
+/** The module that replaces `@cloudflare/sandbox` in the mode `container`. */
+const CONTAINERS = fileURLToPath(new URL('../miniflare-tests/caller/containers.ts', import.meta.url));
+
 /**
- * How archives travel: `local` transfers them through the R2 binding and extracts them; `production` transfers them over
- * signed URLs and mounts them as overlays.
+ * The class of the sandboxes, and how archives travel. With the published class, `local` transfers them through the R2
+ * binding and extracts them; `production` transfers them over signed URLs and mounts them as overlays. `container` runs the
+ * class of the client over `ctx.container`.
  */
-export type Mode = 'local' | 'production';
+export type Mode = 'local' | 'production' | 'container';
 
 /** Returns the mode in the environment variable `SANDBOX_MODE`. */
 export function modeOfRun(): Mode {
   const { SANDBOX_MODE: mode = 'local' } = process.env;
-  if (mode === 'local' || mode === 'production') return mode;
-  throw new Error(`SANDBOX_MODE must be local or production, got ${JSON.stringify(mode)}.`);
+  if (mode === 'local' || mode === 'production' || mode === 'container') return mode;
+  throw new Error(`SANDBOX_MODE must be local, production or container, got ${JSON.stringify(mode)}.`);
 }
 
 /** A Worker to run, with overrides of its wrangler.toml. */
@@ -70,7 +74,7 @@ export interface LocalOptions {
   onLog?: (line: string) => void;
   /** Options of the local engine. */
   engine?: EngineOptions;
-  /** Default: {@link modeOfRun}. In local mode, every Worker has the var `LOCAL_BUCKET`, unless its `vars` override it. */
+  /** Default: {@link modeOfRun}. Except in production mode, Workers have the var `LOCAL_BUCKET`, unless `vars` override it. */
   mode?: Mode;
 }
 
@@ -99,11 +103,11 @@ type Json = Extract<Env[string], { type: 'json' }>['value'];
 /** Starts the Workers, and the local engine for their sandboxes. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
   const mode = options.mode ?? modeOfRun();
-  const missing = checkHost(mode);
+  const missing = checkHost(mode === 'production' ? mode : 'local');
   if (missing.length > 0) throw new Error(missing.join('\n'));
   let miniflare: Miniflare | undefined;
   const s3 = mode === 'production' ? await startS3(CREDENTIALS, () => miniflare?.ready) : undefined;
-  const workers = await Promise.all(options.workers.map((worker) => toMiniflareWorker(worker, s3)));
+  const workers = await Promise.all(options.workers.map((worker) => toMiniflareWorker(worker, mode, s3)));
   if (s3 !== undefined) workers.push(network(s3));
   const engine = await startEngine({ ...options.engine, ...(s3 && { certificate: s3.certificate }) });
   const workerdId = randomUUID();
@@ -150,7 +154,7 @@ async function pidOf(entry: string): Promise<number> {
 }
 
 /** Converts a Worker to Miniflare's options. */
-async function toMiniflareWorker(worker: LocalWorker, s3: S3 | undefined): Promise<Worker> {
+async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undefined): Promise<Worker> {
   const config = readConfig({ config: worker.config }, { hideWarnings: true });
   const name = config.name ?? 'worker';
   const classes = config.migrations.flatMap(
@@ -183,13 +187,14 @@ async function toMiniflareWorker(worker: LocalWorker, s3: S3 | undefined): Promi
   }
   for (const binding of worker.without ?? []) delete env[binding];
 
+  const imageName = mode === 'container' ? 'debian' : 'local';
   const exports = Object.fromEntries(
     classes.map((className: string) => [
       className,
       {
         type: 'durable-object' as const,
         storage: 'sqlite' as const,
-        ...(className === 'Sandbox' ? { container: { imageName: 'local' } } : {}),
+        ...(className === 'Sandbox' ? { container: { imageName } } : {}),
       },
     ]),
   );
@@ -198,7 +203,7 @@ async function toMiniflareWorker(worker: LocalWorker, s3: S3 | undefined): Promi
       name,
       compatibilityDate: worker.compatibilityDate ?? config.compatibility_date ?? '',
       compatibilityFlags: config.compatibility_flags,
-      manifest: await bundle(worker.main ?? config.main ?? '', config.minify ?? false),
+      manifest: await bundle(worker.main ?? config.main ?? '', config.minify ?? false, mode),
       env,
       exports,
     },
@@ -212,7 +217,7 @@ async function toMiniflareWorker(worker: LocalWorker, s3: S3 | undefined): Promi
 }
 
 /** Bundles an entry point into one module, and collects the WebAssembly that it imports. */
-async function bundle(entry: string, minify: boolean) {
+async function bundle(entry: string, minify: boolean, mode: Mode) {
   const wasm = new Map<string, Uint8Array<ArrayBuffer>>();
   const { outputFiles } = await build({
     entryPoints: [entry],
@@ -225,6 +230,15 @@ async function bundle(entry: string, minify: boolean) {
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*'],
     plugins: [
+      {
+        name: 'sandboxes',
+        setup({ onResolve }) {
+          if (mode !== 'container') return;
+          onResolve({ filter: /^@cloudflare\/sandbox$/ }, ({ importer }) =>
+            importer === CONTAINERS ? undefined : { path: CONTAINERS },
+          );
+        },
+      },
       {
         name: 'wasm',
         setup({ onResolve }) {

@@ -45,6 +45,7 @@ const commands = {
       'reference',
     ])
       run('tsc', ['--project', project]);
+    run('tsc', ['--project', 'client/tsconfig.container.json', '--noEmit']);
     run('node', ['scripts/words.mjs']);
     run('prettier', ['--check', '--log-level', 'warn', '.']);
   },
@@ -108,7 +109,8 @@ const commands = {
   pack: () => {
     packages();
     rmSync(at('client/dist'), { recursive: true, force: true });
-    run('tsc', ['--project', 'client/tsconfig.build.json']);
+    for (const project of ['build', 'container'])
+      run('tsc', ['--project', `client/tsconfig.${project}.json`]);
     run('npm', ['pack', './client', ...args]);
   },
   deploy: () => {

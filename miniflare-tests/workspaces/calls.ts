@@ -1,6 +1,6 @@
 // Intercepts the calls into sandboxes: records them, blocks them, or runs a fault before them.
 
-export { isUnpacking } from '../world.ts';
+export { isArchiving, isUnpacking } from '../world.ts';
 
 export interface Call {
   sandboxId: string;
@@ -9,8 +9,6 @@ export interface Call {
 }
 
 type Matches = (call: Call) => boolean;
-
-export const isArchiving: Matches = ({ method }) => method === 'backup.createArchive';
 
 /** Records the calls that `onCall` of a test environment receives, and intercepts them. */
 export class CallInterceptor {

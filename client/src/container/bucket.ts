@@ -1,0 +1,173 @@
+/** Backups in R2: an archive, and its metadata, which is written last. The layout is that of the Sandbox SDK 0.12. */
+import { messageOf, SandboxError } from './errors.ts';
+
+/** The size of the parts of an upload, in bytes. R2 requires parts of the same size, at least 5 MiB. */
+const PART_BYTES = 8 * 2 ** 20;
+
+/** The key of the {@link Pending} capture in the storage of the object. */
+const PENDING = 'sandbox-snapshotter:capture';
+
+/** A capture in progress. It is stored before its first write to the bucket, and until its metadata is written. */
+interface Pending {
+  id: string;
+  /** The id of its multipart upload. */
+  uploadId?: string;
+}
+
+/** The metadata of a backup. */
+export interface Metadata {
+  id: string;
+  dir: string;
+  name: string | null;
+  /** The size of the archive, in bytes. */
+  sizeBytes: number;
+  /** Seconds after its creation for which it can be restored. */
+  ttl: number;
+  createdAt: string;
+  /** The SHA-256 of the archive, in hexadecimal digits. Backups of the SDK 0.12 have none. */
+  sha256?: string;
+  /** Default: `squashfs`. */
+  format?: Format;
+  /** The size of the files, in bytes. */
+  treeBytes?: number;
+}
+
+/** The format of an archive. */
+export type Format = 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd';
+
+/** A stored archive. */
+export interface Stored {
+  sizeBytes: number;
+  sha256: string;
+}
+
+const archiveKey = (id: string) => `backups/${id}/data.sqsh`;
+const metadataKey = (id: string) => `backups/${id}/meta.json`;
+
+const hex = (bytes: ArrayBuffer) =>
+  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** Computes a SHA-256 while chunks pass. */
+export class Sha256 {
+  readonly #stream = new crypto.DigestStream('SHA-256');
+  readonly #writer = this.#stream.getWriter();
+
+  async add(chunk: Uint8Array): Promise<void> {
+    await this.#writer.write(chunk);
+  }
+
+  async end(): Promise<string> {
+    await this.#writer.close();
+    return hex(await this.#stream.digest);
+  }
+}
+
+/** The backups in a bucket, as an object writes and reads them. */
+export class Backups {
+  readonly #bucket: R2Bucket;
+  readonly #storage: DurableObjectStorage;
+
+  constructor(bucket: R2Bucket, storage: DurableObjectStorage) {
+    this.#bucket = bucket;
+    this.#storage = storage;
+  }
+
+  /** Deletes what a capture left behind that the object did not complete: its upload, and an archive without metadata. */
+  async recover(): Promise<void> {
+    const pending = this.#storage.kv.get<Pending>(PENDING);
+    if (pending === undefined) return;
+    const { id, uploadId } = pending;
+    if (uploadId !== undefined) {
+      const upload = this.#bucket.resumeMultipartUpload(archiveKey(id), uploadId);
+      await upload.abort().catch(() => {}); // It may be complete, or aborted already.
+    }
+    if ((await this.#bucket.head(metadataKey(id))) === null) await this.#bucket.delete(archiveKey(id));
+    this.#storage.kv.delete(PENDING);
+  }
+
+  /** Stores an archive. Keeps one part in memory. Where `stream` or `verify` fails, stores nothing. */
+  async putArchive(
+    id: string,
+    stream: ReadableStream<Uint8Array>,
+    verify: (sizeBytes: number) => Promise<void>,
+  ): Promise<Stored> {
+    await this.#store({ id });
+    const hash = new Sha256();
+    const parts: R2UploadedPart[] = [];
+    let upload: R2MultipartUpload | undefined;
+    let buffer = new Uint8Array(PART_BYTES);
+    let filled = 0;
+    let sizeBytes = 0;
+    const putPart = async (part: Uint8Array) => {
+      upload ??= await this.#begin(id);
+      parts.push(await upload.uploadPart(parts.length + 1, part));
+    };
+    try {
+      for await (const chunk of stream) {
+        await hash.add(chunk);
+        sizeBytes += chunk.byteLength;
+        for (let rest = chunk; rest.byteLength > 0;) {
+          const taken = rest.subarray(0, PART_BYTES - filled);
+          buffer.set(taken, filled);
+          filled += taken.byteLength;
+          rest = rest.subarray(taken.byteLength);
+          if (filled < PART_BYTES) continue;
+          await putPart(buffer);
+          filled = 0;
+          buffer = new Uint8Array(PART_BYTES);
+        }
+      }
+      const sha256 = await hash.end();
+      await verify(sizeBytes);
+      const last = buffer.subarray(0, filled);
+      if (upload === undefined) await this.#bucket.put(archiveKey(id), last);
+      else {
+        if (filled > 0) await putPart(last);
+        await (upload as R2MultipartUpload).complete(parts);
+      }
+      return { sizeBytes, sha256 };
+    } catch (thrown) {
+      await this.recover();
+      if (thrown instanceof SandboxError) throw thrown;
+      throw new SandboxError('BACKUP_TRANSFER', `The archive can't be stored: ${messageOf(thrown)}`);
+    }
+  }
+
+  /** Completes a backup. */
+  async putMetadata(metadata: Metadata): Promise<void> {
+    await this.#bucket.put(metadataKey(metadata.id), JSON.stringify(metadata));
+    this.#storage.kv.delete(PENDING);
+  }
+
+  /** Returns the metadata. Throws where it is missing or malformed. */
+  async getMetadata(id: string): Promise<Metadata> {
+    const object = await this.#bucket.get(metadataKey(id));
+    if (object === null) throw new SandboxError('BACKUP_NOT_FOUND', `The bucket has no backup ${id}.`);
+    try {
+      return await object.json<Metadata>();
+    } catch (thrown) {
+      throw new SandboxError('BACKUP_INTEGRITY', `The metadata of ${id} can't be read: ${messageOf(thrown)}`);
+    }
+  }
+
+  /** Returns the archive. Throws where it is missing, or has another size than its metadata. */
+  async getArchive({ id, sizeBytes }: Metadata): Promise<ReadableStream<Uint8Array>> {
+    const object = await this.#bucket.get(archiveKey(id));
+    if (object === null) throw new SandboxError('BACKUP_NOT_FOUND', `The bucket has no archive of ${id}.`);
+    if (object.size === sizeBytes) return object.body;
+    await object.body.cancel();
+    const message = `The archive of ${id} has ${object.size} bytes instead of ${sizeBytes}.`;
+    throw new SandboxError('BACKUP_INTEGRITY', message);
+  }
+
+  async #begin(id: string): Promise<R2MultipartUpload> {
+    const upload = await this.#bucket.createMultipartUpload(archiveKey(id));
+    await this.#store({ id, uploadId: upload.uploadId });
+    return upload;
+  }
+
+  async #store(pending: Pending): Promise<void> {
+    this.#storage.kv.put(PENDING, pending);
+    await this.#storage.sync();
+  }
+}

@@ -1,0 +1,77 @@
+/** The inactivity timeout: the platform ends a container, at most 6 hours after the last activity. An alarm covers longer ones. */
+
+/** The longest timeout of the platform, in milliseconds. */
+const MAX_PLATFORM_MS = 6 * 3600_000;
+
+/** The time between two alarms, in milliseconds. Each begins the platform's timeout again. */
+const ALARM_MS = 3 * 3600_000;
+
+/** The precision of the stored time of the last activity, in milliseconds. */
+const ACTIVITY_MS = 60_000;
+
+const TIMEOUT = 'sandbox-snapshotter:timeout';
+const ACTIVITY = 'sandbox-snapshotter:activity';
+
+const UNITS = { s: 1000, m: 60_000, h: 3600_000 };
+
+/** A timeout: seconds, or a number with a unit, as `10m`. */
+export type Duration = number | string;
+
+/** Returns a duration in milliseconds. */
+export function toMillis(duration: Duration): number {
+  const [, count, unit = 's'] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(String(duration)) ?? [];
+  const millis = Number(count) * UNITS[unit as keyof typeof UNITS];
+  if (millis > 0) return millis;
+  throw new TypeError(`A timeout must be seconds or a number with s, m or h, as 10m; got ${duration}.`);
+}
+
+/** The inactivity timeout of the container of an object. */
+export class Inactivity {
+  readonly #ctx: DurableObjectState;
+  readonly #defaultMs: number;
+
+  constructor(ctx: DurableObjectState, byDefault: Duration) {
+    this.#ctx = ctx;
+    this.#defaultMs = toMillis(byDefault);
+  }
+
+  /** The timeout in milliseconds; null for none. */
+  get timeoutMs(): number | null {
+    const stored = this.#ctx.storage.kv.get<number | null>(TIMEOUT);
+    return stored === undefined ? this.#defaultMs : stored;
+  }
+
+  async set(timeoutMs: number | null): Promise<void> {
+    this.#ctx.storage.kv.put(TIMEOUT, timeoutMs);
+    await this.apply();
+  }
+
+  /** Sets the default timeout. */
+  async reset(): Promise<void> {
+    this.#ctx.storage.kv.delete(TIMEOUT);
+    await this.apply();
+  }
+
+  /** Records activity. */
+  touch(): void {
+    const { kv } = this.#ctx.storage;
+    if (Date.now() - (kv.get<number>(ACTIVITY) ?? 0) > ACTIVITY_MS) kv.put(ACTIVITY, Date.now());
+  }
+
+  /** Sets the timeout of a running container. The platform loses it when the object restarts. */
+  async apply(): Promise<void> {
+    const { container, storage } = this.#ctx;
+    if (!container?.running) return;
+    const timeoutMs = this.timeoutMs ?? Infinity;
+    await container.setInactivityTimeout(Math.min(timeoutMs, MAX_PLATFORM_MS));
+    if (timeoutMs > MAX_PLATFORM_MS && (await storage.getAlarm()) === null)
+      await storage.setAlarm(Date.now() + ALARM_MS);
+  }
+
+  /** Returns whether a timeout beyond that of the platform is over. */
+  isOver(): boolean {
+    const timeoutMs = this.timeoutMs;
+    const activity = this.#ctx.storage.kv.get<number>(ACTIVITY) ?? 0;
+    return timeoutMs !== null && timeoutMs > MAX_PLATFORM_MS && Date.now() - activity > timeoutMs;
+  }
+}

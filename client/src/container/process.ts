@@ -1,0 +1,92 @@
+/** Commands in a container: their variables, their time limits, and their output. */
+import { messageOf, SandboxError, type SandboxErrorCode } from './errors.ts';
+
+/** The exit code of `timeout` for a command that it ended. */
+export const TIMED_OUT = 124;
+
+/** The time for which the object waits longer than `timeout` in the container, in milliseconds. */
+const MARGIN_MS = 10_000;
+
+/** The largest output of {@link run}, in bytes. */
+export const MAX_OUTPUT_BYTES = 16 * 2 ** 20;
+
+/** How a command runs. */
+export interface RunOptions {
+  /** Its directory. Default: `/`. */
+  cwd?: string;
+  /** All its variables. Without `PATH`, the image's applies. */
+  env?: Record<string, string>;
+  /** Its time limit, in milliseconds. Default: none. */
+  timeout?: number | undefined;
+  /** Its input, for {@link open}. */
+  stdin?: 'pipe' | ReadableStream;
+  /** The code of the error where it can't be started. Default: `CONTAINER_UNAVAILABLE`. */
+  failure?: SandboxErrorCode;
+}
+
+/** A completed command. */
+export interface Ran {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * Runs a script with a shell. Its output goes to files that have no name, so that the call does not wait for processes
+ * that the script leaves behind with its output open.
+ */
+const COLLECT = `o=$(mktemp) && exec 3>"$o" 4<"$o" && rm -f "$o" && o=$(mktemp) && exec 5>"$o" 6<"$o" && rm -f "$o" || exit 126
+cd -- "$1" || exit 126; shift
+"$@" >&3 2>&5 </dev/null 3>&- 4<&- 5>&- 6<&-; c=$?
+head -c ${MAX_OUTPUT_BYTES + 1} <&4; head -c ${MAX_OUTPUT_BYTES + 1} <&6 >&2; exit $c`;
+
+/** Starts a command. Throws where the container does not run, or lacks the program. */
+export async function open(
+  container: Container,
+  argv: string[],
+  { cwd = '/', env = {}, stdin, failure = 'CONTAINER_UNAVAILABLE' }: RunOptions = {},
+): Promise<ExecProcess> {
+  try {
+    return await container.exec(argv, { cwd, env, ...(stdin && { stdin }) });
+  } catch (thrown) {
+    const message = messageOf(thrown);
+    const missing = /not found|no such file/i.test(message);
+    throw new SandboxError(missing ? 'TOOL_MISSING' : failure, `${argv[0]}: ${message}`);
+  }
+}
+
+/** Returns a command with a time limit in the container, which ends all its processes. */
+export const limited = (argv: string[], timeout: number | undefined): string[] =>
+  timeout === undefined ? argv : ['timeout', '-k', '2', String(timeout / 1000), ...argv];
+
+/**
+ * Waits for the end of a process. Where the process does not end within its time limit and a margin, kills it and fails.
+ * The timer is cleared at the end: a later signal would reach another process with the same pid.
+ */
+export async function within<T>(
+  process: ExecProcess,
+  timeout: number | undefined,
+  work: Promise<T>,
+): Promise<T> {
+  if (timeout === undefined) return work;
+  let timer: number | null = null;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      process.kill(9);
+      reject(new SandboxError('COMMAND_TIMEOUT', `A command did not end within ${timeout} ms.`));
+    }, timeout + MARGIN_MS);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Runs a command to its end. Processes that it leaves behind continue. */
+export async function run(container: Container, argv: string[], options: RunOptions = {}): Promise<Ran> {
+  const { cwd = '/', timeout, ...rest } = options;
+  const collect = ['/bin/sh', '-c', COLLECT, 'sh', cwd, ...limited(argv, timeout)];
+  const process = await open(container, collect, rest);
+  const { stdout, stderr, exitCode } = await within(process, timeout, process.output());
+  if (Math.max(stdout.byteLength, stderr.byteLength) > MAX_OUTPUT_BYTES)
+    throw new SandboxError('OUTPUT_TOO_LARGE', `A command printed more than ${MAX_OUTPUT_BYTES} bytes.`);
+  const decode = (bytes: ArrayBuffer) => new TextDecoder().decode(bytes);
+  return { exitCode, stdout: decode(stdout), stderr: decode(stderr) };
+}

@@ -1,0 +1,205 @@
+// The class of the client over `ctx.container`: identity, commands, and archives that are interrupted or damaged.
+
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { after, before, test } from 'node:test';
+
+import { World } from '../world.ts';
+
+let world: World;
+let fault: ((command: string) => Promise<void> | void) | undefined;
+
+before(async () => {
+  world = await World.start({
+    sandboxesOf: 'application',
+    mode: 'container',
+    onCall: ({ method, command = '' }) => (method === 'container.exec' ? fault?.(command) : undefined),
+  });
+});
+after(() => world[Symbol.asyncDispose]());
+
+/** Returns the code of the error of a call, which must fail. */
+async function codeOf(call: Promise<unknown>): Promise<string | undefined> {
+  const { code, errorResponse } = (await world.failure(call)) as {
+    code?: string;
+    errorResponse?: { code: string };
+  };
+  return errorResponse?.code ?? code;
+}
+
+const exec = (id: string, command: string, options: object = {}) =>
+  world.sandbox(id, 'exec', command, options);
+
+test('a command has the directory, the variables and the exit code that the call requests', async () => {
+  await world.sandbox('env', 'setEnvVars', { SHARED: 'set', GONE: 'set' });
+  await world.sandbox('env', 'setEnvVars', { GONE: null });
+  const print = 'pwd; echo "$HOME $SHARED $OWN ${GONE-none}"; echo error >&2; exit 3';
+  const { exitCode, success, stdout, stderr } = await exec('env', print, {
+    cwd: '/tmp',
+    env: { OWN: 'own' },
+  });
+  assert.deepEqual([exitCode, success, stdout, stderr], [3, false, '/tmp\n/root set own none\n', 'error\n']);
+  assert.equal(await world.exec('env', 'pwd'), '/workspace\n');
+  assert.equal((await exec('env', 'no-such-program')).exitCode, 127);
+});
+
+test('a command ends at its time limit, with its processes', async () => {
+  const { exitCode } = await exec('limits', 'sleep 1001 | sleep 1002', { timeout: 500 });
+  assert.equal(exitCode, 124);
+  assert.equal((await exec('limits', 'pgrep -c "^sleep" -a | grep -c 100')).stdout, '0\n');
+  assert.equal((await exec('limits', 'trap "" TERM; sleep 10; sleep 10', { timeout: 500 })).exitCode, 124);
+});
+
+test('a command does not wait for processes that it leaves behind', async () => {
+  const startedAt = performance.now();
+  assert.equal(await world.exec('background', 'sleep 1000 & echo started'), 'started\n');
+  assert.ok(performance.now() - startedAt < 30_000);
+  assert.equal((await exec('background', 'pgrep -c -x sleep')).stdout, '1\n');
+});
+
+test('output beyond the limit is refused, and nothing is lost below it', async () => {
+  assert.equal((await exec('output', 'head -c 10000000 /dev/zero | tr "\\0" x')).stdout.length, 10_000_000);
+  assert.equal(await codeOf(exec('output', 'head -c 100M /dev/zero')), 'OUTPUT_TOO_LARGE');
+});
+
+test('files are written and read', async () => {
+  await world.sandbox('files', 'mkdir', 'a/b', { recursive: true });
+  await world.sandbox('files', 'writeFile', 'a/b/file', 'content\n');
+  assert.equal((await world.sandbox('files', 'readFile', '/workspace/a/b/file')).content, 'content\n');
+  assert.equal((await world.sandbox('files', 'exists', 'a/b/file')).exists, true);
+  await world.sandbox('files', 'deleteFile', 'a/b/file');
+  assert.equal((await world.sandbox('files', 'exists', 'a/b/file')).exists, false);
+  assert.equal(await codeOf(world.sandbox('files', 'readFile', 'none')), 'FILE_NOT_FOUND');
+});
+
+test('each container has another id, and a state that starts none', async () => {
+  assert.equal((await world.sandbox('identity', 'getState')).status, 'stopped');
+  assert.deepEqual(world.running().includes(await world.objectId('identity')), false);
+  const [one, same] = await Promise.all([1, 2].map(() => world.sandbox('identity', 'startContainer')));
+  assert.equal(one, same);
+  const before = await world.sandbox('identity', 'getState');
+  assert.equal(before.status, 'healthy');
+  assert.deepEqual(await world.sandbox('identity', 'getState'), before);
+  await world.kill('identity');
+  assert.equal((await world.sandbox('identity', 'getState')).status, 'stopped');
+  const other = await world.sandbox('identity', 'startContainer');
+  assert.notEqual(other, one);
+  const options = { dir: '/workspace', expectedContainer: one };
+  assert.equal(await codeOf(world.sandbox('identity', 'createBackup', options)), 'CONTAINER_REPLACED');
+  await world.sandbox('identity', 'createBackup', { ...options, expectedContainer: other });
+});
+
+test('the same container is recognized after the object ended', async () => {
+  const id = await world.sandbox('restarts', 'startContainer');
+  await world.exec('restarts', 'echo 1 >file');
+  await world.crash();
+  assert.equal(await world.sandbox('restarts', 'getContainerPlacementId'), id);
+  assert.equal(await world.exec('restarts', 'cat file'), '1\n');
+});
+
+test('an object that ended during a start starts one container', async () => {
+  const started = Promise.withResolvers<void>();
+  fault = async (command) => {
+    if (!command.includes('set -C')) return;
+    fault = undefined;
+    started.resolve();
+    await pause(60_000, undefined, { ref: false });
+  };
+  const lost = world.sandbox('halfway', 'startContainer').catch(() => {});
+  await started.promise;
+  await world.crash();
+  await lost;
+  assert.notEqual((await world.sandbox('halfway', 'getState')).status, 'healthy');
+  const id = await world.sandbox('halfway', 'startContainer');
+  assert.equal(await world.exec('halfway', 'cat /run/sandbox-snapshotter.container'), `${id}\n`);
+});
+
+test('an archive travels in parts, and a restore replaces the directory', async () => {
+  await world.exec(
+    'parts',
+    'head -c 30M /dev/urandom >big; mkdir sub; echo 1 >sub/file; echo "*" >"[odd] name"',
+  );
+  const backup = await world.backUp('parts');
+  const sums = 'find . -type f -exec sha256sum {} + | sort';
+  const expected = await world.exec('parts', sums);
+  await world.exec('parts', 'rm big; echo 2 >sub/file; echo added >added');
+  // Processes that work in the directory end.
+  await world.exec(
+    'parts',
+    '(cd sub && exec -a inside sleep 1000 & exec -a opened sleep 1000 <sub/file) & sleep 0.3',
+  );
+  await world.sandbox('parts', 'restoreBackup', backup);
+  assert.equal(await world.exec('parts', sums), expected);
+  assert.equal((await exec('parts', 'pgrep -c -f "^(inside|opened)"')).stdout, '0\n');
+  assert.equal(
+    await world.exec('parts', 'ls -A / | grep -c snapshotter || true; ls -A /var/backups/*'),
+    '0\n',
+  );
+});
+
+test('excluded files are not captured', async () => {
+  await world.exec('excludes', 'mkdir -p sub/build logs; touch a.o sub/b.o sub/build/x sub/kept logs/l kept');
+  const backup = await world.backUp('excludes', { excludes: ['*.o', 'sub/build', 'logs/**'] });
+  await world.sandbox('to-excludes', 'restoreBackup', backup);
+  assert.equal(await world.exec('to-excludes', 'find . -type f | sort'), './kept\n./sub/kept\n');
+});
+
+test('a damaged or missing archive changes nothing', async () => {
+  await world.exec('damaged', 'head -c 1000 /dev/urandom >file');
+  const backup = await world.backUp('damaged');
+  const key = `backups/${backup.id}/data.sqsh`;
+  const { sizeBytes } = JSON.parse((await world.read(`backups/${backup.id}/meta.json`)) ?? '');
+  const sum = await world.exec('damaged', 'sha256sum file');
+  const attempt = () => codeOf(world.sandbox('damaged', 'restoreBackup', backup));
+  await world.write(key, 'x'.repeat(sizeBytes));
+  assert.equal(await attempt(), 'BACKUP_INTEGRITY');
+  await world.write(key, 'x');
+  assert.equal(await attempt(), 'BACKUP_INTEGRITY');
+  await world.delete(key);
+  assert.equal(await attempt(), 'BACKUP_NOT_FOUND');
+  await world.delete(`backups/${backup.id}/meta.json`);
+  assert.equal(await attempt(), 'BACKUP_NOT_FOUND');
+  assert.equal(await world.exec('damaged', 'sha256sum file; ls -A /var/backups/*'), sum);
+});
+
+test('a backup that has expired is not restored', async () => {
+  await world.exec('expired', 'echo 1 >file');
+  const backup = await world.backUp('expired', { ttl: 30 });
+  assert.equal(await codeOf(world.sandbox('expired', 'restoreBackup', backup)), 'BACKUP_EXPIRED');
+});
+
+test('a container that ends during a capture leaves nothing in the bucket', async () => {
+  const before = await world.objects();
+  await world.exec('interrupted', 'head -c 60M /dev/urandom >file');
+  fault = async (command) => {
+    if (!command.includes('mksquashfs')) return;
+    fault = undefined;
+    setTimeout(() => void world.kill('interrupted'), 300);
+  };
+  assert.equal(await codeOf(world.backUp('interrupted')), 'OPERATION_INTERRUPTED');
+  assert.deepEqual(await world.objects(), before);
+});
+
+test('the next capture deletes what a capture left behind whose object ended', async () => {
+  await world.exec('crashed', 'head -c 60M /dev/urandom >file');
+  const before = await world.objects();
+  const began = Promise.withResolvers<void>();
+  fault = (command) => {
+    if (command.includes('mksquashfs')) began.resolve();
+  };
+  const lost = world.backUp('crashed').catch(() => {});
+  await began.promise;
+  fault = undefined;
+  await pause(1500);
+  await world.crash();
+  await lost;
+  const backup = await world.backUp('crashed', { excludes: ['file'] });
+  const own = ['data.sqsh', 'meta.json'].map((name) => `backups/${backup.id}/${name}`);
+  assert.deepEqual((await world.objects()).filter((key) => !before.includes(key)).sort(), own);
+});
+
+test('a directory outside of the permitted ones is refused', async () => {
+  for (const dir of ['/etc', '/workspace/../etc', 'workspace', '/'])
+    assert.equal(await codeOf(world.backUp('dirs', { dir })), 'INVALID_BACKUP_CONFIG', dir);
+  assert.equal(await codeOf(world.backUp('dirs', { dir: '/workspace/none' })), 'BACKUP_CREATE_FAILED');
+});

@@ -1,0 +1,72 @@
+// The main use with containers of a class over `ctx.container`: the built Worker, and the class of the client.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import { CheckpointDirectory } from '../checkpoints/checkpoint-directory.ts';
+import { World } from '../world.ts';
+
+for (const sandboxesOf of ['snapshotter', 'application'] as const) {
+  describe(`with the class in the ${sandboxesOf}'s Worker`, () => {
+    let world: World;
+    before(async () => {
+      world = await World.start({ sandboxesOf, mode: 'container' });
+    });
+    after(() => world[Symbol.asyncDispose]());
+
+    test('a damaged sandbox is restored and branched from its snapshot', async () => {
+      await world.exec('agent', 'mkdir src; echo good >src/file; ln -s file src/link; chmod 750 src');
+      const ref = await world.snapshot('agent');
+      const metadata = JSON.parse((await world.read(`backups/${ref.ref.backup.id}/meta.json`)) ?? '');
+      assert.match(metadata.sha256, /^[0-9a-f]{64}$/);
+      await world.exec('agent', 'rm -r src; echo bad >other');
+      const print = 'stat -c "%a %n" src; cat src/link; ls';
+      const expected = '750 src\ngood\nsrc\n';
+      const restored = await world.restore(ref);
+      assert.equal(await world.exec(restored.ref.sandboxId, print), expected);
+      const branch = await world.branch(ref);
+      assert.equal(await world.exec(branch.ref.sandboxId, print), expected);
+      assert.equal(await world.exec('agent', 'ls'), 'other\n');
+      const again = await world.snapshot(restored.ref.sandboxId);
+      await world.assertRestores(again, print, expected);
+    });
+
+    test('a workspace keeps its files by name', async () => {
+      const workspace = world.workspace('project');
+      await workspace.create();
+      await workspace.exec('echo 1 >file');
+      const first = await workspace.sandboxId();
+      await workspace.stop();
+      assert.equal(await workspace.state(), 'stopped');
+      assert.equal(await workspace.isRunning(), false);
+      await workspace.start();
+      assert.equal(await workspace.exec('cat file; echo 2 >>file'), '1\n');
+      assert.equal(await workspace.sandboxId(), first);
+      await workspace.stop();
+      await workspace.start();
+      assert.equal(await workspace.exec('cat file'), '1\n2\n');
+      await workspace.delete();
+    });
+
+    test('a container that ended is refused, and not captured empty', async () => {
+      await world.exec('ended', 'echo 1 >file');
+      await world.snapshot('ended');
+      await world.kill('ended');
+      const { code } = await world.failure(world.snapshot('ended'));
+      assert.equal(code, 'SANDBOX_NOT_RUNNING');
+      assert.equal(await world.exec('ended', 'ls'), '');
+      const replaced = await world.failure(world.snapshot('ended'));
+      assert.equal(replaced.code, 'SANDBOX_REPLACED');
+    });
+
+    test('a checkpoint restores the files of a running sandbox', async () => {
+      await world.exec('checked', 'echo 1 >file');
+      const directory = new CheckpointDirectory(world, 'checked');
+      await directory.create('first');
+      await world.exec('checked', 'echo 2 >file; echo new >added');
+      await directory.call('restore', { name: 'first' });
+      assert.equal(await world.exec('checked', 'cat file; ls'), '1\nfile\n');
+      assert.deepEqual((await directory.names()).includes('first'), true);
+    });
+  });
+}
