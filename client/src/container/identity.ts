@@ -38,10 +38,9 @@ export const OTHER_CONTAINER = 113;
 export const ASSERT_CONTAINER = `[ "$(cat ${ID_FILE} 2>/dev/null)" = "$1" ] || exit ${OTHER_CONTAINER}; shift
 `;
 
-/** Writes the id `$1` unless there is one, and lists the programs of the image. */
-const MARK = `set -C; { echo "$1" >${ID_FILE}; } 2>/dev/null
-set +C
-${ASSERT_CONTAINER}for t in ${TOOLS.join(' ')}; do command -v $t >/dev/null && echo $t; done; mkdir -p -- "$1"`;
+/** Writes the id `$1` unless there is one, and prints the id and the programs of the image. Creates the directory `$2`. */
+const MARK = `set -C; { echo "$1" >${ID_FILE}; } 2>/dev/null; cat ${ID_FILE} || exit
+for t in ${TOOLS.join(' ')}; do command -v $t >/dev/null && echo $t; done; mkdir -p -- "$2"`;
 
 /** What the object stores about its container. */
 export interface ContainerRun {
@@ -61,6 +60,7 @@ export class ContainerIdentity {
   readonly #options: () => ContainerStartupOptions;
   readonly #dir: string;
   #starting: Promise<ContainerRun> | undefined;
+  #ending: Promise<void> = Promise.resolve();
 
   /** `options` returns the options of each start. The directory `dir` is created in each container. */
   constructor(ctx: DurableObjectState, options: () => ContainerStartupOptions, dir: string) {
@@ -112,45 +112,46 @@ export class ContainerIdentity {
   }
 
   /** Ends the container. */
-  async end(): Promise<void> {
+  end(): Promise<void> {
     if (this.stored.id !== undefined) this.#store({ ready: false, changedAt: Date.now(), tools: [] });
-    if (this.#container.running) await this.#container.destroy();
+    const ended = this.#container.running ? this.#container.destroy() : Promise.resolve();
+    this.#ending = ended.catch(() => {});
+    return ended;
   }
 
   async #ensure(): Promise<ContainerRun> {
+    await this.#ending;
     const current = await this.current();
-    if (current.id !== undefined && current.ready) return current;
-    if (current.id === undefined) {
-      if (this.#container.running) await this.#container.destroy().catch(() => {});
-      return this.#start();
+    if (current.id !== undefined) return current.ready ? current : this.#mark(current);
+    if (this.#container.running) {
+      // The application's own code started it, unless it is gone.
+      if (await this.#container.inspect()) return this.#mark(await this.#begin());
+      await this.#container.destroy().catch(() => {});
     }
-    return this.#mark(current); // The object ended after the start.
-  }
-
-  async #start(): Promise<ContainerRun> {
-    const id = crypto.randomUUID();
-    const run = this.#store({ id, ready: false, changedAt: Date.now(), tools: [] });
-    await this.#ctx.storage.sync(); // The id is durable before a container can have it.
+    const run = await this.#begin();
     const options = this.#options();
-    this.#container.start({
-      ...options,
-      labels: { ...options.labels, [LABEL]: id },
-    } as ContainerStartupOptions);
+    const labels = { ...options.labels, [LABEL]: run.id as string };
+    this.#container.start({ ...options, labels } as ContainerStartupOptions);
     return this.#mark(run);
   }
 
+  /** Stores the id of a container before a container can have it. */
+  async #begin(): Promise<ContainerRun> {
+    const run = this.#store({ id: crypto.randomUUID(), ready: false, changedAt: Date.now(), tools: [] });
+    await this.#ctx.storage.sync();
+    return run;
+  }
+
+  /** Runs the first command in a container. */
   async #mark(state: ContainerRun): Promise<ContainerRun> {
-    const id = state.id ?? '';
-    const mark = ['/bin/sh', '-c', MARK, 'sh', id, this.#dir];
+    const mark = ['/bin/sh', '-c', MARK, 'sh', state.id ?? '', this.#dir];
     const { exitCode, stdout, stderr } = await run(this.#container, mark);
-    if (exitCode === OTHER_CONTAINER) {
-      await this.end();
-      throw new SandboxError('CONTAINER_REPLACED', 'Another container runs. It was ended; try again.');
-    }
     if (exitCode !== 0)
-      throw new SandboxError('CONTAINER_UNAVAILABLE', `The container did not start: ${stderr.trim()}`);
-    if (this.stored.id !== id) throw new SandboxError('OPERATION_INTERRUPTED', 'The container was ended.');
-    return this.#store({ ...state, ready: true, tools: stdout.split('\n').filter(Boolean) });
+      throw new SandboxError('CONTAINER_UNAVAILABLE', `The container is not ready: ${stderr.trim()}`);
+    if (this.stored.id !== state.id)
+      throw new SandboxError('OPERATION_INTERRUPTED', 'The container was ended.');
+    const [id, ...tools] = stdout.trim().split('\n');
+    return this.#store({ ...state, id: id as string, ready: true, tools });
   }
 
   #store(run: ContainerRun): ContainerRun {
