@@ -102,6 +102,7 @@ export class Container extends BaseContainer {
         PATH,
         HOME: '/root',
         LANG: 'C.UTF-8',
+        LOCAL_ENGINE_HIDDEN: this.image.hidden.join(' '),
         LOCAL_ENGINE_ENV: JSON.stringify([...this.spec.env, ...added]),
         ...(certificates && { NODE_EXTRA_CA_CERTS: certificates }),
         ...(this.#host.onCall && { LOCAL_ENGINE_ASK: '1' }),

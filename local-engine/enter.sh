@@ -45,6 +45,11 @@ for path in /usr /etc /bin /sbin /lib /lib32 /lib64 /libx32 /nix; do
     share "$path"
   fi
 done
+for program in $LOCAL_ENGINE_HIDDEN; do
+  for path in "$root"/usr/{local/,}{s,}bin/"$program"; do
+    if [ -f "$path" ]; then mount --bind /dev/null "$path"; fi
+  done
+done
 resolv=$(readlink -f /etc/resolv.conf || true)
 if [ -f "$resolv" ] && [[ $resolv != /etc/* ]]; then share "$resolv"; fi
 

@@ -11,6 +11,12 @@ import { PATH } from './host.ts';
 /** An image of Debian without a server. Every other image has the server of the published Sandbox class. */
 const PLAIN = /^debian(:|$)/;
 
+/** An image of Debian that lacks packages which Debian's base image does not contain. */
+const SLIM = /^debian:slim/;
+
+/** The programs that {@link SLIM} lacks. */
+const EXTRA_PROGRAMS = ['git', 'mksquashfs', 'unsquashfs', 'zstd'];
+
 /** How workerd names snapshots. */
 const SNAPSHOT = /^workerd-container-snap-/;
 
@@ -24,6 +30,8 @@ const OMITTED = ['run', 'dev', 'proc', 'usr', 'etc', 'bin', 'sbin', 'lib*', 'nix
 export interface Image {
   /** Whether the container runs the server of the Sandbox class. */
   hasServer: boolean;
+  /** The programs of the machine that the container does not have. */
+  hidden: string[];
   /** The archive (tar) of the files of a snapshot. */
   archive?: string;
 }
@@ -53,7 +61,7 @@ export class Images {
     const snapshot = this.#snapshots.get(withoutTag(name));
     if (snapshot) return snapshot;
     if (SNAPSHOT.test(name)) throw new ApiError(404, `No such image: ${name}`);
-    return { hasServer: !PLAIN.test(name) };
+    return { hasServer: !PLAIN.test(name), hidden: SLIM.test(name) ? EXTRA_PROGRAMS : [] };
   }
 
   /** Returns the answer to `GET /images/NAME/json`. */
@@ -89,8 +97,8 @@ export class Images {
     } finally {
       closeSync(file);
     }
-    const { hasServer } = container.image;
-    this.#snapshots.set(name, { id, archive, bytes: statSync(archive).size, hasServer });
+    const { hasServer, hidden } = container.image;
+    this.#snapshots.set(name, { id, archive, bytes: statSync(archive).size, hasServer, hidden });
     return id;
   }
 

@@ -24,7 +24,13 @@ const SOCKET = '/opt/local-engine/io/s';
 type Message = 'stop' | { call: number; error?: string };
 
 // NODE_EXTRA_CA_CERTS is for this server's own uploads.
-const { LOCAL_ENGINE_ENV = '[]', LOCAL_ENGINE_ASK, NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
+const {
+  LOCAL_ENGINE_ENV = '[]',
+  LOCAL_ENGINE_ASK,
+  LOCAL_ENGINE_HIDDEN: _hidden,
+  NODE_EXTRA_CA_CERTS: _,
+  ...env
+} = process.env;
 env['SANDBOX_VERSION'] = VERSION; // As in the image.
 for (const pair of JSON.parse(LOCAL_ENGINE_ENV) as string[]) {
   const at = pair.indexOf('=');

@@ -28,6 +28,32 @@ test('a container that the mixin starts has the options of the class', async () 
   assert.deepEqual(await world.sandbox('started', 'labels'), { own: '2', 'snapshotter-id': id });
 });
 
+test('an image without squashfs-tools is captured as an archive of tar', async () => {
+  const make = `mkdir -p sub/build; echo 1 >sub/file; echo '*' >'[odd] name'; ln -s file sub/link; ln sub/file hard
+    chmod 4750 sub/file; touch -d @1700000123 sub/file; touch a.o sub/b.o sub/build/x; head -c 20M /dev/urandom >big`;
+  await world.exec('slim', make);
+  const print = `stat -c '%a %h %Y %n' sub/file; readlink sub/link; cat '[odd] name'; sha256sum big; find . -name '*.o' -o -name x`;
+  const expected = (await world.exec('slim', print)).replace(/(\.\/.*\n)+$/, '');
+  const backup = await world.backUp('slim', { excludes: ['*.o', 'sub/build'] });
+  assert.equal((backup as { format?: string }).format, 'tar+gzip');
+  await world.sandbox('slim-2', 'restoreBackup', backup);
+  assert.equal(await world.exec('slim-2', print), expected);
+  const ref = await world.snapshot('slim');
+  await world.assertRestores(ref, 'cat sub/link', '1\n');
+});
+
+test('a tool that the image lacks is named', async () => {
+  await world.sandbox('full', 'launch', 'debian');
+  const backup = await world.backUp('full');
+  await world.exec('slim-3', 'echo 1 >file');
+  const error = await world.failure(world.sandbox('slim-3', 'restoreBackup', backup));
+  assert.equal(error.name, 'ToolMissingError');
+  assert.match(error.message, /no unsquashfs\. Install squashfs-tools/);
+  assert.equal(await world.exec('slim-3', 'ls'), 'file\n');
+  const ignoring = await world.failure(world.backUp('slim-3', { gitignore: true }));
+  assert.match(ignoring.message, /no git\. Install git/);
+});
+
 test('a container that the application started again has another id', async () => {
   await world.sandbox('again', 'launch');
   const first = await world.sandbox('again', 'startContainer');

@@ -10,10 +10,10 @@ export { Caller };
 export { default } from '../caller/caller.ts';
 
 class OwnContainer extends DurableObject<Env> {
-  async launch(): Promise<boolean> {
+  async launch(image = 'debian:slim'): Promise<boolean> {
     const container = this.ctx.container!;
     if (!container.running)
-      container.start({ enableInternet: false, env: { OWN: 'value' }, labels: { own: '1' } });
+      container.start({ image, enableInternet: false, env: { OWN: 'value' }, labels: { own: '1' } });
     const process = await container.exec(['sh', '-c', 'mkdir -p /workspace && echo own >/workspace/own']);
     return (await process.output()).exitCode === 0;
   }
@@ -25,5 +25,5 @@ class OwnContainer extends DurableObject<Env> {
 
 export class Sandbox extends withSnapshots(OwnContainer, {
   env: () => ({ OWN: 'of the class' }),
-  start: () => ({ image: 'debian:own', labels: { own: '2' } }),
+  start: () => ({ image: 'debian:slim', labels: { own: '2' } }),
 }) {}
