@@ -22,6 +22,7 @@ const TSCONFIG = {
     noUnusedLocals: false,
     paths: {
       'sandbox-snapshotter-client': [join(PACKAGE, 'src/index.ts')],
+      'sandbox-snapshotter-client/container': [join(PACKAGE, 'src/container/index.ts')],
       'sandbox-snapshotter-client/*': [join(PACKAGE, 'src/*.ts')],
     },
   },

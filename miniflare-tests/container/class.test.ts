@@ -174,23 +174,23 @@ test('a container that ends during a capture leaves nothing in the bucket', asyn
   fault = async (command) => {
     if (!command.includes('mksquashfs')) return;
     fault = undefined;
-    setTimeout(() => void world.kill('interrupted'), 300);
+    setTimeout(() => void world.kill('interrupted'), 100);
   };
   assert.equal(await codeOf(world.backUp('interrupted')), 'OPERATION_INTERRUPTED');
   assert.deepEqual(await world.objects(), before);
 });
 
 test('the next capture deletes what a capture left behind whose object ended', async () => {
-  await world.exec('crashed', 'head -c 60M /dev/urandom >file');
+  await world.exec('crashed', 'head -c 100M /dev/urandom >file');
   const before = await world.objects();
-  const began = Promise.withResolvers<void>();
-  fault = (command) => {
-    if (command.includes('mksquashfs')) began.resolve();
-  };
+  // Stops the process that prints the archive after 20 MB of it.
+  const stop = `until [ -e /tmp/stopped ]; do for p in $(pgrep -x cat); do
+      case $(readlink /proc/$p/fd/3) in */archive*) read -r _ at </proc/$p/fdinfo/3
+        [ $at -gt 20000000 ] && kill -STOP $p && : >/tmp/stopped ;; esac
+    done; done 2>/dev/null &`;
+  await world.exec('crashed', stop);
   const lost = world.backUp('crashed').catch(() => {});
-  await began.promise;
-  fault = undefined;
-  await pause(1500);
+  await world.exec('crashed', 'until [ -e /tmp/stopped ]; do sleep 0.05; done');
   await world.crash();
   await lost;
   const backup = await world.backUp('crashed', { excludes: ['file'] });

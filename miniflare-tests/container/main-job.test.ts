@@ -10,7 +10,9 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
   describe(`with the class in the ${sandboxesOf}'s Worker`, () => {
     let world: World;
     before(async () => {
-      world = await World.start({ sandboxesOf, mode: 'container' });
+      // The class stores archives through its own binding, regardless of the variable.
+      const vars = { LOCAL_BUCKET: String(sandboxesOf === 'snapshotter') };
+      world = await World.start({ sandboxesOf, mode: 'container', snapshotter: { vars } });
     });
     after(() => world[Symbol.asyncDispose]());
 

@@ -69,14 +69,15 @@ export async function within<T>(
   work: Promise<T>,
 ): Promise<T> {
   if (timeout === undefined) return work;
-  let timer: number | null = null;
+  let clear = () => {};
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+    const timer = setTimeout(() => {
       process.kill(9);
       reject(new SandboxError('COMMAND_TIMEOUT', `A command did not end within ${timeout} ms.`));
     }, timeout + MARGIN_MS);
+    clear = () => clearTimeout(timer);
   });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+  return Promise.race([work, late]).finally(() => clear());
 }
 
 /** Runs a command to its end. Processes that it leaves behind continue. */

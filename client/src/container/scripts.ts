@@ -55,7 +55,8 @@ export const DISCARD = `${ASSERT_CONTAINER}rm -f "${WORK_DIR}/$1"`;
  * that unpacks: its input is the archive, and it creates `$new`.
  *
  * Unpacks beside the directory. Ends all processes that have the directory, or a file in it, as their working directory, their
- * root or an open file: they would continue in files that are gone. Where a process can't be ended, changes nothing.
+ * root or an open file: they would continue in files that are gone. Where a process can't be ended, changes nothing. Process 1
+may work in the directory, because its end is the end of the container.
  */
 export const RESTORE = `${ASSERT_CONTAINER}${FAIL}archive="${WORK_DIR}/$1" d=$(realpath -m -- "$2") tree=$3; shift 3
 parent=$(dirname -- "$d"); mkdir -p -- "$parent" || exit 1
@@ -68,7 +69,8 @@ trap 'rm -rf "$new" "$archive"' EXIT
 rm -f "$archive.log"
 inside() {
   glob=$(printf '%s' "$1" | sed 's/[][\\\\*?]/\\\\&/g')
-  find /proc/[0-9]*/cwd /proc/[0-9]*/root /proc/[0-9]*/fd \\( -lname "$glob" -o -lname "$glob/*" \\) 2>/dev/null |
+  find /proc/[0-9]*/cwd /proc/[0-9]*/root /proc/[0-9]*/fd ! -path /proc/1/cwd \\
+    \\( -lname "$glob" -o -lname "$glob/*" \\) 2>/dev/null |
     cut -d / -f 3 | sort -u
 }
 end_inside() {
