@@ -119,7 +119,7 @@ export class DockerApi {
     }
     if (action === 'exec') {
       const body = (await readJson(request)) as ExecRequest;
-      return [201, { Id: await this.#execs.create(this.#findRunning(name), body) }];
+      return [201, { Id: this.#execs.create(this.#findRunning(name), body) }];
     }
     request.resume();
     const container = this.#find(name);

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
 import type { Container } from './container.ts';
 import { Exec, type ExecRequest, type Started } from './exec.ts';
-import { connectExec, readUpgradeBody } from './exec-stream.ts';
+import { connectExec, endFailed, readUpgradeBody } from './exec-stream.ts';
 
 const UPGRADED =
   'HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n';
@@ -16,10 +16,9 @@ const KEPT_MS = 60_000;
 export class ExecApi {
   readonly #execs = new Map<string, Exec>();
 
-  /** Prepares a command, after the engine's `onCall`. Returns its id. */
-  async create(container: Container, request: ExecRequest): Promise<string> {
+  /** Prepares a command. Returns its id. */
+  create(container: Container, request: ExecRequest): string {
     const exec = new Exec(container, request);
-    await container.announce('container.exec', exec.command.join(' '));
     this.#execs.set(exec.id, exec);
     return exec.id;
   }
@@ -29,11 +28,20 @@ export class ExecApi {
     this.#start(this.#find(id), true);
   }
 
-  /** Starts a command, and connects it with the socket of the request. */
+  /**
+   * Connects a command with the socket of the request, and starts it after the engine's `onCall`. If that throws, the command
+   * fails with its message. The answer comes first, because workerd makes no other exec before it.
+   */
   async upgrade(id: string, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const exec = this.#find(id);
     const [, input] = await readUpgradeBody(socket, head, Number(request.headers['content-length'] ?? 0));
     socket.write(UPGRADED);
+    try {
+      await exec.announce();
+    } catch (error) {
+      exec.exitCode = 1;
+      return endFailed(socket, (error as Error).message);
+    }
     connectExec(this.#start(exec, false), socket, input, exec.tty);
   }
 

@@ -6,17 +6,30 @@ const STDOUT = 1;
 const STDERR = 2;
 const HEADER_BYTES = 8;
 
-/** Returns a stream that puts a header in front of each chunk: the number of the stream, and the length of the chunk. */
+/** Returns the header of a chunk: the number of its stream, and its length. */
+function header(stream: number, length: number): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  bytes.writeUInt8(stream, 0);
+  bytes.writeUInt32BE(length, 4);
+  return bytes;
+}
+
+/** Returns a stream that puts a header in front of each chunk. */
 function framed(stream: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      const header = Buffer.alloc(HEADER_BYTES);
-      header.writeUInt8(stream, 0);
-      header.writeUInt32BE(chunk.length, 4);
-      this.push(header);
+      this.push(header(stream, chunk.length));
       done(null, chunk);
     },
   });
+}
+
+/** Ends the connection of a command that was not started, with a message as its error output. */
+export function endFailed(socket: Duplex, message: string): void {
+  const bytes = Buffer.from(`${message}\n`);
+  socket.on('error', () => {}).resume();
+  socket.write(header(STDERR, bytes.length));
+  socket.end(bytes);
 }
 
 /** Reads the JSON body of a request after its upgrade. Returns the body, and the input that came with it. */

@@ -62,12 +62,18 @@ export class Exec {
     return wrapped ? Cmd.slice(WRAPPER.length) : Cmd;
   }
 
+  /** Its pid on the host. Before it starts, that of the engine. */
   get pid(): number {
-    return this.#process?.pid ?? 0;
+    return this.#process?.pid ?? process.pid;
   }
 
   get running(): boolean {
-    return this.#process !== undefined && this.exitCode === null;
+    return this.exitCode === null;
+  }
+
+  /** Waits for the engine's `onCall`. */
+  announce(): Promise<void> {
+    return this.#container.announce('container.exec', this.command.join(' '));
   }
 
   /** Starts the command. Its streams that workerd does not attach are not opened. */
@@ -98,8 +104,8 @@ export class Exec {
   /** Sets the size of the terminal, as soon as the command has one. */
   async resize(rows: number, columns: number): Promise<void> {
     for (let attempt = 0; attempt < RESIZE_ATTEMPTS && this.running; attempt += 1) {
-      const terminal = terminalOf(this.pid);
-      if (terminal !== undefined) {
+      const terminal = this.#process?.pid && terminalOf(this.#process.pid);
+      if (terminal) {
         const size = ['rows', String(rows), 'cols', String(columns)];
         spawn('stty', ['-F', terminal, ...size], { env: { PATH }, stdio: 'ignore' });
         return;

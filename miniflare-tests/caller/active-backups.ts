@@ -27,8 +27,10 @@ export class Sandbox extends Published {
     return counted(super.restoreBackup(...backup));
   }
 
-  /** Returns the `sleepAfter` that the SDK has stored, or 'always' with `keepAlive`. */
+  /** Returns the `sleepAfter` that the SDK or the class of the client has stored, or 'always' with `keepAlive`. */
   async sleepTimeout() {
+    const millis = await this.ctx.storage.get<number | null>('sandbox-snapshotter:timeout');
+    if (millis !== undefined) return millis === null ? 'always' : millis / 1000;
     const [sleepAfter, keepAlive] = await Promise.all([
       this.ctx.storage.get('sleepAfter'),
       this.ctx.storage.get('keepAliveEnabled'),

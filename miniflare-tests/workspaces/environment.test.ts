@@ -53,7 +53,7 @@ describe('variables', () => {
   });
 
   test('are set for commands and hooks after the object of the sandbox restarted', async () => {
-    await workspace.create({ env, hooks: { beforeStop: { command: 'printf %s "$KEY" > hook' } } });
+    await workspace.create({ env, hooks: { beforeStop: { command: 'echo "$KEY" > hook' } } });
     await world.crash();
     assert.equal((await workspace.start()).how, 'running');
     assert.equal(await workspace.exec('echo "$KEY"'), 'sesame\n');
