@@ -28,6 +28,21 @@ test('a container that the mixin starts has the options of the class', async () 
   assert.deepEqual(await world.sandbox('started', 'labels'), { own: '2', 'snapshotter-id': id });
 });
 
+test('an inactivity timeout beyond that of the platform is renewed by an alarm', async () => {
+  const hoursToAlarm = async () => {
+    const time: number | null = await world.sandbox('long', 'alarmTime');
+    return time === null ? null : Math.round((time - Date.now()) / 3600_000);
+  };
+  await world.sandbox('long', 'startContainer');
+  await world.sandbox('long', 'setSleepAfter', '6h');
+  assert.equal(await hoursToAlarm(), null);
+  await world.sandbox('long', 'setSleepAfter', '7h');
+  assert.equal(await hoursToAlarm(), 3);
+  await world.sandbox('longer', 'configure', { keepAlive: true });
+  await world.sandbox('longer', 'startContainer');
+  assert.notEqual(await world.sandbox('longer', 'alarmTime'), null);
+});
+
 test('an image without squashfs-tools is captured as an archive of tar', async () => {
   const make = `mkdir -p sub/build; echo 1 >sub/file; echo '*' >'[odd] name'; ln -s file sub/link; ln sub/file hard
     chmod 4750 sub/file; touch -d @1700000123 sub/file; touch a.o sub/b.o sub/build/x; head -c 20M /dev/urandom >big`;

@@ -18,6 +18,10 @@ class OwnContainer extends DurableObject<Env> {
     return (await process.output()).exitCode === 0;
   }
 
+  alarmTime(): Promise<number | null> {
+    return this.ctx.storage.getAlarm();
+  }
+
   async labels(): Promise<Record<string, string> | undefined> {
     return (await this.ctx.container!.inspect())?.labels;
   }
