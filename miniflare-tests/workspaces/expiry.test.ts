@@ -44,8 +44,8 @@ describe('an idle workspace', () => {
     await createWorkspace();
     await workspace.advanceClock(9 * MINUTE);
     assert.equal(await workspace.state(), 'active');
-    // The file was written after the creation, so the workspace is not idle at the first check.
-    await workspace.advanceClock(11 * MINUTE);
+    // The file was written after the creation, so the workspace is not idle at the first check. The checks take time.
+    await workspace.advanceClock(12 * MINUTE);
     const { state, history, lastSnapshot, endsAt } = await workspace.describe();
     assert.deepEqual([state, endsAt], ['stopped', undefined]);
     assert.match(history[0]!.cause, /^it was idle for 600 seconds; the snapshot .* was taken$/);

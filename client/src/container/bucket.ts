@@ -85,7 +85,7 @@ export class Backups {
     this.#storage.kv.delete(PENDING);
   }
 
-  /** Stores an archive. Keeps one part in memory. Where `stream` or `verify` fails, stores nothing. */
+  /** Stores an archive. Keeps one part in memory. What it stores is pending until {@link putMetadata}. */
   async putArchive(
     id: string,
     stream: ReadableStream<Uint8Array>,
@@ -127,7 +127,6 @@ export class Backups {
       }
       return { sizeBytes, sha256 };
     } catch (thrown) {
-      await this.recover();
       if (thrown instanceof SandboxError) throw thrown;
       throw new SandboxError('BACKUP_TRANSFER', `The archive can't be stored: ${messageOf(thrown)}`);
     }

@@ -74,6 +74,7 @@ export class ContainerSandbox {
     this.#identity = new ContainerIdentity(ctx, start as () => ContainerStartupOptions, this.#dir);
     this.inactivity = new Inactivity(ctx, options.sleepAfter ?? '10m');
     ctx.waitUntil(this.inactivity.apply().catch(() => {}));
+    ctx.waitUntil(this.#alone(() => this.#backups().recover()).catch(() => {}));
   }
 
   async state(): Promise<State> {
@@ -132,7 +133,7 @@ export class ContainerSandbox {
       await backups.recover();
       const target = await this.#target(options.expectedContainer);
       return this.#within(target.state, () => capture(target, backups, options)).catch(async (thrown) => {
-        await backups.recover();
+        await backups.recover().catch(() => {}); // The next capture tries again.
         throw thrown;
       });
     });
