@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { until, World } from './world.ts';
+import { isArchiving, until, World } from './world.ts';
 import type { SnapshotRef, TakenSnapshot } from '../client/src/index.ts';
 
 let world: World;
@@ -17,8 +17,8 @@ beforeEach(async () => {
   release = Promise.withResolvers();
   archives = 0;
   world = await World.start({
-    onCall: async ({ method }) => {
-      if (method !== 'backup.createArchive') return;
+    onCall: async (call) => {
+      if (!isArchiving(call)) return;
       archives += 1;
       reached.resolve();
       await release.promise;

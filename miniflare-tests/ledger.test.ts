@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
-import { until, World } from './world.ts';
+import { isArchiving, until, World } from './world.ts';
 import type { SnapshotRef, Summary, TakenSnapshot, Verification } from '../client/src/index.ts';
 
 let world: World;
@@ -96,8 +96,8 @@ describe('a list', () => {
   test('shows a snapshot in progress, which can be neither restored nor deleted', async () => {
     const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await using slow = await World.start({
-      onCall: async ({ method }) => {
-        if (method !== 'backup.createArchive') return;
+      onCall: async (call) => {
+        if (!isArchiving(call)) return;
         reached.resolve();
         await release.promise;
       },

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { after, afterEach, before, describe, test } from 'node:test';
 
-import { until, World } from './world.ts';
+import { isArchiving, until, World } from './world.ts';
 import type { SnapshotRef, Sweep, WorkspaceRef } from '../client/src/index.ts';
 
 /** How often workerd is killed during each operation, and how often the Workspace object is aborted. */
@@ -136,9 +136,8 @@ for (const [fault, { times, inject }] of Object.entries(FAULTS)) {
 }
 
 test('an interrupted alarm is retried', async () => {
-  onCall = ({ method }) => {
-    if (method === 'backup.createArchive')
-      void world.rpc('abortObject', { sandboxId: 'agent' }).catch(() => {});
+  onCall = (call) => {
+    if (isArchiving(call)) void world.rpc('abortObject', { sandboxId: 'agent' }).catch(() => {});
   };
   await world.failure(world.snapshot('agent'));
   onCall = undefined;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
-import { until, World } from './world.ts';
+import { isAfterBackup, until, World } from './world.ts';
 import type { SnapshotRef, Sweep } from '../client/src/index.ts';
 
 let world: World;
@@ -253,9 +253,9 @@ describe('an incomplete backup', () => {
 test('a capture in progress is kept', async () => {
   const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using slow = await World.start({
-    onCall: async ({ method }) => {
-      // The last call of a backup: both objects are in R2, but the ledger does not list them yet.
-      if (method !== 'utils.deleteSession') return;
+    onCall: async (call) => {
+      // Both objects are in R2, but the ledger does not list them yet.
+      if (!isAfterBackup(call)) return;
       reached.resolve();
       await release.promise;
     },

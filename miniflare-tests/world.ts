@@ -81,6 +81,14 @@ export function isUploading(call: Pick<Call, 'method' | 'command'>): boolean {
   return method === 'files.readFileStream' || command.includes('curl -sSf -X PUT');
 }
 
+/** Returns whether a call comes after both objects of a backup are in the bucket, and before the answer of the snapshot. */
+export function isAfterBackup({ method, command = '' }: Pick<Call, 'method' | 'command'>): boolean {
+  // The class over `ctx.container` makes no call after them. The next one is the probe of the snapshotter.
+  return method === 'container.exec'
+    ? command.includes('echo "$up $start')
+    : method === 'utils.deleteSession';
+}
+
 /** An answer of the HTTP API. */
 export interface HttpAnswer {
   status: number;
