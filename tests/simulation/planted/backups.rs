@@ -55,7 +55,7 @@ impl BackupStore for PlantedPorts {
         let place = Place::here();
         async move {
             let page = self.bucket().list(cursor).await?;
-            if self.is_planted(Bug::BackupOwnerNotChecked) && place.is_in("tasks/") {
+            if self.is_planted(Bug::BackupOwnerNotChecked) && place.is_in("snapshot/reconcile.rs") {
                 self.notes.listed.borrow_mut().extend(page.objects.iter().map(|object| object.id.clone()));
             }
             Ok(page)

@@ -188,7 +188,7 @@ impl Ledger for PlantedPorts {
                 && place.is_called_from("restore/mod.rs"));
         if let Some(Stage::Creating(progress)) = row.as_mut().map(|row| &mut row.stage)
             && self.is_planted(Bug::UnverifiedCaptureLost)
-            && place.is_in("tasks/")
+            && place.is_in("snapshot/reconcile.rs")
             && progress.verification == Verification::DueUnverified
         {
             progress.verification = Verification::Due;
@@ -250,7 +250,7 @@ impl Ledger for PlantedPorts {
     fn derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>> {
         let place = self.begin_operation();
         let Some(mut row) = self.stored().derived_sandbox(sandbox_id)? else { return Ok(None) };
-        if place.is_in("tasks/") {
+        if place.is_in("restore/rollback.rs") {
             match &mut row.state {
                 DerivedState::Pending(_) if self.is_planted(Bug::PendingNotReconciled) => return Ok(None),
                 DerivedState::Ending(task) if self.is_planted(Bug::RecheckedTooEarly) => {

@@ -126,7 +126,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that no start restores files into the sandbox, and that none was interrupted.
     pub(in crate::service) fn ensure_not_restoring(&self) -> Result<()> {
-        let is_restoring = self.workspace()?.binding.is_some_and(|binding| binding.restore_task.is_some());
+        let binding = self.ledger()?.workspace()?.and_then(|row| row.binding);
+        let is_restoring = binding.is_some_and(|binding| binding.restore_task.is_some());
         if is_restoring { Err(Error::start_unfinished(&self.id)) } else { Ok(()) }
     }
 }
