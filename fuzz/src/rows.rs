@@ -11,10 +11,10 @@ use sandbox_snapshotter::model::named::messages::{
     Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
 };
 use sandbox_snapshotter::model::named::{NamedRecord, State};
-use sandbox_snapshotter::model::policy::RetentionCandidate;
 use sandbox_snapshotter::model::record::{
     Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord,
 };
+use sandbox_snapshotter::model::retention::{self, RetentionCandidate};
 use sandbox_snapshotter::model::{Error, Policy, SandboxId, SigningKey, Timestamp, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -95,7 +95,7 @@ fn check_snapshot(snapshot: &SnapshotRecord) {
         .collect();
     let strict = Policy { expiration_seconds: 60, keep_daily: 1, keep_weekly: 1, ..Policy::default() };
     for policy in [Policy::default(), strict] {
-        let plan = policy.plan(&candidates, now);
+        let plan = retention::plan(&policy, &candidates, now);
         assert_eq!(plan.len(), candidates.len());
         assert!(plan[1].keep && (!snapshot.pinned || plan[2].keep) && (!candidates[0].restorable || plan[0].keep));
         plan.iter().for_each(assert_json_round_trip);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join;
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::named::messages::HookRun;
+use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::{Directory, SandboxId, Status};
 use sandbox_snapshotter::ports::{Clock, Sandboxes};
 

@@ -79,7 +79,9 @@ async fn execute_operation(
         let checks = check_configuration(env);
         return match WorkerPorts::open(env, ctx) {
             Ok(ports) => to_raw_json(&health(&ports, checks).await),
-            Err(_) => to_raw_json(&crate::model::health::Health::new(WorkerClock.now(), checks)),
+            Err(_) => {
+                to_raw_json(&crate::model::health::Health::new(env!("CARGO_PKG_VERSION"), WorkerClock.now(), checks))
+            }
         };
     }
     let deployment = Deployment::open(env, ctx.clone())?;

@@ -11,7 +11,7 @@ use crate::ports::Clock;
 
 /// Responds to a GET or HEAD of `/healthz`: 200 when no check is unhealthy, otherwise 503.
 pub(super) fn respond(env: &Env, is_head: bool) -> worker::Result<Response> {
-    let health = Health::new(WorkerClock.now(), check_configuration(env));
+    let health = Health::new(env!("CARGO_PKG_VERSION"), WorkerClock.now(), check_configuration(env));
     let builder = ResponseBuilder::new()
         .with_status(if health.ok { 200 } else { 503 })
         .with_header("Content-Type", "application/json")?

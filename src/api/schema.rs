@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::operations::Operation;
 use crate::model::error::ErrorBody;
-use crate::model::named::messages::StartSettings;
+use crate::model::named::settings::StartSettings;
 use crate::model::request::{CheckpointLocation, LineageScope, SettingsUpdate};
 use crate::model::schema::NULLABLE;
 

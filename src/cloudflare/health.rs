@@ -7,7 +7,8 @@ use worker::Env;
 use super::Deployment;
 use super::deployment::{WorkerPorts, api_token, is_local_bucket};
 use super::metrics::Metrics;
-use crate::model::health::{HealthCheck, HealthComponent, backup_credentials};
+use crate::model::backup_credentials::backup_credentials;
+use crate::model::health::{HealthCheck, HealthComponent};
 use crate::model::{Code, Result};
 use crate::ports::Ports;
 

@@ -20,8 +20,8 @@ use super::value::from_js;
 use super::{checkpoints, git_ignored, scripts, stub};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::named::ContainerMarker;
+use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
-use crate::model::named::messages::HookRun;
 use crate::model::named::settings::Hook;
 use crate::model::{
     self, Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,

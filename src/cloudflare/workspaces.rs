@@ -11,10 +11,10 @@ use worker::Env;
 
 use super::objects::Objects;
 use crate::model::answer::{SandboxParent, WorkspaceLineage};
+use crate::model::named::answer::LastSnapshot;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{
-    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, LastSnapshot, ReserveRequest, SandboxStopped,
-    StopSandboxRequest,
+    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
 };
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;

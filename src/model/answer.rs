@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
-use super::record::SnapshotState;
 use super::{Compression, Directory, Label, SandboxId, SizeDrop, SnapshotId, SnapshotRef, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
@@ -56,6 +55,34 @@ pub struct Summary {
     /// Its ref; absent while it is being taken.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<SnapshotRef>,
+}
+
+/// The state of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum SnapshotState {
+    /// The snapshot is being created.
+    #[serde(alias = "making")]
+    Creating,
+    /// The snapshot was created and has not been removed.
+    Ready,
+    /// The snapshot is being deleted.
+    Deleting,
+    /// The snapshot is deleted.
+    Deleted,
+}
+
+impl SnapshotState {
+    /// Returns the state as it appears in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Creating => "creating",
+            Self::Ready => "ready",
+            Self::Deleting => "deleting",
+            Self::Deleted => "deleted",
+        }
+    }
 }
 
 /// Whether a snapshot can be restored.

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Result, SigningKey};
+use super::{Error, Result};
 
 /// The characters of the random part of every id that this crate creates.
-pub(crate) const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+pub const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Names that the SDK refuses as sandbox ids, in any case.
 const RESERVED_NAMES: [&str; 7] = ["www", "api", "admin", "root", "system", "cloudflare", "workers"];
@@ -90,8 +90,10 @@ checked_string! {
 }
 
 impl SnapshotId {
-    const PREFIX: &str = "snap-";
-    const RANDOM_LENGTH: usize = 16;
+    /// The characters before the random ones.
+    pub const PREFIX: &str = "snap-";
+    /// The number of random characters.
+    pub const RANDOM_LENGTH: usize = 16;
 
     /// Parses an id. Fails with [`Code::InvalidRef`], because snapshot ids arrive in refs.
     pub fn parse(text: &str) -> Result<Self> {
@@ -101,27 +103,9 @@ impl SnapshotId {
         }
     }
 
-    /// Creates an id from random bytes; `None` if too few of them are usable. See [`ShortId::from_random`].
+    /// Creates an id from random bytes; `None` if too few of them are usable. See [`random_text`].
     pub fn draw(random: &[u8]) -> Option<Self> {
         random_text(random, Self::RANDOM_LENGTH).map(|text| Self(format!("{}{text}", Self::PREFIX)))
-    }
-
-    /// Creates an id whose second half is derived from the first with `key`. With it, a ledger distinguishes the ids
-    /// that it created from those of another deployment, even after it has deleted their rows. `None` as for
-    /// [`draw`](Self::draw).
-    pub fn mint(random: &[u8], key: &SigningKey) -> Option<Self> {
-        let first = random_text(random, Self::RANDOM_LENGTH / 2)?;
-        let second = random_text(&key.tag(first.as_bytes()), Self::RANDOM_LENGTH / 2)?;
-        Some(Self(format!("{}{first}{second}", Self::PREFIX)))
-    }
-
-    /// Whether the id was created with `key`. A random id passes with a probability of 1 in 36^8.
-    pub fn is_minted_with(&self, key: &SigningKey) -> bool {
-        let random =
-            self.0.strip_prefix(Self::PREFIX).and_then(|random| random.split_at_checked(Self::RANDOM_LENGTH / 2));
-        random.is_some_and(|(first, second)| {
-            random_text(&key.tag(first.as_bytes()), Self::RANDOM_LENGTH / 2).is_some_and(|minted| minted == second)
-        })
     }
 }
 
@@ -144,34 +128,14 @@ impl BackupId {
     }
 }
 
-/// The random suffix of a minted sandbox id: 8 characters of a–z 0–9.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ShortId(String);
-
-impl ShortId {
-    /// The length, in characters.
-    pub const LENGTH: usize = 8;
-
-    /// Draws a short id uniformly from random bytes; `None` if too few of them are usable. With 32 bytes this happens
-    /// with a probability of 1 in 10^35.
-    pub fn from_random(random: &[u8]) -> Option<Self> {
-        random_text(random, Self::LENGTH).map(Self)
-    }
-
-    /// Returns the text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 /// Whether `text` has only characters of [`ALPHABET`].
-pub(crate) fn is_in_alphabet(text: &str) -> bool {
+pub fn is_in_alphabet(text: &str) -> bool {
     text.bytes().all(|b| ALPHABET.contains(&b))
 }
 
 /// Returns `length` characters of [`ALPHABET`]. It skips bytes from 252 up: 252 is the largest multiple of 36 in a
 /// byte, and the remaining values would make the first letters more frequent.
-pub(crate) fn random_text(random: &[u8], length: usize) -> Option<String> {
+pub fn random_text(random: &[u8], length: usize) -> Option<String> {
     let text: String = random
         .iter()
         .filter(|byte| **byte < 252)
@@ -183,7 +147,7 @@ pub(crate) fn random_text(random: &[u8], length: usize) -> Option<String> {
 }
 
 /// Quotes a caller's text for a message, with control characters escaped, cut to 80 characters.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((cut, _)) => format!("{:?}…", text.get(..cut).unwrap_or_default()),
         None => format!("{text:?}"),

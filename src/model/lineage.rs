@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::answer::SnapshotState;
 use super::named::Address;
-use super::record::SnapshotState;
-use super::{DerivationKind, Label, SandboxId, SnapshotId, Timestamp};
+use super::{Label, SandboxId, SnapshotId, Timestamp};
 
 /// The tree of sandboxes and snapshots with one sandbox as its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -143,4 +143,28 @@ pub struct DerivedSandbox {
     /// Whether it depends on the snapshot.
     #[serde(alias = "holds")]
     pub needs_snapshot: bool,
+}
+
+/// How a sandbox was made from a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum DerivationKind {
+    /// Restored, to recover an earlier state.
+    Restored,
+    /// Branched, to continue separately from the same state.
+    Branch,
+}
+
+impl DerivationKind {
+    /// Both kinds.
+    pub const ALL: [Self; 2] = [Self::Restored, Self::Branch];
+
+    /// Returns the word between the origin id and the short id.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Restored => "restored",
+            Self::Branch => "branch",
+        }
+    }
 }

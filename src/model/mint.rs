@@ -1,36 +1,31 @@
-//! The ids of sandboxes that are made from snapshots.
+//! The ids that the Worker creates: of snapshots, and of sandboxes that are made from them.
 //!
-//! The form is `<originId>-restored-<shortId>`, or `-branch-` for a branch. When the result would exceed the length
-//! limit of sandbox ids, a chain of such suffixes is first reduced to its root. If it is still too long, the root is
-//! cut and ends in `-` and 6 characters of its hash, so that roots with a common prefix stay distinct.
+//! The id of such a sandbox is `<originId>-restored-<shortId>`, or `-branch-` for a branch. When the result would exceed
+//! the length limit of sandbox ids, a chain of such suffixes is first reduced to its root. If it is still too long, the
+//! root is cut and ends in `-` and 6 characters of its hash, so that roots with a common prefix stay distinct.
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::ids::{ALPHABET, is_in_alphabet};
-use super::{Result, SandboxId, ShortId};
+use super::ids::{ALPHABET, is_in_alphabet, random_text};
+use super::{DerivationKind, Result, SandboxId, SigningKey, SnapshotId};
 
-/// How a sandbox was made from a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum DerivationKind {
-    /// Restored, to recover an earlier state.
-    Restored,
-    /// Branched, to continue separately from the same state.
-    Branch,
-}
+/// The random suffix of a minted sandbox id: 8 characters of a–z 0–9.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ShortId(String);
 
-impl DerivationKind {
-    /// Both kinds.
-    pub const ALL: [Self; 2] = [Self::Restored, Self::Branch];
+impl ShortId {
+    /// The length, in characters.
+    pub const LENGTH: usize = 8;
 
-    /// Returns the word between the origin id and the short id.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Restored => "restored",
-            Self::Branch => "branch",
-        }
+    /// Draws a short id uniformly from random bytes; `None` if too few of them are usable. With 32 bytes this happens
+    /// with a probability of 1 in 10^35.
+    pub fn from_random(random: &[u8]) -> Option<Self> {
+        random_text(random, Self::LENGTH).map(Self)
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
@@ -46,6 +41,26 @@ pub fn mint_sandbox_id(origin: &SandboxId, kind: DerivationKind, short: &ShortId
         Some(stem) => SandboxId::parse(&format!("{stem}{suffix}")),
         None => SandboxId::parse(&format!("{}{suffix}", truncate_with_hash(root.as_str(), space))),
     }
+}
+
+/// Mints the id of a snapshot: its second half is derived from the first with `key`. With it, a ledger distinguishes the
+/// ids that it created from those of another deployment, even after it has deleted their rows. `None` if too few of the
+/// random bytes are usable.
+pub fn mint_snapshot_id(random: &[u8], key: &SigningKey) -> Option<SnapshotId> {
+    let first = random_text(random, SnapshotId::RANDOM_LENGTH / 2)?;
+    let second = second_half(&first, key)?;
+    SnapshotId::parse(&format!("{}{first}{second}", SnapshotId::PREFIX)).ok()
+}
+
+/// Whether a snapshot id was minted with `key`. A random id passes with a probability of 1 in 36^8.
+pub fn is_minted_with(id: &SnapshotId, key: &SigningKey) -> bool {
+    let random = id.as_str().strip_prefix(SnapshotId::PREFIX);
+    let halves = random.and_then(|random| random.split_at_checked(SnapshotId::RANDOM_LENGTH / 2));
+    halves.is_some_and(|(first, second)| second_half(first, key).is_some_and(|minted| minted == second))
+}
+
+fn second_half(first: &str, key: &SigningKey) -> Option<String> {
+    random_text(&key.tag(first.as_bytes()), SnapshotId::RANDOM_LENGTH / 2)
 }
 
 /// Returns how the sandbox with a minted id was made from a snapshot; `None` for an id that was not minted.

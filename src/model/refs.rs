@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ids::quoted;
-use super::{BackupHandle, Error, Label, Result, SandboxId, SigningKey, SnapshotId, Timestamp, json};
+use super::{BackupHandle, Error, Label, Result, SandboxId, SnapshotId, Timestamp, json};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
@@ -66,14 +66,15 @@ impl SnapshotPayload {
 }
 
 impl SnapshotRef {
-    /// Signs the ref of a snapshot of `origin_id`, in the lineage of `root_id`, with `key`.
-    pub fn sign(
+    /// Creates the ref of a snapshot of `origin_id`, in the lineage of `root_id`. `sign` returns the signature of the
+    /// bytes that it gets.
+    pub fn new(
         snapshot_id: SnapshotId,
         origin_id: SandboxId,
         root_id: SandboxId,
         backup: BackupHandle,
         created_at: Timestamp,
-        key: &SigningKey,
+        sign: impl FnOnce(&[u8]) -> String,
     ) -> Self {
         let mut payload = SnapshotPayload {
             schema_version: SCHEMA_VERSION,
@@ -84,14 +85,18 @@ impl SnapshotRef {
             created_at,
             signature: String::new(),
         };
-        payload.signature = key.sign(&payload.signed_bytes());
+        payload.signature = sign(&payload.signed_bytes());
         Self { provider_id: PROVIDER_ID, payload }
     }
 
-    /// Whether one of `keys` signed the ref.
-    pub fn is_signed_by(&self, keys: &[SigningKey]) -> bool {
-        let message = self.payload.signed_bytes();
-        keys.iter().any(|key| key.verify(&message, &self.payload.signature))
+    /// Returns the bytes that the signature is about: the JSON of all other fields.
+    pub fn signed_bytes(&self) -> Vec<u8> {
+        self.payload.signed_bytes()
+    }
+
+    /// Returns the signature, which only the Worker can verify.
+    pub fn signature(&self) -> &str {
+        &self.payload.signature
     }
 
     /// Decodes a ref from outside.

@@ -11,6 +11,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use super::SnapshotRef;
+
 /// A key that signs refs.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Wire", into = "Wire")]
@@ -61,6 +63,12 @@ impl SigningKey {
         mac.update(message);
         Some(mac)
     }
+}
+
+/// Whether one of `keys` signed a ref.
+pub fn is_signed_by(snapshot: &SnapshotRef, keys: &[SigningKey]) -> bool {
+    let message = snapshot.signed_bytes();
+    keys.iter().any(|key| key.verify(&message, snapshot.signature()))
 }
 
 impl fmt::Debug for SigningKey {

@@ -5,11 +5,10 @@ use std::future::Future;
 use serde_json::Value;
 
 use crate::model::answer::WorkspaceLineage;
-use crate::model::named::answer::WorkspaceEntry;
+use crate::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{
-    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, LastSnapshot, ReserveRequest, SandboxStopped,
-    StopSandboxRequest,
+    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
 };
 use crate::model::named::record::SnapshotKey;
 use crate::model::named::{Address, Tenant};

@@ -6,8 +6,8 @@ use std::future::Future;
 use super::Ports;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::named::ContainerMarker;
+use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
-use crate::model::named::messages::HookRun;
 use crate::model::named::settings::Hook;
 use crate::model::{
     Arrival, BackupHandle, BackupOptions, Directory, Failure, MarkerUpdate, Probe, Result, SandboxId, SandboxStatus,

@@ -20,7 +20,7 @@ pub async fn health<P: Ports>(ports: &P, configured: Vec<HealthCheck>) -> Health
             Err(error) => HealthCheck::unhealthy(check.name, error.code(), error.message(), error.remediation()),
         });
     }
-    Health::new(ports.clock().now(), checks)
+    Health::new(env!("CARGO_PKG_VERSION"), ports.clock().now(), checks)
 }
 
 async fn bucket<P: Ports>(ports: &P) -> Result<()> {

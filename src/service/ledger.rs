@@ -4,6 +4,7 @@ use super::CloudflareSandboxSnapshotter;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::record::{ParentLink, SnapshotRecord, WorkspaceRecord};
 use crate::model::request::SnapshotCursor;
+use crate::model::retention::expires_at;
 use crate::model::{Policy, Result, SandboxId, SigningKey, Timestamp, root_of};
 use crate::ports::{Entropy, Ledger, Ports};
 
@@ -66,7 +67,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let ledger = self.ledger()?;
         let candidate = workspace.candidate(&snapshot, self.dependents(&snapshot.snapshot_id)?, self.now());
         let stays = candidate.pinned || !candidate.dependents.is_empty() || candidate.protected_until.is_some();
-        snapshot.expires_at = workspace.policy.expires_at(&candidate).filter(|_| !stays);
+        snapshot.expires_at = expires_at(&workspace.policy, &candidate).filter(|_| !stays);
         ledger.put_snapshot(&snapshot)?;
         if let Some(expires_at) = snapshot.expires_at {
             self.schedule_alarm(expires_at)?;

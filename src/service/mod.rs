@@ -40,7 +40,9 @@ pub use self::retention::sweep::sweep;
 use self::calls::failures::{During, from_sandbox};
 use self::calls::retry::retry;
 use self::in_process::InProcessState;
-use crate::model::{Directory, Error, Failure, Result, SandboxId, ShortId, SigningKey, SnapshotId, Timestamp};
+use crate::model::{
+    Directory, Error, Failure, Result, SandboxId, ShortId, SigningKey, SnapshotId, Timestamp, mint_snapshot_id,
+};
 use crate::ports::{Clock, Entropy, Ledger, Ports};
 
 /// The configuration of a deployment.
@@ -132,7 +134,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     fn mint_snapshot_id(&self, key: &SigningKey) -> Result<SnapshotId> {
         let ledger = self.ledger()?;
         draw_random(&*self.ports, |random| {
-            SnapshotId::mint(random, key).filter(|id| matches!(ledger.snapshot(id), Ok(None)))
+            mint_snapshot_id(random, key).filter(|id| matches!(ledger.snapshot(id), Ok(None)))
         })
     }
 }

@@ -3,8 +3,8 @@
 use sandbox_snapshotter::client::{Client, Error};
 use sandbox_snapshotter::model::checkpoint::CheckpointName;
 use sandbox_snapshotter::model::named::State;
-use sandbox_snapshotter::model::named::messages::{StartOutcome, StartSettings};
-use sandbox_snapshotter::model::named::settings::Hooks;
+use sandbox_snapshotter::model::named::answer::StartOutcome;
+use sandbox_snapshotter::model::named::settings::{Hooks, StartSettings};
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, LineageScope,

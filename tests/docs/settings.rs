@@ -1,9 +1,9 @@
 //! Every setting of a deployment is documented.
 
+use sandbox_snapshotter::model::backup_credentials::backup_credentials;
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::cloudflare::deployment::VARS;
-use sandbox_snapshotter::model::health::backup_credentials;
 
 use super::markdown::page;
 

@@ -122,7 +122,7 @@ fn ttl_beyond_every_timestamp_never_ends() {
 #[test]
 fn max_ttl_ends_after_a_hundred_years() {
     #[allow(clippy::cast_precision_loss)] // It is far below 2^53.
-    let ttl = sandbox_snapshotter::model::backup::MAX_TTL_SECONDS as f64;
+    let ttl = sandbox_snapshotter::model::stored_backup::MAX_TTL_SECONDS as f64;
     assert!(!is_expired(0, ttl, 99 * 365 * 24 * 3_600_000));
     assert!(is_expired(0, ttl, 100 * 365 * 24 * 3_600_000));
 }

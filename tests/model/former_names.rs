@@ -4,7 +4,9 @@ use std::fmt::Debug;
 
 use sandbox_snapshotter::cloudflare::workspaces::Message;
 use sandbox_snapshotter::model::named::NamedRecord;
-use sandbox_snapshotter::model::named::messages::{Condition, OnDiverged, SandboxStopped, StartOutcome};
+use sandbox_snapshotter::model::named::answer::StartOutcome;
+use sandbox_snapshotter::model::named::messages::{Condition, SandboxStopped};
+use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
 use sandbox_snapshotter::model::{Code, SandboxId};
 use serde::de::DeserializeOwned;

@@ -1,6 +1,7 @@
 //! The health of a deployment, as computed from its checks.
 
-use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent, backup_credentials};
+use sandbox_snapshotter::model::backup_credentials::backup_credentials;
+use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
 use sandbox_snapshotter::model::{Code, Timestamp};
 
 const ALL: [&str; 4] = ["BACKUP_BUCKET_NAME", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY", "CLOUDFLARE_ACCOUNT_ID"];
@@ -16,7 +17,7 @@ fn with_endpoint(local_bucket: bool, endpoint: &str) -> HealthCheck {
 }
 
 fn health_of(checks: &[HealthCheck]) -> Health {
-    Health::new(Timestamp::from_millis(0), checks.to_vec())
+    Health::new(env!("CARGO_PKG_VERSION"), Timestamp::from_millis(0), checks.to_vec())
 }
 
 #[test]

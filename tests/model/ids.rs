@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::{BackupId, Code, Directory, Label, SandboxId, ShortId, SigningKey, SnapshotId};
+use sandbox_snapshotter::model::{
+    BackupId, Code, Directory, Label, SandboxId, ShortId, SigningKey, SnapshotId, is_minted_with, mint_snapshot_id,
+};
 
 use super::support::{assert_all_refused, cases, expect_error, key, sandbox};
 
@@ -192,13 +194,13 @@ fn too_few_usable_bytes_make_no_id() {
     assert_eq!(ShortId::from_random(&[255; 32]), None);
     assert_eq!(ShortId::from_random(&[]), None);
     assert_eq!(SnapshotId::draw(&[0; 15]), None);
-    assert_eq!(SnapshotId::mint(&[0; 7], &key(1)), None);
-    assert_eq!(SnapshotId::mint(&[255; 32], &key(1)), None);
+    assert_eq!(mint_snapshot_id(&[0; 7], &key(1)), None);
+    assert_eq!(mint_snapshot_id(&[255; 32], &key(1)), None);
 }
 
 #[test]
 fn second_half_of_a_minted_id_follows_from_the_first_half_and_the_key() {
-    let minted = |random: [u8; 8], number| SnapshotId::mint(&random, &key(number)).unwrap().to_string();
+    let minted = |random: [u8; 8], number| mint_snapshot_id(&random, &key(number)).unwrap().to_string();
     let (one, other) = (minted([0; 8], 1), minted([0; 8], 2));
     assert_eq!((one.get(..13), other.get(..13)), (Some("snap-aaaaaaaa"), Some("snap-aaaaaaaa")));
     assert_ne!(one, other);
@@ -209,21 +211,21 @@ fn second_half_of_a_minted_id_follows_from_the_first_half_and_the_key() {
 #[test]
 fn minted_id_is_recognized_by_every_release() {
     let id = SnapshotId::parse(MINTED).unwrap();
-    assert_eq!(SnapshotId::mint(&[0; 8], &key(1)).unwrap(), id);
-    assert!(id.is_minted_with(&key(1)));
+    assert_eq!(mint_snapshot_id(&[0; 8], &key(1)).unwrap(), id);
+    assert!(is_minted_with(&id, &key(1)));
 }
 
 #[test]
 fn minted_id_does_not_depend_on_the_number_of_the_key() {
-    let id = SnapshotId::mint(&[7; 32], &key(1)).unwrap();
-    assert!(id.is_minted_with(&SigningKey::new(2, [1; 32])));
+    let id = mint_snapshot_id(&[7; 32], &key(1)).unwrap();
+    assert!(is_minted_with(&id, &SigningKey::new(2, [1; 32])));
 }
 
 #[test]
 fn id_of_an_earlier_release_is_not_recognized_as_minted() {
     for earlier in ["snap-abcdefghij012345", "snap-0000000000000000", "snap-0123456789abcdef"] {
         let id = SnapshotId::parse(earlier).unwrap();
-        assert!((0..100).all(|number| !id.is_minted_with(&key(number))), "{earlier}");
+        assert!((0..100).all(|number| !is_minted_with(&id, &key(number))), "{earlier}");
     }
 }
 
@@ -243,17 +245,17 @@ proptest! {
     #[test]
     fn minted_ids_are_valid_and_recognized_only_with_their_key(random: [u8; 32], secret: [u8; 32], other: [u8; 32]) {
         let (id_key, other) = (SigningKey::new(0, secret), SigningKey::new(0, other));
-        if let Some(id) = SnapshotId::mint(&random, &id_key) {
+        if let Some(id) = mint_snapshot_id(&random, &id_key) {
             prop_assert_eq!(&SnapshotId::parse(id.as_str()).unwrap(), &id);
-            prop_assert!(id.is_minted_with(&id_key));
-            prop_assert_eq!(id.is_minted_with(&other), id_key == other);
+            prop_assert!(is_minted_with(&id, &id_key));
+            prop_assert_eq!(is_minted_with(&id, &other), id_key == other);
         }
     }
 
     #[test]
     fn drawn_ids_are_not_recognized_as_minted(random: [u8; 32], secret: [u8; 32]) {
         if let Some(id) = SnapshotId::draw(&random) {
-            prop_assert!(!id.is_minted_with(&SigningKey::new(0, secret)));
+            prop_assert!(!is_minted_with(&id, &SigningKey::new(0, secret)));
         }
     }
 
@@ -262,11 +264,11 @@ proptest! {
         random: [u8; 32], secret: [u8; 32], place in 5..21_usize, letter in prop::sample::select(LETTERS),
     ) {
         let id_key = SigningKey::new(0, secret);
-        let Some(id) = SnapshotId::mint(&random, &id_key) else { return Ok(()) };
+        let Some(id) = mint_snapshot_id(&random, &id_key) else { return Ok(()) };
         let mut text = id.to_string();
         text.replace_range(place..=place, &char::from(letter).to_string());
         let altered = SnapshotId::parse(&text).unwrap();
-        prop_assert_eq!(altered.is_minted_with(&id_key), altered == id);
+        prop_assert_eq!(is_minted_with(&altered, &id_key), altered == id);
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use std::num::NonZeroU32;
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::policy::{
-    DEFAULT_EXPIRATION, Decision, KeepLast, MAX_EXPIRATION, Policy, RetentionCandidate,
-};
+use sandbox_snapshotter::model::policy::{DEFAULT_EXPIRATION, Decision, KeepLast, MAX_EXPIRATION, Policy};
+use sandbox_snapshotter::model::retention::{self, RetentionCandidate, expires_at};
 use sandbox_snapshotter::model::{Code, Label, SandboxId, SnapshotId, Timestamp};
 use serde_json::{Value, json};
 
@@ -47,13 +46,13 @@ fn policy(value: Value) -> Policy {
 
 /// Returns the labels of the snapshots that a policy keeps.
 fn kept_labels(value: Value, candidates: &[RetentionCandidate]) -> Vec<String> {
-    let plan = policy(value).plan(candidates, now());
+    let plan = retention::plan(&policy(value), candidates, now());
     plan.into_iter().filter(|decision| decision.keep).map(|decision| decision.label.to_string()).collect()
 }
 
 /// Returns the decision of a policy about the last of the candidates.
 fn decide_last(value: Value, candidates: &[RetentionCandidate]) -> Decision {
-    policy(value).plan(candidates, now()).pop().unwrap()
+    retention::plan(&policy(value), candidates, now()).pop().unwrap()
 }
 
 fn newest_candidate() -> RetentionCandidate {
@@ -103,7 +102,7 @@ fn newest_restorable_snapshot_stays_and_newer_damaged_ones_may_expire() {
     let damaged = RetentionCandidate { restorable: false, ..restorable_candidate("damaged", 2 * DAY) };
     let candidates = [damaged, restorable_candidate("good", 3 * DAY), restorable_candidate("older", 4 * DAY)];
     assert_eq!(kept_labels(json!({ "expirationSeconds": 60 }), &candidates), ["good"]);
-    let plan = policy(json!({ "expirationSeconds": 60 })).plan(&candidates, now());
+    let plan = retention::plan(&policy(json!({ "expirationSeconds": 60 })), &candidates, now());
     assert_eq!(plan[1].reasons, ["the newest snapshot that can be restored"]);
 }
 
@@ -161,7 +160,7 @@ fn keep_last_keeps_the_newest_and_evicts_the_others() {
         .map(|(n, label)| restorable_candidate(label, i64::try_from(n).unwrap() * HOUR))
         .collect();
     assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["a", "b"]);
-    let plan = policy(json!({ "keepLast": { "count": 2 } })).plan(&candidates, now());
+    let plan = retention::plan(&policy(json!({ "keepLast": { "count": 2 } })), &candidates, now());
     assert_eq!(plan[1].reasons[0], "among the newest 2");
     assert_eq!(plan[2].reasons, ["not among the newest 2"]);
 }
@@ -222,7 +221,7 @@ fn keep_daily_keeps_the_newest_of_each_day_despite_count_and_expiration() {
     ];
     let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 3, "expirationSeconds": 60 });
     assert_eq!(kept_labels(rule.clone(), &candidates), ["newest", "yesterday late", "nine days ago"]);
-    let plan = policy(rule).plan(&candidates, now());
+    let plan = retention::plan(&policy(rule), &candidates, now());
     assert_eq!(plan[2].reasons, ["the newest of its day, of the last 3 days"]);
 }
 
@@ -267,9 +266,9 @@ fn keep_daily_does_not_count_damaged_snapshots() {
 #[test]
 fn new_snapshot_expires_by_the_keep_last_rule() {
     let rule = policy(json!({ "keepLast": { "count": 1, "expirationSeconds": 60 }, "expirationSeconds": 0 }));
-    assert_eq!(rule.expires_at(&newest_candidate()), Some(now().plus_millis(60 * SECOND)));
+    assert_eq!(expires_at(&rule, &newest_candidate()), Some(now().plus_millis(60 * SECOND)));
     let own = RetentionCandidate { expiration_seconds: Some(0), ..newest_candidate() };
-    assert_eq!(rule.expires_at(&own), None);
+    assert_eq!(expires_at(&rule, &own), None);
 }
 
 #[test]
@@ -362,7 +361,7 @@ proptest! {
     fn plan_decides_about_each_snapshot_once_in_order_and_with_a_reason(
         policy in any_policy(), candidates in any_candidates(),
     ) {
-        let plan = policy.plan(&candidates, now());
+        let plan = retention::plan(&policy, &candidates, now());
         prop_assert_eq!(plan.len(), candidates.len());
         for (candidate, decision) in candidates.iter().zip(&plan) {
             prop_assert_eq!(&candidate.snapshot_id, &decision.snapshot_id);
@@ -373,7 +372,7 @@ proptest! {
 
     #[test]
     fn plan_keeps_pinned_and_needed_snapshots_and_the_newest_restorable_one(policy in any_policy(), candidates in any_candidates()) {
-        let plan = policy.plan(&candidates, now());
+        let plan = retention::plan(&policy, &candidates, now());
         let newest_restorable = candidates.iter().position(|candidate| candidate.restorable);
         for (index, (candidate, decision)) in candidates.iter().zip(&plan).enumerate() {
             if candidate.pinned || !candidate.dependents.is_empty() || newest_restorable == Some(index) {
@@ -384,18 +383,18 @@ proptest! {
 
     #[test]
     fn plan_of_the_remaining_snapshots_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
-        let rest = apply_plan(&candidates, &policy.plan(&candidates, now()));
-        let again = policy.plan(&rest, now());
+        let rest = apply_plan(&candidates, &retention::plan(&policy, &candidates, now()));
+        let again = retention::plan(&policy, &rest, now());
         prop_assert!(again.iter().all(|decision| decision.keep), "{:?}", again);
     }
 
     #[test]
     fn plan_removes_a_snapshot_exactly_at_its_reported_end(policy in any_policy(), candidates in any_candidates()) {
-        for (index, decision) in policy.plan(&candidates, now()).into_iter().enumerate() {
+        for (index, decision) in retention::plan(&policy, &candidates, now()).into_iter().enumerate() {
             if let Some(end) = decision.expires_at {
                 prop_assert!(end > now());
-                prop_assert!(policy.plan(&candidates, end.plus_millis(-1))[index].keep);
-                prop_assert!(!policy.plan(&candidates, end)[index].keep);
+                prop_assert!(retention::plan(&policy, &candidates, end.plus_millis(-1))[index].keep);
+                prop_assert!(!retention::plan(&policy, &candidates, end)[index].keep);
             }
         }
     }
@@ -404,8 +403,8 @@ proptest! {
     fn plan_keeps_a_snapshot_without_an_end_for_a_hundred_years(
         policy in any_policy(), candidates in any_candidates(),
     ) {
-        let plan = policy.plan(&candidates, now());
-        let later = policy.plan(&candidates, now().plus_millis(100 * 365 * DAY));
+        let plan = retention::plan(&policy, &candidates, now());
+        let later = retention::plan(&policy, &candidates, now().plus_millis(100 * 365 * DAY));
         for (decision, later) in plan.iter().zip(later) {
             prop_assert!(!decision.keep || decision.expires_at.is_some() || later.keep, "{:?}", later);
         }
@@ -414,7 +413,7 @@ proptest! {
     #[test]
     fn longer_expiration_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let longer = Policy { expiration_seconds: 0, ..policy.clone() };
-        for (decision, longer) in policy.plan(&candidates, now()).iter().zip(longer.plan(&candidates, now())) {
+        for (decision, longer) in retention::plan(&policy, &candidates, now()).iter().zip(retention::plan(&longer, &candidates, now())) {
             prop_assert!(!decision.keep || longer.keep);
         }
     }
@@ -423,7 +422,7 @@ proptest! {
     fn larger_count_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let more = |rule: KeepLast| KeepLast { count: rule.count.saturating_add(1), ..rule };
         let larger = Policy { keep_last: policy.keep_last.map(more), ..policy.clone() };
-        for (decision, larger) in policy.plan(&candidates, now()).iter().zip(larger.plan(&candidates, now())) {
+        for (decision, larger) in retention::plan(&policy, &candidates, now()).iter().zip(retention::plan(&larger, &candidates, now())) {
             prop_assert!(!decision.keep || larger.keep);
         }
     }
@@ -433,7 +432,7 @@ proptest! {
         count in 1..6_u32, candidates in any_candidates(),
     ) {
         let policy = Policy { keep_last: Some(keep_last(count, None, true)), ..Policy::default() };
-        let rest = apply_plan(&candidates, &policy.plan(&candidates, now()));
+        let rest = apply_plan(&candidates, &retention::plan(&policy, &candidates, now()));
         let counted = rest.iter().filter(|it| it.restorable && !it.pinned && it.dependents.is_empty());
         prop_assert!(counted.count() <= count as usize);
     }

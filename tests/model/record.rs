@@ -2,13 +2,14 @@
 
 use std::fmt::Debug;
 
+use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::{
-    CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, SnapshotState, Stage,
-    Verification, WorkspaceRecord,
+    CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, Stage, Verification,
+    WorkspaceRecord,
 };
-use sandbox_snapshotter::model::{BackupId, PendingTask, Timestamp};
+use sandbox_snapshotter::model::{BackupId, PendingTask, Timestamp, is_signed_by};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -319,7 +320,7 @@ fn ref_is_signed_by_the_newest_key_of_its_workspace() {
     let record: WorkspaceRecord = serde_json::from_value(workspace()).unwrap();
     let [(_, creating), (_, ready), ..] = stages();
     let signed = row(ready.clone()).to_ref(&record).unwrap();
-    assert!(signed.is_signed_by(&[key(2)]) && !signed.is_signed_by(&[key(1)]));
+    assert!(is_signed_by(&signed, &[key(2)]) && !is_signed_by(&signed, &[key(1)]));
     assert_eq!((signed.origin_id(), signed.root_id()), (&sandbox("agent-42-restored-k3f9x2ab"), &sandbox("agent-42")));
     assert_eq!(row(creating).to_ref(&record), None);
     assert_eq!(row(ready).to_ref(&WorkspaceRecord { keys: Vec::new(), ..record }), None);

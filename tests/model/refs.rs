@@ -294,7 +294,7 @@ proptest! {
     ) {
         let handle = serde_json::from_value(json!({ "id": "b1", "dir": "/home" })).unwrap();
         let snapshot = SnapshotId::draw(&random).unwrap();
-        let signed = SnapshotRef::sign(snapshot, origin, root, handle, Timestamp::from_millis(millis), &key(1));
+        let signed = SnapshotRef::new(snapshot, origin, root, handle, Timestamp::from_millis(millis), |message| key(1).sign(message));
         let text = json!(signed).to_string();
         prop_assert_eq!(SnapshotRef::decode(&serde_json::from_str(&text).unwrap()).unwrap(), signed);
     }

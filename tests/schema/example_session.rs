@@ -175,7 +175,7 @@ impl ExampleRecorder {
                 "To count them, add [[analytics_engine_datasets]] to wrangler.toml.",
             ),
         ];
-        let found = Health::new(self.fixture.world.now(), configured);
+        let found = Health::new(env!("CARGO_PKG_VERSION"), self.fixture.world.now(), configured);
         self.record(Operation::Health, json!({}), json!(found));
     }
 }

@@ -4,8 +4,9 @@ use std::cell::{OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::record::{
-    Derivation, IdempotencyRecord, Release, SnapshotRecord, SnapshotState, Stage, WorkspaceRecord,
+    Derivation, IdempotencyRecord, Release, SnapshotRecord, Stage, WorkspaceRecord,
 };
 use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{Error, Failure, Label, Result, SandboxId, SnapshotId, Timestamp};

@@ -4,11 +4,10 @@ use std::future::Future;
 
 use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sandbox};
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
-use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
+use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::named::messages::{
-    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, LastSnapshot, ReserveRequest, SandboxStopped,
-    StopSandboxRequest,
+    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
 };
 use sandbox_snapshotter::model::named::record::SnapshotKey;
 use sandbox_snapshotter::model::named::{Address, Tenant};

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
     WorkspacePage,
 };
-use sandbox_snapshotter::model::named::messages::{OnDiverged, StartSettings};
+use sandbox_snapshotter::model::named::settings::{OnDiverged, StartSettings};
 use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, Source as SourceRequest,

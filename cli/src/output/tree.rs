@@ -1,8 +1,7 @@
 //! The text output of a lineage, as a tree.
 
-use sandbox_snapshotter::model::answer::{SnapshotNode, Tree, TreeSandbox, TreeSnapshot};
+use sandbox_snapshotter::model::answer::{SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter::model::named::Tenant;
-use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::{DerivationKind, Timestamp};
 
 use super::Show;

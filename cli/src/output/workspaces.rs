@@ -1,10 +1,9 @@
 //! The text output of named workspaces.
 
 use sandbox_snapshotter::model::named::answer::{
-    DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspaceEntry,
-    WorkspacePage,
+    DeletedWorkspace, ForkedWorkspaces, HookRun, StartOutcome, StartedWorkspace, StoppedWorkspace,
+    WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
-use sandbox_snapshotter::model::named::messages::{HookRun, StartOutcome};
 use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter::model::{Policy, Timestamp};
 

@@ -90,5 +90,5 @@ fn unhealthy_example() -> Health {
         "The R2 bucket is not bound.",
         "Bind it in wrangler.toml as BACKUP_BUCKET, or under the name in the var BACKUP_R2_BINDING.",
     );
-    Health::new(Timestamp::from_millis(1_795_150_800_000), vec![bucket])
+    Health::new(env!("CARGO_PKG_VERSION"), Timestamp::from_millis(1_795_150_800_000), vec![bucket])
 }

@@ -2,7 +2,7 @@
 
 use super::{FILE_NAMES, READ_MARKER, shell_quote};
 use crate::model::named::ContainerMarker;
-use crate::model::named::messages::HookRun;
+use crate::model::named::answer::HookRun;
 use crate::model::named::settings::Hook;
 use crate::model::{Directory, Failure};
 

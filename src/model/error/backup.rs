@@ -1,6 +1,6 @@
 //! Errors about backups in R2.
 
-use crate::model::{BackupId, BackupMetadata, Code, Error, SandboxId};
+use crate::model::{BackupId, Code, Error, SandboxId, Timestamp};
 
 impl Error {
     /// [`Code::BackupNotFound`], when the bucket contains neither object of the backup.
@@ -58,12 +58,11 @@ impl Error {
     }
 
     /// [`Code::BackupExpired`], when the time to live of a snapshot's backup has ended.
-    pub fn backup_expired(id: &BackupId, metadata: &BackupMetadata) -> Self {
+    pub fn backup_expired(id: &BackupId, stored_at: Timestamp, ttl_seconds: f64) -> Self {
         Self::new(
             Code::BackupExpired,
             format!(
-                "The backup {id} has expired: it was stored at {} with a time to live of {} seconds.",
-                metadata.created_at, metadata.ttl
+                "The backup {id} has expired: it was stored at {stored_at} with a time to live of {ttl_seconds} seconds."
             ),
             "Use another snapshot.",
         )

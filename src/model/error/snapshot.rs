@@ -1,7 +1,7 @@
 //! Errors about snapshots: absent, in use, stale, or with a label that is taken.
 
+use crate::model::answer::Removal;
 use crate::model::named::WorkspaceName;
-use crate::model::record::Removal;
 use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId};
 
 const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";

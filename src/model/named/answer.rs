@@ -3,13 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::messages::{HookRun, KeptSnapshot, LastSnapshot, StartOutcome};
-use super::record::{NamedRecord, Transition, WorkspaceProblem};
 use super::settings::{DependsOn, Expiry, Hooks};
 use super::{State, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
-use crate::model::{Directory, Policy, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
+use crate::model::{Code, Directory, Error, Policy, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
 
 /// A named workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -196,45 +194,114 @@ pub struct WorkspacePage {
     pub cursor: Option<String>,
 }
 
-impl From<&NamedRecord> for WorkspaceDescription {
-    fn from(record: &NamedRecord) -> Self {
-        let settings = record.settings.clone();
-        let (idle_at, old_at) = record.deadlines();
-        let is_active = record.state == State::Active;
+/// How a workspace got its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub enum StartOutcome {
+    /// The sandbox was running with the files in place.
+    #[serde(alias = "alive")]
+    Running,
+    /// The files were restored from a snapshot.
+    Restored,
+    /// The workspace has no files yet: it is new, or the caller allowed an empty start.
+    Empty,
+    /// The workspace adopted the files that were written after the sandbox was cold-started.
+    #[serde(alias = "kept")]
+    Adopted,
+}
+
+/// The snapshot of a workspace's last stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LastSnapshot {
+    /// The id of the snapshot.
+    pub id: SnapshotId,
+    /// The sandbox that the snapshot was taken of.
+    pub origin_id: SandboxId,
+    /// The directory that was captured.
+    pub dir: Directory,
+    /// The size of the archive, in bytes.
+    pub size_bytes: u64,
+    /// When the snapshot was taken.
+    pub created_at: Timestamp,
+}
+
+/// A transition of a workspace from one state to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Transition {
+    /// The state before the transition; absent for a new workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<State>,
+    /// The state after the transition.
+    pub to: State,
+    /// When the transition occurred.
+    pub at: Timestamp,
+    /// The reason, for people.
+    pub cause: String,
+}
+
+/// A problem of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceProblem"))]
+pub struct WorkspaceProblem {
+    /// The stable error code, for programs.
+    pub code: Code,
+    /// What failed, and for which object.
+    pub message: String,
+    /// How to correct the problem.
+    pub remediation: String,
+    /// When the problem occurred.
+    pub at: Timestamp,
+}
+
+impl WorkspaceProblem {
+    /// Returns the problem that describes `error`.
+    pub fn from_error(error: &Error, at: Timestamp) -> Self {
         Self {
-            name: record.address.name.clone(),
-            tenant: record.address.tenant.clone(),
-            state: record.state,
-            sandbox_id: record.sandbox_id.clone(),
-            former_sandbox_ids: record.former_sandbox_ids.clone(),
-            dir: settings.dir,
-            persistent: settings.persistent,
-            retention: settings.retention,
-            hooks: settings.hooks,
-            expiry: settings.expiry,
-            depends_on: settings.depends_on,
-            env_names: settings.env.into_keys().collect(),
-            created_at: record.created_at,
-            started_at: record.started_at,
-            active_at: record.active_at,
-            ends_at: [idle_at, old_at].into_iter().flatten().min().filter(|_| is_active),
-            last_snapshot: record.last_snapshot.clone(),
-            problem: record.problem.clone(),
-            history: record.history.clone(),
+            code: error.code(),
+            message: error.message().to_owned(),
+            remediation: error.remediation().to_owned(),
+            at,
         }
     }
 }
 
-impl From<&NamedRecord> for WorkspaceEntry {
-    fn from(record: &NamedRecord) -> Self {
-        Self {
-            name: record.address.name.clone(),
-            state: record.state,
-            sandbox_id: record.sandbox_id.clone(),
-            size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
-            created_at: record.created_at,
-            updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),
-            version: record.version,
-        }
-    }
+/// A snapshot that is kept because other sandboxes need it, or because it is pinned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KeptSnapshot"))]
+pub struct KeptSnapshot {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// The sandbox that the snapshot was taken of.
+    pub origin_id: SandboxId,
+    /// The sandboxes that need the snapshot.
+    #[serde(alias = "holders")]
+    pub dependents: Vec<SandboxId>,
+    /// Whether the snapshot is pinned.
+    pub pinned: bool,
+}
+
+/// The result of a hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HookRun {
+    /// The name of the hook.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["beforeStop", "afterStart", "onTimeout"])))]
+    pub hook: String,
+    /// Whether the hook succeeded.
+    pub ok: bool,
+    /// The exit code of the hook; absent if the hook was killed or the code is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Whether the hook was killed because it exceeded its time limit.
+    pub timed_out: bool,
+    /// The output of the hook on stdout and stderr: the beginning and the end of it.
+    pub output: String,
 }

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Address;
+use super::answer::{HookRun, KeptSnapshot, LastSnapshot, StartOutcome};
 use super::binding::{WorkspaceBinding, is_zero};
-use super::settings::{Hook, Settings};
-#[cfg(feature = "schema")]
-use crate::model::schema::nullable;
-use crate::model::{DerivationKind, Directory, SandboxId, SnapshotId, Timestamp};
+use super::settings::{Hook, Settings, StartSettings};
+use crate::model::{DerivationKind, SandboxId, SnapshotId};
 
 /// The request to create a sandbox, or to restore its files if it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,44 +23,6 @@ pub struct EnsureRunningRequest {
     /// The version of the workspace's record.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
-}
-
-/// The start options of a workspace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StartSettings", transform = nullable))]
-pub struct StartSettings {
-    /// How to handle files that were written after the sandbox was cold-started.
-    #[serde(default)]
-    pub on_diverged: OnDiverged,
-    /// Whether to start the workspace empty if there is nothing to restore.
-    #[serde(default)]
-    pub allow_empty: bool,
-    /// Whether to start the workspace although its snapshot is stale.
-    #[serde(default)]
-    pub accept_stale: bool,
-    /// The hashes that files must have had at the snapshot: SHA-256 in hexadecimal, by the paths of `dependsOn.files`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub expect: BTreeMap<String, String>,
-}
-
-/// How to handle files that were written after the sandbox was cold-started, that is, started without the workspace's
-/// files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum OnDiverged {
-    /// The start fails and changes nothing.
-    #[default]
-    Fail,
-    /// The start adopts the files as the workspace's own.
-    #[serde(alias = "keep")]
-    Adopt,
-    /// The start saves the files in a rescue snapshot, and restores the newest snapshot before it.
-    #[serde(alias = "save")]
-    Rescue,
-    /// The start discards the files, and restores the newest snapshot.
-    Discard,
 }
 
 /// The condition of a sandbox, as a probe found it.
@@ -103,23 +64,6 @@ pub struct EnsuredRunning {
     /// The results of the hooks that ran.
     #[serde(default)]
     pub hooks: Vec<HookRun>,
-}
-
-/// How a workspace got its files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub enum StartOutcome {
-    /// The sandbox was running with the files in place.
-    #[serde(alias = "alive")]
-    Running,
-    /// The files were restored from a snapshot.
-    Restored,
-    /// The workspace has no files yet: it is new, or the caller allowed an empty start.
-    Empty,
-    /// The workspace adopted the files that were written after the sandbox was cold-started.
-    #[serde(alias = "kept")]
-    Adopted,
 }
 
 /// The request to capture and destroy a sandbox.
@@ -182,23 +126,6 @@ pub struct SandboxStopped {
     pub hooks: Vec<HookRun>,
 }
 
-/// The snapshot of a workspace's last stop.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LastSnapshot {
-    /// The id of the snapshot.
-    pub id: SnapshotId,
-    /// The sandbox that the snapshot was taken of.
-    pub origin_id: SandboxId,
-    /// The directory that was captured.
-    pub dir: Directory,
-    /// The size of the archive, in bytes.
-    pub size_bytes: u64,
-    /// When the snapshot was taken.
-    pub created_at: Timestamp,
-}
-
 /// The request to reserve a snapshot for a sandbox that will be created from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -223,39 +150,4 @@ pub struct Decommissioned {
     pub removed: usize,
     /// The snapshots that are kept: other sandboxes need them, or they are pinned.
     pub kept: Vec<KeptSnapshot>,
-}
-
-/// A snapshot that is kept because other sandboxes need it, or because it is pinned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KeptSnapshot"))]
-pub struct KeptSnapshot {
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
-    /// The sandbox that the snapshot was taken of.
-    pub origin_id: SandboxId,
-    /// The sandboxes that need the snapshot.
-    #[serde(alias = "holders")]
-    pub dependents: Vec<SandboxId>,
-    /// Whether the snapshot is pinned.
-    pub pinned: bool,
-}
-
-/// The result of a hook.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HookRun {
-    /// The name of the hook.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["beforeStop", "afterStart", "onTimeout"])))]
-    pub hook: String,
-    /// Whether the hook succeeded.
-    pub ok: bool,
-    /// The exit code of the hook; absent if the hook was killed or the code is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
-    /// Whether the hook was killed because it exceeded its time limit.
-    pub timed_out: bool,
-    /// The output of the hook on stdout and stderr: the beginning and the end of it.
-    pub output: String,
 }

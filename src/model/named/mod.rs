@@ -18,8 +18,9 @@ pub mod name;
 pub mod record;
 pub mod settings;
 
+pub use answer::Transition;
 pub use container_marker::ContainerMarker;
 pub use lifecycle::State;
 pub use name::{Address, Tenant, WorkspaceName};
-pub use record::{NamedRecord, Transition};
+pub use record::NamedRecord;
 pub use settings::Settings;

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::messages::LastSnapshot;
+use super::answer::{LastSnapshot, Transition, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
 use super::{Address, Settings, State};
-use crate::model::{Code, Error, SandboxId, SnapshotId, Timestamp};
+use crate::model::{SandboxId, SnapshotId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
@@ -132,49 +132,6 @@ impl Task {
     }
 }
 
-/// A transition of a workspace from one state to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Transition {
-    /// The state before the transition; absent for a new workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<State>,
-    /// The state after the transition.
-    pub to: State,
-    /// When the transition occurred.
-    pub at: Timestamp,
-    /// The reason, for people.
-    pub cause: String,
-}
-
-/// A problem of a workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceProblem"))]
-pub struct WorkspaceProblem {
-    /// The stable error code, for programs.
-    pub code: Code,
-    /// What failed, and for which object.
-    pub message: String,
-    /// How to correct the problem.
-    pub remediation: String,
-    /// When the problem occurred.
-    pub at: Timestamp,
-}
-
-impl WorkspaceProblem {
-    /// Returns the problem that describes `error`.
-    pub fn from_error(error: &Error, at: Timestamp) -> Self {
-        Self {
-            code: error.code(),
-            message: error.message().to_owned(),
-            remediation: error.remediation().to_owned(),
-            at,
-        }
-    }
-}
-
 impl NamedRecord {
     /// Returns whether the workspace exists, that is, is not deleted.
     pub fn exists(&self) -> bool {
@@ -222,5 +179,48 @@ impl NamedRecord {
         let expiry = &self.settings.expiry;
         let started_at = self.started_at.unwrap_or(self.created_at);
         (after(self.active_at, expiry.idle_seconds), after(started_at, expiry.max_seconds))
+    }
+}
+
+impl From<&NamedRecord> for WorkspaceDescription {
+    fn from(record: &NamedRecord) -> Self {
+        let settings = record.settings.clone();
+        let (idle_at, old_at) = record.deadlines();
+        let is_active = record.state == State::Active;
+        Self {
+            name: record.address.name.clone(),
+            tenant: record.address.tenant.clone(),
+            state: record.state,
+            sandbox_id: record.sandbox_id.clone(),
+            former_sandbox_ids: record.former_sandbox_ids.clone(),
+            dir: settings.dir,
+            persistent: settings.persistent,
+            retention: settings.retention,
+            hooks: settings.hooks,
+            expiry: settings.expiry,
+            depends_on: settings.depends_on,
+            env_names: settings.env.into_keys().collect(),
+            created_at: record.created_at,
+            started_at: record.started_at,
+            active_at: record.active_at,
+            ends_at: [idle_at, old_at].into_iter().flatten().min().filter(|_| is_active),
+            last_snapshot: record.last_snapshot.clone(),
+            problem: record.problem.clone(),
+            history: record.history.clone(),
+        }
+    }
+}
+
+impl From<&NamedRecord> for WorkspaceEntry {
+    fn from(record: &NamedRecord) -> Self {
+        Self {
+            name: record.address.name.clone(),
+            state: record.state,
+            sandbox_id: record.sandbox_id.clone(),
+            size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
+            created_at: record.created_at,
+            updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),
+            version: record.version,
+        }
     }
 }

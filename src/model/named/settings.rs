@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "schema")]
-use crate::model::schema::{A_COMMAND, PATH};
+use crate::model::schema::{A_COMMAND, PATH, nullable};
 use crate::model::{Directory, Error, Policy, Result};
 
 /// The maximum number of environment variables, of files that snapshots depend on, and of characters in a command.
@@ -180,6 +180,44 @@ impl OnImageChange {
     pub fn fails(self) -> bool {
         self == Self::Fail
     }
+}
+
+/// The start options of a workspace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StartSettings", transform = nullable))]
+pub struct StartSettings {
+    /// How to handle files that were written after the sandbox was cold-started.
+    #[serde(default)]
+    pub on_diverged: OnDiverged,
+    /// Whether to start the workspace empty if there is nothing to restore.
+    #[serde(default)]
+    pub allow_empty: bool,
+    /// Whether to start the workspace although its snapshot is stale.
+    #[serde(default)]
+    pub accept_stale: bool,
+    /// The hashes that files must have had at the snapshot: SHA-256 in hexadecimal, by the paths of `dependsOn.files`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub expect: BTreeMap<String, String>,
+}
+
+/// How to handle files that were written after the sandbox was cold-started, that is, started without the workspace's
+/// files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub enum OnDiverged {
+    /// The start fails and changes nothing.
+    #[default]
+    Fail,
+    /// The start adopts the files as the workspace's own.
+    #[serde(alias = "keep")]
+    Adopt,
+    /// The start saves the files in a rescue snapshot, and restores the newest snapshot before it.
+    #[serde(alias = "save")]
+    Rescue,
+    /// The start discards the files, and restores the newest snapshot.
+    Discard,
 }
 
 const fn default_hook_timeout() -> u32 {

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::snapshot::{
-    CaptureInProgress, ContainerObservation, ExpectedMarker, Removal, SnapshotRecord, SnapshotState, Stage,
-    StoredBackup, Verification,
+    CaptureInProgress, ContainerObservation, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification,
 };
 use super::named::binding::{Dependencies, WorkspaceBinding};
-use super::policy::{Policy, RetentionCandidate};
+use super::policy::Policy;
+use super::retention::RetentionCandidate;
 use super::{DerivationKind, PendingTask, SandboxId, SigningKey, SnapshotId, Timestamp};
 
 /// The row of the workspace itself.

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::WorkspaceRecord;
+use crate::model::answer::{Removal, SnapshotState};
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
-use crate::model::policy::RetentionCandidate;
 use crate::model::refs::SizeDrop;
+use crate::model::retention::RetentionCandidate;
 use crate::model::{
     BackupHandle, BackupId, BackupOwner, Compression, Directory, Label, PendingTask, SandboxId, SandboxStatus,
     SnapshotId, SnapshotRef, Timestamp,
@@ -223,44 +224,6 @@ impl StoredBackup {
     }
 }
 
-/// When and why a snapshot was removed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Removal {
-    /// When the snapshot was removed.
-    pub at: Timestamp,
-    /// The reason, for people.
-    pub reason: String,
-}
-
-/// The state of a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum SnapshotState {
-    /// The snapshot is being created.
-    #[serde(alias = "making")]
-    Creating,
-    /// The snapshot was created and has not been removed.
-    Ready,
-    /// The snapshot is being deleted.
-    Deleting,
-    /// The snapshot is deleted.
-    Deleted,
-}
-
-impl SnapshotState {
-    /// Returns the state as it appears in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Creating => "creating",
-            Self::Ready => "ready",
-            Self::Deleting => "deleting",
-            Self::Deleted => "deleted",
-        }
-    }
-}
-
 impl SnapshotRecord {
     /// Returns whether the snapshot is still being created although it was discarded.
     pub fn is_discarded(&self) -> bool {
@@ -322,14 +285,14 @@ impl SnapshotRecord {
     /// Returns the snapshot's ref, signed by the workspace that owns it; `None` while the snapshot is being created, or
     /// where the workspace has no key.
     pub fn to_ref(&self, workspace: &WorkspaceRecord) -> Option<SnapshotRef> {
-        let stored = self.stored()?;
-        Some(SnapshotRef::sign(
+        let (stored, key) = (self.stored()?, workspace.keys.first()?);
+        Some(SnapshotRef::new(
             self.snapshot_id.clone(),
             workspace.sandbox_id.clone(),
             workspace.root_id.clone(),
             stored.backup.clone(),
             stored.created_at,
-            workspace.keys.first()?,
+            |message| key.sign(message),
         ))
     }
 

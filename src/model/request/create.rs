@@ -9,7 +9,7 @@ use super::declare::{Content, Field, request};
 use super::fields::Fields;
 use super::settings_update::SettingsUpdate;
 use super::{check_key, refuse_memory};
-use crate::model::named::messages::StartSettings;
+use crate::model::named::settings::StartSettings;
 use crate::model::named::{Address, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, closed, extends, not_both};

@@ -9,10 +9,9 @@ use super::declare::{Content, Field, decode, request};
 use super::fields::Fields;
 use super::settings_update::SettingsUpdate;
 use super::{check_key, check_page, check_range, refuse_memory};
-use crate::model::named::messages::{OnDiverged, StartSettings};
-use crate::model::named::settings::DependsOn;
 #[cfg(feature = "schema")]
 use crate::model::named::settings::MAX_FINGERPRINT;
+use crate::model::named::settings::{DependsOn, OnDiverged, StartSettings};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, some_of};

@@ -15,8 +15,8 @@ use futures_util::future::{Either, select};
 
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::named::ContainerMarker;
+use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
-use crate::model::named::messages::HookRun;
 use crate::model::named::settings::Hook;
 use crate::model::{
     Arrival, BackupHandle, BackupOptions, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus,

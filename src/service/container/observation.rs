@@ -13,10 +13,9 @@
 //! container, as a capture can.
 
 use super::identity::{self, AGE_RESOLUTION_MILLIS, Age, ContainerExpectation, MAX_AGE_MEASUREMENTS};
+use crate::model::answer::SnapshotState;
 use crate::model::named::ContainerMarker;
-use crate::model::record::{
-    CaptureInProgress, ContainerObservation, ExpectedMarker, SnapshotState, Verification, WorkspaceRecord,
-};
+use crate::model::record::{CaptureInProgress, ContainerObservation, ExpectedMarker, Verification, WorkspaceRecord};
 use crate::model::{
     Code, Directory, DirectoryContent, Error, MarkerOutcome, MarkerUpdate, Result, SnapshotRequest, Timestamp,
 };

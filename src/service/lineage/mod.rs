@@ -8,8 +8,10 @@ use futures_util::future::{join, join_all};
 
 use super::CloudflareSandboxSnapshotter;
 use super::snapshot::manifest::{to_ancestor, to_derived};
-use crate::model::answer::{SandboxParent, SnapshotNode, Tree, TreeSandbox, TreeSnapshot, WorkspaceLineage};
-use crate::model::record::{Derivation, SnapshotRecord, SnapshotState};
+use crate::model::answer::{
+    SandboxParent, SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot, WorkspaceLineage,
+};
+use crate::model::record::{Derivation, SnapshotRecord};
 use crate::model::request::LineageRequest;
 use crate::model::{DerivationKind, Result, SandboxId, SnapshotId, Status};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, Sandboxes};

@@ -2,8 +2,8 @@
 
 use std::slice;
 
-use crate::model::answer::Deletion;
-use crate::model::record::{DerivedState, Removal, SnapshotRecord, Stage, StoredBackup};
+use crate::model::answer::{Deletion, Removal};
+use crate::model::record::{DerivedState, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
 use crate::model::{BackupOwner, Code, Error, Result, Selector, SnapshotId, Status};
 use crate::ports::{BackupStore, Ledger, Ports};

@@ -15,11 +15,12 @@ use futures_util::{StreamExt, stream};
 
 use super::CloudflareSandboxSnapshotter;
 use super::ledger::cursor_of;
-use crate::model::answer::Retention;
-use crate::model::named::messages::KeptSnapshot;
-use crate::model::policy::{Decision, Policy, RetentionCandidate};
-use crate::model::record::{SnapshotRecord, SnapshotState, WorkspaceRecord};
+use crate::model::answer::{Retention, SnapshotState};
+use crate::model::named::answer::KeptSnapshot;
+use crate::model::policy::{Decision, Policy};
+use crate::model::record::{SnapshotRecord, WorkspaceRecord};
 use crate::model::request::{ApplyRetentionRequest, SandboxRequest, SetRetentionRequest, SnapshotCursor};
+use crate::model::retention::{RetentionCandidate, plan};
 use crate::model::{Result, SnapshotId};
 use crate::ports::{Ledger, Ports};
 
@@ -175,7 +176,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let candidate =
             |snapshot: &SnapshotRecord| Ok(workspace.candidate(snapshot, self.dependents(&snapshot.snapshot_id)?, now));
         let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<RetentionCandidate>>>()?;
-        Ok(policy.plan(&candidates, now))
+        Ok(plan(policy, &candidates, now))
     }
 
     /// Removes the snapshots that the policy does not retain, first in the ledger and then in R2. The alarm retries

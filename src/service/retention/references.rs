@@ -5,7 +5,8 @@ use std::slice;
 
 use futures_util::FutureExt;
 
-use crate::model::record::{Derivation, DerivedState, Release, SnapshotState, WorkspaceRecord};
+use crate::model::answer::SnapshotState;
+use crate::model::record::{Derivation, DerivedState, Release, WorkspaceRecord};
 use crate::model::{Result, SandboxId, SnapshotId, derivation_kind_of};
 use crate::ports::{Background, Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;

@@ -8,7 +8,9 @@ use futures_util::{StreamExt, stream};
 
 use crate::model::answer::{MAX_UNOWNED, Sweep, UnownedObject};
 use crate::model::request::SweepRequest;
-use crate::model::{BackupId, BackupObject, BackupObjectKind, BackupOwner, Result, SandboxId, SnapshotId, Timestamp};
+use crate::model::{
+    BackupId, BackupObject, BackupObjectKind, BackupOwner, Result, SandboxId, SnapshotId, Timestamp, is_minted_with,
+};
 use crate::ports::{BackupStore, Clock, Ledger, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::from_storage;
 use crate::service::calls::retry::retry;
@@ -121,7 +123,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // Another deployment may keep backups of a sandbox with the same id in this bucket.
         let Some(id_key) = self.workspace()?.id_key else { return Ok(0) };
         let mut swept = 0;
-        for (backup, snapshot_id) in backups.iter().filter(|(_, id)| id.is_minted_with(&id_key)) {
+        for (backup, snapshot_id) in backups.iter().filter(|(_, id)| is_minted_with(id, &id_key)) {
             let is_owned = ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));
             if is_owned {
                 continue;

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use super::backup::FailedBackup;
 use super::stored_backup::BackupHead;
-use crate::model::backup::MAX_TTL_SECONDS;
 use crate::model::exclude::check_patterns;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage};
+use crate::model::stored_backup::MAX_TTL_SECONDS;
 use crate::model::{
     BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRequest, TakenSnapshot,
 };

@@ -6,9 +6,10 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::model::record::{SnapshotRecord, SnapshotState, Stage};
+use crate::model::answer::SnapshotState;
+use crate::model::record::{SnapshotRecord, Stage};
 use crate::model::request::ImportRequest;
-use crate::model::{BackupHandle, BackupOwner, Capture, Error, Result, SnapshotId, TakenSnapshot};
+use crate::model::{BackupHandle, BackupOwner, Capture, Error, Result, SnapshotId, TakenSnapshot, is_minted_with};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -39,7 +40,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             None => id_from_backup(backup)?,
         };
         // A backup that was made elsewhere belongs to the application, or to another deployment.
-        let is_same_origin = owner.is_some() && snapshot_id.is_minted_with(&key);
+        let is_same_origin = owner.is_some() && is_minted_with(&snapshot_id, &key);
         let snapshot = match ledger.snapshot(&snapshot_id)? {
             Some(known) if known.stored().is_some_and(|stored| stored.backup.id() != backup.id()) => {
                 return Err(Error::import_mismatch(backup.id(), "is a copy of another backup"));

@@ -1,8 +1,8 @@
 //! Labels: the names that users give to snapshots. A label is unique within its workspace.
 
 use super::select::{Selected, require_ready};
-use crate::model::answer::Summary;
-use crate::model::record::{SnapshotRecord, SnapshotState};
+use crate::model::answer::{SnapshotState, Summary};
+use crate::model::record::SnapshotRecord;
 use crate::model::request::LabelRequest;
 use crate::model::{Error, Label, Result, Timestamp};
 use crate::ports::{Ledger, Ports};

@@ -1,7 +1,7 @@
 //! Snapshot selection: finds the snapshot that a request names by ref, id or label.
 
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord};
-use crate::model::{Error, Result, Selection, Selector, SnapshotRef};
+use crate::model::{Error, Result, Selection, Selector, SnapshotRef, is_signed_by};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -55,7 +55,7 @@ pub(in crate::service) fn require_ready(snapshot: &SnapshotRecord) -> Result<&St
 
 /// Verifies that this workspace signed the ref.
 fn check_signature(r#ref: &SnapshotRef, workspace: &WorkspaceRecord) -> Result<()> {
-    if r#ref.is_signed_by(&workspace.keys) {
+    if is_signed_by(r#ref, &workspace.keys) {
         return Ok(());
     }
     Err(Error::ref_forged(r#ref))

@@ -115,7 +115,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::backup_damaged(id, &format!("its {what} has changed since the snapshot was taken")));
         }
         if found.metadata.is_expired(self.now()) {
-            return Err(Error::backup_expired(id, &found.metadata));
+            return Err(Error::backup_expired(id, found.metadata.created_at, found.metadata.ttl));
         }
         Ok(found)
     }

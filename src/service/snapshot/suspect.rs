@@ -4,7 +4,8 @@
 //! mistake that retention must not make final: it protects the predecessor until there is another snapshot, or for 7
 //! days.
 
-use crate::model::record::{ProtectedSnapshot, SnapshotRecord, SnapshotState, WorkspaceRecord};
+use crate::model::answer::SnapshotState;
+use crate::model::record::{ProtectedSnapshot, SnapshotRecord, WorkspaceRecord};
 use crate::model::{Result, SizeDrop};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;

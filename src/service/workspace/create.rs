@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 
 use super::delete::clear_record;
 use super::{CoalesceKey, NamedWorkspace};
-use crate::model::named::answer::StartedWorkspace;
-use crate::model::named::messages::{LastSnapshot, StartSettings};
-use crate::model::named::record::{KeyedCall, SnapshotKey, Task, Transition};
+use crate::model::named::answer::{LastSnapshot, StartedWorkspace, Transition};
+use crate::model::named::record::{KeyedCall, SnapshotKey, Task};
+use crate::model::named::settings::StartSettings;
 use crate::model::named::{Address, NamedRecord, Settings, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, Source, StartRequest};
 use crate::model::{Directory, Error, Result, SandboxId, Selection, json};

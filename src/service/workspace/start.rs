@@ -1,9 +1,10 @@
 //! Starts a workspace: probes its sandbox, and restores the files if they are not in place.
 
 use super::{CoalesceKey, LastStart, NamedWorkspace};
-use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
-use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning, StartOutcome, StartSettings};
+use crate::model::named::answer::{StartOutcome, StartedWorkspace, WorkspaceDescription};
+use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::record::Task;
+use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, State};
 use crate::model::request::StartRequest;
 use crate::model::{Code, Error, Result, WorkspaceRef, root_of};

@@ -2,8 +2,8 @@
 
 use super::{CoalesceKey, NamedWorkspace};
 use crate::model::Result;
-use crate::model::named::answer::{StoppedWorkspace, WorkspaceDescription};
-use crate::model::named::messages::{LastSnapshot, SandboxStopped, StopSandboxRequest};
+use crate::model::named::answer::{LastSnapshot, StoppedWorkspace, WorkspaceDescription};
+use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
 use crate::model::named::record::Task;
 use crate::model::named::settings::Hook;
 use crate::model::named::{NamedRecord, State};

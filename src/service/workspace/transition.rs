@@ -3,8 +3,8 @@
 use futures_util::FutureExt;
 
 use super::NamedWorkspace;
-use crate::model::named::answer::WorkspaceEntry;
-use crate::model::named::record::{Task, WorkspaceProblem};
+use crate::model::named::answer::{WorkspaceEntry, WorkspaceProblem};
+use crate::model::named::record::Task;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Clock, NamedWorkspaceClient, Ports, WorkspaceStore};

@@ -5,8 +5,9 @@
 
 use super::NamedWorkspace;
 use crate::model::named::answer::WorkspaceDescription;
-use crate::model::named::messages::{Condition, EnsureRunningRequest, StartSettings};
+use crate::model::named::messages::{Condition, EnsureRunningRequest};
 use crate::model::named::record::{SnapshotKey, Task};
+use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, Settings, State};
 use crate::model::request::UpdateRequest;
 use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotId};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sandbox_snapshotter::model::named::messages::LastSnapshot;
-use sandbox_snapshotter::model::named::record::{KeyedCall, SnapshotKey, Task, WorkspaceProblem};
+use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceProblem};
+use sandbox_snapshotter::model::named::record::{KeyedCall, SnapshotKey, Task};
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
 };

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use sandbox_snapshotter::api::operations::{Operation, Request, Target};
 use sandbox_snapshotter::model::named::Address;
-use sandbox_snapshotter::model::named::messages::OnDiverged;
+use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, Source, StartRequest, StopRequest,
     UpdateRequest,

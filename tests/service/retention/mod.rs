@@ -8,7 +8,7 @@ mod sweep;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::SnapshotRef;
-use sandbox_snapshotter::model::backup::MAX_TTL_SECONDS;
+use sandbox_snapshotter::model::stored_backup::MAX_TTL_SECONDS;
 use serde_json::{Value, json};
 
 use crate::support::{DAY, Fixture, HOUR, MINUTE, Method, by_label, by_ref};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::backup::MAX_TTL_SECONDS;
+use sandbox_snapshotter::model::stored_backup::MAX_TTL_SECONDS;
 use sandbox_snapshotter::model::{
     BackupOptions, BackupOwner, Code, Compression, CompressionFormat, Directory, Failure, SnapshotRef, SnapshotRequest,
 };

@@ -209,7 +209,8 @@ fn signed_ref_with_other_backup_or_time_than_the_ledger_is_refused() {
     let key = fixture.ledger("agent-42").workspace().unwrap().unwrap().keys.remove(0);
     for (backup, created_at) in [(snapshot.backup(), other.created_at()), (other.backup(), snapshot.created_at())] {
         let (id, origin) = (snapshot.snapshot_id().clone(), snapshot.origin_id().clone());
-        let signed = SnapshotRef::sign(id, origin.clone(), origin, backup.clone(), created_at, &key);
+        let signed =
+            SnapshotRef::new(id, origin.clone(), origin, backup.clone(), created_at, |message| key.sign(message));
         fixture.restore(&signed).expect_code(Code::RefMismatch);
     }
 }

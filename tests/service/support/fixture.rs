@@ -8,8 +8,8 @@ use sandbox_snapshotter::api::operations::{
     Operation, Request, Target, check_deployment, run_entrypoint, run_named, run_sandbox,
 };
 use sandbox_snapshotter::model::{
-    BackupOwner, Code, Directory, Error, RestoreRequest, Result, SandboxId, SigningKey, SnapshotId, SnapshotRef,
-    SnapshotRequest, TakenSnapshot, WorkspaceRef,
+    BackupOwner, Code, Directory, Error, RestoreRequest, Result, SandboxId, SigningKey, SnapshotRef, SnapshotRequest,
+    TakenSnapshot, WorkspaceRef, mint_snapshot_id,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports};
 use sandbox_snapshotter::service::{CancellationToken, Config};
@@ -222,7 +222,7 @@ pub fn backup_id(number: usize) -> String {
 
 /// Returns the mark of a snapshot of `origin` that another deployment took, or an earlier version of this one.
 pub fn foreign_mark(number: u8, origin: &str) -> String {
-    let snapshot_id = SnapshotId::mint(&[number; 32], &SigningKey::new(0, [9; 32])).unwrap();
+    let snapshot_id = mint_snapshot_id(&[number; 32], &SigningKey::new(0, [9; 32])).unwrap();
     BackupOwner { snapshot_id, origin_id: sandbox(origin) }.to_string()
 }
 

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Result;
+use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::{Address, NamedRecord, Tenant, WorkspaceName};
-use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::ports::{Ledger, WorkspaceStore};
 use serde_json::{Value, json};
 

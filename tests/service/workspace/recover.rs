@@ -2,7 +2,8 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
-use sandbox_snapshotter::model::named::messages::{EnsureRunningRequest, StartSettings};
+use sandbox_snapshotter::model::named::messages::EnsureRunningRequest;
+use sandbox_snapshotter::model::named::settings::StartSettings;
 use serde_json::json;
 
 use crate::support::{CallPhase, ExpectError, Fixture, MINUTE, Method, PendingOperation, WORKSPACE, no_expiry};

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::policy::{KeepLast, Policy};
-use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, SandboxRequest,
     SetRetentionRequest, SweepRequest,

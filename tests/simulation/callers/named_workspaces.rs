@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::answer::StartedWorkspace;
-use sandbox_snapshotter::model::named::messages::{OnDiverged, StartSettings};
 use sandbox_snapshotter::model::named::settings::{
-    DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch,
+    DependsOn, Expiry, Hook, Hooks, OnDiverged, OnFailure, OnImageChange, OnMismatch, StartSettings,
 };
 use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, SettingsUpdate, Source, StartRequest,
     UpdateRequest,

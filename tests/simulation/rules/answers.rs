@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::record::{DerivedState, SnapshotState};
+use sandbox_snapshotter::model::answer::SnapshotState;
+use sandbox_snapshotter::model::record::DerivedState;
 use sandbox_snapshotter::model::{Code, Error, Kind, SandboxId, Selector, TakenSnapshot, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::record::{DerivedState, SnapshotRecord, SnapshotState, Stage};
+use sandbox_snapshotter::model::answer::SnapshotState;
+use sandbox_snapshotter::model::record::{DerivedState, SnapshotRecord, Stage};
 use sandbox_snapshotter::model::request::{LineageScope, ListRequest, SnapshotCursor};
 use sandbox_snapshotter::model::{RestoreRequest, SandboxId, Selection, Selector, SnapshotId, Timestamp, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
-use sandbox_snapshotter::model::named::messages::{OnDiverged, StartSettings};
+use sandbox_snapshotter::model::named::settings::{OnDiverged, StartSettings};
 use sandbox_snapshotter::model::named::{Address, NamedRecord, State};
-use sandbox_snapshotter::model::record::SnapshotState;
 use sandbox_snapshotter::model::request::StartRequest;
 use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Ledger;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::{ContainerMarker, NamedRecord, State};
-use sandbox_snapshotter::model::record::{SnapshotRecord, SnapshotState, WorkspaceRecord};
+use sandbox_snapshotter::model::record::{SnapshotRecord, WorkspaceRecord};
 use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 

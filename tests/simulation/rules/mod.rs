@@ -17,10 +17,9 @@ pub mod retention;
 
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::answer::{Removal, SnapshotState};
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::record::{
-    Derivation, DerivedState, Removal, SnapshotRecord, SnapshotState, Stage, StoredBackup,
-};
+use sandbox_snapshotter::model::record::{Derivation, DerivedState, SnapshotRecord, Stage, StoredBackup};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::named::answer::ForkedWorkspaces;
-use sandbox_snapshotter::model::named::messages::StartOutcome;
+use sandbox_snapshotter::model::named::answer::{ForkedWorkspaces, StartOutcome};
 use sandbox_snapshotter::model::named::{Address, ContainerMarker, State};
 use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;

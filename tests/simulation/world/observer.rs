@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::named::messages::OnDiverged;
+use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::named::{Address, State, Transition};
 use sandbox_snapshotter::model::{BackupOwner, SandboxId};
 

@@ -2,7 +2,7 @@
 //! repeated.
 
 use crate::model::named::ContainerMarker;
-use crate::model::named::messages::LastSnapshot;
+use crate::model::named::answer::LastSnapshot;
 use crate::model::{Result, SnapshotId, SnapshotRequest, TakenSnapshot};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;

@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 
 use super::source::StartSource;
 use super::{SandboxCondition, stale};
+use crate::model::named::answer::StartOutcome;
 use crate::model::named::binding::RestoreBegun;
-use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning, OnDiverged, StartOutcome};
+use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
+use crate::model::named::settings::OnDiverged;
 use crate::model::named::{ContainerMarker, Settings};
 use crate::model::{Error, Result, Status};
 use crate::ports::{Ports, SandboxSession, Sandboxes};

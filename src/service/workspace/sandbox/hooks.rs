@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::named::ContainerMarker;
-use crate::model::named::messages::HookRun;
+use crate::model::named::answer::HookRun;
 use crate::model::named::settings::{Hook, OnFailure};
 use crate::model::{Directory, Error, Result};
 use crate::ports::{Ports, Sandboxes};

@@ -1,9 +1,10 @@
 //! What a sandbox starts from: its newest snapshot, or the snapshot that it was made from.
 
+use crate::model::answer::SnapshotState;
 use crate::model::named::Tenant;
+use crate::model::named::answer::LastSnapshot;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
-use crate::model::named::messages::LastSnapshot;
-use crate::model::record::{SnapshotRecord, SnapshotState, Stage, StoredBackup};
+use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ledger, Ports, RestoreSource, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;

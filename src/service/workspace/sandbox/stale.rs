@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::named::Settings;
 use crate::model::named::binding::Dependencies;
-use crate::model::named::messages::StartSettings;
+use crate::model::named::settings::StartSettings;
 use crate::model::{Directory, Error, Result, SnapshotId};
 
 /// Compares the dependencies of a snapshot with the current ones, before anything is restored. Returns the differences.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use sandbox_snapshotter::model::answer::Removal;
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::named::binding::{Dependencies, WorkspaceBinding};
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
     CaptureInProgress, ContainerObservation, Derivation, DerivedState, ExpectedMarker, IdempotencyRecord, ParentLink,
-    ProtectedSnapshot, Release, Removal, SnapshotRecord, Stage, StoredBackup, UnverifiedContainer, Verification,
+    ProtectedSnapshot, Release, SnapshotRecord, Stage, StoredBackup, UnverifiedContainer, Verification,
     WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
