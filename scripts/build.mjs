@@ -21,7 +21,7 @@ const BUILD_STD = ['-Z', 'build-std=std,panic_unwind', '-Z', 'build-std-features
 
 /** The files and folders that the build reads. */
 const INPUTS = [
-  ...['src', 'console', 'reference', 'client/src', 'scripts/bindgen'],
+  ...['src', 'clients/rust', 'console', 'reference', 'client/src', 'scripts/bindgen'],
   ...['scripts/build.mjs', 'scripts/bindgen.mjs', 'scripts/pages.mjs'],
   ...['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'package-lock.json'],
 ];

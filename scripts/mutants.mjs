@@ -12,7 +12,8 @@ if (!output(mutants, ['mutants', '--version'])?.includes(VERSION)) {
 
 // Each mutant needs its own build, so these settings shorten it.
 const mold = output('which', ['mold']) === undefined ? {} : { RUSTFLAGS: '-Clink-arg=-fuse-ld=mold' };
-run(mutants, ['mutants', '--output', at('target'), ...process.argv.slice(2)], {
+const packages = ['--package', 'sandbox-snapshotter', '--package', 'sandbox-snapshotter-client'];
+run(mutants, ['mutants', ...packages, '--output', at('target'), ...process.argv.slice(2)], {
   CARGO_INCREMENTAL: '1',
   CARGO_PROFILE_DEV_DEBUG: '0',
   CARGO_PROFILE_TEST_DEBUG: '0',

@@ -28,7 +28,7 @@ const commands = {
     rust();
     run('cargo', ['fmt', '--all', '--check']);
     clippy('--all-targets', ...TEST_FEATURES);
-    clippy('--lib', '--no-default-features', '--features', 'service-binding');
+    clippy('--package', 'sandbox-snapshotter-client', '--all-targets', '--features', 'service-binding');
     clippy('--package', 'snapshotter-cli', '--all-targets');
     clippy('--package', 'bindgen');
     run('node', ['scripts/types.mjs', '--check']);

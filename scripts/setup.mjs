@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLCHAIN = '1.95.0';
 
 /** The features of the tests. Lints and generators use the same, so that cargo compiles the crate once for all of them. */
-export const TEST_FEATURES = ['--features', 'schema,service-binding,fuzzing'];
+export const TEST_FEATURES = ['--features', 'schema,fuzzing'];
 
 /** Returns the absolute path of a file of the project. */
 export function at(/** @type {string[]} */ ...parts) {

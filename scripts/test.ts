@@ -11,6 +11,12 @@ import { COLUMNS, productionSuites, runColumn, sum, type Count } from './suites.
 /** The number of test files that run at the same time. They mostly wait for Workers. */
 const CONCURRENCY = Math.max(2, availableParallelism() - 1);
 
+/** The packages that do not contain the Worker: the command line and the Rust client. */
+const CALLERS = [
+  ...['--package', 'snapshotter-cli', '--package', 'sandbox-snapshotter-client'],
+  ...['--features', 'service-binding'],
+];
+
 const suites = globSync(
   [
     'local-engine/*.test.ts',
@@ -32,7 +38,7 @@ const counts = [
   ),
   await count(
     'cargo',
-    ['test', '--package', 'snapshotter-cli', '--locked', '--no-fail-fast'],
+    ['test', ...CALLERS, '--locked', '--no-fail-fast'],
     /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
   ),
   await count(

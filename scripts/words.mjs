@@ -28,7 +28,7 @@ const FORMATS = [
   'CHANGELOG.md',
   'src/cloudflare/ledger/schema.rs',
   'src/cloudflare/scripts/mod.rs',
-  'src/model/later_code.rs',
+  'clients/rust/src/model/later_code.rs',
   'tests/model/former_names.rs',
   'miniflare-tests/upgrade/',
   'scripts/words.mjs',

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use sandbox_snapshotter::client::ErrorCode;
-use sandbox_snapshotter::model::Kind;
+use sandbox_snapshotter_client::ErrorCode;
+use sandbox_snapshotter_client::model::Kind;
 
 /// The exit status of a command. Scripts depend on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandbox_snapshotter::model::Code;
+    use sandbox_snapshotter_client::model::Code;
 
     fn status_of(code: Code) -> u8 {
         Exit::of(&ErrorCode::Known(code), code.kind()).number()

@@ -1,7 +1,7 @@
 //! The failures of commands.
 
-use sandbox_snapshotter::client::{self, ErrorCode};
-use sandbox_snapshotter::model::{self, Code, Kind};
+use sandbox_snapshotter_client::model::{self, Code, Kind};
+use sandbox_snapshotter_client::{self as client, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;

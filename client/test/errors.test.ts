@@ -175,7 +175,7 @@ describe('the table of kinds', () => {
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
 
   test('equals the table of the snapshotter', () => {
-    const declared = read('../../src/model/code.rs').matchAll(/= "([A-Z0-9_]+)", ([A-Z]\w+);/g);
+    const declared = read('../../clients/rust/src/model/code.rs').matchAll(/= "([A-Z0-9_]+)", ([A-Z]\w+);/g);
     const snake = (kind: string) => kind.replace(/\B[A-Z]/g, '_$&').toLowerCase();
     const kinds = [...declared].map(([, code = '', kind = '']): [string, string] => [code, snake(kind)]);
     assert.ok(kinds.length > 50);

@@ -2,8 +2,8 @@
 //! and JSON.
 
 use sandbox_snapshotter::api::operations::{Operation, Request};
-use sandbox_snapshotter::client::Options;
 use sandbox_snapshotter::model::json;
+use sandbox_snapshotter_client::Options;
 use serde_json::Value;
 
 use super::input;

@@ -6,7 +6,6 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use futures_executor::block_on;
-use sandbox_snapshotter::client::{Client, HttpResponse, Transport, TransportError};
 use sandbox_snapshotter::model::answer::{
     Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
 };
@@ -17,6 +16,7 @@ use sandbox_snapshotter::model::named::answer::{
 };
 use sandbox_snapshotter::model::tool::{ToolGrant, ToolResult, Tools};
 use sandbox_snapshotter::model::{TakenSnapshot, WorkspaceRef, json as text};
+use sandbox_snapshotter_client::{Client, HttpResponse, Transport, TransportError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

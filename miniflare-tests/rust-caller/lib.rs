@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::join;
-use sandbox_snapshotter::client::{Client, Error, Result, RetryPolicy, ServiceBinding};
-use sandbox_snapshotter::model::named::{Address, WorkspaceName};
-use sandbox_snapshotter::model::request::{CreateRequest, DeleteRequest, ListRequest};
-use sandbox_snapshotter::model::{Label, RestoreRequest, SandboxId, Selection, SnapshotRequest};
+use sandbox_snapshotter_client::model::named::{Address, WorkspaceName};
+use sandbox_snapshotter_client::model::request::{CreateRequest, DeleteRequest, ListRequest};
+use sandbox_snapshotter_client::model::{Label, RestoreRequest, SandboxId, Selection, SnapshotRequest};
+use sandbox_snapshotter_client::{Client, Error, Result, RetryPolicy, ServiceBinding};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 use web_sys::AbortController;

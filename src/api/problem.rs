@@ -114,7 +114,9 @@ mod tests {
 
     #[test]
     fn problem_has_the_members_of_rfc_9457_and_of_the_error() {
-        let error = Error::example(Code::R2BindingMissing, "No bucket.", "Bind one.");
+        const MESSAGE: &str =
+            "No R2 bucket is bound to this Worker as \"BUCKET\", so snapshots can't be stored. Nothing was changed.";
+        let error = Error::r2_binding_missing("BUCKET").with_remediation("Bind one.");
         let (status, body) = problem(&error, "c0ffee");
         assert_eq!(status, 500);
         assert_eq!(
@@ -123,10 +125,10 @@ mod tests {
                 "type": "urn:sandbox-snapshotter:error:R2_BINDING_MISSING",
                 "title": "R2 binding missing",
                 "status": 500,
-                "detail": "No bucket.",
+                "detail": MESSAGE,
                 "code": "R2_BINDING_MISSING",
                 "kind": "permanent",
-                "message": "No bucket.",
+                "message": MESSAGE,
                 "remediation": "Bind one.",
                 "retryable": false,
                 "correlationId": "c0ffee",

@@ -8,6 +8,7 @@ use futures_channel::oneshot;
 use futures_util::future::{LocalBoxFuture, ready};
 use js_sys::futures::future_to_promise;
 use js_sys::{Function, Reflect};
+use sandbox_snapshotter_client::timer;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -16,7 +17,6 @@ use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Clock, Entropy};
 use crate::service::CancellationToken;
 use crate::service::calls::call_context::CallContext;
-use crate::timer;
 
 /// The clock of the runtime. It advances only after I/O.
 pub struct WorkerClock;

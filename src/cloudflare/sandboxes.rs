@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use sandbox_snapshotter_client::timer;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -27,7 +28,6 @@ use crate::model::{
     self, Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,
 };
 use crate::ports::Sandboxes;
-use crate::timer;
 
 /// The time limit of a command that visits every file of a directory, in milliseconds.
 const WALK_TIMEOUT_MILLIS: u32 = 60_000;

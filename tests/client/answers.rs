@@ -1,6 +1,5 @@
 //! The client returns the service's answers as typed values.
 
-use sandbox_snapshotter::client::{Client, Error};
 use sandbox_snapshotter::model::checkpoint::CheckpointName;
 use sandbox_snapshotter::model::named::State;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
@@ -14,6 +13,7 @@ use sandbox_snapshotter::model::request::{
 use sandbox_snapshotter::model::{
     Code, DerivationKind, Label, Policy, RestoreRequest, Selection, SnapshotRequest, derivation_kind_of,
 };
+use sandbox_snapshotter_client::{Client, Error};
 use serde_json::json;
 
 use super::in_memory::{InMemoryTransport, run_ready};

@@ -1,7 +1,7 @@
 //! Every error of the client has a code and a remediation, and keeps the details that the service returned.
 
-use sandbox_snapshotter::client::{Client, Error, ErrorCode, HttpResponse, RetryPolicy, TransportError};
 use sandbox_snapshotter::model::{Code, Kind, SandboxId};
+use sandbox_snapshotter_client::{Client, Error, ErrorCode, HttpResponse, RetryPolicy, TransportError};
 use serde_json::json;
 
 use super::fake_transport::{FakeTransport, error_reply, lost_reply, ok_reply};

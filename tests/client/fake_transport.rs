@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use sandbox_snapshotter::client::{HttpResponse, Transport, TransportError};
+use sandbox_snapshotter_client::{HttpResponse, Transport, TransportError};
 use serde_json::{Value, json};
 
 /// Returns scripted replies in order, and records the calls.

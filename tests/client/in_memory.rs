@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::client::{HttpResponse, Transport, TransportError};
+use sandbox_snapshotter_client::{HttpResponse, Transport, TransportError};
 use serde_json::{Value, json};
 
 use super::support::Fixture;

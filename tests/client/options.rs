@@ -1,7 +1,7 @@
 //! The client sends every option that an operation accepts.
 
 use sandbox_snapshotter::api::operations::Request;
-use sandbox_snapshotter::client::Options;
+use sandbox_snapshotter_client::Options;
 
 use super::examples::examples;
 

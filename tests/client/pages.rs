@@ -1,12 +1,12 @@
 //! The client reads lists page by page, and requests a page only when it is needed.
 
 use futures_util::{StreamExt, TryStreamExt};
-use sandbox_snapshotter::client::{Client, RetryPolicy};
 use sandbox_snapshotter::model::CheckpointName;
 use sandbox_snapshotter::model::request::{
     CheckpointLocation, CreateCheckpointRequest, LineageScope, ListCheckpointsRequest, ListRequest,
     ListWorkspacesRequest,
 };
+use sandbox_snapshotter_client::{Client, RetryPolicy};
 use serde_json::json;
 
 use super::fake_transport::{FakeTransport, error_reply, ok_reply};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::client::{Client, HttpResponse, Result, RetryPolicy, TransportError};
+use sandbox_snapshotter_client::{Client, HttpResponse, Result, RetryPolicy, TransportError};
 use serde_json::{Value, json};
 
 use super::fake_transport::{FakeTransport, error_reply, lost_reply, ok_reply};

@@ -18,7 +18,7 @@ impl Messages {
     /// Reads the messages of the Worker and of both clients.
     pub fn from_sources() -> Self {
         let mut patterns = Vec::new();
-        for folder in ["src", "client/src"] {
+        for folder in ["src", "clients/rust/src", "client/src"] {
             visit_files(&root().join(folder), &mut |text| {
                 patterns.extend(literals(text).map(|literal| split_placeholders(&literal)));
             });

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
-use sandbox_snapshotter::model::Policy as RetentionPolicy;
-use sandbox_snapshotter::model::policy::KeepLast;
+use sandbox_snapshotter_client::model::Policy as RetentionPolicy;
+use sandbox_snapshotter_client::model::policy::KeepLast;
 
 use super::duration::DurationArg;
 

@@ -1,11 +1,11 @@
 //! The commands for checkpoints.
 
-use sandbox_snapshotter::model::Directory;
-use sandbox_snapshotter::model::checkpoint::{
+use sandbox_snapshotter_client::model::Directory;
+use sandbox_snapshotter_client::model::checkpoint::{
     CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint,
     RestoredCheckpoint,
 };
-use sandbox_snapshotter::model::request::{
+use sandbox_snapshotter_client::model::request::{
     CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
     RestoreCheckpointRequest,
 };

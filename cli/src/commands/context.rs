@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use sandbox_snapshotter::client::Options;
-use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter_client::Options;
+use sandbox_snapshotter_client::model::Code;
 use serde::de::DeserializeOwned;
 
 use crate::args::{Global, common};

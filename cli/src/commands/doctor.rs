@@ -3,8 +3,8 @@
 //! The checks continue after a failure where possible. The token is sent only to a server that responded as a
 //! snapshotter.
 
-use sandbox_snapshotter::client::{HttpResponse, TransportError};
-use sandbox_snapshotter::model::{Timestamp, json as model_json};
+use sandbox_snapshotter_client::model::{Timestamp, json as model_json};
+use sandbox_snapshotter_client::{HttpResponse, TransportError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

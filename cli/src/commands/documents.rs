@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sandbox_snapshotter::model::SnapshotRef;
+use sandbox_snapshotter_client::model::SnapshotRef;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -109,7 +109,7 @@ fn for_each_page<P: Page>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandbox_snapshotter::model::answer;
+    use sandbox_snapshotter_client::model::answer;
     use serde_json::json;
 
     fn page(cursor: Option<&str>) -> Result<Answer<answer::Page>> {

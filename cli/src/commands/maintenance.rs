@@ -1,7 +1,7 @@
 //! The commands for lineages, for signing keys and for the bucket.
 
-use sandbox_snapshotter::model::answer::{KeyRotation, Sweep as Swept, Tree};
-use sandbox_snapshotter::model::request::{LineageRequest, SandboxRequest, SweepRequest};
+use sandbox_snapshotter_client::model::answer::{KeyRotation, Sweep as Swept, Tree};
+use sandbox_snapshotter_client::model::request::{LineageRequest, SandboxRequest, SweepRequest};
 
 use super::confirm::confirm;
 use super::context::Context;

@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 
-use sandbox_snapshotter::model::answer::Retention as Decisions;
-use sandbox_snapshotter::model::named::answer::WorkspaceDescription;
-use sandbox_snapshotter::model::policy::Decision;
-use sandbox_snapshotter::model::request::{
+use sandbox_snapshotter_client::model::answer::Retention as Decisions;
+use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
+use sandbox_snapshotter_client::model::policy::Decision;
+use sandbox_snapshotter_client::model::request::{
     ApplyRetentionRequest, LineageScope, SandboxRequest, SetRetentionRequest, SettingsUpdate, UpdateRequest,
 };
-use sandbox_snapshotter::model::{Policy, SandboxId};
+use sandbox_snapshotter_client::model::{Policy, SandboxId};
 use serde_json::json;
 
 use super::confirm::confirm;
@@ -151,7 +151,7 @@ fn confirm_text(plan: &Decisions) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandbox_snapshotter::model::json as model_json;
+    use sandbox_snapshotter_client::model::json as model_json;
 
     fn decision(id: char, second: u32, keep: bool) -> Decision {
         let decision = json!({

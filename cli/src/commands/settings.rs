@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::env::VarError;
 use std::path::Path;
 
-use sandbox_snapshotter::model::Policy;
-use sandbox_snapshotter::model::named::settings::{
+use sandbox_snapshotter_client::model::Policy;
+use sandbox_snapshotter_client::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch,
 };
-use sandbox_snapshotter::model::request::SettingsUpdate;
+use sandbox_snapshotter_client::model::request::SettingsUpdate;
 use serde::Deserialize;
 
 use super::documents;

@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
-use sandbox_snapshotter::model::answer::{Deletion, Manifest, Page, Summary, Verification};
-use sandbox_snapshotter::model::request::{DeleteRequest, ImportRequest, LabelRequest, ListRequest, SnapshotCursor};
-use sandbox_snapshotter::model::{
+use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Summary, Verification};
+use sandbox_snapshotter_client::model::request::{
+    DeleteRequest, ImportRequest, LabelRequest, ListRequest, SnapshotCursor,
+};
+use sandbox_snapshotter_client::model::{
     Compression as Compressed, CompressionFormat, Directory, RestoreRequest, SandboxId, Selector, SnapshotRequest,
     TakenSnapshot, WorkspaceRef,
 };

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use sandbox_snapshotter::model::answer::Summary;
-use sandbox_snapshotter::model::named::answer::WorkspaceDescription;
-use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter::model::request::LineageScope;
-use sandbox_snapshotter::model::{Code, Label, SandboxId, Selection, Selector, SnapshotId};
+use sandbox_snapshotter_client::model::answer::Summary;
+use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
+use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
+use sandbox_snapshotter_client::model::request::LineageScope;
+use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, SnapshotId};
 
 use super::context::Context;
 use super::documents;

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use sandbox_snapshotter::client::{ErrorCode, Options};
-use sandbox_snapshotter::model::answer::Summary;
-use sandbox_snapshotter::model::named::answer::{
+use sandbox_snapshotter_client::model::answer::Summary;
+use sandbox_snapshotter_client::model::named::answer::{
     DeletedWorkspace, Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
     WorkspacePage,
 };
-use sandbox_snapshotter::model::named::settings::{OnDiverged, StartSettings};
-use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter::model::request::{
+use sandbox_snapshotter_client::model::named::settings::{OnDiverged, StartSettings};
+use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
+use sandbox_snapshotter_client::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, Source as SourceRequest,
     StartRequest, UpdateRequest,
 };
-use sandbox_snapshotter::model::{Directory, Selection, SnapshotId};
+use sandbox_snapshotter_client::model::{Directory, Selection, SnapshotId};
+use sandbox_snapshotter_client::{ErrorCode, Options};
 
 use super::confirm::confirm;
 use super::context::{Context, key_or_new};

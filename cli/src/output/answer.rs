@@ -1,6 +1,6 @@
 //! The answers of the server.
 
-use sandbox_snapshotter::model::json;
+use sandbox_snapshotter_client::model::json;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

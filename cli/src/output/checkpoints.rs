@@ -1,7 +1,7 @@
 //! The text output of checkpoints.
 
-use sandbox_snapshotter::model::Timestamp;
-use sandbox_snapshotter::model::checkpoint::{
+use sandbox_snapshotter_client::model::Timestamp;
+use sandbox_snapshotter_client::model::checkpoint::{
     Checkpoint, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
 };
 

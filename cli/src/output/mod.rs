@@ -24,7 +24,7 @@ pub mod workspaces;
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sandbox_snapshotter::model::Timestamp;
+use sandbox_snapshotter_client::model::Timestamp;
 use serde::de::DeserializeOwned;
 
 use crate::failure::{Failure, Result};

@@ -1,6 +1,6 @@
 //! Sizes, ages and durations as text, and the server's messages in the terms of the command line.
 
-use sandbox_snapshotter::model::Timestamp;
+use sandbox_snapshotter_client::model::Timestamp;
 
 /// Formats a size, such as `4.1 MB`.
 pub fn size(bytes: u64) -> String {

@@ -1,8 +1,8 @@
 //! The text output of retention, key rotation and sweeps.
 
-use sandbox_snapshotter::model::Timestamp;
-use sandbox_snapshotter::model::answer::{KeyRotation, Retention, Sweep};
-use sandbox_snapshotter::model::policy::Decision;
+use sandbox_snapshotter_client::model::Timestamp;
+use sandbox_snapshotter_client::model::answer::{KeyRotation, Retention, Sweep};
+use sandbox_snapshotter_client::model::policy::Decision;
 
 use super::Show;
 use super::render::{count, duration, relative_time, rounded_duration, size};

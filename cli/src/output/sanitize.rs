@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use sandbox_snapshotter::model::escape::needs_escape;
+use sandbox_snapshotter_client::model::escape::needs_escape;
 
 /// Escapes control characters, invisible characters and characters that change the text direction.
 pub fn sanitize(text: &str) -> Cow<'_, str> {

@@ -1,7 +1,7 @@
 //! The text output of snapshots.
 
-use sandbox_snapshotter::model::answer::{Deletion, Manifest, Page, Restorability, Summary, Verification};
-use sandbox_snapshotter::model::{DerivationKind, SandboxId, TakenSnapshot, Timestamp, WorkspaceRef};
+use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Restorability, Summary, Verification};
+use sandbox_snapshotter_client::model::{DerivationKind, SandboxId, TakenSnapshot, Timestamp, WorkspaceRef};
 
 use super::Show;
 use super::render::{exact_time, lines, relative_time, size, time_limit};

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, TryLockError};
 
 use anstream::ColorChoice;
-use sandbox_snapshotter::model::escape::escape;
+use sandbox_snapshotter_client::model::escape::escape;
 use serde_json::Value;
 
 use crate::exit::Exit;

@@ -1,8 +1,8 @@
 //! The text output of a lineage, as a tree.
 
-use sandbox_snapshotter::model::answer::{SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
-use sandbox_snapshotter::model::named::Tenant;
-use sandbox_snapshotter::model::{DerivationKind, Timestamp};
+use sandbox_snapshotter_client::model::answer::{SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
+use sandbox_snapshotter_client::model::named::Tenant;
+use sandbox_snapshotter_client::model::{DerivationKind, Timestamp};
 
 use super::Show;
 use super::render::{count, relative_time, size};
@@ -95,7 +95,7 @@ fn snapshot(node: &SnapshotNode, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandbox_snapshotter::model::json;
+    use sandbox_snapshotter_client::model::json;
     use serde_json::{Value, json};
 
     const NOW: i64 = 1_795_150_800_000; // 2026-11-20T05:00:00Z

@@ -1,11 +1,11 @@
 //! The text output of named workspaces.
 
-use sandbox_snapshotter::model::named::answer::{
+use sandbox_snapshotter_client::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, HookRun, StartOutcome, StartedWorkspace, StoppedWorkspace,
     WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
-use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
-use sandbox_snapshotter::model::{Policy, Timestamp};
+use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
+use sandbox_snapshotter_client::model::{Policy, Timestamp};
 
 use super::Show;
 use super::render::{count, duration, exact_time, lines, relative_time, size, time_limit, with_flags};
@@ -235,7 +235,7 @@ fn hooks(runs: &[HookRun]) -> String {
 /// Returns the name, with the tenant if it is not the default one.
 fn address(described: &WorkspaceDescription) -> String {
     let WorkspaceDescription { name, tenant, .. } = described;
-    if tenant.as_str() == sandbox_snapshotter::model::named::Tenant::DEFAULT {
+    if tenant.as_str() == sandbox_snapshotter_client::model::named::Tenant::DEFAULT {
         name.to_string()
     } else {
         format!("{tenant}/{name}")

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use futures_executor::block_on;
-use sandbox_snapshotter::client::{self, Client, ErrorCode, HttpResponse, Transport, TransportError};
+use sandbox_snapshotter_client::{self as client, Client, ErrorCode, HttpResponse, Transport, TransportError};
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::http::header::{CONTENT_TYPE, LOCATION};

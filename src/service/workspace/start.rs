@@ -31,8 +31,7 @@ impl<P: Ports> NamedWorkspace<P> {
     pub(super) async fn start_now(&self, request: StartRequest, arrived_seq: u64) -> Result<StartedWorkspace> {
         let shared = self.in_process.last_start.borrow().clone();
         if let Some(LastStart { began_seq, done_seq, request: last_request, outcome }) = shared
-            && (began_seq > arrived_seq
-                || (done_seq > arrived_seq && !outcome.as_ref().is_ok_and(StartedWorkspace::was_running)))
+            && (began_seq > arrived_seq || (done_seq > arrived_seq && !outcome.as_ref().is_ok_and(was_running)))
             && done_seq == self.in_process.sequence.get()
             && last_request == request
         {
@@ -185,11 +184,9 @@ pub(in crate::service) fn started(record: &NamedRecord, ensured: EnsuredRunning)
     }
 }
 
-impl StartedWorkspace {
-    /// Returns whether the sandbox ran already, with its files in place.
-    fn was_running(&self) -> bool {
-        self.how == StartOutcome::Running
-    }
+/// Returns whether the sandbox ran already, with its files in place.
+fn was_running(started: &StartedWorkspace) -> bool {
+    started.how == StartOutcome::Running
 }
 
 impl EnsuredRunning {

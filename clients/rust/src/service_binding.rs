@@ -9,8 +9,8 @@ use wasm_bindgen::JsValue;
 use web_sys::{AbortSignal, Headers, RequestInit};
 use worker::{Fetcher, Request};
 
-use super::transport::{HttpResponse, Transport, TransportError};
 use crate::timer;
+use crate::transport::{HttpResponse, Transport, TransportError};
 
 /// The base URL of all calls. The binding determines the receiver, so the host has no effect.
 const BASE_URL: &str = "https://snapshotter/v1/";

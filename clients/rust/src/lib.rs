@@ -1,4 +1,5 @@
-//! Calls the snapshotter from another Worker in Rust, over a service binding.
+//! The Rust client of sandbox-snapshotter: calls it from another Worker over a service binding, or over a transport of the
+//! caller.
 //!
 //! ```toml
 //! # wrangler.toml of the caller
@@ -6,11 +7,10 @@
 //! ```
 //!
 //! ```no_run
-//! use sandbox_snapshotter::client::{Client, Result, ServiceBinding};
-//! use sandbox_snapshotter::model::{RestoreRequest, SandboxId, SnapshotRequest};
+//! use sandbox_snapshotter_client::model::{RestoreRequest, SandboxId, SnapshotRequest};
+//! use sandbox_snapshotter_client::{Client, Result, Transport};
 //!
-//! async fn try_something(service: ServiceBinding) -> Result<()> {
-//!     let client = Client::new(service);
+//! async fn try_something(client: &Client<impl Transport>) -> Result<()> {
 //!     let taken = client.snapshot(&SnapshotRequest::of(SandboxId::parse("agent-42")?)).await?;
 //!     let restored = client.restore(&RestoreRequest::of(taken.snapshot)).await?;
 //!     println!("restored to the sandbox {}", restored.sandbox_id());
@@ -20,18 +20,23 @@
 //!
 //! - [`Client`]: a method for each operation. [`Client::workspaces`], [`Client::checkpoints`] and [`Client::tools`]
 //!   group the operations on named workspaces, on checkpoints and on tools
-//! - [`ServiceBinding`]: the transport over a service binding; [`Transport`] is the trait of transports
+//! - `ServiceBinding`: the transport over a service binding, with the feature `service-binding`; [`Transport`] is the
+//!   trait of transports
 //! - [`Error`]: the error of a failed call
 //! - [`RetryPolicy`]: how the client retries calls
 //! - [`Options`]: the options of the operations
+//! - [`model`]: the types of requests, answers and errors, which the Worker itself uses too
 
 mod error;
+pub mod model;
 mod operations;
 mod options;
 mod pages;
 mod retry;
 #[cfg(feature = "service-binding")]
 mod service_binding;
+#[cfg(feature = "service-binding")]
+pub mod timer;
 mod transport;
 
 pub use error::{Error, ErrorCode, Result};
@@ -141,3 +146,8 @@ fn read_response(response: &HttpResponse, repeatability: Repeatability) -> Resul
         })),
     }
 }
+
+/// Compiles the examples in the guide.
+#[cfg(all(doctest, feature = "service-binding"))]
+#[doc = include_str!("../../../docs/client-rust.md")]
+struct Guide;

@@ -167,7 +167,6 @@ macro_rules! operations {
         }
     };
 }
-#[cfg(feature = "client")]
 pub(crate) use operations;
 
 /// Declares [`Operation`] and [`Request`].
@@ -208,7 +207,7 @@ macro_rules! declare {
 
             /// Returns the schemas of the request and of the answer.
             #[cfg(feature = "schema")]
-            pub(crate) fn schemas(
+            pub fn schemas(
                 self,
                 requests: &mut schemars::SchemaGenerator,
                 answers: &mut schemars::SchemaGenerator,

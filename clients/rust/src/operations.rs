@@ -2,8 +2,6 @@
 
 use futures_util::Stream;
 
-use super::pages::stream_items;
-use super::{Client, Result, Transport};
 use crate::model::checkpoint::{Checkpoint, CheckpointCursor};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::{Address, WorkspaceName};
@@ -11,19 +9,21 @@ use crate::model::operation::{Operation, operations, types};
 use crate::model::request::{
     HealthRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, SnapshotCursor,
 };
+use crate::pages::stream_items;
+use crate::{Client, Result, Transport};
 
 /// The operations on named workspaces, whose files persist across sandboxes.
 #[derive(Debug)]
-pub struct Workspaces<'a, T>(pub(super) &'a Client<T>);
+pub struct Workspaces<'a, T>(pub(crate) &'a Client<T>);
 
 /// The operations on checkpoints: named states inside a sandbox that are cheap and local, and disappear with the
 /// container.
 #[derive(Debug)]
-pub struct Checkpoints<'a, T>(pub(super) &'a Client<T>);
+pub struct Checkpoints<'a, T>(pub(crate) &'a Client<T>);
 
 /// The operations on tools for language models.
 #[derive(Debug)]
-pub struct Tools<'a, T>(pub(super) &'a Client<T>);
+pub struct Tools<'a, T>(pub(crate) &'a Client<T>);
 
 /// Declares the methods of all operations.
 macro_rules! methods {

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use futures_util::{Stream, stream};
 
-use super::error::Result;
+use crate::error::Result;
 
 /// Returns a stream of the items on all pages. It requests a page when the items of the previous page are consumed, and
 /// ends after an error.
-pub(super) fn stream_items<Cursor, Item>(
+pub(crate) fn stream_items<Cursor, Item>(
     first: Option<Cursor>,
     page: impl AsyncFn(Option<Cursor>) -> Result<(Vec<Item>, Option<Cursor>)>,
 ) -> impl Stream<Item = Result<Item>> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::error::{Error, ErrorCode};
+use crate::error::{Error, ErrorCode};
 use crate::model::Code;
 use crate::model::operation::{Operation, Repeatability};
 
@@ -25,7 +25,7 @@ impl RetryPolicy {
 
     /// Returns the delay after `attempts` attempts. It is random, so that callers that failed at the same time do not
     /// retry at the same time.
-    pub(super) fn delay(&self, attempts: u32, random: [u8; 16]) -> Duration {
+    pub(crate) fn delay(&self, attempts: u32, random: [u8; 16]) -> Duration {
         let max = self.base_delay.saturating_mul(2_u32.saturating_pow(attempts - 1)).min(self.max_delay);
         max.mul_f64(f64::from(u16::from_le_bytes([random[0], random[1]])) / f64::from(u16::MAX))
     }
@@ -41,7 +41,7 @@ impl Default for RetryPolicy {
 impl Repeatability {
     /// Returns the repeatability of an operation with these options. Unknown operations, which a later snapshotter may
     /// have, count as not idempotent.
-    pub(super) fn of(operation: &str, options: &Value) -> Self {
+    pub(crate) fn of(operation: &str, options: &Value) -> Self {
         let has = |field| options.get(field).is_some_and(|value| !value.is_null());
         match Operation::by_name(operation) {
             None => Self::NotIdempotent,
@@ -59,13 +59,13 @@ impl Repeatability {
     }
 
     /// Returns whether a second call has no effect beyond the first one.
-    pub(super) fn is_repeatable(self) -> bool {
+    pub(crate) fn is_repeatable(self) -> bool {
         self != Self::NotIdempotent
     }
 
     /// Returns whether to retry a call that failed with `error`: a second call must be safe, and must have a chance to
     /// succeed.
-    pub(super) fn allows_retry(self, error: &Error) -> bool {
+    pub(crate) fn allows_retry(self, error: &Error) -> bool {
         match error.code() {
             ErrorCode::Known(Code::Aborted) => false,
             ErrorCode::Known(Code::SandboxBusy | Code::SandboxStarting | Code::SnapshotBusy)

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::transport::TransportError;
 use crate::model::{self, Code, Failure, Kind, json};
+use crate::transport::TransportError;
 
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -112,7 +112,7 @@ impl Error {
     }
 
     /// Parses the error in the body of a response. Returns `None` if the body contains none.
-    pub(super) fn from_json(body: &Value) -> Option<Self> {
+    pub(crate) fn from_json(body: &Value) -> Option<Self> {
         let text = |field: &str| body.get(field)?.as_str().map(str::to_owned);
         Some(Self {
             code: ErrorCode::parse(&text("code")?),
@@ -127,7 +127,7 @@ impl Error {
 
     /// Returns the error of a call without an answer. `repeatable` is whether a second call has no effect beyond the
     /// first one.
-    pub(super) fn from_transport(error: TransportError, repeatable: bool) -> Self {
+    pub(crate) fn from_transport(error: TransportError, repeatable: bool) -> Self {
         match error {
             TransportError::Unreachable(why) => Self::new(
                 ErrorCode::Unreachable,
@@ -158,7 +158,7 @@ impl Error {
     }
 
     /// Returns the error for an answer that is not from the snapshotter that this client knows.
-    pub(super) fn foreign_answer(what: &str) -> Self {
+    pub(crate) fn foreign_answer(what: &str) -> Self {
         Self::new(
             ErrorCode::ForeignAnswer,
             Kind::Permanent,

@@ -28,7 +28,7 @@ impl Drop for Timer {
 
 /// Waits for `duration`. It does not use `worker::Delay`, which wakes only the task that polled it first, and not
 /// another task that has taken over the future.
-pub(crate) async fn sleep(duration: Duration) {
+pub async fn sleep(duration: Duration) {
     let millis = u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
     let timer = OnceLock::new();
     let elapsed = Promise::new(&mut |resolve, _| _ = timer.get_or_init(|| Timer(set_timeout(&resolve, millis))));

@@ -66,7 +66,7 @@ pub(crate) fn needs(fields: &'static [&'static str]) -> impl Transform {
 }
 
 /// Marks an option that may be `null`, which means the same as its absence. The document writes it as JSON Schema.
-pub(crate) const NULLABLE: &str = "x-nullable";
+pub const NULLABLE: &str = "x-nullable";
 
 /// Allows `null` for every optional field.
 pub(crate) fn nullable(schema: &mut Schema) {

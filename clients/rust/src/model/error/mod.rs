@@ -91,9 +91,9 @@ impl Error {
         Self { code, message, remediation: remediation.into(), cause: None }
     }
 
-    /// An example of an error with `code`, for the generated documents.
-    #[cfg(any(test, feature = "schema"))]
-    pub(crate) fn example(code: Code, message: &str, remediation: &str) -> Self {
+    /// Returns an example of an error with `code`, for the generated documents.
+    #[cfg(feature = "schema")]
+    pub fn example(code: Code, message: &str, remediation: &str) -> Self {
         Self::new(code, message, remediation)
     }
 

@@ -1,0 +1,44 @@
+//! The types of requests, answers and errors: ids, refs, labels, policies, the table of operations.
+//!
+//! All input is parsed into one of these types, and is valid from then on. The types are pure: no I/O, no clock, no
+//! randomness.
+
+pub mod answer;
+pub mod backup;
+pub mod checkpoint;
+pub mod code;
+pub mod directory;
+pub mod error;
+pub mod escape;
+pub mod failure;
+pub mod health;
+pub mod ids;
+pub mod json;
+pub mod label;
+pub mod later_code;
+pub mod lineage;
+pub mod named;
+pub mod operation;
+pub mod policy;
+pub mod refs;
+pub mod request;
+#[cfg(feature = "schema")]
+pub mod schema;
+pub mod time;
+pub mod tool;
+
+pub use backup::{BackupHandle, Compression, CompressionFormat};
+pub use checkpoint::{CheckpointDescription, CheckpointName};
+pub use code::{Code, Kind};
+pub use directory::Directory;
+pub use error::{Error, Result};
+pub use failure::Failure;
+pub use ids::{BackupId, SandboxId, SnapshotId};
+pub use label::Label;
+pub use lineage::DerivationKind;
+pub use policy::Policy;
+pub use refs::{
+    Capabilities, Capture, PROVIDER_ID, SCHEMA_VERSION, SizeDrop, SnapshotRef, TakenSnapshot, WorkspaceRef,
+};
+pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
+pub use time::Timestamp;

@@ -1,0 +1,16 @@
+//! Named workspaces: workspaces whose files persist under a name while sandboxes are created and destroyed.
+//!
+//! - [`name`]: names, tenants and addresses of workspaces
+//! - [`lifecycle`]: the states of a workspace and the transitions between them
+//! - [`settings`]: the settings of a workspace: hooks, expiry, what its snapshots depend on
+//! - [`answer`]: the answers for callers; their requests are in [`crate::model::request`]
+
+pub mod answer;
+pub mod lifecycle;
+pub mod name;
+pub mod settings;
+
+pub use answer::Transition;
+pub use lifecycle::State;
+pub use name::{Address, Tenant, WorkspaceName};
+pub use settings::Settings;
