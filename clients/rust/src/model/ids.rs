@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, Result};
 
-/// The characters of the random part of every id that this crate creates.
+/// The characters of the random part of every id that the Worker creates.
 pub const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Names that the SDK refuses as sandbox ids, in any case.

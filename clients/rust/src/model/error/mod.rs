@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Code, Failure, Kind};
 
-/// The result of every fallible function in this crate.
+/// The result of every fallible function of the model and of the Worker.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A failure, readable by people and programs.
