@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
+use sandbox_snapshotter::model::named::answer::{LastSnapshot, StartOutcome};
 use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::named::messages::{
-    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, LastSnapshot, ReserveRequest, SandboxStopped,
-    StartOutcome, StopSandboxRequest,
+    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
 };
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::record::{ParentLink, RestoreSource};

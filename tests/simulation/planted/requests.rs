@@ -35,7 +35,7 @@ pub fn as_decoded(world: &World, mut selection: Selection) -> Selection {
     {
         let (snapshot_id, backup) = (r#ref.snapshot_id().clone(), r#ref.backup().clone());
         let (origin_id, root_id) = (r#ref.origin_id().clone(), r#ref.root_id().clone());
-        *r#ref = SnapshotRef::sign(snapshot_id, origin_id, root_id, backup, r#ref.created_at(), key);
+        *r#ref = SnapshotRef::new(snapshot_id, origin_id, root_id, backup, r#ref.created_at(), |text| key.sign(text));
     }
     selection
 }

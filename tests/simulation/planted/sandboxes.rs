@@ -6,8 +6,8 @@ use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
 use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
-use sandbox_snapshotter::model::named::messages::HookRun;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
