@@ -1,35 +1,125 @@
-// `npm run dev`: serves the Worker and the example agent, with local sandboxes. The first run creates the state folder .local/
-// and the file .dev.vars with the token. Git ignores both.
+// `npm run dev`: serves the Worker with local sandboxes, and the example agent or an application's Worker. The first run creates
+// the state folder .local/ and the file .dev.vars with the token. Git ignores both.
+//
+// --agent <path>: the wrangler.toml of an application's Worker, in place of the example agent. --state <folder>: where state is stored.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 
+import { unstable_readConfig as readConfig } from 'wrangler';
+
+import { SnapshotterClient, http } from '../client/src/index.ts';
+import { leftOut } from './bindings.ts';
 import { at } from './setup.mjs';
-import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
+import { AGENT, SNAPSHOTTER, containersOf, startLocal, type LocalWorker } from './local.ts';
 
+const { values: options } = parseArgs({
+  options: { agent: { type: 'string' }, state: { type: 'string', default: at('.local/state') } },
+});
 const port = Number(process.env.PORT ?? 8787);
 if (!(Number.isInteger(port) && port > 0 && port < 65535))
-  throw new Error(`PORT must be an integer from 1 to 65534, got ${JSON.stringify(process.env.PORT)}.`);
-const token = developmentToken();
+  fail(`PORT must be an integer from 1 to 65534, got ${JSON.stringify(process.env.PORT)}.`);
+for (const used of [port, port + 1])
+  if (await isBusy(used)) fail(`Port ${used} is in use. Set PORT to another port: PORT=9000 npm run dev`);
 
-await using _workers = await startLocal({
-  workers: [
-    { config: SNAPSHOTTER, vars: { API_TOKEN: token } },
+const token = developmentToken();
+const address = `http://127.0.0.1:${port}`;
+const { workspaces } = new SnapshotterClient(http({ url: address, token }));
+const snapshotter: LocalWorker = { config: SNAPSHOTTER, vars: { API_TOKEN: token } };
+const application = options.agent === undefined ? undefined : loadApplication(options.agent);
+
+const local = await startLocal({
+  workers: application?.workers ?? [
+    snapshotter,
     { config: AGENT, vars: { AGENT_TOKEN: token }, port: port + 1 },
   ],
   port,
-  persist: at('.local/state'),
-  onLog: (line) => line.startsWith('{"') && console.log(line),
+  persist: resolve(options.state),
+  isShared: true,
+  onLog: (line) => (application || line.startsWith('{"')) && console.log(line),
 });
 
-console.log(`Snapshotter:   http://127.0.0.1:${port}
-Example agent: http://127.0.0.1:${port + 1}
-Token of both: ${token}
-
-To run a command in the agent's sandbox, POST a JSON array with the command to /<name>/run of the agent.
+const agent = application ? application.name : 'Example agent';
+const width = Math.max(agent.length, 'Token of both'.length) + 2;
+const print = (label: string, value: string) => console.log(`${label}:`.padEnd(width) + value);
+print('Snapshotter', address);
+print(agent, `http://127.0.0.1:${port + 1}`);
+print(application ? 'Token' : 'Token of both', token);
+console.log();
+if (!application)
+  console.log(
+    "To run a command in the agent's sandbox, POST a JSON array with the command to /<name>/run of the agent.",
+  );
+console.log(`\`wrangler dev\` in another project can bind the service "sandbox-snapshotter" and its class Sandbox.
 Callers with the token can run commands on this machine. Press Ctrl-C to stop.`);
-await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+
+// Miniflare's own listeners would end workerd at once.
+for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
+await interrupted();
+console.log('\nSaving the active workspaces. Press Ctrl-C again to end without.');
+await Promise.race([saveWorkspaces(), interrupted()]);
+await local.close();
+process.exit(0);
+
+function interrupted(): Promise<unknown> {
+  return Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+}
+
+/** Stops the active workspaces of the default tenant, which takes a snapshot of each. */
+async function saveWorkspaces() {
+  for await (const { name, state } of workspaces.all()) {
+    if (state !== 'active') continue;
+    await workspaces.stop({ name }).then(
+      () => console.log(`Saved ${name}.`),
+      (error: Error) => console.error(`${name} is not saved: ${error.message}`),
+    );
+  }
+}
+
+/** Reads the wrangler.toml of an application's Worker, which calls the snapshotter and may export the class of the sandboxes. */
+function loadApplication(path: string): { name: string; workers: LocalWorker[] } {
+  const file = resolve(process.env.INIT_CWD ?? '.', path);
+  if (!existsSync(file)) fail(`There is no ${file}. Pass the wrangler.toml of your Worker: --agent <path>`);
+  const config = readConfig({ config: file });
+  const name = config.name ?? fail(`${file} has no name.`);
+  const kinds = leftOut(config);
+  if (kinds.length > 0)
+    console.warn(`These bindings of ${name} do not run here, and are left out: ${kinds.join(', ')}.`);
+  const [sandboxes, ...more] = containersOf(config);
+  if (more.length > 0)
+    fail(`${file} has several [[containers]]. Only one class of sandboxes is supported here.`);
+  const bucket = config.r2_buckets.find(({ binding }: { binding: string }) => binding === 'BACKUP_BUCKET');
+  return {
+    name,
+    workers: [
+      {
+        ...snapshotter,
+        ...(sandboxes && { sandboxesOf: name, sandboxClass: sandboxes.class_name }),
+        ...(bucket && { bindings: { BACKUP_BUCKET: { type: 'r2', name: bucket.bucket_name } } }),
+      },
+      { config: file, developmentVars: true, port: port + 1 },
+    ],
+  };
+}
+
+/** Returns whether another process listens on a port of 127.0.0.1. */
+async function isBusy(number: number): Promise<boolean> {
+  const server = createServer().listen(number, '127.0.0.1');
+  const [error] = await Promise.race([once(server, 'listening'), once(server, 'error')]).catch(
+    (error: unknown) => [error],
+  );
+  server.close();
+  return error !== undefined;
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
 
 /** Returns the token in .dev.vars, which `wrangler dev` also reads. Generates the token if there is none. */
 function developmentToken(): string {

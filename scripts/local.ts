@@ -1,13 +1,14 @@
 // Runs Workers in workerd, as their wrangler.toml describes them, with local sandboxes instead of containers.
 
 import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
 import { Miniflare, type MiniflareOptions } from 'miniflare';
-import { unstable_readConfig as readConfig } from 'wrangler';
+import { unstable_readConfig as readConfig, type Unstable_Config as Config } from 'wrangler';
 
 import {
   checkHost,
@@ -18,6 +19,7 @@ import {
   type S3,
 } from '../local-engine/index.ts';
 import { CREDENTIALS, network, signing, THROUGH_NETWORK } from '../local-engine/production.ts';
+import { bindingsOf, developmentVars, varBindings, type Env } from './bindings.ts';
 
 /** The path of the snapshotter's wrangler.toml. */
 export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
@@ -50,16 +52,20 @@ export interface LocalWorker {
   main?: string;
   /** Vars and secrets. They override those of the file. */
   vars?: Record<string, string>;
-  /** Bindings in addition to those of the file. */
+  /** Bindings in addition to those of the file, or instead of them. */
   bindings?: Env;
+  /** Whether the Worker has the vars and secrets of `.dev.vars` in its folder. Default: false. */
+  developmentVars?: boolean;
   /** The names of bindings to remove. */
   without?: string[];
   /** The compatibility date. Default: that of the file. */
   compatibilityDate?: string;
   /** An additional port on 127.0.0.1 for this Worker only. */
   port?: number;
-  /** The Worker that exports the class `Sandbox`. Default: as in the file. */
+  /** The Worker that exports the class of the sandboxes. Default: as in the file. */
   sandboxesOf?: string;
+  /** The name of that class in `sandboxesOf`. Default: `Sandbox`. */
+  sandboxClass?: string;
 }
 
 /** The options of {@link startLocal}. */
@@ -70,6 +76,10 @@ export interface LocalOptions {
   port?: number;
   /** The folder that stores Durable Objects and buckets. Without it, they are lost when the process ends. */
   persist?: string;
+  /**
+   * Whether `wrangler dev` in other projects of this machine can bind these Workers. Default: false, which isolates the run.
+   */
+  isShared?: boolean;
   /** Receives each line that the Workers log. Default: the lines are discarded. */
   onLog?: (line: string) => void;
   /** Options of the local engine. */
@@ -97,8 +107,6 @@ export interface Local extends AsyncDisposable {
 const ID_VARIABLE = 'LOCAL_WORKERD';
 
 type Worker = MiniflareOptions['workers'][number];
-type Env = NonNullable<NonNullable<Worker['config']>['env']>;
-type Json = Extract<Env[string], { type: 'json' }>['value'];
 
 /** Starts the Workers, and the local engine for their sandboxes. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
@@ -114,7 +122,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   let restarted = Promise.withResolvers<void>();
   miniflare = new Miniflare({
     cf: false,
-    enableDevRegistry: false, // Isolates this run from Workers of other runs.
+    enableDevRegistry: options.isShared ?? false,
     host: '127.0.0.1',
     port: options.port ?? 0,
     containerEngine: engine.address,
@@ -157,44 +165,30 @@ async function pidOf(entry: string): Promise<number> {
 async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undefined): Promise<Worker> {
   const config = readConfig({ config: worker.config }, { hideWarnings: true });
   const name = config.name ?? 'worker';
-  const classes = config.migrations.flatMap(
+  const classes: string[] = config.migrations.flatMap(
     (migration: { new_sqlite_classes?: string[] }) => migration.new_sqlite_classes ?? [],
   );
   const exportsSandbox = classes.includes('Sandbox') && (worker.sandboxesOf ?? name) === name;
-  const env: Env = { ...worker.bindings };
+  const env = bindingsOf(config, { dev: { experimentalS3Credentials: CREDENTIALS } });
   for (const binding of config.durable_objects.bindings) {
-    const owner =
-      binding.class_name === 'Sandbox' ? (worker.sandboxesOf ?? binding.script_name) : binding.script_name;
-    env[binding.name] = { type: 'durable-object', worker: owner ?? name, exportName: binding.class_name };
+    const isSandbox = binding.class_name === 'Sandbox';
+    const owner = isSandbox ? (worker.sandboxesOf ?? binding.script_name) : binding.script_name;
+    const exportName = isSandbox ? (worker.sandboxClass ?? 'Sandbox') : binding.class_name;
+    env[binding.name] = { type: 'durable-object', worker: owner ?? name, exportName };
   }
-  for (const { binding, bucket_name } of config.r2_buckets)
-    env[binding] = {
-      type: 'r2',
-      name: bucket_name ?? binding,
-      dev: { experimentalS3Credentials: CREDENTIALS },
-    };
-  for (const { binding, dataset } of config.analytics_engine_datasets)
-    env[binding] = { type: 'analytics-engine-dataset', name: dataset ?? binding };
-  for (const { binding, service } of config.services ?? [])
-    env[binding] = { type: 'worker', worker: service };
-  const bucket =
-    config.r2_buckets.find(({ binding }: { binding: string }) => binding === 'BACKUP_BUCKET')?.bucket_name ??
-    '';
-  const { LOCAL_BUCKET: _, ...vars } = config.vars as Record<string, unknown>;
+  const bucket = env.BACKUP_BUCKET?.type === 'r2' ? (env.BACKUP_BUCKET.name ?? '') : '';
+  const { LOCAL_BUCKET: _, ...vars } = worker.developmentVars ? developmentVars(config) : config.vars;
   const modeVars = s3 === undefined ? { LOCAL_BUCKET: 'true' } : exportsSandbox ? signing(s3, bucket) : {};
-  for (const [key, value] of Object.entries({ ...vars, ...modeVars, ...worker.vars })) {
-    env[key] = typeof value === 'string' ? { type: 'text', value } : { type: 'json', value: value as Json };
-  }
+  Object.assign(env, varBindings({ ...vars, ...modeVars, ...worker.vars }), worker.bindings);
   for (const binding of worker.without ?? []) delete env[binding];
 
-  const imageName = mode === 'container' ? 'debian' : 'local';
   const exports = Object.fromEntries(
-    classes.map((className: string) => [
+    classes.map((className) => [
       className,
       {
         type: 'durable-object' as const,
         storage: 'sqlite' as const,
-        ...(className === 'Sandbox' ? { container: { imageName } } : {}),
+        ...containerOf(config, className, mode),
       },
     ]),
   );
@@ -214,6 +208,25 @@ async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undef
       ...(s3 !== undefined && exportsSandbox ? THROUGH_NETWORK : {}),
     },
   };
+}
+
+/** Returns the container of a class. Images without the server of SDK 0.12 run as the engine's `debian`. */
+function containerOf(config: Config, className: string, mode: Mode) {
+  const container = containersOf(config).find(({ class_name }) => class_name === className);
+  if (container === undefined) return {};
+  const hasServer = mode !== 'container' && /cloudflare\/sandbox\b/.test(imageOf(container.image));
+  return { container: { imageName: hasServer ? 'local' : 'debian' } };
+}
+
+/** Returns the containers in a wrangler.toml. */
+export function containersOf(config: Config): { class_name: string; image: string }[] {
+  const containers: { class_name?: string; image?: string }[] = config.containers ?? [];
+  return containers.map(({ class_name = '', image = '' }) => ({ class_name, image }));
+}
+
+/** Returns the name of an image, or the text of the Dockerfile that describes it. */
+function imageOf(image: string): string {
+  return existsSync(image) ? readFileSync(image, 'utf8') : image;
 }
 
 /** Bundles an entry point into one module, and collects the WebAssembly that it imports. */

@@ -104,6 +104,7 @@ const commands = {
   },
   dev: () => {
     prepareSandboxes({ optimized: false });
+    process.on('SIGINT', () => {}); // Waits for the server, which saves the workspaces first.
     run('node', ['scripts/dev.ts', ...args]);
   },
   pack: () => {

@@ -21,20 +21,20 @@ export default class Snapshotter extends WorkerEntrypoint {
   }
 }
 
-// A group of operations: `env.SNAPSHOTTER.workspaces.start({ name })` is the operation "workspaces/start".
+// A group of operations: `env.SNAPSHOTTER.workspaces.start({ name })` is the operation "workspaces/start". So is
+// `env.SNAPSHOTTER['workspaces/start']({ name })`, which also works through proxies that know methods only, such as
+// wrangler's registry of local Workers.
 class Group extends RpcTarget {
-  #env;
-  #ctx;
+  #snapshotter;
 
-  constructor(env, ctx) {
+  constructor(snapshotter) {
     super();
-    this.#env = env;
-    this.#ctx = ctx;
+    this.#snapshotter = snapshotter;
   }
 
   static method(operation) {
     return function (options) {
-      return rust.call(operation, options, this.#env, this.#ctx);
+      return this.#snapshotter[operation](options);
     };
   }
 }
@@ -42,22 +42,20 @@ class Group extends RpcTarget {
 const groups = new Map();
 
 for (const operation of rust.operations()) {
+  Snapshotter.prototype[operation] = function (options) {
+    return rust.call(operation, options, this.env, this.ctx);
+  };
   const [method, group] = operation.split('/').reverse();
-  if (group === undefined) {
-    Snapshotter.prototype[method] = function (options) {
-      return rust.call(operation, options, this.env, this.ctx);
-    };
-  } else {
-    const Methods = groups.get(group) ?? class extends Group {};
-    groups.set(group, Methods);
-    Methods.prototype[method] = Group.method(operation);
-  }
+  if (group === undefined) continue;
+  const Methods = groups.get(group) ?? class extends Group {};
+  groups.set(group, Methods);
+  Methods.prototype[method] = Group.method(operation);
 }
 
 for (const [group, Methods] of groups) {
   Object.defineProperty(Snapshotter.prototype, group, {
     get() {
-      return new Methods(this.env, this.ctx);
+      return new Methods(this);
     },
   });
 }

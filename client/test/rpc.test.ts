@@ -23,7 +23,7 @@ function fakeBinding(method: Method | undefined, ...overFetch: unknown[]) {
     list: as('list'),
     snapshot: as('snapshot'),
     rotateKey: as('rotateKey'),
-    workspaces: { create: as('workspaces.create') },
+    'workspaces/create': as('workspaces/create'),
     fetch: async (url: string, init: RequestInit = {}) => {
       fetched.push({ url, init });
       return (await next(undefined)) as Response;
@@ -41,14 +41,14 @@ const throwing = (error: Error) => async () => {
 };
 
 describe('over RPC', () => {
-  test('an operation is the method of its name and group', async () => {
+  test('an operation is the method of its name', async () => {
     const { binding, called } = fakeBinding(async () => 'answer');
     const { client } = clientOver(rpc(binding));
     assert.equal(await client.list({ sandboxId: 'x' }), 'answer');
     await client.workspaces.create({ name: 'n', idempotencyKey: 'k' });
     assert.deepEqual(called, [
       ['list', { sandboxId: 'x' }],
-      ['workspaces.create', { name: 'n', idempotencyKey: 'k' }],
+      ['workspaces/create', { name: 'n', idempotencyKey: 'k' }],
     ]);
   });
 

@@ -2,11 +2,9 @@ import { answerLost, rpcUnsupported, unsendable } from '../failures.ts';
 import { asSnapshotterError } from '../recognize.ts';
 import type { Call, Transport } from './transport.ts';
 
-type Methods = Record<string, unknown>;
-
 /**
- * Creates a transport over the RPC methods of a service binding: the operation `workspaces/create` is
- * `binding.workspaces.create(options)`.
+ * Creates a transport over the RPC methods of a service binding: the operation `workspaces/create` is the method
+ * `binding['workspaces/create'](options)`.
  *
  * A signal is passed to the snapshotter if this Worker has the compatibility flag `enable_abortsignal_rpc`. Otherwise it
  * only ends the wait of the caller.
@@ -15,20 +13,17 @@ export function rpc(binding: object): Transport {
   let takesSignals = true;
 
   async function invoke({ operation, options, signal }: Call): Promise<unknown> {
-    const [method = '', group] = operation.split('/').reverse();
-    // The methods of a stub must be called with the stub as `this`.
-    const target = (group === undefined ? binding : (binding as Methods)[group]) as Methods | undefined;
-    if (typeof target?.[method] !== 'function') throw rpcUnsupported(operation);
-    const call = target[method] as (argument: object) => Promise<unknown>;
+    const call = (binding as Record<string, unknown>)[operation];
+    if (typeof call !== 'function') throw rpcUnsupported(operation);
     if (signal && takesSignals) {
       try {
-        return await Reflect.apply(call, target, [{ ...options, signal }]);
+        return await Reflect.apply(call, binding, [{ ...options, signal }]);
       } catch (thrown) {
         if (!(isUncloneable(thrown) && thrown.message.includes('AbortSignal'))) throw thrown;
         takesSignals = false; // The call was not sent.
       }
     }
-    return Reflect.apply(call, target, [options]);
+    return Reflect.apply(call, binding, [options]);
   }
 
   return {

@@ -1,0 +1,141 @@
+// docs/run-your-agent.md, followed in new projects.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+
+import { at, environment } from '../../scripts/setup.mjs';
+import { Command, freePorts, listen } from './terminal.ts';
+
+const PAGE = readFileSync(at('docs/run-your-agent.md'), 'utf8');
+
+/** Returns the code blocks of a language in a section of the page. */
+function blocks(section: string, language: string): string[] {
+  const [, text = ''] = PAGE.split(`## ${section}\n`);
+  const [own = ''] = text.split('\n## ');
+  return [...own.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'gm'))].map(
+    ([, code = '']) => code,
+  );
+}
+
+const OURS = 'The snapshotter exports `Sandbox`';
+const YOURS = 'Your Worker exports `Sandbox`';
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'development-'));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Creates a project with the packages that the page names. */
+function createProject(name: string, files: Record<string, string>): string {
+  const project = join(folder, name);
+  const all = { 'package.json': JSON.stringify({ private: true, type: 'module' }), ...files };
+  for (const [file, text] of Object.entries(all)) {
+    mkdirSync(dirname(join(project, file)), { recursive: true });
+    writeFileSync(join(project, file), text);
+  }
+  mkdirSync(join(project, 'node_modules/@cloudflare'), { recursive: true });
+  for (const packageName of ['wrangler', '@cloudflare/sandbox', '@cloudflare/workers-types'])
+    symlinkSync(at('node_modules', packageName), join(project, 'node_modules', packageName));
+  const packed = run('npm', ['pack', '--silent', '--pack-destination', project, at('client')], project);
+  run('tar', ['-xzf', packed.trim()], project);
+  run('mv', ['package', 'node_modules/sandbox-snapshotter-client'], project);
+  return project;
+}
+
+function run(program: string, args: string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, env: environment(), encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+/** Starts `npm run dev` with its own state and its own registry of local Workers. */
+function startDev(port: number, state: string, args: string[] = []): Command {
+  return new Command(['node', at('scripts/dev.ts'), '--state', join(folder, state), ...args], {
+    cwd: at(),
+    env: { PORT: String(port), CLOUDFLARE_DEV_REGISTRY_PATH: join(folder, 'registry') },
+  });
+}
+
+async function callAgent(address: string, command: string): Promise<{ how: string; stdout: string }> {
+  const response = await fetch(address, { method: 'POST', body: command });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text);
+}
+
+describe('an agent that binds the class of the snapshotter', () => {
+  test('connects to `npm run dev` by a plain `wrangler dev`, and its workspace outlives both', async () => {
+    const [config = ''] = blocks(OURS, 'toml');
+    const [source = ''] = blocks(OURS, 'ts');
+    const project = createProject('my-agent', { 'wrangler.toml': config, 'src/index.ts': source });
+
+    const port = await freePorts();
+    await using dev = startDev(port, 'first');
+    await dev.prints(/Press Ctrl-C to stop/);
+    await using wrangler = new Command(['wrangler', 'dev', '--port', '0', '--inspector-port', '0'], {
+      cwd: project,
+      env: { CLOUDFLARE_DEV_REGISTRY_PATH: join(folder, 'registry') },
+    });
+    const [, address = ''] = await wrangler.prints(/Ready on (http:\S+)/);
+    assert.match(wrangler.output, /env\.SNAPSHOTTER .*\[connected\]/);
+    assert.match(wrangler.output, /env\.Sandbox .*\[connected\]/);
+
+    const first = await callAgent(address, 'echo hello >> notes.txt; cat notes.txt');
+    assert.equal(first.stdout, 'hello');
+
+    assert.equal(await dev.interrupt(), 0);
+    assert.match(dev.output, /Saved notebook\./);
+
+    await using again = startDev(port, 'first');
+    await again.prints(/Press Ctrl-C to stop/);
+    const second = await callAgent(address, 'echo again >> notes.txt; cat notes.txt');
+    assert.deepEqual([second.how, second.stdout], ['restored', 'hello\nagain']);
+  });
+});
+
+describe('an agent that exports the class itself', () => {
+  test('runs by `npm run dev -- --agent` with its bindings and secrets', async () => {
+    const [config = ''] = blocks(YOURS, 'toml');
+    const [source = ''] = blocks(OURS, 'ts');
+    const [line = ''] = blocks(YOURS, 'ts');
+    const more = '\n[[kv_namespaces]]\nbinding = "KV"\nid = "1"\n\n[ai]\nbinding = "AI"\n';
+    const project = createProject('own-class', {
+      'wrangler.toml': config + more,
+      'src/index.ts': `${line}${source.replace('const command =', 'await (env as any).KV.put("secret", (env as any).SECRET);\n    const command = await (env as any).KV.get("secret") +')}`,
+      '.dev.vars': 'SECRET="echo "',
+      Dockerfile: 'FROM docker.io/cloudflare/sandbox:0.12.10\n',
+    });
+
+    const port = await freePorts();
+    await using dev = startDev(port, 'second', ['--agent', join(project, 'wrangler.toml')]);
+    const [, address = ''] = await dev.prints(/my-agent: +(http:\S+)/);
+    assert.match(dev.output, /left out: ai\./);
+    const { stdout } = await callAgent(address, 'from KV > notes.txt; cat notes.txt');
+    assert.equal(stdout, 'from KV');
+    assert.equal(await dev.interrupt(), 0);
+    assert.match(dev.output, /Saved notebook\./);
+  });
+
+  test('is named where its wrangler.toml does not exist', async () => {
+    await using dev = startDev(await freePorts(), 'third', ['--agent', 'missing.toml']);
+    assert.equal(await dev.ended(), 1);
+    assert.match(
+      dev.output,
+      /^There is no \S+missing\.toml\. Pass the wrangler\.toml of your Worker: --agent <path>\n$/,
+    );
+  });
+});
+
+test('a busy port is reported on one line that names PORT', async () => {
+  const port = await freePorts();
+  const server = await listen(port + 1);
+  await using dev = startDev(port, 'fourth');
+  assert.equal(await dev.ended(), 1);
+  server.close();
+  assert.equal(dev.output, `Port ${port + 1} is in use. Set PORT to another port: PORT=9000 npm run dev\n`);
+});

@@ -1,0 +1,90 @@
+// Commands that run until they are interrupted, as in a terminal.
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+
+import { environment } from '../../scripts/setup.mjs';
+
+/** A running command. */
+export class Command implements AsyncDisposable {
+  /** What it has printed so far, without colors. */
+  output = '';
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(command: string[], options: { cwd: string; env?: NodeJS.ProcessEnv }) {
+    const [program = '', ...args] = command;
+    this.#child = spawn(program, args, {
+      cwd: options.cwd,
+      env: environment({ ...options.env, NO_COLOR: '1', FORCE_COLOR: '0' }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true, // Its own process group, which ends as a whole.
+    });
+    this.#ended = once(this.#child, 'exit');
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text;
+        this.#notify();
+      });
+    this.#ended.then(() => this.#notify());
+  }
+
+  #notify() {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  /** The exit status; `null` while it runs. */
+  get status(): number | null {
+    return this.#child.exitCode;
+  }
+
+  /** Waits until the output matches, and returns the match. Throws if the command ends before. */
+  async prints(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.output);
+      if (match) return match;
+      if (this.status !== null) throw new Error(`It ended with ${this.status}:\n${this.output}`);
+      await this.#changed.promise;
+    }
+  }
+
+  /** Presses Ctrl-C, and waits for the end. Returns the exit status. */
+  async interrupt(): Promise<number | null> {
+    this.#child.kill('SIGINT');
+    return this.ended();
+  }
+
+  /** Waits for the end. Returns the exit status. */
+  async ended(): Promise<number | null> {
+    await this.#ended;
+    return this.status;
+  }
+
+  async [Symbol.asyncDispose]() {
+    const { pid } = this.#child;
+    if (pid !== undefined && this.status === null) process.kill(-pid, 'SIGKILL');
+    await this.#ended;
+  }
+}
+
+/** Returns a free port of 127.0.0.1 whose next port is free as well. */
+export async function freePorts(): Promise<number> {
+  for (;;) {
+    const first = await listen(0);
+    const { port } = first.address() as AddressInfo;
+    const second = await listen(port + 1).catch(() => undefined);
+    first.close();
+    second?.close();
+    if (second) return port;
+  }
+}
+
+/** Listens on a port of 127.0.0.1; 0 for any free port. */
+export async function listen(port: number) {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
