@@ -7,6 +7,7 @@ import {
   TEST_FEATURES,
   at,
   chromium,
+  clientGenerators,
   output,
   overlays,
   packages,
@@ -64,6 +65,7 @@ const commands = {
     prepareSandboxes();
     chromium();
     schemathesis();
+    clientGenerators();
     buildTestWorkers();
     run('cargo', ['build', '--package', 'snapshotter-cli', '--locked', '--quiet']);
     run('node', ['scripts/test.ts', ...args]);

@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -119,22 +119,47 @@ export function chromium() {
   debian('chromium', ['chromium'], 'The tests of the pages need it.');
 }
 
-/** Installs Schemathesis in a Python virtual environment, for the tests of the API document. */
+/** Installs Schemathesis, for the tests of the API document. */
 export function schemathesis() {
-  const [folder, requirements] = [at('.tools/schemathesis'), at('scripts/schemathesis.txt')];
-  const installedFile = join(folder, 'installed.txt');
-  if (existsSync(installedFile) && readFileSync(installedFile, 'utf8') === readFileSync(requirements, 'utf8'))
-    return;
-  const isInstalled = () => output('python3', ['-c', 'import ensurepip, venv']) !== undefined;
-  ensureInstalled(
-    'python3-venv',
-    isInstalled,
-    'The tests of the API document need it, and Python 3.10 or later.',
-  );
-  run('python3', ['-m', 'venv', '--clear', folder]);
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps'];
-  run(join(folder, 'bin/python3'), [...pip, '--requirement', requirements]);
-  writeFileSync(installedFile, readFileSync(requirements));
+  python('schemathesis');
+}
+
+/** Installs generators of clients for Python and TypeScript, for the tests of the API document. */
+export function clientGenerators() {
+  python('openapi-python-client');
+  const [folder, packages] = [at('.tools/openapi-typescript'), at('scripts/openapi-typescript')];
+  installOnce(folder, join(packages, 'package-lock.json'), () => {
+    cpSync(packages, folder, { recursive: true });
+    run('npm', ['ci', '--prefix', folder, '--no-audit', '--no-fund', '--silent']);
+  });
+}
+
+/** Installs a Python program, pinned in `scripts/<name>.txt`, in the virtual environment `.tools/<name>`. */
+function python(/** @type {string} */ name) {
+  const [folder, requirements] = [at('.tools', name), at('scripts', `${name}.txt`)];
+  installOnce(folder, requirements, () => {
+    const isInstalled = () => output('python3', ['-c', 'import ensurepip, venv']) !== undefined;
+    ensureInstalled(
+      'python3-venv',
+      isInstalled,
+      'The tests of the API document need it, and Python 3.10 or later.',
+    );
+    run('python3', ['-m', 'venv', '--clear', folder]);
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps'];
+    run(join(folder, 'bin/python3'), [...pip, '--requirement', requirements]);
+  });
+}
+
+/** Installs a tool into a folder, unless it was installed there from the same list of versions. */
+function installOnce(
+  /** @type {string} */ folder,
+  /** @type {string} */ versions,
+  /** @type {() => void} */ install,
+) {
+  const installed = join(folder, 'installed.txt');
+  if (existsSync(installed) && readFileSync(installed, 'utf8') === readFileSync(versions, 'utf8')) return;
+  install();
+  writeFileSync(installed, readFileSync(versions));
 }
 
 /** Installs a Debian package if one of its commands is missing. */

@@ -59,13 +59,13 @@ export interface Operations {
   /** Records the files of a running sandbox as a checkpoint in the sandbox. */
   'checkpoints/create': { options: CreateCheckpointOptions; answer: CreatedCheckpoint };
   /** Lists the checkpoints in a running sandbox, newest first. */
-  'checkpoints/list': { options: ListCheckpointsOptions; answer: Checkpoints };
+  'checkpoints/list': { options: ListCheckpointsOptions; answer: CheckpointPage };
   /** Restores the files of a running sandbox to a checkpoint. */
   'checkpoints/restore': { options: RestoreCheckpointOptions; answer: RestoredCheckpoint };
   /** Compares the files of a running sandbox with a checkpoint. */
   'checkpoints/diff': { options: DiffCheckpointOptions; answer: CheckpointDiff };
   /** Returns the definitions of tools for a language model. */
-  'tools/list': { options: Toolset; answer: Tools };
+  'tools/list': { options: Toolset; answer: ToolList };
   /** Calls a tool with the arguments that a language model passed. */
   'tools/call': { options: CallToolOptions; answer: ToolResult };
   /** Creates a token for `/mcp` that permits some tools and nothing else. */
@@ -100,7 +100,10 @@ export interface SnapshotPayload {
   rootId: string;
   /** The SDK's handle of the backup. */
   backup: BackupHandle;
-  /** When the backup was stored. */
+  /**
+   * When the backup was stored. A string without a format, because clients that parse times write them
+   * in another form, which the signature does not cover.
+   */
   createdAt: string;
   /** The signature, which reveals an altered ref. */
   signature: string;
@@ -1262,7 +1265,7 @@ export interface CheckpointsOptions extends LineageScope {
 }
 
 /** A page of a list of checkpoints. */
-export interface Checkpoints {
+export interface CheckpointPage {
   /**
    * The checkpoints, newest first. A description that another tool wrote is cut to its first 10,000
    * characters.
@@ -1338,7 +1341,7 @@ export interface DiffCheckpointOptions extends CheckpointsOptions {
 }
 
 /** The result of `tools/list`. */
-export interface Tools {
+export interface ToolList {
   /** The tools. */
   tools: ToolDefinition[];
 }

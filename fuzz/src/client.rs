@@ -9,12 +9,12 @@ use futures_executor::block_on;
 use sandbox_snapshotter::model::answer::{
     Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
 };
-use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint};
+use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
 use sandbox_snapshotter::model::health::Health;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
 };
-use sandbox_snapshotter::model::tool::{ToolGrant, ToolResult, Tools};
+use sandbox_snapshotter::model::tool::{ToolGrant, ToolList, ToolResult};
 use sandbox_snapshotter::model::{TakenSnapshot, WorkspaceRef, json as text};
 use sandbox_snapshotter_client::{Client, HttpResponse, Transport, TransportError};
 use serde::Serialize;
@@ -69,10 +69,10 @@ fn check_answer(operation: &str, answer: &Value) {
         "workspaces/delete" => check_round_trip::<DeletedWorkspace>(answer),
         "workspaces/list" => check_round_trip::<WorkspacePage>(answer),
         "checkpoints/create" => check_round_trip::<CreatedCheckpoint>(answer),
-        "checkpoints/list" => check_round_trip::<Checkpoints>(answer),
+        "checkpoints/list" => check_round_trip::<CheckpointPage>(answer),
         "checkpoints/restore" => check_round_trip::<RestoredCheckpoint>(answer),
         "checkpoints/diff" => check_round_trip::<CheckpointDiff>(answer),
-        "tools/list" => check_round_trip::<Tools>(answer),
+        "tools/list" => check_round_trip::<ToolList>(answer),
         "tools/call" => check_round_trip::<ToolResult>(answer),
         "tools/grant" => check_round_trip::<ToolGrant>(answer),
         _ => (),

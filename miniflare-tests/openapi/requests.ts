@@ -40,8 +40,12 @@ function values({ sandboxId, ref, snapshotId, cursor, backup }: Entities): Allow
     'SnapshotOptions.label': ['kept', 'another'],
     'ImportOptions.label': ['imported'],
     label: ['kept', 'before'],
-    'createWorkspace.name': ['play', 'review', 'draft', 'sketch'],
-    'WorkspaceAddress.name': ['work', 'work', 'play'],
+    'CreateWorkspaceOptions.name': ['play', 'review', 'draft', 'sketch'],
+    ...Object.fromEntries(
+      ['WorkspaceAddress', 'GetOrCreateWorkspaceOptions', 'StartWorkspaceOptions', 'ForkWorkspaceOptions']
+        .concat('UpdateWorkspaceOptions')
+        .map((type) => [`${type}.name`, ['work', 'work', 'play']]),
+    ),
     'ListWorkspacesOptions.cursor': ['play'],
     tenant: ['team'],
     sourceWorkspace: ['work'],
@@ -74,24 +78,38 @@ function referred(schema: Schema): [string, Schema] {
 /** The maximum number of forms that options have. */
 const FORMS = 3;
 
-/** Flattens a schema to one object without references, in one of its forms, with the allowed values of its fields. */
+/** Resolves the references of a schema to one of its forms, with the allowed values of its fields. */
 function flat(schema: Schema, allowed: Allowed, form: number, type = ''): Schema {
-  const { $ref, allOf = [], oneOf = [], unevaluatedProperties: _, properties = {}, ...rest } = schema;
-  const parts: Schema[] = allOf.map((part: Schema) => flat(part, allowed, form, type));
-  if ($ref) {
+  if (schema['$ref']) {
     const [name, target] = referred(schema);
-    parts.push(flat(target, allowed, form, name));
+    return flat(target, allowed, form, name);
   }
-  if (oneOf.length > 0) parts.push(flat(oneOf[form % oneOf.length], allowed, form, type));
+  const { if: _if, then: _then, else: _else, properties = {}, required = [], ...rest } = schema;
+  const forms = formsOf(schema);
+  const chosen: Schema = forms[form % Math.max(1, forms.length)] ?? {};
   const fields = Object.entries<Schema>(properties).map(([name, field]) => {
-    const chosen = allowed[`${type}.${name}`] ?? allowed[name];
+    const values = allowed[`${type}.${name}`] ?? allowed[name];
     // A field of another form is null in this one.
-    return [name, chosen && field['type'] !== 'null' ? { enum: chosen } : flat(field, allowed, form, type)];
+    if (chosen['properties']?.[name]?.type === 'null') return [name, { type: 'null' }];
+    return [name, values ? { enum: values } : flat(field, allowed, form, type)];
   });
   const items = rest['items'] ? { items: flat(rest['items'], allowed, form, type) } : {};
-  const required = [...parts, rest].flatMap((part) => part['required'] ?? []);
-  const all = Object.assign({}, ...parts.map((part) => part['properties']), Object.fromEntries(fields));
-  return { ...Object.assign({}, ...parts), ...rest, ...items, properties: all, required };
+  const names = [...required, ...(chosen['required'] ?? [])];
+  return {
+    ...rest,
+    ...items,
+    ...(fields.length > 0 && { properties: Object.fromEntries(fields) }),
+    required: names,
+  };
+}
+
+/** Returns the forms of a schema, which exclude each other: the chain of its conditions. */
+function formsOf({ if: condition, else: rest }: Schema): Schema[] {
+  if (!condition || !rest) return [];
+  const forms: Schema[] = [condition, ...(rest['if'] ? formsOf(rest) : [rest])];
+  const isExclusive = ({ properties = {} }: Schema) =>
+    Object.values<Schema>(properties).some(({ type }) => type === 'null');
+  return forms.every(isExclusive) ? forms : [];
 }
 
 /** Generates valid options of an operation, `count` times. The same operation always gets the same options. */
@@ -100,9 +118,7 @@ export function valid(route: Route, entities: Entities, count: number): Options[
     (sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 1_000_003,
     0,
   );
-  const usual = values(entities);
-  const name = usual[`${route.operationId}.name`];
-  const allowed = name ? { ...usual, 'WorkspaceAddress.name': name } : usual;
+  const allowed = values(entities);
   return Array.from({ length: count }, (_, index) => {
     const schema = flat(optionsOf(route), allowed, index);
     const few = { optionalsProbability: index % 2 ? 0.6 : 0.2, maxDefaultItems: 2 };

@@ -87,25 +87,31 @@ export function responseOf(document: Document, response: Response | { $ref: stri
   return shared ?? (response as Response);
 }
 
-/** The fields of a schema, with those of what it is made of. */
-export function fieldsOf({ components: { schemas } }: Document, schema: Schema, form = 0): Field[] {
-  const fields = (part: Schema, form: number) =>
-    fieldsOf({ components: { schemas } } as Document, part, form);
+/** The fields of a schema. A field that belongs to forms occurs once for each of them. */
+export function fieldsOf(document: Document, schema: Schema): Field[] {
   const name = typeName(schema);
-  const required: string[] = schema['required'] ?? [];
-  const own = Object.entries<Schema>(schema['properties'] ?? {}).map(([name, field]) => ({
-    name,
-    schema: field,
-    required: required.includes(name),
-    form,
-  }));
-  const all: Field[] = [
-    ...(schema['oneOf'] ?? []).flatMap((part: Schema, index: number) => fields(part, index + 1)),
-    ...own,
-    ...(name ? fields(schemas[name] ?? {}, form) : []),
-    ...(schema['allOf'] ?? []).flatMap((part: Schema) => fields(part, form)),
-  ];
-  return [...all.filter(({ required }) => required), ...all.filter(({ required }) => !required)];
+  if (name !== undefined) return fieldsOf(document, document.components.schemas[name] ?? {});
+  const forms = formsOf(schema);
+  const all = Object.entries<Schema>(schema['properties'] ?? {}).flatMap(([name, field]): Field[] => {
+    const required = schema['required']?.includes(name) ?? false;
+    const own = forms.flatMap((names, index) =>
+      names.includes(name) ? [{ name, schema: field, required: true, form: index + 1 }] : [],
+    );
+    return own.length > 0 ? own : [{ name, schema: field, required, form: 0 }];
+  });
+  return [...all.filter(({ required }) => required), ...all.filter(({ required }) => !required)].sort(
+    (one, other) => Number(other.form > 0) - Number(one.form > 0) || one.form - other.form,
+  );
+}
+
+/** The fields that each form of a schema requires; empty if it has one form. Each form excludes fields of the others. */
+function formsOf(schema: Schema): string[][] {
+  const conditions = ({ if: condition, else: rest }: Schema): Schema[] =>
+    condition && rest ? [condition, ...(rest['if'] ? conditions(rest) : [rest])] : [];
+  const isExclusive = ({ properties = {} }: Schema) =>
+    Object.values<Schema>(properties).some(({ type }) => type === 'null');
+  const forms = conditions(schema);
+  return forms.every(isExclusive) ? forms.map(({ required = [] }) => required) : [];
 }
 
 /** The types that fields and answers refer to, and those that these do, by the alphabet. */

@@ -18,7 +18,7 @@ use crate::cloudflare::health::check_configuration;
 use crate::cloudflare::runtime::{WaitUntil, WorkerClock, cancellation_token};
 use crate::model::answer::SandboxParent;
 use crate::model::json::RawJson;
-use crate::model::tool::Tools;
+use crate::model::tool::ToolList;
 use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Clock, Ports};
 use crate::service::calls::call_context::CallContext;
@@ -103,7 +103,7 @@ async fn execute_operation(
     let (call_log, continues_in_object) = (Rc::clone(call_log), matches!(target, Target::Named(_)));
     let work = async move {
         match request {
-            Request::ListTools(toolset) => to_raw_json(&Tools { tools: tools::definitions(&toolset)? }),
+            Request::ListTools(toolset) => to_raw_json(&ToolList { tools: tools::definitions(&toolset)? }),
             Request::CallTool(call) => {
                 to_raw_json(&tools::call(&PlatformExecutor { ports, signal, call_log }, &call).await?)
             }

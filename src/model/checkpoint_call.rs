@@ -1,7 +1,7 @@
 //! The calls about checkpoints that a sandbox receives, and their outcomes.
 
 use super::checkpoint::{
-    CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint,
+    CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, CheckpointPage, CreatedCheckpoint,
     RestoredCheckpoint,
 };
 use super::sandbox::DirectoryContent;
@@ -53,7 +53,7 @@ pub enum CheckpointOutcome {
     /// The call created a checkpoint.
     Created(CreatedCheckpoint),
     /// The call listed a page of the checkpoints.
-    Listed(Checkpoints),
+    Listed(CheckpointPage),
     /// The call restored the files of a checkpoint.
     Restored(RestoredCheckpoint),
     /// The call compared the files with a checkpoint.

@@ -2,7 +2,7 @@
 
 import type { Actor } from './actor.ts';
 import { PRUNE } from '../tree.ts';
-import type { Checkpoints } from '../../client/src/index.ts';
+import type { CheckpointPage } from '../../client/src/index.ts';
 
 /** Creates a checkpoint, changes files, and restores it. */
 export async function checkpoint(actor: Actor) {
@@ -12,7 +12,7 @@ export async function checkpoint(actor: Actor) {
   root.tree = root.tree.pruned;
   const before = root.tree;
   await actor.call('checkpoints/create', options);
-  const { checkpoints }: Checkpoints = await actor.call('checkpoints/list', { sandboxId: root.id });
+  const { checkpoints }: CheckpointPage = await actor.call('checkpoints/list', { sandboxId: root.id });
   if (!checkpoints.some(({ name }) => name === options.name))
     actor.violation(`${options.name} is not listed`);
   await actor.write(root);

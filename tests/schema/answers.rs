@@ -5,7 +5,7 @@ use sandbox_snapshotter::api::tools::call::error_result;
 use sandbox_snapshotter::api::tools::definitions;
 use sandbox_snapshotter::api::tools::grant::issue_token;
 use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
-use sandbox_snapshotter::model::tool::Tools;
+use sandbox_snapshotter::model::tool::ToolList;
 use sandbox_snapshotter::model::{Code, Failure, Timestamp};
 use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ fn answers_about_tools_match_their_schemas() {
     let mut schemas = Schemas::new();
     let workspace = json!({ "name": "code", "snapshot": true, "checkpoint": true, "sandboxId": "agent-42" });
     let toolset = Toolset::decode(&json!({ "workspaces": [workspace] })).unwrap();
-    let tools = Tools { tools: definitions(&toolset).unwrap() };
+    let tools = ToolList { tools: definitions(&toolset).unwrap() };
     schemas.answer(Operation::ListTools, &json!(tools)).unwrap();
     let error = error(Code::SnapshotNotFound, "It is gone.", "Take another one.");
     schemas.answer(Operation::CallTool, &json!(error_result(&error, "c0ffee"))).unwrap();

@@ -8,7 +8,7 @@ use sandbox_snapshotter::api::tools::{OperationExecutor, call, definitions};
 use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
 use sandbox_snapshotter::model::request::{CallToolRequest, GrantRequest, Toolset};
-use sandbox_snapshotter::model::tool::Tools;
+use sandbox_snapshotter::model::tool::ToolList;
 use sandbox_snapshotter::model::{Result, SandboxId};
 use sandbox_snapshotter::ports::Clock;
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ impl ExampleRecorder {
         let workspaces = json!([{ "name": "code", "snapshot": true, "checkpoint": false, "sandboxId": AGENT }]);
         let options = json!({ "workspaces": workspaces, "readOnly": true });
         let toolset = Toolset::decode(&options).unwrap();
-        let tools = Tools { tools: definitions(&toolset).unwrap() };
+        let tools = ToolList { tools: definitions(&toolset).unwrap() };
         self.record(Operation::ListTools, options, json!(tools));
         let options = json!({
             "workspaces": workspaces, "name": "workspace__code__snapshot", "arguments": { "label": "before the upgrade" },

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::model::checkpoint::{
-    Checkpoint, CheckpointCursor, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
+    Checkpoint, CheckpointCursor, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
 };
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
@@ -108,7 +108,7 @@ impl<S: Scheduler> Container<S> {
                 rest.truncate(*limit as usize);
                 let last = rest.last().filter(|_| has_more);
                 let cursor = last.map(|last| CheckpointCursor { micros: micros(last), name: last.name.clone() });
-                CheckpointOutcome::Listed(Checkpoints {
+                CheckpointOutcome::Listed(CheckpointPage {
                     checkpoints: rest.clone(),
                     cursor: cursor.as_ref().map(ToString::to_string),
                 })

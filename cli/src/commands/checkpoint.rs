@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter_client::model::Directory;
 use sandbox_snapshotter_client::model::checkpoint::{
-    CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, Checkpoints, CreatedCheckpoint,
+    CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, CheckpointPage, CreatedCheckpoint,
     RestoredCheckpoint,
 };
 use sandbox_snapshotter_client::model::request::{
@@ -66,12 +66,12 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
 }
 
 /// Returns the page of a list after a cursor.
-fn page(context: &Context, request: &ListCheckpointsRequest, cursor: Option<&str>) -> Result<Answer<Checkpoints>> {
+fn page(context: &Context, request: &ListCheckpointsRequest, cursor: Option<&str>) -> Result<Answer<CheckpointPage>> {
     let cursor = cursor.map(CheckpointCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
     context.call_read_only("checkpoints/list", &ListCheckpointsRequest { cursor, ..request.clone() })
 }
 
-impl lists::Page for Checkpoints {
+impl lists::Page for CheckpointPage {
     const ROWS: &str = "checkpoints";
 
     fn len(&self) -> usize {

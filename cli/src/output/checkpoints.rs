@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::checkpoint::{
-    Checkpoint, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
+    Checkpoint, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
 };
 
 use super::Show;
@@ -14,7 +14,7 @@ use super::table::{details, table};
 /// The number of characters of a commit in a list.
 const COMMIT_CHARS: usize = 10;
 
-impl Show for Checkpoints {
+impl Show for CheckpointPage {
     fn ids(&self) -> Vec<String> {
         self.checkpoints.iter().map(|checkpoint| checkpoint.name.to_string()).collect()
     }

@@ -95,7 +95,7 @@ impl<T: Transport> Checkpoints<'_, T> {
     pub fn all(&self, request: ListCheckpointsRequest) -> impl Stream<Item = Result<Checkpoint>> {
         stream_items(request.cursor.clone(), async move |cursor| {
             let request = ListCheckpointsRequest { cursor, ..request.clone() };
-            let types::Checkpoints { checkpoints, cursor } = self.list(&request).await?;
+            let types::CheckpointPage { checkpoints, cursor } = self.list(&request).await?;
             Ok((checkpoints, cursor.as_deref().map(CheckpointCursor::parse).transpose()?))
         })
     }

@@ -6,11 +6,12 @@
 //! - `error_codes`: the errors of each operation
 //! - `problems`: the error responses
 //! - `headers`: the headers of responses
-//! - `types`: the types of options and answers
+//! - `types`: the types of options and answers; `flatten`: without types that extend others
 //!
 //! Source: the `OpenAPI` Specification, version 3.1.1.
 
 mod error_codes;
+mod flatten;
 mod headers;
 mod mcp;
 mod operations;
@@ -51,11 +52,15 @@ pub struct Example {
 /// Returns the document, with these examples.
 pub fn document(examples: &[Example]) -> Value {
     let Schemas { operations, types, .. } = Schemas::new();
+    let types = types::closed(flatten::flatten(&types), &operations);
     let mut responses = Responses::default();
     responses.for_codes("", &[Code::RouteNotFound]);
     let mut paths = operations::paths(&operations, examples, &mut responses);
     paths.extend(pages::paths(examples));
     paths.extend(mcp::paths());
+    let responses = responses.components();
+    let mut schemas = types::components(types);
+    flatten::retain_referenced(&mut schemas, &json!([paths, responses]));
     json!({
         "openapi": "3.1.1",
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
@@ -77,8 +82,8 @@ pub fn document(examples: &[Example]) -> Value {
                 "description": "The secret API_TOKEN of the Worker. `/mcp` also accepts a token from `tools/grant`.",
             } },
             "headers": headers::components(),
-            "responses": responses.components(),
-            "schemas": types::components(types),
+            "responses": responses,
+            "schemas": schemas,
         },
     })
 }

@@ -45,7 +45,9 @@ fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Respo
 }
 
 fn body(schema: &Schema, example: Option<&Value>) -> Value {
-    json!({ "schema": with_component_refs(json!(schema)), "example": example })
+    // The type itself permits no further properties.
+    let schema = schema.get("$ref").map_or_else(|| json!(schema), |path| json!({ "$ref": path }));
+    json!({ "schema": with_component_refs(schema), "example": example })
 }
 
 /// Returns the name of an operation in generated clients, such as `createWorkspace`.

@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::mcp;
+use crate::api::schema::OperationSchema;
 use crate::model::Code;
 
 /// Returns the types of the operations, and those that only routes use.
-pub fn components(types: Map<String, Value>) -> Value {
+pub fn components(types: Map<String, Value>) -> Map<String, Value> {
     let types = types.into_iter().map(|(name, schema)| {
         let schema = with_component_refs(schema);
         let schema = match name.as_str() {
@@ -18,7 +19,19 @@ pub fn components(types: Map<String, Value>) -> Value {
         };
         (name, schema)
     });
-    Value::Object(types.chain(mcp::schemas()).collect())
+    types.chain(mcp::schemas()).collect()
+}
+
+/// Returns the types where those of options permit no further properties.
+pub fn closed(mut types: Map<String, Value>, operations: &[OperationSchema]) -> Map<String, Value> {
+    for OperationSchema { options, .. } in operations {
+        if let Some(name) = options.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"))
+            && let Some(schema) = types.get_mut(name)
+        {
+            *schema = with_member(schema.take(), "additionalProperties", json!(false));
+        }
+    }
+    types
 }
 
 /// Replaces the references of a schema with references to components of the document.

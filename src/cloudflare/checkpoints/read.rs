@@ -3,7 +3,9 @@
 use base64ct::{Base64, Encoding};
 
 use super::commits::{read_commit_id, read_commits};
-use crate::model::checkpoint::{CheckpointCursor, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint};
+use crate::model::checkpoint::{
+    CheckpointCursor, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
+};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::{DirectoryContent, Failure};
 
@@ -35,7 +37,7 @@ fn read_outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<Che
             });
             let last = commits.last().filter(|_| has_more);
             let cursor = last.map(|(last, micros)| CheckpointCursor { micros: *micros, name: last.name.clone() });
-            CheckpointOutcome::Listed(Checkpoints {
+            CheckpointOutcome::Listed(CheckpointPage {
                 checkpoints: commits.into_iter().map(|(checkpoint, _)| checkpoint).collect(),
                 cursor: cursor.as_ref().map(ToString::to_string),
             })
@@ -203,7 +205,7 @@ mod tests {
 
     fn listed(commits: &[String]) -> Vec<Checkpoint> {
         match read(format!("listed\0\0{}", commits.concat()), &LIST) {
-            Some(Ok(CheckpointOutcome::Listed(Checkpoints { checkpoints, cursor: None }))) => checkpoints,
+            Some(Ok(CheckpointOutcome::Listed(CheckpointPage { checkpoints, cursor: None }))) => checkpoints,
             other => panic!("{other:?}"),
         }
     }

@@ -13,7 +13,7 @@ use futures_util::future::{Either, select};
 
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::checkpoint::{
-    CheckpointDescription, CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint,
+    CheckpointDescription, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
 };
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome};
 use crate::model::request::{
@@ -49,7 +49,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         &self,
         request: ListCheckpointsRequest,
         abort: CancellationToken,
-    ) -> Result<Checkpoints> {
+    ) -> Result<CheckpointPage> {
         let ListCheckpointsRequest { location, cursor, limit } = request;
         match self.run_checkpoint_call(location, CheckpointCall::List { after: cursor, limit }, abort).await? {
             CheckpointOutcome::Listed(checkpoints) => Ok(checkpoints),

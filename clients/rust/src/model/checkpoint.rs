@@ -106,7 +106,7 @@ pub struct CreatedCheckpoint {
 /// A page of a list of checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Checkpoints {
+pub struct CheckpointPage {
     /// The checkpoints, newest first. A description that another tool wrote is cut to its first 10,000 characters.
     pub checkpoints: Vec<Checkpoint>,
     /// The cursor of the next page; absent on the last page.

@@ -12,7 +12,7 @@ pub mod types {
     pub use crate::model::answer::{
         Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
     };
-    pub use crate::model::checkpoint::{CheckpointDiff, Checkpoints, CreatedCheckpoint, RestoredCheckpoint};
+    pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
     pub use crate::model::health::Health;
     pub use crate::model::named::Address;
     pub use crate::model::named::answer::{
@@ -25,7 +25,7 @@ pub mod types {
         RestoreCheckpointRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest,
         StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
     };
-    pub use crate::model::tool::{ToolGrant, ToolResult, Tools};
+    pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
     pub use crate::model::{TakenSnapshot, WorkspaceRef};
 
     /// The answer of `workspaces/fork`.
@@ -137,7 +137,7 @@ macro_rules! operations {
                 CreateCheckpoint = "checkpoints/create", fn create(CreateCheckpointRequest) -> CreatedCheckpoint,
                     in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
                 /// Lists the checkpoints in a running sandbox, newest first.
-                ListCheckpoints = "checkpoints/list", fn list(ListCheckpointsRequest) -> Checkpoints,
+                ListCheckpoints = "checkpoints/list", fn list(ListCheckpointsRequest) -> CheckpointPage,
                     in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
                 // A second restore loses the files that were written in between.
                 /// Restores the files of a running sandbox to a checkpoint.
@@ -149,7 +149,7 @@ macro_rules! operations {
             }
             Tools<'_, T> {
                 /// Returns the definitions of tools for a language model.
-                ListTools = "tools/list", fn list(Toolset) -> Tools,
+                ListTools = "tools/list", fn list(Toolset) -> ToolList,
                     in Entrypoint, needs_bucket: false, repeat: Idempotent;
                 /// Calls a tool with the arguments that a language model passed.
                 CallTool = "tools/call", fn call(CallToolRequest) -> ToolResult,

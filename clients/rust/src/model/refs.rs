@@ -48,7 +48,9 @@ struct SnapshotPayload {
     root_id: SandboxId,
     /// The SDK's handle of the backup.
     backup: BackupHandle,
-    /// When the backup was stored.
+    /// When the backup was stored. A string without a format, because clients that parse times write them in another
+    /// form, which the signature does not cover.
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("pattern" = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{12}Z$")))]
     created_at: Timestamp,
     /// The signature, which reveals an altered ref.
     signature: String,

@@ -9,7 +9,7 @@ use super::escape::escape;
 /// The result of `tools/list`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tools {
+pub struct ToolList {
     /// The tools.
     pub tools: Vec<ToolDefinition>,
 }
