@@ -1,7 +1,8 @@
 // The bindings of a wrangler.toml, as Miniflare runs them.
 
 import type { MiniflareOptions } from 'miniflare';
-import { unstable_getVarsForDev as varsForDev, type Unstable_Config as Config } from 'wrangler';
+
+import type { Config } from './wrangler-config.ts';
 
 /** The bindings of a Worker, by name. */
 export type Env = NonNullable<NonNullable<MiniflareOptions['workers'][number]['config']>['env']>;
@@ -41,8 +42,16 @@ export function varBindings(vars: Vars): Env {
 }
 
 /** Returns the vars of a Worker, with those of `.dev.vars` or `.env` in its folder, as `wrangler dev` has them. */
-export function developmentVars(config: Config): Vars {
-  const vars = varsForDev(config.configPath, undefined, config.vars, undefined, true, config.secrets);
+export async function developmentVars(config: Config): Promise<Vars> {
+  const { unstable_getVarsForDev } = await import('wrangler');
+  const vars = unstable_getVarsForDev(
+    config.configPath,
+    undefined,
+    config.vars,
+    undefined,
+    true,
+    config.secrets,
+  );
   return Object.fromEntries(Object.entries(vars).map(([name, { value }]) => [name, value]));
 }
 

@@ -10,12 +10,11 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { unstable_readConfig as readConfig } from 'wrangler';
-
 import { SnapshotterClient, http } from '../client/src/index.ts';
 import { leftOut } from './bindings.ts';
 import { at } from './setup.mjs';
 import { AGENT, SNAPSHOTTER, containersOf, startLocal, type LocalWorker } from './local.ts';
+import { readConfig } from './wrangler-config.ts';
 
 const { values: options } = parseArgs({
   options: { agent: { type: 'string' }, state: { type: 'string', default: at('.local/state') } },
@@ -30,7 +29,7 @@ const token = developmentToken();
 const address = `http://127.0.0.1:${port}`;
 const { workspaces } = new SnapshotterClient(http({ url: address, token }));
 const snapshotter: LocalWorker = { config: SNAPSHOTTER, vars: { API_TOKEN: token } };
-const application = options.agent === undefined ? undefined : loadApplication(options.agent);
+const application = options.agent === undefined ? undefined : await loadApplication(options.agent);
 
 const local = await startLocal({
   workers: application?.workers ?? [
@@ -81,10 +80,10 @@ async function saveWorkspaces() {
 }
 
 /** Reads the wrangler.toml of an application's Worker, which calls the snapshotter and may export the class of the sandboxes. */
-function loadApplication(path: string): { name: string; workers: LocalWorker[] } {
+async function loadApplication(path: string): Promise<{ name: string; workers: LocalWorker[] }> {
   const file = resolve(process.env.INIT_CWD ?? '.', path);
   if (!existsSync(file)) fail(`There is no ${file}. Pass the wrangler.toml of your Worker: --agent <path>`);
-  const config = readConfig({ config: file });
+  const config = await readConfig(file);
   const name = config.name ?? fail(`${file} has no name.`);
   const kinds = leftOut(config);
   if (kinds.length > 0)

@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
 import { Miniflare, type MiniflareOptions } from 'miniflare';
-import { unstable_readConfig as readConfig, type Unstable_Config as Config } from 'wrangler';
 
 import {
   checkHost,
@@ -20,6 +19,7 @@ import {
 } from '../local-engine/index.ts';
 import { CREDENTIALS, network, signing, THROUGH_NETWORK } from '../local-engine/production.ts';
 import { bindingsOf, developmentVars, varBindings, type Env } from './bindings.ts';
+import { readConfig, type Config } from './wrangler-config.ts';
 
 /** The path of the snapshotter's wrangler.toml. */
 export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
@@ -163,7 +163,7 @@ async function pidOf(entry: string): Promise<number> {
 
 /** Converts a Worker to Miniflare's options. */
 async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undefined): Promise<Worker> {
-  const config = readConfig({ config: worker.config }, { hideWarnings: true });
+  const config = await readConfig(worker.config);
   const name = config.name ?? 'worker';
   const classes: string[] = config.migrations.flatMap(
     (migration: { new_sqlite_classes?: string[] }) => migration.new_sqlite_classes ?? [],
@@ -177,7 +177,7 @@ async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undef
     env[binding.name] = { type: 'durable-object', worker: owner ?? name, exportName };
   }
   const bucket = env.BACKUP_BUCKET?.type === 'r2' ? (env.BACKUP_BUCKET.name ?? '') : '';
-  const { LOCAL_BUCKET: _, ...vars } = worker.developmentVars ? developmentVars(config) : config.vars;
+  const { LOCAL_BUCKET: _, ...vars } = worker.developmentVars ? await developmentVars(config) : config.vars;
   const modeVars = s3 === undefined ? { LOCAL_BUCKET: 'true' } : exportsSandbox ? signing(s3, bucket) : {};
   Object.assign(env, varBindings({ ...vars, ...modeVars, ...worker.vars }), worker.bindings);
   for (const binding of worker.without ?? []) delete env[binding];
