@@ -44,6 +44,8 @@ export interface Action<A extends unknown[]> {
   failure: unknown;
   /** Runs the action. */
   run(...args: A): Promise<void>;
+  /** Runs the action again, with the arguments of the last run. */
+  retry(): void;
 }
 
 /** A view that shows an action. */
@@ -57,6 +59,8 @@ class ActionState {
   readonly busy = signal(false);
   readonly failure = signal<unknown>();
   readonly observers = new Set<Observer>();
+  /** The arguments of the last run. */
+  args: unknown[] = [];
 
   constructor(key: ActionKey) {
     this.key = key;
@@ -102,10 +106,15 @@ export function useAction<A extends unknown[]>(
     };
   }, [state]);
 
+  const start = (...args: A) => {
+    if (!state.busy.peek()) state.args = args;
+    return run(state, observer, spec.title, () => work(...args));
+  };
   return {
     busy: state.busy.value,
     failure: state.failure.value,
-    run: (...args) => run(state, observer, spec.title, () => work(...args)),
+    run: start,
+    retry: () => void start(...(state.args as A)),
   };
 }
 

@@ -6,9 +6,6 @@ import { client } from './session.ts';
 /** The operations that create something and take an idempotency key. */
 type CreatingOperation = 'snapshot' | 'restore' | 'branch' | 'workspaces/create' | 'workspaces/fork';
 
-/** The error codes that do not say whether the operation was completed. */
-const UNKNOWN_OUTCOME: ReadonlySet<string> = new Set(['ANSWER_LOST', 'WORKSPACE_UNAVAILABLE']);
-
 const pendingKeys = new Map<string, string>();
 
 /**
@@ -27,7 +24,7 @@ export async function create<O extends CreatingOperation>(
     pendingKeys.delete(attempt);
     return answer;
   } catch (thrown) {
-    throw thrown instanceof SnapshotterError && UNKNOWN_OUTCOME.has(thrown.code)
+    throw thrown instanceof SnapshotterError && thrown.code === 'WORKSPACE_UNAVAILABLE'
       ? withRemediation(thrown)
       : thrown;
   }
@@ -35,7 +32,6 @@ export async function create<O extends CreatingOperation>(
 
 /** Returns the failure with a remediation for users of the console, who do not choose keys. */
 function withRemediation(failure: SnapshotterError): SnapshotterError {
-  const remediation =
-    'The operation may have completed. Repeat it: the console sends the same idempotency key, so nothing is created twice.';
+  const remediation = 'The operation may have completed. Try again: nothing is created twice.';
   return new SnapshotterError({ ...failure.toJSON(), remediation });
 }

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 
 import { http, SnapshotterClient, SnapshotterError, type Call, type Health } from '../../client/src/index.ts';
 import { setClock } from './clock.ts';
+import { tryStorage } from './storage.ts';
 
 /** The key under which the tab stores the token, if the user chose to stay signed in. */
 const STORAGE_KEY = 'snapshotter-token';
@@ -46,11 +47,29 @@ export const client = new SnapshotterClient({
  * @throws SnapshotterError if the deployment refuses the token or does not answer.
  */
 export async function signIn(candidate: string, persist: boolean) {
+  // A header can't contain other characters.
+  if (/[^\x20-\xff]/.test(candidate)) throw wrongToken();
   const send = (call: Call) => sendWith(candidate, call);
-  await new SnapshotterClient({ send }, { retry: { attempts: 2 } }).call('health', {});
+  try {
+    await new SnapshotterClient({ send }, { retry: { attempts: 2 } }).call('health', {});
+  } catch (thrown) {
+    throw thrown instanceof SnapshotterError && thrown.code === 'UNAUTHORIZED' ? wrongToken(thrown) : thrown;
+  }
   if (persist) storage()?.setItem(STORAGE_KEY, candidate);
   sessionError.value = undefined;
   token.value = candidate;
+}
+
+/** Returns the failure of a wrong token, for a user who types it in a form. The Worker's own is about headers. */
+function wrongToken(failure?: SnapshotterError): SnapshotterError {
+  return new SnapshotterError({
+    code: 'UNAUTHORIZED',
+    kind: 'policy_denied',
+    message: 'This is not the token of this deployment.',
+    remediation: 'The token is the secret `API_TOKEN` of the Worker:',
+    retryable: false,
+    correlationId: failure?.correlationId,
+  });
 }
 
 /** Removes the token from the page and from the tab's storage. */
@@ -68,9 +87,5 @@ async function sendWith(bearer: string, call: Call): Promise<unknown> {
 
 /** The tab's storage; undefined if the browser forbids it. */
 function storage(): Storage | undefined {
-  try {
-    return sessionStorage;
-  } catch {
-    return undefined;
-  }
+  return tryStorage(() => sessionStorage);
 }

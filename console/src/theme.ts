@@ -2,6 +2,8 @@
 
 import { effect, signal } from '@preact/signals';
 
+import { tryStorage } from './storage.ts';
+
 /** The themes that the user can choose. */
 export const THEMES = ['system', 'light', 'dark'] as const;
 
@@ -21,13 +23,4 @@ effect(() => {
 
 function parse(name: string | null | undefined): Theme {
   return THEMES.find((theme) => theme === name) ?? 'system';
-}
-
-/** Returns the result of `work`; undefined if the browser forbids the storage. */
-function tryStorage<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }

@@ -256,17 +256,17 @@ describe('the pages', () => {
     return gzipSync(await response.bytes(), { level: 9 }).length;
   }
 
-  test('of the console are smaller than 45 kB', async () => {
+  test('of the console are smaller than 50 kB', async () => {
     let size = 0;
     for (const path of PAGES) size += await sizeOf(path);
-    assert.ok(size < 45_000, `${size} bytes`);
+    assert.ok(size < 50_000, `${size} bytes`);
   });
 
-  test('of the console and the API reference are smaller than 108 KiB', async () => {
+  test('of the console and the API reference are smaller than 112 KiB', async () => {
     let size = 0;
     for (const path of [...PAGES, '/openapi.json', '/docs', '/docs/reference.css'])
       size += await sizeOf(path);
-    assert.ok(size < 108 * 1024, `${size} bytes`);
+    assert.ok(size < 112 * 1024, `${size} bytes`);
   });
 
   test('cannot load anything from other origins, and cannot be framed', async () => {

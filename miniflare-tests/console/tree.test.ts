@@ -255,13 +255,13 @@ describe('a change by another user', () => {
     assert.equal(await tab.evaluate('changed.length'), 0);
   });
 
-  test('that cannot be read leaves the last tree, with the error', async () => {
+  test('that cannot be read leaves the last tree, with the reason', async () => {
     await tab.page.route('**/v1/lineage', (route) => route.abort());
     await tab.button('Refresh').click();
-    await tab.page.getByText(/Not updated.*ANSWER_LOST/).waitFor();
+    await tab.page.getByText(/Not updated.*The Worker can’t be reached/).waitFor();
     await tab.node('Snapshot early').waitFor();
     await tab.page.unroute('**/v1/lineage');
-    await tab.button('Refresh').click();
+    await tab.button('Try again').click();
     await tab.page.getByText(/Updated just now/).waitFor();
   });
 });

@@ -3,10 +3,11 @@
 import type { ComponentChildren } from 'preact';
 
 import { SnapshotterError } from '../../../client/src/index.ts';
-import type { Live } from '../live.ts';
+import { refresh, type Live } from '../live.ts';
 import { Failure } from './failure.tsx';
 import { Time } from './facts.tsx';
-import { Icon } from './icons.tsx';
+import { Remark } from './remark.tsx';
+import { isUnreachable, reasonOf } from './unreachable.ts';
 
 /** Returns the last value that was read; undefined if the object was not found since. */
 export function currentValue<T>({ value, failure }: Live<T>): T | undefined {
@@ -20,6 +21,7 @@ export function Loaded<T>({
   of,
   loading,
   hasUpdated = false,
+  onFailure,
   children,
 }: {
   of: Live<T>;
@@ -27,6 +29,8 @@ export function Loaded<T>({
   loading: string;
   /** Whether the view has an `Updated`, which shows the age. */
   hasUpdated?: boolean;
+  /** Renders what to do if there is no value. */
+  onFailure?: (failure: unknown) => ComponentChildren;
   children: (value: T) => ComponentChildren;
 }) {
   const value = currentValue(of);
@@ -35,8 +39,9 @@ export function Loaded<T>({
     return failure === undefined ? (
       <p class="empty">{loading}</p>
     ) : (
-      <Failure of={failure}>
+      <Failure of={failure} remediation={whileReading(failure)} retry={() => void refresh()}>
         <p class="hint">The console retries automatically.</p>
+        {onFailure?.(failure)}
       </Failure>
     );
   return (
@@ -47,19 +52,22 @@ export function Loaded<T>({
   );
 }
 
+/** A read changes nothing, so its failure does not say what may have happened. */
+function whileReading(failure: unknown) {
+  return isUnreachable(failure) ? 'Check your connection.' : undefined;
+}
+
 function Stale({ of: { failure, readAt } }: { of: Live<unknown> }) {
-  const thrown = failure.value;
   return (
-    <p class="remark" role="status">
-      <Icon name="warning" /> Not updated
+    <Remark role="status">
+      Not updated
       {readAt.value !== undefined && (
         <>
           {' '}
           since <Time at={new Date(readAt.value).toISOString()} />
         </>
       )}
-      : <code>{thrown instanceof SnapshotterError ? thrown.code : 'failed'}</code>. The console retries
-      automatically.
-    </p>
+      : {reasonOf(failure.value)}. The console retries automatically.
+    </Remark>
   );
 }

@@ -2,10 +2,11 @@
 
 import { useEffect, useState } from 'preact/hooks';
 
-import { SnapshotterError } from '../../../client/src/index.ts';
 import { refresh, type Live } from '../live.ts';
 import { duration } from '../format.ts';
+import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
+import { reasonOf } from './unreachable.ts';
 
 /** The age in seconds below which the value counts as just updated. */
 const RECENT = 5;
@@ -27,13 +28,19 @@ export function Updated({ of }: { of: Live<unknown> }) {
         <span>{ago === undefined ? 'Loading…' : `Updated ${ago}`}</span>
       ) : (
         <span class="stale">
-          <Icon name="warning" /> Not updated{ago && `, last ${ago}`}:{' '}
-          {failure instanceof SnapshotterError ? failure.code : 'failed'}. The console retries automatically.
+          Not updated{age !== undefined && age >= RECENT && ` since ${duration(age)} ago`}:{' '}
+          {reasonOf(failure)}. The console retries automatically.
         </span>
       )}
-      <button type="button" class="copy" aria-label="Refresh" onClick={() => void refresh()}>
-        <Icon name="refresh" />
-      </button>
+      {failure === undefined ? (
+        <button type="button" class="copy" aria-label="Refresh" onClick={() => void refresh()}>
+          <Icon name="refresh" />
+        </button>
+      ) : (
+        <Button icon="refresh" onClick={() => void refresh()}>
+          Try again
+        </Button>
+      )}
     </p>
   );
 }

@@ -7,8 +7,8 @@ import { useAction } from '../action.ts';
 import { client } from '../session.ts';
 import { count } from '../format.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
-import { Icon } from '../ui/icons.tsx';
 import { Name } from '../ui/name.tsx';
+import { Remark } from '../ui/remark.tsx';
 import { Plan } from './plan.tsx';
 import { sentences } from './policy.ts';
 
@@ -77,9 +77,7 @@ export function ApplyPolicy({
       onClose={onClose}
     >
       {plan !== first && (
-        <p class="remark" role="alert">
-          <Icon name="warning" /> Nothing was done: the plan has changed. This is the present plan.
-        </p>
+        <Remark role="alert">Nothing was done: the plan has changed. This is the present plan.</Remark>
       )}
       <p>
         {plan.evicted === 0

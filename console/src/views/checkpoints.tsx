@@ -73,7 +73,7 @@ export function Checkpoints({ sandboxId, running }: { sandboxId: string; running
           Refresh
         </Button>
       </div>
-      <Failure of={reading.failure} />
+      <Failure of={reading.failure} retry={reading.retry} />
       {checkpoints?.length === 0 && <p class="empty">No checkpoints yet.</p>}
       <ul class="cards">
         {checkpoints?.map(({ name, commit, createdAt, description }) => (

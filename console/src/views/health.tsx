@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 
+import { unreachable } from '../../../client/src/failures.ts';
 import type { Health as Report } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
 import { client } from '../session.ts';
@@ -98,6 +99,8 @@ function fetchHealth(signal: AbortSignal): Promise<Report> {
 
 /** Fetches the health of the configuration, without a token. The status is 503 if a check failed. */
 async function fetchConfigHealth(signal: AbortSignal): Promise<Report> {
-  const response = await fetch('/healthz', { signal });
+  const response = await fetch('/healthz', { signal }).catch((thrown: unknown) => {
+    throw unreachable(location.origin, thrown);
+  });
   return (await response.json()) as Report;
 }

@@ -12,6 +12,7 @@ import { LineageTree } from '../tree/tree.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
+import { Remark } from '../ui/remark.tsx';
 import { Updated } from '../ui/updated.tsx';
 import type { DetailsProps, PlaceFor } from './details.ts';
 import { createLineageReader } from './lineage-reader.ts';
@@ -115,14 +116,6 @@ function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
         </Remark>
       )}
     </>
-  );
-}
-
-function Remark({ children }: { children: ComponentChildren }) {
-  return (
-    <p class="remark">
-      <Icon name="warning" /> {children}
-    </p>
   );
 }
 

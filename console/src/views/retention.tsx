@@ -57,7 +57,7 @@ export function RetentionTab({ sandboxId }: { sandboxId: string }) {
                 </Button>
               </div>
             )}
-            <Failure of={planning.failure} />
+            <Failure of={planning.failure} retry={planning.retry} />
           </section>
           <section aria-labelledby="plan">
             <h3 id="plan">Plan</h3>

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 
+import { SnapshotterError } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { sessionError, signIn } from '../session.ts';
 import { Button } from '../ui/button.tsx';
@@ -17,6 +18,7 @@ export function SignIn() {
   const signingIn = useAction({ operation: 'sign in', subject: 'session', title: 'Signing in' }, () =>
     signIn(candidate.trim(), persist),
   );
+  const isWrong = signingIn.failure instanceof SnapshotterError && signingIn.failure.code === 'UNAUTHORIZED';
   const submit = (event: Event) => {
     event.preventDefault();
     if (candidate.trim() !== '') void signingIn.run();
@@ -51,10 +53,12 @@ export function SignIn() {
           checked={persist}
           onValue={setPersist}
         />
-        <Failure of={signingIn.failure} />
         <Button variant="primary" busy={signingIn.busy}>
           Sign in
         </Button>
+        <Failure of={signingIn.failure} retry={signingIn.retry}>
+          {isWrong && <TokenSources />}
+        </Failure>
       </form>
       <footer>
         <Health isSignedIn={false} />
@@ -63,5 +67,20 @@ export function SignIn() {
         </a>
       </footer>
     </main>
+  );
+}
+
+/** Where the user finds the token. */
+function TokenSources() {
+  return (
+    <ul>
+      <li>
+        On your machine, <code>npm run dev</code> prints it, and stores it in <code>.dev.vars</code>.
+      </li>
+      <li>
+        On Cloudflare, it is the value that was set with <code>npx wrangler secret put API_TOKEN</code>. No
+        page shows it again; the same command replaces a lost one.
+      </li>
+    </ul>
   );
 }

@@ -61,7 +61,8 @@ export function SnapshotActions({ node, placeFor }: { node: SnapshotNode; placeF
     };
   });
 
-  const failure = restoring.failure ?? branching.failure;
+  const creating = restoring.failure === undefined ? branching : restoring;
+  const changing = pinning.failure === undefined ? verifying : pinning;
   return (
     <>
       <div class="buttons">
@@ -83,8 +84,10 @@ export function SnapshotActions({ node, placeFor }: { node: SnapshotNode; placeF
         </Button>
       </div>
       <p class="hint">Restore and Branch create a new sandbox. Existing sandboxes do not change.</p>
-      <Failure of={failure}>{createdNothing(failure) && <p>No sandbox was created.</p>}</Failure>
-      <Failure of={pinning.failure ?? verifying.failure} />
+      <Failure of={creating.failure} retry={creating.retry}>
+        {createdNothing(creating.failure) && <p>No sandbox was created.</p>}
+      </Failure>
+      <Failure of={changing.failure} retry={changing.retry} />
       {verification && !verifying.busy && <VerificationResult of={verification} />}
       {dialog === 'label' && <Relabel node={node} onClose={() => setDialog(undefined)} />}
       {dialog === 'delete' && (
