@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import axe, { type AxeResults, type RunOptions } from 'axe-core';
 import type { Locator } from 'playwright-core';
 
+import { TOKEN } from '../world.ts';
 import { ConsoleFixture, type Tab } from './browser.ts';
 import { fillShowcase, type Showcase } from './showcase.ts';
 
@@ -235,6 +236,18 @@ describe('on a phone', () => {
       .map(([html]) => html)`;
     assert.deepEqual(await tab.evaluate(small), []);
   });
+});
+
+test('the page has no frame while it has the focus', async () => {
+  await using tab = await fixture.open();
+  await tab.field('API token').fill(TOKEN);
+  await tab.page.keyboard.press('Enter');
+  const page = tab.page.locator('main:focus-visible');
+  await page.waitFor();
+  assert.equal(
+    await page.evaluate((at) => at.ownerDocument.defaultView!.getComputedStyle(at).outlineWidth),
+    '0px',
+  );
 });
 
 test('the chosen color theme survives a reload', async () => {

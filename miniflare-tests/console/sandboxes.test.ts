@@ -109,9 +109,44 @@ describe('the status of sandboxes', () => {
   });
 });
 
-test('an unknown sandbox id leads to a remark', async () => {
-  await using tab = await fixture.atSandbox('unknown');
-  await tab.page.getByText('The sandbox unknown is not running and has no snapshots.').waitFor();
+describe('an unknown sandbox', () => {
+  test('leads to a remark', async () => {
+    await using tab = await fixture.atSandbox('unknown');
+    await tab.page.getByText('The sandbox unknown is not running and has no snapshots.').waitFor();
+  });
+
+  test('is not shown as ended, and has no button that takes a snapshot', async () => {
+    await using tab = await fixture.atSandbox('unknown');
+    await tab.details.getByText('Neither a running container nor a snapshot has this id.').waitFor();
+    assert.equal(await tab.page.getByText('ended', { exact: true }).count(), 0);
+    assert.equal(await tab.button('Take a snapshot…').count(), 0);
+  });
+
+  test('has its remark in one piece', async () => {
+    await using tab = await fixture.atSandbox('an-unknown-sandbox', {
+      viewport: { width: 390, height: 800 },
+    });
+    const remark = tab.page.locator('.remark');
+    await remark.waitFor();
+    assert.deepEqual(
+      await remark.evaluate((at) => [...at.childNodes].map(({ nodeName }) => nodeName.toLowerCase())),
+      ['svg', 'span'],
+    );
+  });
+});
+
+test('the dialog of a new snapshot says that a container has ended', async () => {
+  await fixture.world.snapshot(sandboxId);
+  await using tab = await fixture.atSandbox(sandboxId);
+  await tab.button('Take a snapshot…').click();
+  await tab.dialog.getByText('The sandbox keeps running.').waitFor();
+  await tab.button('Cancel').click();
+  await fixture.world.sandbox(sandboxId, 'destroy');
+  await tab.button('Refresh').click();
+  await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();
+  await tab.button('Take a snapshot…').click();
+  await tab.dialog.getByText('Its container has ended, with its files').waitFor();
+  assert.equal(await tab.dialog.getByText('keeps running').count(), 0);
 });
 
 describe('checkpoints', () => {
@@ -163,6 +198,7 @@ describe('checkpoints', () => {
   });
 
   test('are not listed after the container ended', async () => {
+    await fixture.world.snapshot(sandboxId);
     await fixture.world.sandbox(sandboxId, 'destroy');
     await using tab = await open('Checkpoints');
     await tab.details.getByText('The container has ended.').waitFor();

@@ -25,6 +25,8 @@ interface Base {
 export interface SandboxNode extends Base {
   kind: 'sandbox';
   sandbox: TreeSandbox;
+  /** Whether there is no trace of it: its container is not running, and there are no snapshots. */
+  isUnknown: boolean;
   /** The length of the prefix that its id shares with the sandbox it was created from. */
   inherited: number;
 }
@@ -58,7 +60,9 @@ export function nodesOf(tree: Tree): Nodes {
     const base = { id, children, level, selected, ...(parentId === undefined ? {} : { parentId }) };
     const inherited = origin && sandbox.sandboxId.startsWith(`${origin}-`) ? origin.length : 0;
     const name = sandbox.sandboxId;
-    nodes.set(id, { ...base, kind: 'sandbox', sandbox, inherited, name, rowData: JSON.stringify(own) });
+    const isUnknown = parentId === undefined && isWithoutTrace(sandbox);
+    const rowData = JSON.stringify([own, isUnknown]);
+    nodes.set(id, { ...base, kind: 'sandbox', sandbox, isUnknown, inherited, name, rowData });
     for (const snapshot of snapshots) children.push(addSnapshot(snapshot, sandbox.sandboxId, level + 1, id));
     return id;
   }
@@ -77,6 +81,10 @@ export function nodesOf(tree: Tree): Nodes {
 
   addSandbox(tree.root, 0);
   return nodes;
+}
+
+function isWithoutTrace({ running, workspace, problem, snapshots }: TreeSandbox): boolean {
+  return running === false && !workspace && !problem && snapshots.length === 0;
 }
 
 /** The labels of the states that a row shows; undefined for the normal state. */

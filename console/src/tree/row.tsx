@@ -81,12 +81,18 @@ function Lines({ node: { level }, rails, isOpen, position, siblings }: RowProps)
   );
 }
 
-function SandboxContent({ of: { sandbox, inherited }, isCurrent }: { of: SandboxNode; isCurrent: boolean }) {
+function SandboxContent({
+  of: { sandbox, isUnknown, inherited },
+  isCurrent,
+}: {
+  of: SandboxNode;
+  isCurrent: boolean;
+}) {
   const { sandboxId, lineage, running, workspace, problem } = sandbox;
   return (
     <Content kind="Sandbox" name={sandboxId} inherited={inherited}>
       {isCurrent && <RowBadge tone="accent" icon="current" text="current" />}
-      {running !== undefined && (
+      {running !== undefined && !isUnknown && (
         <RowBadge
           tone={running ? 'good' : 'plain'}
           icon={running ? 'on' : 'off'}

@@ -16,7 +16,15 @@ import { Diff } from './diff.tsx';
 const LIMIT = 50;
 
 /** Lists, creates, compares and restores checkpoints. */
-export function Checkpoints({ sandboxId, running }: { sandboxId: string; running: boolean | undefined }) {
+export function Checkpoints({
+  sandboxId,
+  running,
+  isUnknown,
+}: {
+  sandboxId: string;
+  running: boolean | undefined;
+  isUnknown: boolean;
+}) {
   const [checkpoints, setCheckpoints] = useState<Checkpoint[]>();
   const [cursor, setCursor] = useState<string>();
   const [diff, setDiff] = useState<CheckpointDiff>();
@@ -57,7 +65,9 @@ export function Checkpoints({ sandboxId, running }: { sandboxId: string; running
   if (running === false)
     return (
       <p class="empty">
-        The container has ended. Its checkpoints and files are gone, except for those in a snapshot.
+        {isUnknown
+          ? 'No container is running: checkpoints are in the container.'
+          : 'The container has ended. Its checkpoints and files are gone, except for those in a snapshot.'}
       </p>
     );
   return (

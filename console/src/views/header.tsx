@@ -40,7 +40,7 @@ export function Header() {
   );
 }
 
-/** A field that opens a sandbox by its id. No page lists sandboxes without a named workspace. */
+/** A field that opens a sandbox by its id. The start page lists only the recent ones. */
 function OpenSandbox() {
   const [id, setId] = useState('');
   const submit = (event: Event) => {

@@ -5,7 +5,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 
 import type { Tree } from '../../../client/src/index.ts';
 import { useLive, type Live } from '../live.ts';
-import { go, type DetailsParams, type Selected } from '../routes.ts';
+import { addRecent } from '../recent.ts';
+import { go, place, type DetailsParams, type Selected } from '../routes.ts';
 import { count } from '../format.ts';
 import { nodeId, nodesOf, type Nodes } from '../tree/nodes.ts';
 import { LineageTree } from '../tree/tree.tsx';
@@ -55,6 +56,12 @@ function LoadedLineage({
     if (selected && sheet.current && isSheet(sheet.current)) sheet.current.focus();
   }, [id]);
 
+  const opened = nodes.get(nodeId({ sandboxId: current }));
+  const isKnown = opened?.kind === 'sandbox' && !opened.isUnknown;
+  useEffect(() => {
+    if (isKnown && place.peek().at === 'sandbox') addRecent(current);
+  }, [current, isKnown]);
+
   const select = (selected: Selected) => go(placeFor({ selected }));
   const close = () => {
     go(placeFor({}));
@@ -99,8 +106,8 @@ function LoadedLineage({
 /** Remarks on the whole tree. */
 function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
   const incomplete = [...nodes.values()].filter((node) => node.kind === 'sandbox' && node.sandbox.problem);
-  const { sandboxId, running, workspace, problem } = tree.root;
-  const isUnknown = nodes.size === 1 && running === false && !workspace && !problem;
+  const [root] = nodes.values();
+  const isUnknown = root?.kind === 'sandbox' && root.isUnknown;
   return (
     <>
       {tree.truncated && <Remark>The lineage is larger than the limit: this is a part of it.</Remark>}
@@ -112,7 +119,7 @@ function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
       )}
       {isUnknown && (
         <Remark>
-          The sandbox <Name of={sandboxId} /> is not running and has no snapshots. Check its id.
+          The sandbox <Name of={tree.root.sandboxId} /> is not running and has no snapshots. Check its id.
         </Remark>
       )}
     </>

@@ -32,7 +32,7 @@ export function SandboxDetails(props: DetailsProps<SandboxNode>) {
         <h2>
           <Name of={sandboxId} />
         </h2>
-        {running !== undefined && (
+        {running !== undefined && !node.isUnknown && (
           <Badge tone={running ? 'good' : 'plain'} icon={running ? 'on' : 'off'}>
             {running ? 'running' : 'ended'}
           </Badge>
@@ -49,15 +49,27 @@ export function SandboxDetails(props: DetailsProps<SandboxNode>) {
           </a>
         ))}
       </nav>
-      {tab === undefined && <Overview {...props} />}
-      {tab === 'checkpoints' && <Checkpoints sandboxId={sandboxId} running={running} />}
+      {tab === undefined && (node.isUnknown ? <Unknown /> : <Overview {...props} />)}
+      {tab === 'checkpoints' && (
+        <Checkpoints sandboxId={sandboxId} running={running} isUnknown={node.isUnknown} />
+      )}
       {tab === 'retention' && <RetentionTab sandboxId={sandboxId} />}
     </>
   );
 }
 
+/** There is nothing to show or to do. */
+function Unknown() {
+  return (
+    <p class="empty">
+      Neither a running container nor a snapshot has this id. If the id is correct, snapshots can be taken as
+      soon as your application has started the sandbox.
+    </p>
+  );
+}
+
 function Overview({ node, nodes, current, placeFor }: DetailsProps<SandboxNode>) {
-  const { sandboxId, lineage, workspace, snapshots, problem } = node.sandbox;
+  const { sandboxId, lineage, running, workspace, snapshots, problem } = node.sandbox;
   const [isTaking, setTaking] = useState(false);
   const parent = node.parentId === undefined ? undefined : nodes.get(node.parentId);
   return (
@@ -71,7 +83,11 @@ function Overview({ node, nodes, current, placeFor }: DetailsProps<SandboxNode>)
         </div>
       )}
       <div class="buttons">
-        <Button variant="primary" icon="camera" onClick={() => setTaking(true)}>
+        <Button
+          variant={running === false ? 'plain' : 'primary'}
+          icon="camera"
+          onClick={() => setTaking(true)}
+        >
           Take a snapshot…
         </Button>
         {sandboxId !== current && (
@@ -114,6 +130,7 @@ function Overview({ node, nodes, current, placeFor }: DetailsProps<SandboxNode>)
       {isTaking && (
         <TakeSnapshot
           sandboxId={sandboxId}
+          running={running}
           onClose={() => setTaking(false)}
           placeOf={(snapshotId) => placeFor({ selected: { sandboxId, snapshotId } })}
         />

@@ -12,16 +12,20 @@ import { ActionDialog } from '../ui/dialog.tsx';
 import { DurationField } from '../ui/duration.tsx';
 import { ChoiceField, LinesField, MoreFields, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
+import { Remark } from '../ui/remark.tsx';
 
 type Format = NonNullable<Compression['format']> | '';
 
 /** Asks for the options of a snapshot, and takes it. */
 export function TakeSnapshot({
   sandboxId,
+  running,
   placeOf,
   onClose,
 }: {
   sandboxId: string;
+  /** Whether its container is running; undefined if that is unknown. */
+  running: boolean | undefined;
   /** Returns the page that shows the new snapshot. */
   placeOf: (snapshotId: string) => Place;
   onClose: () => void;
@@ -74,8 +78,14 @@ export function TakeSnapshot({
         <strong>
           <Name of={sandboxId} />
         </strong>
-        . The sandbox keeps running.
+        .{running && ' The sandbox keeps running.'}
       </p>
+      {running === false && (
+        <Remark>
+          Its container has ended, with its files: there is nothing to save unless you start it under “More
+          options”.
+        </Remark>
+      )}
       <TextField label="Label" hint="Leave empty to use the time." value={label} onValue={setLabel} />
       <TickField label="Take the label from another snapshot" checked={replace} onValue={setReplace} />
       <MoreFields>

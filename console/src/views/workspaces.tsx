@@ -16,6 +16,7 @@ import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
 import { Updated } from '../ui/updated.tsx';
 import { CreateWorkspace } from './create-workspace.tsx';
+import { RecentSandboxes } from './recent-sandboxes.tsx';
 import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
 
 type WorkspacesProps = Omit<Extract<Place, { at: 'workspaces' }>, 'at'>;
@@ -62,6 +63,7 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
           </>
         )}
       </Loaded>
+      {prefix === undefined && after === undefined && <RecentSandboxes />}
       {isCreating && <CreateWorkspace tenant={tenant} onClose={() => setCreating(false)} />}
     </>
   );
