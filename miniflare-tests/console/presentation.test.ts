@@ -48,9 +48,16 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
   async 'the refused deletion of a snapshot with dependents'(tab) {
     await tab.sandbox(showcase.origin);
     await tab.node('Snapshot tests are green').click();
-    await tab.button('Delete…').click();
-    await tab.button('Delete').click();
-    await tab.failure('SNAPSHOT_HAS_DEPENDENTS');
+    await tab.button('Delete anyway…').click();
+    await tab.dialog.getByText('can’t be deleted').waitFor();
+  },
+  async 'an unknown sandbox'(tab) {
+    await tab.sandbox('unknown');
+    await tab.details.getByText('Neither a running container nor a snapshot').waitFor();
+  },
+  async 'a workspace that does not exist'(tab) {
+    await tab.visit('#/workspaces/default/missing');
+    await tab.button('Create it…').waitFor();
   },
   async 'the dialog of a new snapshot'(tab) {
     await tab.visit(`#/sandboxes/${showcase.origin}?sandbox=${showcase.origin}`);

@@ -109,43 +109,6 @@ describe('a snapshot', () => {
     await tab.node('Snapshot better').waitFor();
     await tab.details.getByRole('heading', { name: 'better' }).waitFor();
   });
-
-  test('is deleted only after a confirmation', async () => {
-    await using tab = await openBase();
-    const calls = recordBodies(tab, 'delete');
-    await tab.button('Delete…').click();
-    await tab.dialog.waitFor();
-    await tab.page.keyboard.press('Escape');
-    await tab.dialog.waitFor({ state: 'detached' });
-    assert.equal(await tab.evaluate('document.activeElement.innerText'), 'Delete…');
-    assert.deepEqual(calls, []);
-    await tab.button('Delete…').click();
-    await tab.button('Delete').click();
-    await tab.notice('was deleted');
-    await tab.node('Snapshot base').waitFor({ state: 'detached' });
-    assert.deepEqual(await fixture.world.labels(origin), []);
-  });
-
-  test('with dependents is deleted only after a second confirmation', async () => {
-    const dependent = (await fixture.world.branch(base)).ref.sandboxId;
-    await using tab = await openBase();
-    const calls = recordBodies(tab, 'delete');
-    await tab.button('Delete…').click();
-    assert.equal(await tab.dialog.getByRole('list', { name: 'Dependents' }).innerText(), dependent);
-    assert.equal(await tab.field('Delete anyway').count(), 0);
-    await tab.button('Delete').click();
-    const failure = await tab.failure('SNAPSHOT_HAS_DEPENDENTS');
-    assert.ok(failure.includes(dependent), failure);
-    assert.match(failure, /take a snapshot of each sandbox that depends on it/);
-    await tab.field('Delete anyway').check();
-    await tab.button('Force delete').click();
-    await tab.notice('was deleted');
-    await tab.node(`Snapshot ${base.ref.snapshotId} deleted`).waitFor();
-    assert.deepEqual(
-      calls.map(({ force }) => force),
-      [undefined, true],
-    );
-  });
 });
 
 for (const [button, kind] of [
@@ -323,18 +286,6 @@ describe('a dialog', () => {
     await tab.node('Snapshot keep').click();
     await tab.button('Delete…').click();
     assert.equal(await tab.dialog.locator('strong bdi').textContent(), label);
-  });
-
-  test('resets the second confirmation when the snapshot changes', async () => {
-    await fixture.world.branch(base);
-    await using tab = await openBase();
-    await tab.button('Delete…').click();
-    await tab.button('Delete').click();
-    await tab.field('Delete anyway').check();
-    await fixture.world.rpc('pin', { ref: base });
-    await tab.dialog.getByText('The snapshot is pinned.').waitFor();
-    assert.ok(!(await tab.field('Delete anyway').isChecked()));
-    await tab.button('Delete').waitFor();
   });
 });
 

@@ -104,8 +104,8 @@ describe('a workspace', () => {
     await desk.exec('echo work >file');
     await fixture.world.snapshot(await desk.sandboxId());
     await desk.coldStart('echo other >other');
-    await using tab = await fixture.signedIn('#/workspaces/diverged');
-    await tab.button('Start desk').click();
+    await using tab = await fixture.signedIn('#/workspaces/diverged/desk');
+    await tab.button('Check desk').click();
     await tab.failure('WORKSPACE_DIVERGED');
     await tab.button('Discard them and restore…').click();
     await tab.dialog.getByText('that were written since its sandbox cold-started').waitFor();
@@ -134,7 +134,7 @@ describe('a workspace', () => {
       const hookRuns = [{ hook: 'afterStart', ok: false, timedOut: false, output, exitCode: 1 }];
       await route.fulfill({ response, json: { ...(await response.json()), hookRuns } });
     });
-    await tab.button('Start desk').click();
+    await tab.button('Check desk').click();
     assert.match(await tab.notice('desk was already running.'), /The hook afterStart failed\.$/);
     const shown = tab.page.getByRole('region', { name: 'Output of the hook afterStart' });
     assert.equal(await shown.locator('pre').textContent(), output);
@@ -143,9 +143,9 @@ describe('a workspace', () => {
 
   test('shows only the failure of the last action', async () => {
     await createWorkspaces('last', ['desk']);
-    await using tab = await fixture.signedIn('#/workspaces/last');
+    await using tab = await fixture.signedIn('#/workspaces/last/desk');
     await failCalls(tab, 'workspaces/start', 'NOTHING_RESTORABLE', 'conflict');
-    await tab.button('Start desk').click();
+    await tab.button('Check desk').click();
     await tab.failure('NOTHING_RESTORABLE');
     await tab.button('Stop desk').click();
     await tab.notice('desk is stopped');
@@ -195,11 +195,90 @@ describe('a workspace', () => {
     await tab.page.getByText('No workspaces yet.').waitFor();
   });
 
+  test('that is active offers no start in the list', async () => {
+    await createWorkspaces('started', ['desk']);
+    await using tab = await fixture.signedIn('#/workspaces/started');
+    await tab.button('Stop desk').waitFor();
+    assert.equal(await tab.button('Start desk').count(), 0);
+  });
+
+  test('with a snapshot that no stop took is not listed as one without snapshots', async () => {
+    await createWorkspaces('by-hand', ['desk']);
+    await fixture.world.snapshot(await fixture.world.workspace('desk', 'by-hand').sandboxId());
+    await using tab = await fixture.signedIn('#/workspaces/by-hand');
+    await tab.page.getByRole('columnheader', { name: 'Saved at last stop' }).waitFor();
+    assert.equal(await tab.page.getByText('Last snapshot').count(), 0);
+  });
+
+  test('is rolled back to a snapshot in a new sandbox', async () => {
+    await createWorkspaces('rolls', ['desk']);
+    const desk = fixture.world.workspace('desk', 'rolls');
+    await desk.exec('echo before >file');
+    const former = await desk.sandboxId();
+    await fixture.world.snapshot(former, { label: 'before' });
+    await desk.exec('echo after >file');
+    await using tab = await fixture.signedIn('#/workspaces/rolls/desk');
+    await tab.node('Snapshot before').click();
+    await tab.button('Roll back…').click();
+    await tab.dialog.getByText('The present sandbox is stopped, and its files are saved').waitFor();
+    await tab.button('Roll back').click();
+    await tab.notice('desk was rolled back to “before”.');
+    assert.equal(await desk.exec('cat file'), 'before\n');
+    assert.notEqual(await desk.sandboxId(), former);
+    await tab.node(`Sandbox ${await desk.sandboxId()} current`).waitFor();
+  });
+
+  test('that is stopped shows why its only copy cannot be deleted', async () => {
+    await createWorkspaces('only', ['desk']);
+    await fixture.world.workspace('desk', 'only').exec('echo work >file');
+    const { lastSnapshot } = await fixture.world.workspace('desk', 'only').stop();
+    await using tab = await fixture.signedIn('#/workspaces/only/desk');
+    await tab.node('Snapshot').click();
+    await tab.details.getByText(lastSnapshot?.id ?? 'none').waitFor();
+    await tab.details.getByText('the only copy of the files of the stopped workspace desk').waitFor();
+    assert.ok(await tab.button('Delete…').isDisabled());
+  });
+
+  test('that was deleted is not shown in the tree', async () => {
+    await createWorkspaces('gone', ['desk']);
+    const desk = fixture.world.workspace('desk', 'gone');
+    const sandboxId = await desk.sandboxId();
+    await desk.exec('echo work >file');
+    const snapshot = await fixture.world.snapshot(sandboxId, { label: 'kept' });
+    await fixture.world.rpc('pin', { ref: snapshot });
+    await using tab = await fixture.atSandbox(sandboxId);
+    await tab.node(`Sandbox ${sandboxId} current running desk`).waitFor();
+    await fixture.world.rpc('workspaces/delete', { name: 'desk', tenant: 'gone' });
+    await tab.button('Refresh').click();
+    await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();
+    assert.equal(await tab.page.getByText('desk', { exact: true }).count(), 0);
+  });
+
   test('shows its settings and its history', async () => {
-    await createWorkspaces('history', ['desk']);
+    await fixture.world.rpc('workspaces/create', {
+      name: 'desk',
+      tenant: 'history',
+      expiry: { idleSeconds: 7200 },
+      env: { EDITOR: 'vi' },
+      hooks: { beforeStop: { command: 'git stash', onFailure: 'warn' } },
+      retention: { keepLast: { count: 3 } },
+    });
     await using tab = await fixture.signedIn('#/workspaces/history/desk');
     await tab.page.getByText('Settings and history').click();
+    const settings = await tab.page.locator('details.more').first().innerText();
+    for (const expected of ['2 h after the last activity', 'EDITOR', 'git stash', 'the newest 3', 'never'])
+      assert.ok(settings.includes(expected), `${expected} in ${settings}`);
     assert.match(await tab.page.getByRole('list', { name: 'History' }).innerText(), /active.*provisioning/s);
+  });
+
+  test('that does not exist can be created', async () => {
+    await using tab = await fixture.signedIn('#/workspaces/absent/desk');
+    const failure = await tab.failure('WORKSPACE_NOT_FOUND');
+    assert.doesNotMatch(failure, /\(\)/);
+    await tab.button('Create it…').click();
+    assert.equal(await tab.field('Name').inputValue(), 'desk');
+    await tab.button('Create').click();
+    await tab.page.getByRole('treeitem', { name: 'current running desk' }).waitFor();
   });
 
   test('that does not exist shows the failure once', async () => {

@@ -16,6 +16,8 @@ export interface ButtonProps {
   disabled?: boolean;
   /** The accessible name, if the text alone is ambiguous. */
   label?: string;
+  /** A tooltip. */
+  title?: string | undefined;
   /** Called on a click. If absent, the button submits its form. */
   onClick?: () => void;
 }
@@ -31,6 +33,7 @@ export function Button({
   busy,
   disabled,
   label,
+  title,
   onClick,
 }: ButtonProps): JSX.Element {
   const isDisabled = busy || disabled;
@@ -46,6 +49,7 @@ export function Button({
       aria-disabled={isDisabled ? 'true' : undefined}
       aria-busy={busy ? 'true' : undefined}
       aria-label={label}
+      title={title}
       onClick={click}
     >
       {busy ? <span class="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}

@@ -11,8 +11,16 @@ import { MoreFields, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 
 /** Asks for the settings of a workspace, and creates it. */
-export function CreateWorkspace({ tenant, onClose }: { tenant: string; onClose: () => void }) {
-  const [name, setName] = useState('');
+export function CreateWorkspace({
+  tenant,
+  initialName = '',
+  onClose,
+}: {
+  tenant: string;
+  initialName?: string;
+  onClose: () => void;
+}) {
+  const [name, setName] = useState(initialName);
   const [source, setSource] = useState('');
   const [dir, setDir] = useState('');
   const [persistent, setPersistent] = useState(true);

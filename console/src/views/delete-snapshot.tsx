@@ -10,20 +10,24 @@ import type { SnapshotNode } from '../tree/nodes.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
 import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
+import { Remark } from '../ui/remark.tsx';
 import type { PlaceFor } from './details.ts';
 
-/** Asks the user to confirm, and deletes a snapshot. Offers the forced deletion only after a refusal. */
+/** Asks the user to confirm, and deletes a snapshot. Requires a second confirmation if the Worker refuses the deletion. */
 export function DeleteSnapshot({
   node,
+  refusal,
   placeFor,
   onClose,
 }: {
   node: SnapshotNode;
+  /** Why the Worker refuses the deletion; undefined if it is not known to. */
+  refusal: string | undefined;
   placeFor: PlaceFor;
   onClose: () => void;
 }) {
   const { sandboxId, snapshotId = '' } = node.selected;
-  const { dependents, pinned, sizeBytes } = node.snapshot;
+  const { dependents, sizeBytes } = node.snapshot;
   const [force, setForce] = useState(false);
   const title = (
     <>
@@ -44,16 +48,14 @@ export function DeleteSnapshot({
     onClose,
   );
   // The confirmation applies only to the state that the dialog showed.
-  useEffect(() => setForce(false), [deleting.failure, pinned, dependents.join('\n')]);
+  useEffect(() => setForce(false), [deleting.failure, refusal, dependents.join('\n')]);
 
-  const needsForce =
+  const wasRefused =
     deleting.failure instanceof SnapshotterError && deleting.failure.code === 'SNAPSHOT_HAS_DEPENDENTS';
-  const forceField = needsForce && (
+  const forceField = (
     <TickField
       label="Delete anyway"
-      hint={
-        dependents.length > 0 ? 'Its dependents have no other snapshot.' : pinned && 'The snapshot is pinned.'
-      }
+      hint={dependents.length > 0 && 'Its dependents have no other snapshot.'}
       checked={force}
       onValue={setForce}
     />
@@ -63,9 +65,10 @@ export function DeleteSnapshot({
       title="Delete the snapshot?"
       submitLabel={force ? 'Force delete' : 'Delete'}
       variant="danger"
+      disabled={refusal !== undefined && !force}
       action={deleting}
       onClose={onClose}
-      onFailure={forceField}
+      onFailure={refusal === undefined && wasRefused && forceField}
     >
       <p>
         <strong>
@@ -75,19 +78,17 @@ export function DeleteSnapshot({
         {sizeBytes !== undefined && `, ${size(sizeBytes)},`} is deleted permanently, with its objects in R2.
         Running sandboxes that were created from it keep their files.
       </p>
-      {pinned && <p>The snapshot is pinned.</p>}
+      {refusal && <Remark>{refusal}</Remark>}
       {dependents.length > 0 && (
-        <>
-          <p>These sandboxes depend on it:</p>
-          <ul aria-label="Dependents">
-            {dependents.map((dependent) => (
-              <li key={dependent}>
-                <Name of={dependent} />
-              </li>
-            ))}
-          </ul>
-        </>
+        <ul aria-label="Dependents">
+          {dependents.map((dependent) => (
+            <li key={dependent}>
+              <Name of={dependent} />
+            </li>
+          ))}
+        </ul>
       )}
+      {refusal && forceField}
     </ActionDialog>
   );
 }

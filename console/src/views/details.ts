@@ -1,5 +1,6 @@
 // Types that the views of details share.
 
+import type { Workspace } from '../../../client/src/index.ts';
 import type { DetailsParams, Place } from '../routes.ts';
 import type { LineageNode, Nodes } from '../tree/nodes.ts';
 
@@ -13,5 +14,7 @@ export interface DetailsProps<N extends LineageNode = LineageNode> {
   /** The sandbox that the page is about. */
   current: string;
   placeFor: PlaceFor;
+  /** The named workspace that the page is about, if it is about one. */
+  workspace?: Workspace | undefined;
   tab: DetailsParams['tab'];
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 
-import type { Tree } from '../../../client/src/index.ts';
+import type { Tree, Workspace } from '../../../client/src/index.ts';
 import { useLive, type Live } from '../live.ts';
 import { addRecent } from '../recent.ts';
 import { go, place, type DetailsParams, type Selected } from '../routes.ts';
@@ -24,6 +24,8 @@ interface LineageProps extends DetailsParams {
   /** The sandbox that the page is about. */
   current: string;
   placeFor: PlaceFor;
+  /** The named workspace that the page is about, if it is about one. */
+  workspace?: Workspace;
 }
 
 /** Whether the details are a sheet over the tree, as style/details.css makes them on a small screen. */
@@ -47,6 +49,7 @@ function LoadedLineage({
   selected,
   tab,
   placeFor,
+  workspace,
 }: LineageProps & { tree: Tree; live: Live<Tree> }) {
   const nodes = useMemo(() => nodesOf(tree), [tree]);
   const shown = selected ?? { sandboxId: current };
@@ -94,7 +97,7 @@ function LoadedLineage({
           <Icon name="close" />
         </button>
         {node ? (
-          <Details key={id} node={node} nodes={nodes} tab={tab} placeFor={placeFor} current={current} />
+          <Details key={id} {...{ node, nodes, tab, placeFor, current, workspace }} />
         ) : (
           <Missing of={shown} />
         )}

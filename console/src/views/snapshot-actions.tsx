@@ -11,16 +11,19 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
-import type { PlaceFor } from './details.ts';
+import { refusalOf } from './deletion.ts';
+import type { DetailsProps } from './details.ts';
 import { Relabel } from './relabel-snapshot.tsx';
+import { RollBack } from './roll-back.tsx';
 import { VerificationResult } from './verification.tsx';
+import { ownsSandbox } from './workspace-operations.ts';
 
 /** The actions on a snapshot in the state `ready`. */
-export function SnapshotActions({ node, placeFor }: { node: SnapshotNode; placeFor: PlaceFor }) {
+export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsProps<SnapshotNode>) {
   const { sandboxId, snapshotId = '' } = node.selected;
   const selection = { sandboxId, snapshotId };
   const { pinned } = node.snapshot;
-  const [dialog, setDialog] = useState<'label' | 'delete'>();
+  const [dialog, setDialog] = useState<'label' | 'delete' | 'roll back'>();
   const [verification, setVerification] = useState<Verification>();
 
   const derive = async (operation: 'restore' | 'branch') => {
@@ -61,6 +64,8 @@ export function SnapshotActions({ node, placeFor }: { node: SnapshotNode; placeF
     };
   });
 
+  const refusal = refusalOf(node, nodes);
+  const canRollBack = workspace !== undefined && ownsSandbox(workspace, sandboxId);
   const creating = restoring.failure === undefined ? branching : restoring;
   const changing = pinning.failure === undefined ? verifying : pinning;
   return (
@@ -79,11 +84,33 @@ export function SnapshotActions({ node, placeFor }: { node: SnapshotNode; placeF
           Verify
         </Button>
         <Button onClick={() => setDialog('label')}>Label…</Button>
-        <Button variant="danger" icon="trash" onClick={() => setDialog('delete')}>
+        {canRollBack && (
+          <Button icon="back" onClick={() => setDialog('roll back')}>
+            Roll back…
+          </Button>
+        )}
+        <Button
+          variant="danger"
+          icon="trash"
+          disabled={refusal !== undefined}
+          title={refusal}
+          onClick={() => setDialog('delete')}
+        >
           Delete…
         </Button>
       </div>
-      <p class="hint">Restore and Branch create a new sandbox. Existing sandboxes do not change.</p>
+      {refusal && (
+        <p class="hint">
+          {refusal}{' '}
+          <button type="button" class="link" onClick={() => setDialog('delete')}>
+            Delete anyway…
+          </button>
+        </p>
+      )}
+      <p class="hint">
+        Restore and Branch create a new sandbox. Existing sandboxes do not change.
+        {canRollBack && ` Roll back moves the workspace ${workspace.name} to the snapshot.`}
+      </p>
       <Failure of={creating.failure} retry={creating.retry}>
         {createdNothing(creating.failure) && <p>No sandbox was created.</p>}
       </Failure>
@@ -91,7 +118,15 @@ export function SnapshotActions({ node, placeFor }: { node: SnapshotNode; placeF
       {verification && !verifying.busy && <VerificationResult of={verification} />}
       {dialog === 'label' && <Relabel node={node} onClose={() => setDialog(undefined)} />}
       {dialog === 'delete' && (
-        <DeleteSnapshot node={node} placeFor={placeFor} onClose={() => setDialog(undefined)} />
+        <DeleteSnapshot
+          node={node}
+          refusal={refusal}
+          placeFor={placeFor}
+          onClose={() => setDialog(undefined)}
+        />
+      )}
+      {dialog === 'roll back' && canRollBack && (
+        <RollBack workspace={workspace} node={node} onClose={() => setDialog(undefined)} />
       )}
     </>
   );

@@ -12,7 +12,8 @@ import { ManifestFacts } from './manifest.tsx';
 import { SnapshotActions } from './snapshot-actions.tsx';
 
 /** The details of a snapshot: its actions, and its manifest. */
-export function SnapshotDetails({ node, placeFor }: DetailsProps<SnapshotNode>) {
+export function SnapshotDetails(props: DetailsProps<SnapshotNode>) {
+  const { node, placeFor } = props;
   const { state, pinned, dependents } = node.snapshot;
   const { sandboxId, snapshotId = '' } = node.selected;
   const live = useLive(`manifest of ${node.id}`, (signal) =>
@@ -36,7 +37,7 @@ export function SnapshotDetails({ node, placeFor }: DetailsProps<SnapshotNode>) 
         )}
         {dependents.length > 0 && <Badge icon="dependent">{count(dependents.length, 'dependent')}</Badge>}
       </header>
-      {state === 'ready' && <SnapshotActions node={node} placeFor={placeFor} />}
+      {state === 'ready' && <SnapshotActions {...props} />}
       <Loaded of={live} loading="Loading the manifest…">
         {(manifest) => <ManifestFacts of={manifest} placeFor={placeFor} />}
       </Loaded>

@@ -52,29 +52,47 @@ export function useWorkspaceActions(address: Address): WorkspaceActions {
   return { address, start, stop, dialog, openDialog, failedHooks, setFailedHooks };
 }
 
-/** The states in which the workspace can be stopped. A start then only verifies that its sandbox is running. */
+/** The states in which the workspace can be stopped, and has started already. */
 const STOPPABLE: ReadonlySet<WorkspaceState> = new Set(['active', 'stopping']);
 
 /** The buttons of a workspace, and the dialogs that they open. */
-export function WorkspaceButtons({ state, actions }: { state: WorkspaceState; actions: WorkspaceActions }) {
+export function WorkspaceButtons({
+  state,
+  actions,
+  canCheck = false,
+}: {
+  state: WorkspaceState;
+  actions: WorkspaceActions;
+  /** Whether a button starts an active workspace again, which restores its files if its sandbox has ended. */
+  canCheck?: boolean;
+}) {
   const { address, start, stop, dialog, openDialog, setFailedHooks } = actions;
   const { name } = address;
+  const canStop = STOPPABLE.has(state);
   const close = () => openDialog(undefined);
   return (
     <div class="buttons">
-      {STOPPABLE.has(state) && (
+      {canStop && (
         <Button label={`Stop ${name}`} busy={stop.busy} onClick={() => void stop.run()}>
           Stop
         </Button>
       )}
-      <Button
-        variant={STOPPABLE.has(state) ? 'quiet' : 'plain'}
-        label={`Start ${name}`}
-        busy={start.busy}
-        onClick={() => void start.run()}
-      >
-        Start
-      </Button>
+      {!canStop && (
+        <Button label={`Start ${name}`} busy={start.busy} onClick={() => void start.run()}>
+          Start
+        </Button>
+      )}
+      {canStop && canCheck && (
+        <Button
+          variant="quiet"
+          label={`Check ${name}`}
+          title="Checks whether its sandbox is running with its files, and restores them if it has ended."
+          busy={start.busy}
+          onClick={() => void start.run()}
+        >
+          Check
+        </Button>
+      )}
       <Button variant="quiet" label={`Fork ${name}…`} onClick={() => openDialog('fork')}>
         Fork…
       </Button>
@@ -118,7 +136,11 @@ export function WorkspaceFailures({
   const choices = (failure instanceof SnapshotterError && CHOICES[failure.code]) || [];
   return children(
     <>
-      <Failure of={failure}>
+      <Failure
+        of={failure}
+        remediation={choices.length > 0 ? 'Choose how to continue:' : undefined}
+        retry={start.failure === undefined ? stop.retry : start.retry}
+      >
         {choices.length > 0 && (
           <div class="buttons" role="group" aria-label={`Start ${address.name} anyway`}>
             {choices.map(([text, choice]) => (

@@ -1,6 +1,6 @@
 // Starts and stops workspaces, and summarizes the results.
 
-import type { HookRun, StartSettings } from '../../../client/src/index.ts';
+import type { HookRun, StartSettings, Workspace } from '../../../client/src/index.ts';
 import type { Outcome } from '../action.ts';
 import { size } from '../format.ts';
 import type { Address } from '../routes.ts';
@@ -49,6 +49,11 @@ function summarize(sentences: string[], runs: HookRun[], onFailedHooks: OnFailed
   const failed = runs.filter(({ ok }) => !ok);
   onFailedHooks(failed);
   return { message: [...sentences, ...failed.map(({ hook }) => `The hook ${hook} failed.`)].join(' ') };
+}
+
+/** Whether a workspace has or had a sandbox, and can be rolled back to its snapshots. */
+export function ownsSandbox({ sandboxId, formerSandboxIds }: Workspace, id: string): boolean {
+  return id === sandboxId || formerSandboxIds.includes(id);
 }
 
 /** Returns the subject of the actions on a workspace. */

@@ -1,16 +1,21 @@
 // The page of a named workspace.
 
-import type { Workspace } from '../../../client/src/index.ts';
+import { useState } from 'preact/hooks';
+
+import { SnapshotterError, type Workspace } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
 import { href, type Address, type DetailsParams } from '../routes.ts';
 import { client } from '../session.ts';
 import { size } from '../format.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
 import { Id } from '../ui/copy.tsx';
-import { Fact, Facts, Moment, Time } from '../ui/facts.tsx';
+import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { currentValue, Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
+import { CreateWorkspace } from './create-workspace.tsx';
 import { Lineage } from './lineage.tsx';
+import { SettingsAndHistory } from './workspace-settings.tsx';
 import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
 
 /** A workspace and the lineage of its sandbox. */
@@ -20,6 +25,19 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
   );
   const workspace = currentValue(live);
   const actions = useWorkspaceActions({ tenant, name });
+  const [isCreating, setCreating] = useState(false);
+  const offerCreation = (failure: unknown) =>
+    failure instanceof SnapshotterError &&
+    failure.code === 'WORKSPACE_NOT_FOUND' && (
+      <div class="buttons">
+        <Button variant="primary" icon="add" onClick={() => setCreating(true)}>
+          Create it…
+        </Button>
+        <a class="button" href={href({ at: 'workspaces', tenant })}>
+          Show all workspaces
+        </a>
+      </div>
+    );
   return (
     <>
       <header class="page-head">
@@ -30,21 +48,25 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
         </p>
         <h1>{name}</h1>
         {workspace && <StateBadge state={workspace.state} />}
-        {workspace && <WorkspaceButtons state={workspace.state} actions={actions} />}
+        {workspace && <WorkspaceButtons state={workspace.state} actions={actions} canCheck />}
       </header>
       <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
-      <Loaded of={live} loading="Loading the workspace…">
+      <Loaded of={live} loading="Loading the workspace…" onFailure={offerCreation}>
         {(workspace) => (
           <>
             <About of={workspace} />
             <Lineage
               current={workspace.sandboxId}
+              workspace={workspace}
               {...details}
               placeFor={(details) => ({ at: 'workspace', tenant, name, ...details })}
             />
           </>
         )}
       </Loaded>
+      {isCreating && (
+        <CreateWorkspace tenant={tenant} initialName={name} onClose={() => setCreating(false)} />
+      )}
     </>
   );
 }
@@ -66,7 +88,7 @@ function About({ of }: { of: Workspace }) {
         <Fact name="Sandbox">
           <Id of={of.sandboxId} what="sandbox id" />
         </Fact>
-        <Fact name="Last snapshot">
+        <Fact name="Saved at last stop">
           {lastSnapshot && (
             <>
               {size(lastSnapshot.sizeBytes)}, <Time at={lastSnapshot.createdAt} />
@@ -81,27 +103,7 @@ function About({ of }: { of: Workspace }) {
           {of.persistent ? 'saved by a snapshot at each stop' : <Badge>not saved</Badge>}
         </Fact>
       </Facts>
-      <details class="more">
-        <summary>Settings and history</summary>
-        <Facts>
-          <Fact name="Created">
-            <Moment at={of.createdAt} />
-          </Fact>
-          <Fact name="Last started">
-            <Moment at={of.startedAt} />
-          </Fact>
-          <Fact name="Environment">{of.envNames.join(', ')}</Fact>
-          <Fact name="Hooks">{Object.keys(of.hooks).join(', ')}</Fact>
-          <Fact name="Former sandboxes">{of.formerSandboxIds.join(', ')}</Fact>
-        </Facts>
-        <ol class="history" aria-label="History">
-          {of.history.map(({ to, at, cause }) => (
-            <li key={at + to}>
-              <StateBadge state={to} /> {cause} <Time at={at} />
-            </li>
-          ))}
-        </ol>
-      </details>
+      <SettingsAndHistory of={of} />
     </>
   );
 }

@@ -93,7 +93,7 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
         <tr>
           <th scope="col">Name</th>
           <th scope="col">State</th>
-          <th scope="col">Last snapshot</th>
+          <th scope="col">Saved at last stop</th>
           <th scope="col">Created</th>
           <th scope="col">State since</th>
           <th scope="col">Sandbox</th>
@@ -121,7 +121,7 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
         <td>
           <StateBadge state={state} />
         </td>
-        <td data-name="Last snapshot">
+        <td data-name="Saved at last stop">
           {sizeBytes === undefined ? <span class="hint">none</span> : size(sizeBytes)}
         </td>
         <td data-name="Created">

@@ -1,0 +1,32 @@
+// Which deletions the Worker would refuse.
+
+import { count } from '../format.ts';
+import { nodeId, type Nodes, type SnapshotNode } from '../tree/nodes.ts';
+
+/** Returns why the Worker refuses to delete a snapshot, and what to do first; undefined if it does not. */
+export function refusalOf({ selected, snapshot }: SnapshotNode, nodes: Nodes): string | undefined {
+  const { pinned, dependents } = snapshot;
+  const reasons = [
+    ...(pinned ? ['it is pinned: unpin it first'] : []),
+    ...(dependents.length > 0
+      ? [`${needs(dependents.length)}: take a snapshot of each sandbox that depends on it first`]
+      : []),
+    ...onlyCopy(selected, nodes),
+  ];
+  return reasons.length > 0 ? `It can’t be deleted, because ${reasons.join(', and because ')}.` : undefined;
+}
+
+function needs(dependents: number): string {
+  return `${count(dependents, 'sandbox', 'sandboxes')} ${dependents === 1 ? 'depends' : 'depend'} on it`;
+}
+
+/** The next start of a stopped workspace restores the newest snapshot of its sandbox. */
+function onlyCopy({ sandboxId, snapshotId }: SnapshotNode['selected'], nodes: Nodes): string[] {
+  const node = nodes.get(nodeId({ sandboxId }));
+  if (node?.kind !== 'sandbox') return [];
+  const { workspace, running, snapshots } = node.sandbox;
+  const newest = snapshots.find(({ state }) => state === 'ready');
+  return workspace && running === false && newest?.snapshotId === snapshotId
+    ? [`it has the only copy of the files of the stopped workspace ${workspace.name}: start it first`]
+    : [];
+}

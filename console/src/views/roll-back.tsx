@@ -1,0 +1,67 @@
+// Rolls a named workspace back to a snapshot.
+
+import { useState } from 'preact/hooks';
+
+import { SnapshotterError, type Workspace } from '../../../client/src/index.ts';
+import { useAction } from '../action.ts';
+import { client } from '../session.ts';
+import type { SnapshotNode } from '../tree/nodes.ts';
+import { ActionDialog } from '../ui/dialog.tsx';
+import { TickField } from '../ui/field.tsx';
+import { Name } from '../ui/name.tsx';
+import { subjectOf } from './workspace-operations.ts';
+
+/** Asks the user to confirm, and rolls the workspace back. Offers a stale snapshot only after a refusal. */
+export function RollBack({
+  workspace: { tenant, name, state },
+  node,
+  onClose,
+}: {
+  workspace: Workspace;
+  node: SnapshotNode;
+  onClose: () => void;
+}) {
+  const { snapshotId = '' } = node.selected;
+  const [acceptStale, setAcceptStale] = useState(false);
+  const label = (
+    <>
+      “<Name of={node.name} />”
+    </>
+  );
+  const rollingBack = useAction(
+    { operation: 'roll back', subject: subjectOf({ tenant, name }), title: <>Rolling {name} back</> },
+    async () => {
+      const options = { tenant, name, currentSnapshotId: snapshotId, ...(acceptStale && { acceptStale }) };
+      const { sandboxId } = await client.workspaces.update(options);
+      const message = (
+        <>
+          {name} was rolled back to {label}. Its sandbox is now <Name of={sandboxId} />.
+        </>
+      );
+      return { message, to: { at: 'workspace', tenant, name } };
+    },
+    onClose,
+  );
+  const { failure } = rollingBack;
+  const isStale = failure instanceof SnapshotterError && failure.code === 'SNAPSHOT_STALE';
+  return (
+    <ActionDialog
+      title={<>Roll {name} back?</>}
+      submitLabel="Roll back"
+      action={rollingBack}
+      onClose={onClose}
+      onFailure={
+        isStale && <TickField label="Roll back anyway" checked={acceptStale} onValue={setAcceptStale} />
+      }
+    >
+      <p>
+        {name} continues from the files of {label} in a new sandbox, which starts{' '}
+        {state === 'active' ? 'now if the present one is running' : 'when you start the workspace'}.
+      </p>
+      <p>
+        The present sandbox is stopped, and its files are saved in a snapshot: you can roll back to it as
+        well. No snapshot is deleted.
+      </p>
+    </ActionDialog>
+  );
+}

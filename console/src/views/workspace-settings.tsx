@@ -1,0 +1,106 @@
+// The settings and the history of a named workspace.
+
+import type { Hook, Workspace } from '../../../client/src/index.ts';
+import { exactDuration } from '../format.ts';
+import { href } from '../routes.ts';
+import { StateBadge } from '../ui/badge.tsx';
+import { Fact, Facts, Moment, Time } from '../ui/facts.tsx';
+import { Name } from '../ui/name.tsx';
+import { sentences } from './policy.ts';
+
+/** Seconds after which an idle workspace stops, if its settings do not say so. */
+const DEFAULT_IDLE = 600;
+
+const HOOKS = {
+  afterStart: 'After a start',
+  beforeStop: 'Before a stop',
+  onTimeout: 'At a time limit',
+} as const;
+
+/** The settings and the history, collapsed. */
+export function SettingsAndHistory({ of }: { of: Workspace }) {
+  const { idleSeconds = DEFAULT_IDLE, maxSeconds = 0 } = of.expiry;
+  const { files = [], fingerprint, onMismatch = 'fail', onImageChange = 'report' } = of.dependsOn;
+  const limit = (seconds: number, since: string) =>
+    seconds === 0 ? 'never' : `${exactDuration(seconds)} after ${since}`;
+  return (
+    <details class="more">
+      <summary>Settings and history</summary>
+      <Facts>
+        <Fact name="Created">
+          <Moment at={of.createdAt} />
+        </Fact>
+        <Fact name="Last started">
+          <Moment at={of.startedAt} />
+        </Fact>
+        <Fact name="Stops when idle">{limit(idleSeconds, 'the last activity')}</Fact>
+        <Fact name="Stops in any case">{limit(maxSeconds, 'the last start')}</Fact>
+        <Fact name="Retention">
+          <ul class="sentences">
+            {sentences(of.retention).map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+        </Fact>
+        <Fact name="Environment">{of.envNames.length > 0 && <Codes of={of.envNames} />}</Fact>
+        {Object.entries(HOOKS).map(([name, title]) => (
+          <HookFact key={name} name={title} of={of.hooks[name as keyof typeof HOOKS]} />
+        ))}
+        <Fact name="Depends on files">{files.length > 0 && <Codes of={files} />}</Fact>
+        <Fact name="Fingerprint">{fingerprint && <code class="long">{fingerprint}</code>}</Fact>
+        <Fact name="If they differ">{(files.length > 0 || fingerprint) && EFFECTS[onMismatch]}</Fact>
+        <Fact name="If the image differs">{EFFECTS[onImageChange]}</Fact>
+        <Fact name="Former sandboxes">
+          {of.formerSandboxIds.length > 0 && (
+            <ul class="plain">
+              {of.formerSandboxIds.map((sandboxId) => (
+                <li key={sandboxId}>
+                  <a class="mono" href={href({ at: 'sandbox', sandboxId })}>
+                    <Name of={sandboxId} />
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Fact>
+      </Facts>
+      <ol class="history" aria-label="History">
+        {of.history.map(({ to, at, cause }) => (
+          <li key={at + to}>
+            <StateBadge state={to} /> {cause} <Time at={at} />
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+const EFFECTS = { fail: 'the start fails', report: 'the start continues and reports it' } as const;
+
+function HookFact({ name, of }: { name: string; of: Hook | undefined }) {
+  return (
+    <Fact name={name}>
+      {of && (
+        <>
+          <code class="long">{of.command}</code>{' '}
+          <span class="hint">
+            {exactDuration(of.timeoutSeconds ?? 60)} at most; a failure{' '}
+            {of.onFailure === 'warn' ? 'is reported' : 'stops the operation'}
+          </span>
+        </>
+      )}
+    </Fact>
+  );
+}
+
+function Codes({ of }: { of: string[] }) {
+  return (
+    <ul class="plain">
+      {of.map((text) => (
+        <li key={text}>
+          <code class="long">{text}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
