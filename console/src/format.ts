@@ -56,6 +56,13 @@ export function dateTime(time: string): string {
   return Number.isNaN(Date.parse(time)) ? time : DATE_TIME.format(new Date(time));
 }
 
+/** Formats the times and durations in a text of the Worker for the user. */
+export function readable(text: string): string {
+  return text
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, dateTime)
+    .replace(/\b(\d+) seconds\b/g, (_, seconds) => exactDuration(Number(seconds)));
+}
+
 /** Formats a count with its noun: `1 snapshot`, `3 snapshots`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`;

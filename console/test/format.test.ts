@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { age, dateTime, exactDuration, expiry, relativeTime, size } from '../src/format.ts';
+import { age, dateTime, exactDuration, expiry, readable, relativeTime, size } from '../src/format.ts';
 import { sentences } from '../src/views/policy.ts';
 
 describe('the sentences of a policy', () => {
@@ -68,6 +68,15 @@ describe('a duration', () => {
   ] as const)
     test(`of ${seconds} seconds is formatted as ${formatted}`, () =>
       assert.equal(exactDuration(seconds), formatted));
+});
+
+test('times and durations in a text of the Worker are formatted', () => {
+  const time = '2026-11-24T05:00:00Z';
+  assert.equal(
+    readable(`2592000 seconds have passed since its last use at ${time}`),
+    `30 d have passed since its last use at ${dateTime(time)}`,
+  );
+  assert.equal(readable('among the newest 3'), 'among the newest 3');
 });
 
 describe('a size', () => {

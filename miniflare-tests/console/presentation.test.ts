@@ -45,7 +45,7 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
     await tab.node('Snapshot tests are green').click();
     await tab.details.getByText('Capture and storage').click();
   },
-  async 'the refused deletion of a snapshot with dependents'(tab) {
+  async 'the deletion of a snapshot with dependents'(tab) {
     await tab.sandbox(showcase.origin);
     await tab.node('Snapshot tests are green').click();
     await tab.button('Delete anyway…').click();
@@ -69,7 +69,7 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
     await tab.button('Change the policy…').click();
     await tab.field('Newest snapshots to keep').fill('3');
   },
-  async 'the checkpoints tab with a diff'(tab) {
+  async 'the changes since a checkpoint'(tab) {
     await tab.visit(`#/sandboxes/${showcase.origin}?sandbox=${showcase.origin}&tab=checkpoints`);
     await tab.button('Compare with green').click();
     await tab.page.locator('pre').waitFor();

@@ -41,6 +41,9 @@ describe('the retention tab', () => {
     await tab.page.getByText('Snapshots expire 30 d after their last use.').waitFor();
     const rows = await planRows(tab, 'Effect of the policy on each snapshot');
     assert.equal(rows.length, 3);
+    assert.match(rows[2] ?? '', /it expires at \w+ \d+, \d{4}, \d+:\d\d/);
+    const reasons = tab.page.getByRole('row', { name: /^new / }).getByRole('listitem');
+    assert.deepEqual(await reasons.allInnerTexts(), ['the newest snapshot that can be restored']);
     for (const [row, label] of [
       [rows[0], 'new'],
       [rows[2], 'old'],
@@ -162,16 +165,33 @@ describe('checkpoints', () => {
 
     await fixture.world.exec(sandboxId, 'printf "one\\n--2\\n" >file');
     await tab.button('Compare with green').click();
-    const diff = tab.page.locator('pre');
+    const diff = tab.dialog.locator('pre');
     await diff.waitFor();
     assert.deepEqual(await diff.locator('del').allInnerTexts(), ['-two\n']);
     assert.deepEqual(await diff.locator('ins').allInnerTexts(), ['+--2\n']);
+    await tab.button('Close').click();
 
     await tab.button('Restore green…').click();
     await tab.dialog.getByText('Changes since the checkpoint are undone.').waitFor();
     await tab.button('Restore checkpoint').click();
     await tab.notice('The checkpoint “green” was restored: 1 path changed.');
     assert.equal(await fixture.world.exec(sandboxId, 'cat file'), 'one\ntwo\n');
+  });
+
+  test('are compared in a dialog as wide as the page, with a list of the files', async () => {
+    await fixture.world.rpc('checkpoints/create', { sandboxId, name: 'green' });
+    await fixture.world.exec(sandboxId, 'echo three >>file; seq 300 >long; echo x >zebra');
+    await using tab = await open('Checkpoints');
+    await tab.button('Compare with green').click();
+    const files = tab.dialog.getByRole('navigation', { name: 'Changed files' });
+    await files.waitFor();
+    assert.deepEqual(
+      (await files.getByRole('listitem').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ')),
+      ['file +1 −0', 'long +300 −0', 'zebra +1 −0'],
+    );
+    assert.ok(((await tab.dialog.boundingBox())?.width ?? 0) > 1200);
+    await files.getByRole('button', { name: 'zebra' }).click();
+    await tab.dialog.getByRole('heading', { name: 'zebra' }).and(tab.page.locator(':focus')).waitFor();
   });
 
   test('are listed 50 at a time', async () => {

@@ -66,6 +66,7 @@ async function takeMore(phone: Tab) {
   await tab.button('Compare with before-lunch').click();
   await tab.page.getByRole('heading', { name: /Changes since/ }).waitFor();
   await tab.page.screenshot({ path: `${folder}/checkpoints.png` });
+  await tab.button('Close').click();
   await tab.node('Snapshot base image').click();
   await tab.button('Delete anyway…').click();
   await tab.dialog.getByText('can’t be deleted').waitFor();

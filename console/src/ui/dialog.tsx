@@ -15,6 +15,8 @@ import { Portal } from './portal.tsx';
 interface DialogProps {
   title: ComponentChildren;
   onClose: () => void;
+  /** Whether the dialog is as wide as the page. */
+  isWide?: boolean;
   children: ComponentChildren;
 }
 
@@ -32,13 +34,14 @@ export function Dialog(props: DialogProps) {
   );
 }
 
-function Modal({ title, onClose, children }: DialogProps) {
+function Modal({ title, onClose, isWide, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
     const focused = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();
+    shown?.scrollTo(0, 0); // The first button may be at the end.
     openDialogs.value += 1;
     return () => {
       openDialogs.value -= 1;
@@ -52,7 +55,7 @@ function Modal({ title, onClose, children }: DialogProps) {
     onClose();
   };
   return (
-    <dialog ref={dialog} aria-labelledby={titleId} onCancel={cancel}>
+    <dialog ref={dialog} class={isWide ? 'wide' : undefined} aria-labelledby={titleId} onCancel={cancel}>
       <Boundary>
         <h2 id={titleId}>{title}</h2>
         {children}

@@ -12,12 +12,11 @@ import { Name } from '../ui/name.tsx';
 
 interface DialogProps {
   sandboxId: string;
-  onDone: () => void;
   onClose: () => void;
 }
 
 /** Asks for the name of a checkpoint, and creates it. */
-export function CreateCheckpoint({ sandboxId, onDone, onClose }: DialogProps) {
+export function CreateCheckpoint({ sandboxId, onDone, onClose }: DialogProps & { onDone: () => void }) {
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const title = (
@@ -59,7 +58,7 @@ export function CreateCheckpoint({ sandboxId, onDone, onClose }: DialogProps) {
 }
 
 /** Asks the user to confirm, and restores a checkpoint in place. */
-export function RestoreCheckpoint({ sandboxId, name, onDone, onClose }: DialogProps & { name: string }) {
+export function RestoreCheckpoint({ sandboxId, name, onClose }: DialogProps & { name: string }) {
   const quotedName = (
     <>
       “<Name of={name} />”
@@ -78,7 +77,7 @@ export function RestoreCheckpoint({ sandboxId, name, onDone, onClose }: DialogPr
         ),
       };
     },
-    () => (onDone(), onClose()),
+    onClose,
   );
   return (
     <ActionDialog

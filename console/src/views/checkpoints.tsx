@@ -121,9 +121,9 @@ export function Checkpoints({
           </Button>
         </div>
       )}
-      <Failure of={readingMore.failure} />
-      <Failure of={comparing.failure} />
-      {diff && <Diff of={diff} />}
+      <Failure of={readingMore.failure} retry={readingMore.retry} />
+      <Failure of={comparing.failure} retry={comparing.retry} />
+      {diff && <Diff of={diff} onClose={() => setDiff(undefined)} />}
       {isCreating && (
         <CreateCheckpoint
           sandboxId={sandboxId}
@@ -132,12 +132,7 @@ export function Checkpoints({
         />
       )}
       {selected !== undefined && (
-        <RestoreCheckpoint
-          sandboxId={sandboxId}
-          name={selected}
-          onDone={() => setDiff(undefined)}
-          onClose={() => setSelected(undefined)}
-        />
+        <RestoreCheckpoint sandboxId={sandboxId} name={selected} onClose={() => setSelected(undefined)} />
       )}
     </>
   );

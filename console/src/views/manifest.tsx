@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 
 import type { Manifest } from '../../../client/src/index.ts';
 import { href, type Selected } from '../routes.ts';
-import { exactDuration, size } from '../format.ts';
+import { exactDuration, readable, size } from '../format.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Copy, Id } from '../ui/copy.tsx';
 import { Fact, Facts, Moment } from '../ui/facts.tsx';
@@ -40,7 +40,7 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
         <Fact name="Removed">
           {removal && (
             <>
-              <Moment at={removal.at} />: {removal.reason}
+              <Moment at={removal.at} />: {readable(removal.reason)}
             </>
           )}
         </Fact>

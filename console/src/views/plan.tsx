@@ -1,6 +1,7 @@
 // A retention plan: the decision about each snapshot, and its reasons.
 
 import type { Retention } from '../../../client/src/index.ts';
+import { readable } from '../format.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Time } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
@@ -9,7 +10,7 @@ import { Name } from '../ui/name.tsx';
 export function Plan({ of: { decisions }, caption }: { of: Retention; caption: string }) {
   if (decisions.length === 0) return <p class="empty">No snapshots.</p>;
   return (
-    <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
+    <div class="scroll plan" role="region" aria-label={caption} tabIndex={0}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
@@ -45,10 +46,10 @@ export function Plan({ of: { decisions }, caption }: { of: Retention; caption: s
                 )}
               </td>
               <td>
-                <ul class="plain">
+                <ul class="reasons">
                   {reasons.map((reason) => (
                     <li key={reason}>
-                      <Name of={reason} />
+                      <Name of={readable(reason)} />
                     </li>
                   ))}
                 </ul>
