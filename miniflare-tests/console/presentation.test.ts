@@ -9,6 +9,7 @@ import type { Locator } from 'playwright-core';
 
 import { TOKEN } from '../world.ts';
 import { ConsoleFixture, type Tab } from './browser.ts';
+import { failCalls } from './calls.ts';
 import { fillShowcase, type Showcase } from './showcase.ts';
 
 let showcase: Showcase;
@@ -193,6 +194,24 @@ describe('a form', () => {
 
 describe('on a phone', () => {
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true };
+
+  test('the choices after a failed start fit the width', async () => {
+    await using tab = await fixture.signedIn(undefined, { ...phone, viewport: { width: 360, height: 800 } });
+    await failCalls(tab, 'workspaces/start', 'WORKSPACE_DIVERGED', 'conflict');
+    await tab.button('Start notebook').tap();
+    await tab.button('Discard them and restore…').waitFor();
+    assert.equal(await tab.evaluate(OVERFLOW), 0);
+  });
+
+  test('the header has the navigation and the session in one row', async () => {
+    await using tab = await fixture.signedIn(undefined, { ...phone, viewport: { width: 360, height: 800 } });
+    await tab.button('Healthy').waitFor();
+    const [link, button] = await Promise.all([
+      tab.link('Workspaces').boundingBox(),
+      tab.button('Sign out').boundingBox(),
+    ]);
+    assert.equal(link?.y, button?.y);
+  });
 
   test('a selection opens a sheet, which can be closed', async () => {
     await using tab = await fixture.atSandbox(showcase.origin, phone);
